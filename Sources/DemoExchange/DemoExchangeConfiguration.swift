@@ -1,0 +1,59 @@
+/// What a ``DemoExchange`` is to be: where it listens, from which seed its market grows, or which recording it plays.
+public struct DemoExchangeConfiguration: Sendable {
+    /// Address to listen on; loopback unless told otherwise.
+    public var host: String
+    /// Port to listen on; 0 lets the system choose. The chosen port is kept over ``DemoExchange/stop()`` and the next start.
+    public var port: Int
+    /// The same seed gives the same sequence of prices, quantities and ids; only times come from the wall clock.
+    public var seed: UInt64
+    /// Number of listed symbols, held between 20 and 2 000. BTCUSDT and ETHUSDT come first.
+    public var symbolCount: Int
+    /// A recording to play instead of the simulated market.
+    public var replay: Replay?
+    /// How often the exchange pings each WebSocket connection. The venues do it every 3 to 5 minutes.
+    public var pingInterval: Duration
+
+    /// Makes a configuration; every value has a default.
+    public init(
+        host: String = "127.0.0.1", port: Int = 0, seed: UInt64 = 1, symbolCount: Int = 24, replay: Replay? = nil,
+        pingInterval: Duration = .seconds(180)
+    ) {
+        self.host = host
+        self.port = port
+        self.seed = seed
+        self.symbolCount = symbolCount
+        self.replay = replay
+        self.pingInterval = pingInterval
+    }
+}
+
+/// A recording of combined-stream frames, and the pace to play it at.
+///
+/// The file's first line is `URL <-> epoch`, every other line `epoch_seconds: {"stream":…,"data":…}`.
+public struct Replay: Sendable {
+    /// Path of the recording.
+    public var path: String
+    /// 1 plays at the recorded pace, 2 twice as fast, 0 as fast as the readers take it.
+    public var speed: Double
+    /// How long after the first subscription playing starts, so that the other subscriptions can follow.
+    public var settle: Duration
+
+    /// Makes a replay of the file at `path`.
+    public init(path: String, speed: Double = 1, settle: Duration = .milliseconds(500)) {
+        self.path = path
+        self.speed = speed
+        self.settle = settle
+    }
+}
+
+/// A fault that every REST request meets while it is set with ``DemoExchange/setRESTFault(_:)``.
+public enum RESTFault: Sendable, Equatable {
+    /// Answers with this status, body and these extra headers.
+    case status(Int, body: String, headers: [String: String] = [:])
+    /// Answers correctly, but this much later.
+    case delay(Duration)
+    /// Takes the request and never answers.
+    case hang
+    /// Answers 500 with an HTML page, as a proxy in front of a venue does.
+    case html500
+}

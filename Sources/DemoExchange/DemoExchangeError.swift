@@ -1,0 +1,25 @@
+/// Why a ``DemoExchange`` could not start.
+public struct DemoExchangeError: Error, Sendable, CustomStringConvertible {
+    /// The kinds of failure.
+    public enum Code: Sendable, Equatable {
+        /// The address could not be bound.
+        case bind
+        /// The recording could not be read or has a malformed line.
+        case recording
+        /// ``DemoExchange/start()`` was called while it was running.
+        case alreadyRunning
+    }
+
+    /// The kind of failure.
+    public let code: Code
+    /// What went wrong and what to do about it.
+    public let message: String
+
+    /// The message.
+    public var description: String { message }
+
+    init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+}

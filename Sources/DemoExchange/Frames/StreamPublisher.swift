@@ -1,0 +1,91 @@
+/// Decides, step by step, what one subscribed stream has to say.
+struct StreamPublisher {
+    let stream: MarketStream
+    /// Last trade id published per symbol, where only changes are published.
+    private var published: [Int: Int64] = [:]
+    private var lastBar: Bar?
+
+    /// The array streams publish what changes from now on.
+    init(_ stream: MarketStream, in market: Market) {
+        self.stream = stream
+        guard stream == .allMiniTickers || stream == .allTickers else { return }
+        for symbol in market.symbols.indices { published[symbol] = market.symbols[symbol].trades.last?.lastTradeID }
+    }
+
+    /// The payloads due after the market's latest step; most of the time none.
+    mutating func payloads(_ market: Market) -> [String] {
+        let now = market.now
+        switch stream {
+        case .markPrice(let symbol, let everySecond):
+            return isDue(market, everySecond ? 1_000 : 3_000) ? [market.symbols[symbol].markPriceUpdate(at: now)] : []
+        case .allMarkPrices(let everySecond):
+            guard isDue(market, everySecond ? 1_000 : 3_000) else { return [] }
+            let tradFi = market.symbols.filter { $0.listing.kind == .tradFi }
+            let others = market.symbols.filter { $0.listing.kind != .tradFi }
+            return [others, tradFi].map { rows in array(rows.map { $0.markPriceUpdate(at: now) }) }
+        case .assetIndex(let asset):
+            return isDue(market, 1_000) ? [market.assets[asset].assetIndexUpdate(at: now)] : []
+        case .allAssetIndexes:
+            return isDue(market, 1_000) ? [array(market.assets.map { $0.assetIndexUpdate(at: now) })] : []
+        case .bookTicker(let symbol):
+            return market.symbols[symbol].bookChanged ? [market.symbols[symbol].bookTicker(at: now)] : []
+        case .allBookTickers:
+            return market.symbols.filter(\.bookChanged).map { $0.bookTicker(at: now) }
+        case .aggTrade(let symbol):
+            let symbol = market.symbols[symbol]
+            return symbol.newTrades.map { symbol.aggTrade($0, at: now) }
+        case .trade(let symbol):
+            let symbol = market.symbols[symbol]
+            return symbol.newTrades.flatMap { symbol.tradeEvents($0, at: now) }
+        case .kline(let symbol, let interval):
+            return isDue(market, 250) ? klines(market.symbols[symbol], interval, now) : []
+        case .miniTicker(let symbol):
+            return isDue(market, 500) && hasChanged(market, symbol) ? [market.symbols[symbol].miniTicker(at: now)] : []
+        case .ticker(let symbol):
+            return isDue(market, 500) && hasChanged(market, symbol) ? [market.symbols[symbol].ticker(at: now)] : []
+        case .allMiniTickers:
+            return changedRows(market) { $0.miniTicker(at: now) }
+        case .allTickers:
+            return changedRows(market) { $0.ticker(at: now) }
+        }
+    }
+
+    private func isDue(_ market: Market, _ period: Int64) -> Bool {
+        market.step.isMultiple(of: Int(period / Market.stepLength))
+    }
+
+    private mutating func hasChanged(_ market: Market, _ symbol: Int) -> Bool {
+        let last = market.symbols[symbol].trades.last?.lastTradeID
+        guard let last, published[symbol] != last else { return false }
+        published[symbol] = last
+        return true
+    }
+
+    private mutating func changedRows(_ market: Market, _ row: (SymbolMarket) -> String) -> [String] {
+        guard isDue(market, 1_000) else { return [] }
+        var rows: [String] = []
+        for symbol in market.symbols.indices where market.symbols[symbol].listing.isTrading {
+            if hasChanged(market, symbol) { rows.append(row(market.symbols[symbol])) }
+        }
+        return rows.isEmpty ? [] : [array(rows)]
+    }
+
+    /// The closing frame of the bar published last, if it has closed meanwhile, and the open bar where it changed.
+    private mutating func klines(_ market: SymbolMarket, _ interval: Interval, _ now: Int64) -> [String] {
+        let current = market.bars.current(interval)
+        var payloads: [String] = []
+        if let last = lastBar, last.openTime != current.openTime {
+            if let closed = market.bars.previous(interval), closed.openTime == last.openTime {
+                payloads.append(market.kline(closed, interval, closed: true, at: now))
+            }
+            lastBar = nil
+        }
+        if market.listing.isTrading, current.trades > 0, lastBar != current {
+            payloads.append(market.kline(current, interval, closed: false, at: now))
+            lastBar = current
+        }
+        return payloads
+    }
+
+    private func array(_ rows: [String]) -> String { "[" + rows.joined(separator: ",") + "]" }
+}

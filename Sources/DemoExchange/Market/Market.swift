@@ -1,0 +1,104 @@
+/// The whole simulated market: a value that advances in steps. Everything but the times is a function of the seed and the
+/// number of steps.
+struct Market {
+    /// Wall-clock length of a step.
+    static let stepLength: Int64 = 50
+    static let stepsPerSecond = 20
+
+    private(set) var symbols: [SymbolMarket]
+    private(set) var assets: [AssetIndex]
+    /// Steps made since the market opened.
+    private(set) var step = 0
+    /// Time of the last step, in milliseconds since 1970 UTC.
+    private(set) var now: Int64
+    private var lastUpdateID: Int64
+    private let positions: [String: Int]
+
+    init(seed: UInt64, symbolCount: Int, now: Int64) {
+        let firstUpdateID: Int64 = 10_000_000_000_001
+        self.now = now
+        let listings = Listing.all(symbolCount)
+        symbols = listings.enumerated().map { number, listing in
+            SymbolMarket(listing: listing, number: number, seed: seed, now: now, bookUpdateID: firstUpdateID + Int64(number))
+        }
+        lastUpdateID = firstUpdateID + Int64(listings.count)
+        assets = AssetIndex.all(seed: seed)
+        positions = Dictionary(listings.enumerated().map { ($1.streamPrefix, $0) }, uniquingKeysWith: { first, _ in first })
+        for position in assets.indices { assets[position].revalue(symbols) }
+    }
+
+    /// Position in ``symbols`` of a symbol, given with its ASCII letters lowered.
+    func position(ofLowercased symbol: String) -> Int? { positions[symbol] }
+
+    mutating func step(now: Int64) {
+        self.now = max(self.now, now)
+        step += 1
+        let isSecond = step.isMultiple(of: Self.stepsPerSecond)
+        for position in symbols.indices {
+            symbols[position].step(now: self.now, lastUpdateID: &lastUpdateID)
+            if isSecond { symbols[position].revalue() }
+        }
+        guard isSecond else { return }
+        for position in assets.indices { assets[position].revalue(symbols) }
+    }
+
+    /// Makes the steps missed since the last one, at most a minute's worth.
+    mutating func catchUp(to now: Int64) {
+        let first = max(self.now, now - Interval.minute)
+        for time in stride(from: first + Self.stepLength, through: now, by: Int(Self.stepLength)) { step(now: time) }
+    }
+}
+
+/// The index of a margin asset in US dollars, with its buffers.
+struct AssetIndex {
+    let asset: String
+    /// Position of the symbol whose index it follows; nil for a stablecoin, which walks by itself.
+    private let source: Int?
+    /// Buffers in ten-thousandths.
+    let bidBuffer: Int64
+    let askBuffer: Int64
+    let autoBidBuffer: Int64
+    let autoAskBuffer: Int64
+    /// With eight decimals, like the rates.
+    private(set) var index: Int64 = 100_000_000
+    private var generator: SeededGenerator
+
+    var symbol: String { asset + "USD" }
+    var bidRate: Int64 { rate(10_000 - bidBuffer) }
+    var askRate: Int64 { rate(10_000 + askBuffer) }
+    var autoBidRate: Int64 { rate(10_000 - autoBidBuffer) }
+    var autoAskRate: Int64 { rate(10_000 + autoAskBuffer) }
+
+    private init(_ asset: String, _ source: Int?, _ buffer: Int64, _ autoBuffer: Int64, seed: UInt64) {
+        self.asset = asset
+        self.source = source
+        (bidBuffer, askBuffer) = (buffer, buffer)
+        (autoBidBuffer, autoAskBuffer) = (autoBuffer, autoBuffer)
+        generator = SeededGenerator(seed: seed, purpose: asset.utf8.reduce(1 << 40) { $0 &* 31 &+ UInt64($1) })
+    }
+
+    /// The stablecoins and the assets of the first seven listings; DOGE has no buffers, like a COIN-M settlement asset.
+    static func all(seed: UInt64) -> [AssetIndex] {
+        [
+            AssetIndex("USDT", nil, 1, 0, seed: seed), AssetIndex("USDC", nil, 1, 0, seed: seed),
+            AssetIndex("BTC", 0, 500, 250, seed: seed), AssetIndex("ETH", 1, 500, 250, seed: seed),
+            AssetIndex("BNB", 2, 500, 250, seed: seed), AssetIndex("SOL", 3, 1_000, 500, seed: seed),
+            AssetIndex("XRP", 4, 1_000, 500, seed: seed), AssetIndex("ADA", 5, 1_000, 500, seed: seed),
+            AssetIndex("DOGE", 6, 0, 0, seed: seed),
+        ]
+    }
+
+    mutating func revalue(_ symbols: [SymbolMarket]) {
+        if let source, symbols.indices.contains(source) {
+            index = symbols[source].index
+        } else {
+            let next = index + (100_000_000 - index) / 50 + generator.integer(in: -4_000...4_000)
+            index = min(max(next, 99_500_000), 100_500_000)
+        }
+    }
+
+    /// Rounded half up at eight decimals.
+    private func rate(_ tenThousandths: Int64) -> Int64 {
+        (index * tenThousandths + 5_000) / 10_000
+    }
+}

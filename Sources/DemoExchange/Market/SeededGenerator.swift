@@ -1,0 +1,30 @@
+/// SplitMix64: the whole of the market's chance, a pure function of its seed.
+struct SeededGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    /// A generator of its own for each `purpose`, so that one part of the market cannot shift another's sequence.
+    init(seed: UInt64, purpose: UInt64) {
+        var mixer = SeededGenerator(seed: seed ^ (purpose &* 0xD134_2543_DE82_EF95))
+        state = mixer.next()
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// Uniform but for a bias far below what a market could show.
+    mutating func integer(in range: ClosedRange<Int64>) -> Int64 {
+        range.lowerBound + Int64(next() % UInt64(range.upperBound - range.lowerBound + 1))
+    }
+
+    /// True with a chance of `percent` in a hundred.
+    mutating func chance(_ percent: UInt64) -> Bool {
+        next() % 100 < percent
+    }
+}

@@ -1,0 +1,119 @@
+/// One symbol's market: a best bid and ask that wander, trades at them, and the bars of those trades.
+struct SymbolMarket {
+    let listing: Listing
+    private(set) var bid: Int64
+    private(set) var bidQuantity: Int64
+    private(set) var ask: Int64
+    private(set) var askQuantity: Int64
+    private(set) var bookUpdateID: Int64
+    private(set) var bookTime: Int64
+    /// The last ``tradeLimit`` aggregate trades at least, oldest first.
+    private(set) var trades: [AggregateTrade] = []
+    /// Index and mark price with eight decimals, funding rate in units of 1e-8.
+    private(set) var index: Int64
+    private(set) var mark: Int64
+    private(set) var settle: Int64
+    private(set) var fundingRate: Int64
+
+    /// What the last step did, for those who publish it.
+    private(set) var bookChanged = false
+    private(set) var newTrades: [AggregateTrade] = []
+
+    private(set) var bars: BarSeries
+    private var generator: SeededGenerator
+    private var nextTradeID: Int64 = 8_000_000_001
+    private var nextAggregateID: Int64 = 3_000_000_001
+
+    static let tradeLimit = 1_000
+    private static let openingTradeGap: Int64 = 333
+
+    /// Opens the market at `now`, with a history that ends in as many trades as a REST reply can carry.
+    init(listing: Listing, number: Int, seed: UInt64, now: Int64, bookUpdateID: Int64) {
+        self.listing = listing
+        self.bookUpdateID = bookUpdateID
+        generator = SeededGenerator(seed: seed, purpose: UInt64(number) * 2 + 1)
+        let firstTrade = now - Int64(Self.tradeLimit) * Self.openingTradeGap
+        bars = BarSeries(
+            History(
+                of: listing, before: Interval.minute1.open(at: firstTrade), lastTradeID: nextTradeID - 1,
+                generator: SeededGenerator(seed: seed, purpose: UInt64(number) * 2 + 2)))
+        bid = listing.anchor
+        ask = listing.anchor + 1
+        bidQuantity = listing.typicalQuantity
+        askQuantity = listing.typicalQuantity
+        bookTime = now
+        index = listing.anchor * powerOfTen(8 - listing.pricePrecision)
+        mark = index
+        settle = index
+        fundingRate = listing.hasFunding ? 10_000 : 0
+        bars.roll(to: firstTrade)
+        guard listing.isTrading else {
+            bars.roll(to: now)
+            return
+        }
+        for number in 0..<Int64(Self.tradeLimit) {
+            let time = firstTrade + number * Self.openingTradeGap
+            bars.roll(to: time)
+            moveBook()
+            trade(at: time)
+        }
+        newTrades = []
+    }
+
+    /// Advances by one step of ``Market/stepLength``. `lastUpdateID` is the id space all books share.
+    mutating func step(now: Int64, lastUpdateID: inout Int64) {
+        bookChanged = false
+        newTrades.removeAll(keepingCapacity: true)
+        bars.roll(to: now)
+        guard listing.isTrading else { return }
+        let chance = generator.next() % 1_000
+        let bookPerMille: UInt64 = listing.kind == .quarterly ? 50 : 250
+        let tradePerMille = bookPerMille * 3 / 5
+        if chance < bookPerMille {
+            moveBook()
+            lastUpdateID += generator.integer(in: 1...900)
+            bookUpdateID = lastUpdateID
+            bookTime = now
+            bookChanged = true
+        }
+        if chance >= 1_000 - tradePerMille { trade(at: now) }
+    }
+
+    /// Sets index, mark price and funding rate anew; called once a second.
+    mutating func revalue() {
+        let scale = powerOfTen(8 - listing.pricePrecision)
+        let noise = generator.integer(in: -scale...scale)
+        guard listing.isTrading else { return }
+        index = max(1, index + ((bid + ask) * scale / 2 - index) / 8 + noise)
+        let basisMillionths = generator.integer(in: -300...300)
+        mark = index + index / 1_000_000 * basisMillionths
+        settle = index - noise / 2 + index / 1_000_000 * (basisMillionths / 4)
+        if listing.hasFunding {
+            fundingRate = min(max((fundingRate * 15 + 10_000 + basisMillionths * 40) / 16, -75_000), 75_000)
+        }
+    }
+
+    private mutating func moveBook() {
+        let reach = max(1, bid / 20_000)
+        let pull = (listing.anchor - bid) / 20_000
+        bid = max(10, bid + pull + generator.integer(in: -reach...reach))
+        ask = bid + generator.integer(in: 1...2)
+        bidQuantity = generator.integer(in: 1...listing.typicalQuantity * 40)
+        askQuantity = generator.integer(in: 1...listing.typicalQuantity * 40)
+    }
+
+    private mutating func trade(at time: Int64) {
+        let takerSells = generator.chance(50)
+        let count = generator.integer(in: 1...3)
+        let trade = AggregateTrade(
+            id: nextAggregateID, price: takerSells ? bid : ask,
+            quantity: count + generator.integer(in: 0...listing.typicalQuantity * 2),
+            firstTradeID: nextTradeID, tradeCount: count, time: time, isBuyerMaker: takerSells)
+        nextAggregateID += 1
+        nextTradeID += count
+        bars.add(trade)
+        newTrades.append(trade)
+        trades.append(trade)
+        if trades.count >= 2 * Self.tradeLimit { trades.removeFirst(Self.tradeLimit) }
+    }
+}

@@ -1,0 +1,17 @@
+/// The request weight used within the current UTC minute, for all clients together.
+struct WeightBudget {
+    static let limit = 2_400
+
+    private var minute: Int64 = 0
+    private(set) var used = 0
+
+    /// Charges a request made at `now`; gives the seconds to wait when it is over the limit. A refused request costs too.
+    mutating func charge(_ weight: Int, at now: Int64) -> Int64? {
+        if now / Interval.minute != minute {
+            minute = now / Interval.minute
+            used = 0
+        }
+        used = min(used + weight, 1_000_000)
+        return used > Self.limit ? max(1, (Interval.minute - now % Interval.minute + 999) / 1_000) : nil
+    }
+}

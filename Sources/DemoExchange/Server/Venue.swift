@@ -1,0 +1,233 @@
+import NIOCore
+import NIOWebSocket
+
+/// The exchange behind its sockets: who is subscribed to what, the market or replay that feeds them, the REST replies and the
+/// faults in force. Lives on one event loop.
+final class Venue {
+    enum Answer {
+        case now(RESTReply)
+        case later(RESTReply, TimeAmount)
+        case never
+    }
+
+    private struct Subscription {
+        var publisher: StreamPublisher?
+        var readers: [ObjectIdentifier: WebSocketConnection] = [:]
+    }
+
+    private let ledger: Ledger
+    private let configuration: DemoExchangeConfiguration
+    private let loop: any EventLoop
+    private var market: Market?
+    private var player: ReplayPlayer?
+    private var ticks: Scheduled<Void>?
+    private var nextTick = NIODeadline.now()
+
+    private var connections: [ObjectIdentifier: WebSocketConnection] = [:]
+    private var subscriptions: [String: Subscription] = [:]
+    /// Names with a publisher, in the order they were subscribed.
+    private var published: [String] = []
+    private var budget = WeightBudget()
+    var isStalled = false
+    var fault: RESTFault?
+
+    init(_ configuration: DemoExchangeConfiguration, ledger: Ledger, loop: any EventLoop) {
+        self.configuration = configuration
+        self.ledger = ledger
+        self.loop = loop
+    }
+
+    /// What feeds an exchange, made ready outside the event loop because it takes a while.
+    enum Feed {
+        case market(Market)
+        case recording(Recording)
+    }
+
+    /// Opens for business; `feed` is for the first time only. A market that has been open before has moved in the meantime.
+    func open(_ feed: Feed?) {
+        switch feed {
+        case .market(let opened): market = opened
+        case .recording(let recording):
+            player = configuration.replay.map { ReplayPlayer(recording, $0, loop: loop) }
+        case nil: break
+        }
+        player?.resume(self)
+        guard market != nil else { return }
+        market?.catchUp(to: wallClock())
+        nextTick = .now()
+        tick()
+    }
+
+    /// Stops the clock; the sockets are the caller's to close.
+    func close() {
+        ticks?.cancel()
+        ticks = nil
+        player?.pause()
+    }
+
+    private func tick() {
+        market?.step(now: wallClock())
+        publish()
+        nextTick = nextTick + .milliseconds(Market.stepLength)
+        let now = NIODeadline.now()
+        if now - nextTick > .seconds(1) { nextTick = now }
+        ticks = loop.assumeIsolated().scheduleTask(deadline: nextTick) { [weak self] in self?.tick() }
+    }
+
+    private func publish() {
+        guard let market, !isStalled else { return }
+        var frames: [(name: String, payload: String)] = []
+        for name in published {
+            for payload in subscriptions[name]?.publisher?.payloads(market) ?? [] { frames.append((name, payload)) }
+        }
+        guard !frames.isEmpty else { return }
+        for (name, payload) in frames { queue(DataFrame(stream: name, payload: payload), for: name) }
+        for connection in Array(connections.values) { connection.flush() }
+    }
+
+    /// Queues a frame of the stream `name` for its readers.
+    private func queue(_ frame: DataFrame, for name: String) {
+        let readers = (subscriptions[name]?.readers ?? [:]).values.filter { $0.session.route.carries(name) }
+        guard !readers.isEmpty else { return }
+        for reader in readers { reader.deliver(frame) }
+        ledger.update { $0.framesSent.count(name, readers.count) }
+    }
+
+    /// Sends a recorded frame to its readers at once.
+    func play(_ frame: Recording.Frame) {
+        guard !isStalled else { return }
+        queue(DataFrame(payload: frame.payload, envelope: frame.envelope), for: frame.stream)
+        for reader in (subscriptions[frame.stream]?.readers ?? [:]).values { reader.flush(cutting: false) }
+    }
+
+    /// Whether every reader takes more without piling up.
+    var readersKeepUp: Bool { connections.values.allSatisfy(\.isWritable) }
+
+    /// Cuts off the readers that do not keep up.
+    func cutSlowReaders() {
+        for connection in connections.values where !connection.isWritable { connection.reset() }
+    }
+
+    func opened(_ connection: WebSocketConnection) {
+        connections[ObjectIdentifier(connection)] = connection
+        ledger.note(.connected) {
+            $0.connectionsEver += 1
+            $0.connectionsNow += 1
+        }
+    }
+
+    func closed(_ connection: WebSocketConnection) {
+        unsubscribedAll(connection)
+        guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
+        ledger.note(.disconnected) { $0.connectionsNow -= 1 }
+    }
+
+    func receivedControlMessage() {
+        ledger.update { $0.controlMessages += 1 }
+    }
+
+    func subscribed(_ connection: WebSocketConnection, _ names: [String]) {
+        for name in names {
+            if subscriptions[name] == nil {
+                let publisher = market.flatMap { market in
+                    MarketStream(name: name, in: market).map { StreamPublisher($0, in: market) }
+                }
+                subscriptions[name] = Subscription(publisher: publisher)
+                if publisher != nil { published.append(name) }
+            }
+            subscriptions[name]?.readers[ObjectIdentifier(connection)] = connection
+        }
+        ledger.note(.subscribed(names)) { statistics in
+            for name in names {
+                statistics.subscribes.count(name)
+                statistics.activeSubscriptions[name] = subscriptions[name]?.readers.count
+            }
+        }
+        player?.start(self)
+    }
+
+    func unsubscribed(_ connection: WebSocketConnection, _ names: [String]) {
+        for name in names { release(name, connection) }
+        ledger.note(.unsubscribed(names)) { statistics in
+            for name in names {
+                statistics.unsubscribes.count(name)
+                statistics.activeSubscriptions[name] = subscriptions[name]?.readers.count
+            }
+        }
+    }
+
+    /// Takes away all subscriptions of a connection that ends.
+    func unsubscribedAll(_ connection: WebSocketConnection) {
+        let names = connection.session.names
+        for name in names { release(name, connection) }
+        ledger.update { statistics in
+            for name in names { statistics.activeSubscriptions[name] = subscriptions[name]?.readers.count }
+        }
+    }
+
+    private func release(_ name: String, _ connection: WebSocketConnection) {
+        subscriptions[name]?.readers[ObjectIdentifier(connection)] = nil
+        guard subscriptions[name]?.readers.isEmpty ?? false else { return }
+        subscriptions[name] = nil
+        published.removeAll { $0 == name }
+    }
+
+    func inject(_ text: String, to stream: String?) {
+        let targets = stream.map { subscriptions[$0]?.readers ?? [:] } ?? connections
+        for connection in Array(targets.values) {
+            connection.write(text: ByteBuffer(string: text))
+            connection.flush()
+        }
+    }
+
+    func dropConnections(_ code: UInt16?) {
+        for connection in Array(connections.values) {
+            if let code { connection.close(WebSocketErrorCode(codeNumber: Int(code)), "") } else { connection.reset() }
+        }
+    }
+
+    func request(_ method: String, _ uri: String) -> Answer {
+        ledger.note(.request(uri)) { $0.requests.count(uri) }
+        switch fault {
+        case nil: return .now(reply(method, uri))
+        case .hang: return .never
+        case .delay(let delay): return .later(reply(method, uri), TimeAmount(delay))
+        case .html500:
+            let page = "<html>\n<head><title>500 Internal Server Error</title></head>\n<body><h1>Internal Server Error</h1></body>\n</html>\n"
+            return .now(RESTReply(status: 500, body: page, contentType: "text/html"))
+        case .status(let status, let body, let headers):
+            return .now(RESTReply(status: status, body: body, headers: headers))
+        }
+    }
+
+    private func reply(_ method: String, _ uri: String) -> RESTReply {
+        let now = wallClock()
+        let target = RequestTarget(uri)
+        if WebSocketTarget(uri) != nil {
+            return RESTReply(status: 400, body: #"Can "Upgrade" only to "WebSocket"."#, contentType: "text/plain")
+        }
+        var reply =
+            if let player {
+                RESTService(source: player.played, now: now).answer(method, target)
+            } else if let market {
+                RESTService(source: market, now: now).answer(method, target)
+            } else {
+                RESTReply.failure(-1016, "This service is no longer available.", status: 503)
+            }
+        guard let weight = reply.weight else { return reply }
+        let wait = budget.charge(weight, at: now)
+        if let wait {
+            reply = .failure(-1003, "Too many requests; current limit is \(WeightBudget.limit) request weight per minute.", status: 429)
+            reply.headers["Retry-After"] = String(wait)
+        }
+        reply.headers["X-MBX-USED-WEIGHT-1M"] = String(budget.used)
+        return reply
+    }
+}
+
+extension [String: Int] {
+    /// Adds to the count of `key`. Names come from clients, so those after the first ten thousand are counted together.
+    fileprivate mutating func count(_ key: String, _ amount: Int = 1) {
+        self[self[key] != nil || count < 10_000 ? key : "…", default: 0] += amount
+    }
+}

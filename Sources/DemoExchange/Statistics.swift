@@ -1,0 +1,72 @@
+import Synchronization
+
+/// What a ``DemoExchange`` has seen since it was made; a stop and a new start do not reset it.
+public struct Statistics: Sendable, Equatable {
+    /// WebSocket connections accepted ever.
+    public internal(set) var connectionsEver = 0
+    /// WebSocket connections open now.
+    public internal(set) var connectionsNow = 0
+    /// Text messages received on WebSocket connections, valid or not.
+    public internal(set) var controlMessages = 0
+    /// How often each stream name was asked for, by SUBSCRIBE or in a URL.
+    public internal(set) var subscribes: [String: Int] = [:]
+    /// How often each stream name was given up by UNSUBSCRIBE.
+    public internal(set) var unsubscribes: [String: Int] = [:]
+    /// Connections subscribed to each stream name now; names nobody holds are absent.
+    public internal(set) var activeSubscriptions: [String: Int] = [:]
+    /// REST requests per path and query, exactly as received.
+    public internal(set) var requests: [String: Int] = [:]
+    /// Data frames sent per stream name, counted once per connection.
+    public internal(set) var framesSent: [String: Int] = [:]
+}
+
+/// Something that happened at a ``DemoExchange``, for tests to await.
+public enum Event: Sendable, Equatable {
+    /// A WebSocket connection was accepted.
+    case connected
+    /// A WebSocket connection ended, for whatever reason.
+    case disconnected
+    /// A connection asked for these names, by SUBSCRIBE or in its URL.
+    case subscribed([String])
+    /// A connection gave up these names by UNSUBSCRIBE.
+    case unsubscribed([String])
+    /// A REST request came in; the value is its path and query as received.
+    case request(String)
+}
+
+/// The counters and the listeners, shared between the exchange's event loop and its users.
+final class Ledger: Sendable {
+    private struct State {
+        var statistics = Statistics()
+        var listeners: [Int: AsyncStream<Event>.Continuation] = [:]
+        var nextListener = 0
+    }
+    private let state = Mutex(State())
+
+    var statistics: Statistics { state.withLock { $0.statistics } }
+
+    func update(_ change: (inout Statistics) -> Void) {
+        state.withLock { change(&$0.statistics) }
+    }
+
+    func note(_ event: Event, _ change: (inout Statistics) -> Void) {
+        let listeners = state.withLock { state in
+            change(&state.statistics)
+            return Array(state.listeners.values)
+        }
+        for listener in listeners { listener.yield(event) }
+    }
+
+    func events() -> AsyncStream<Event> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(10_000))
+        let number = state.withLock { state in
+            state.nextListener += 1
+            state.listeners[state.nextListener] = continuation
+            return state.nextListener
+        }
+        continuation.onTermination = { [weak self] _ in
+            _ = self?.state.withLock { $0.listeners.removeValue(forKey: number) }
+        }
+        return stream
+    }
+}

@@ -1,0 +1,21 @@
+/// One row of a stream's content: what is known of one symbol, one bar or one trade.
+package protocol FeedRow: Sendable, Equatable {
+    associatedtype Key: Hashable, Comparable, Sendable
+
+    /// Whether the rows of a content stand in the order of their keys (bars, trades).
+    static var isOrdered: Bool { get }
+
+    /// What the row is about; rows of one content have different keys.
+    var key: Key { get }
+
+    /// Whether the venue made this row before `other`, by the venue's own ids or clock. Both have the same key.
+    func isOlder(than other: Self) -> Bool
+
+    /// This row with the fields only the other source knows taken over from the row it replaces.
+    func completed(by replaced: Self) -> Self
+}
+
+extension FeedRow {
+    package static var isOrdered: Bool { false }
+    package func completed(by replaced: Self) -> Self { self }
+}

@@ -1,0 +1,40 @@
+/// Rows of one type: a stream's whole content, or the part of it that changed.
+public enum FeedRows: Equatable, Sendable {
+    /// Mark prices, by symbol.
+    case markPrice([MarkPrice])
+    /// Asset indices, by symbol.
+    case assetIndex([AssetIndex])
+    /// Best bids and asks, by symbol.
+    case bookTicker([BookTicker])
+    /// Aggregate trades, oldest first.
+    case aggregateTrade([AggregateTrade])
+    /// Bars, oldest first.
+    case kline([Kline])
+    /// 24-hour mini tickers, by symbol.
+    case miniTicker([MiniTicker])
+    /// 24-hour tickers, by symbol.
+    case ticker([Ticker])
+
+    /// The number of rows.
+    public var count: Int {
+        switch self {
+        case .markPrice(let rows): rows.count
+        case .assetIndex(let rows): rows.count
+        case .bookTicker(let rows): rows.count
+        case .aggregateTrade(let rows): rows.count
+        case .kline(let rows): rows.count
+        case .miniTicker(let rows): rows.count
+        case .ticker(let rows): rows.count
+        }
+    }
+}
+
+/// What an update does to the content a reader has.
+public enum MergeRule: String, Sendable {
+    /// The update is the whole new content.
+    case replace
+    /// Each row of the update replaces the row with its key; other rows stay.
+    case byKey
+    /// The update's rows follow those there are; only the last ones are kept.
+    case append
+}

@@ -1,0 +1,106 @@
+/// A stream's rows, found by key, with the rule that newer rows win.
+///
+/// A lost connection begins a new generation: rows of an older one are replaced by whatever comes next, also by a venue whose ids or clock
+/// went back, while within a generation an older row never replaces a newer one.
+struct RowTable<Row: FeedRow>: Sendable {
+    private(set) var rows: [Row] = []
+    private var generations: [UInt32] = []
+    private var positions: [Row.Key: Int] = [:]
+    private var generation: UInt32 = 0
+
+    mutating func beginGeneration() { generation &+= 1 }
+
+    /// Merges rows of an update and returns those that changed the content, in order.
+    mutating func update(_ update: [Row], rule: MergeRule, limit: Int) -> [Row] {
+        switch rule {
+        case .replace: update.last.map { replace($0) } ?? []
+        case .byKey: merge(update, limit: limit)
+        case .append: append(update, limit: limit)
+        }
+    }
+
+    /// Takes complete data: rows it lacks go, but for those the running generation brought, and an older row gives way to a newer one.
+    mutating func complete(_ complete: [Row], limit: Int) {
+        let earlier = self
+        self = RowTable()
+        generation = earlier.generation
+        var merged = complete.map { row in
+            guard let position = earlier.positions[row.key] else { return row }
+            let known = earlier.rows[position]
+            return earlier.generations[position] == generation && row.isOlder(than: known) ? known : row.completed(by: known)
+        }
+        let keys = Set(complete.map(\.key))
+        for (position, row) in earlier.rows.enumerated() where earlier.generations[position] == generation && !keys.contains(row.key) {
+            merged.append(row)
+        }
+        if Row.isOrdered { merged.sort { $0.key < $1.key } }
+        adopt(merged, limit: limit)
+    }
+
+    private mutating func replace(_ row: Row) -> [Row] {
+        if let known = rows.first {
+            guard generations[0] != generation || known.key != row.key || !row.isOlder(than: known) else { return [] }
+            let completed = known.key == row.key ? row.completed(by: known) : row
+            adopt([completed], limit: 1)
+            return [completed]
+        }
+        adopt([row], limit: 1)
+        return [row]
+    }
+
+    private mutating func merge(_ update: [Row], limit: Int) -> [Row] {
+        var accepted: [Row] = []
+        accepted.reserveCapacity(update.count)
+        for row in update {
+            if let position = positions[row.key] {
+                guard generations[position] != generation || !row.isOlder(than: rows[position]) else { continue }
+                let completed = row.completed(by: rows[position])
+                rows[position] = completed
+                generations[position] = generation
+                accepted.append(completed)
+            } else if insert(row, limit: limit) {
+                accepted.append(row)
+            }
+        }
+        return accepted
+    }
+
+    private mutating func append(_ update: [Row], limit: Int) -> [Row] {
+        if let last = generations.last, last != generation { adopt([], limit: limit) }
+        var accepted: [Row] = []
+        for row in update where rows.last.map({ $0.key < row.key }) ?? true {
+            _ = insert(row, limit: limit)
+            accepted.append(row)
+        }
+        return accepted
+    }
+
+    /// A new key goes to the end, or to its place where rows are ordered; a table that has outgrown its limit lets its first rows go,
+    /// a tenth at a time.
+    private mutating func insert(_ row: Row, limit: Int) -> Bool {
+        if Row.isOrdered, let last = rows.last, row.key < last.key {
+            guard rows.count < limit else { return false }
+            let place = rows.firstIndex { row.key < $0.key } ?? rows.count
+            rows.insert(row, at: place)
+            generations.insert(generation, at: place)
+            adopt(rows, generations, limit: limit)
+            return true
+        }
+        positions[row.key] = rows.count
+        rows.append(row)
+        generations.append(generation)
+        if rows.count > limit + limit / 10 { adopt(rows, generations, limit: limit) }
+        return true
+    }
+
+    private mutating func adopt(_ rows: [Row], limit: Int) {
+        adopt(rows, Array(repeating: generation, count: rows.count), limit: limit)
+    }
+
+    private mutating func adopt(_ rows: [Row], _ generations: [UInt32], limit: Int) {
+        self.rows = Array(rows.suffix(limit))
+        self.generations = Array(generations.suffix(limit))
+        positions.removeAll(keepingCapacity: true)
+        for (position, row) in self.rows.enumerated() { positions[row.key] = position }
+    }
+}

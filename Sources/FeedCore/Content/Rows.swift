@@ -1,0 +1,314 @@
+/// Mark price and funding of one symbol (`markPriceUpdate`, `GET premiumIndex`).
+public struct MarkPrice: Equatable, Sendable {
+    /// The symbol as in payloads, `BTCUSDT`.
+    public var symbol: String
+    /// The mark price.
+    public var markPrice: DecimalString
+    /// The index price; old frames lack it.
+    public var indexPrice: DecimalString?
+    /// The estimated settle price, meaningful in the last hour before settlement.
+    public var estimatedSettlePrice: DecimalString?
+    /// The last funding rate; nil where no funding is scheduled.
+    public var lastFundingRate: DecimalString?
+    /// When funding is next paid, ms since 1970 UTC; nil where none is scheduled.
+    public var nextFundingTime: Int64?
+    /// The interest rate; only REST tells it, and an update keeps it.
+    public var interestRate: DecimalString?
+    /// The venue's time of this row, ms since 1970 UTC.
+    public var time: Int64
+
+    /// Makes a row; times in ms since 1970 UTC.
+    public init(
+        symbol: String, markPrice: DecimalString, indexPrice: DecimalString? = nil, estimatedSettlePrice: DecimalString? = nil,
+        lastFundingRate: DecimalString? = nil, nextFundingTime: Int64? = nil, interestRate: DecimalString? = nil, time: Int64
+    ) {
+        self.symbol = symbol
+        self.markPrice = markPrice
+        self.indexPrice = indexPrice
+        self.estimatedSettlePrice = estimatedSettlePrice
+        self.lastFundingRate = lastFundingRate
+        self.nextFundingTime = nextFundingTime
+        self.interestRate = interestRate
+        self.time = time
+    }
+}
+
+extension MarkPrice: FeedRow {
+    package var key: String { symbol }
+    package func isOlder(than other: MarkPrice) -> Bool { time < other.time }
+    package func completed(by replaced: MarkPrice) -> MarkPrice {
+        var row = self
+        row.interestRate = interestRate ?? replaced.interestRate
+        return row
+    }
+}
+
+/// Index price and conversion buffers of one multi-assets-mode asset (`assetIndexUpdate`, `GET assetIndex`).
+public struct AssetIndex: Equatable, Sendable {
+    /// The asset-index symbol, `ADAUSD`.
+    public var symbol: String
+    /// The index price.
+    public var index: DecimalString
+    /// The bid buffer, a fraction.
+    public var bidBuffer: DecimalString
+    /// The ask buffer, a fraction.
+    public var askBuffer: DecimalString
+    /// index × (1 − bidBuffer).
+    public var bidRate: DecimalString
+    /// index × (1 + askBuffer).
+    public var askRate: DecimalString
+    /// The bid buffer of automatic exchange, a fraction.
+    public var autoExchangeBidBuffer: DecimalString
+    /// The ask buffer of automatic exchange, a fraction.
+    public var autoExchangeAskBuffer: DecimalString
+    /// index × (1 − autoExchangeBidBuffer).
+    public var autoExchangeBidRate: DecimalString
+    /// index × (1 + autoExchangeAskBuffer).
+    public var autoExchangeAskRate: DecimalString
+    /// The venue's time of this row, ms since 1970 UTC.
+    public var time: Int64
+
+    /// Makes a row; `time` in ms since 1970 UTC.
+    public init(
+        symbol: String, index: DecimalString, bidBuffer: DecimalString, askBuffer: DecimalString, bidRate: DecimalString,
+        askRate: DecimalString, autoExchangeBidBuffer: DecimalString, autoExchangeAskBuffer: DecimalString,
+        autoExchangeBidRate: DecimalString, autoExchangeAskRate: DecimalString, time: Int64
+    ) {
+        self.symbol = symbol
+        self.index = index
+        self.bidBuffer = bidBuffer
+        self.askBuffer = askBuffer
+        self.bidRate = bidRate
+        self.askRate = askRate
+        self.autoExchangeBidBuffer = autoExchangeBidBuffer
+        self.autoExchangeAskBuffer = autoExchangeAskBuffer
+        self.autoExchangeBidRate = autoExchangeBidRate
+        self.autoExchangeAskRate = autoExchangeAskRate
+        self.time = time
+    }
+}
+
+extension AssetIndex: FeedRow {
+    package var key: String { symbol }
+    package func isOlder(than other: AssetIndex) -> Bool { time < other.time }
+}
+
+/// Best bid and ask of one symbol (`bookTicker`, `GET ticker/bookTicker`).
+public struct BookTicker: Equatable, Sendable {
+    /// The symbol as in payloads, `BTCUSDT`.
+    public var symbol: String
+    /// The best bid's price.
+    public var bidPrice: DecimalString
+    /// The best bid's quantity.
+    public var bidQuantity: DecimalString
+    /// The best ask's price.
+    public var askPrice: DecimalString
+    /// The best ask's quantity.
+    public var askQuantity: DecimalString
+    /// The book update id; REST does not tell it.
+    public var updateID: UInt64?
+    /// The venue's transaction time, ms since 1970 UTC.
+    public var time: Int64
+
+    /// Makes a row; `time` in ms since 1970 UTC.
+    public init(
+        symbol: String, bidPrice: DecimalString, bidQuantity: DecimalString, askPrice: DecimalString, askQuantity: DecimalString,
+        updateID: UInt64? = nil, time: Int64
+    ) {
+        self.symbol = symbol
+        self.bidPrice = bidPrice
+        self.bidQuantity = bidQuantity
+        self.askPrice = askPrice
+        self.askQuantity = askQuantity
+        self.updateID = updateID
+        self.time = time
+    }
+}
+
+extension BookTicker: FeedRow {
+    package var key: String { symbol }
+    package func isOlder(than other: BookTicker) -> Bool {
+        guard let otherID = other.updateID else { return time < other.time }
+        guard let updateID else { return time <= other.time }
+        return updateID <= otherID
+    }
+}
+
+/// One aggregate trade (`aggTrade`, `GET aggTrades`).
+public struct AggregateTrade: Equatable, Sendable {
+    /// The aggregate trade id; consecutive trades of a symbol step by one.
+    public var id: UInt64
+    /// The price.
+    public var price: DecimalString
+    /// The quantity.
+    public var quantity: DecimalString
+    /// The first trade in the aggregate.
+    public var firstTradeID: UInt64
+    /// The last trade in the aggregate.
+    public var lastTradeID: UInt64
+    /// The trade's time, ms since 1970 UTC.
+    public var time: Int64
+    /// Whether the buyer was the maker, so that the taker sold.
+    public var isBuyerMaker: Bool
+
+    /// Makes a row; `time` in ms since 1970 UTC.
+    public init(
+        id: UInt64, price: DecimalString, quantity: DecimalString, firstTradeID: UInt64, lastTradeID: UInt64, time: Int64, isBuyerMaker: Bool
+    ) {
+        self.id = id
+        self.price = price
+        self.quantity = quantity
+        self.firstTradeID = firstTradeID
+        self.lastTradeID = lastTradeID
+        self.time = time
+        self.isBuyerMaker = isBuyerMaker
+    }
+}
+
+extension AggregateTrade: FeedRow {
+    package static var isOrdered: Bool { true }
+    package var key: UInt64 { id }
+    package func isOlder(than other: AggregateTrade) -> Bool { true }
+}
+
+/// One bar (`kline`, `GET klines`).
+public struct Kline: Equatable, Sendable {
+    /// The bar's first millisecond, ms since 1970 UTC.
+    public var openTime: Int64
+    /// The bar's last millisecond, ms since 1970 UTC.
+    public var closeTime: Int64
+    /// The first trade's price.
+    public var open: DecimalString
+    /// The highest price.
+    public var high: DecimalString
+    /// The lowest price.
+    public var low: DecimalString
+    /// The last trade's price.
+    public var close: DecimalString
+    /// The volume in the base asset.
+    public var volume: DecimalString
+    /// The volume in the quote asset.
+    public var quoteVolume: DecimalString
+    /// The number of trades.
+    public var tradeCount: UInt64
+    /// The volume bought by takers, in the base asset.
+    public var takerBuyVolume: DecimalString
+    /// The volume bought by takers, in the quote asset.
+    public var takerBuyQuoteVolume: DecimalString
+    /// Whether the bar is closed for good.
+    public var isClosed: Bool
+
+    /// Makes a row; times in ms since 1970 UTC.
+    public init(
+        openTime: Int64, closeTime: Int64, open: DecimalString, high: DecimalString, low: DecimalString, close: DecimalString,
+        volume: DecimalString, quoteVolume: DecimalString, tradeCount: UInt64, takerBuyVolume: DecimalString,
+        takerBuyQuoteVolume: DecimalString, isClosed: Bool
+    ) {
+        self.openTime = openTime
+        self.closeTime = closeTime
+        self.open = open
+        self.high = high
+        self.low = low
+        self.close = close
+        self.volume = volume
+        self.quoteVolume = quoteVolume
+        self.tradeCount = tradeCount
+        self.takerBuyVolume = takerBuyVolume
+        self.takerBuyQuoteVolume = takerBuyQuoteVolume
+        self.isClosed = isClosed
+    }
+}
+
+extension Kline: FeedRow {
+    package static var isOrdered: Bool { true }
+    package var key: Int64 { openTime }
+    package func isOlder(than other: Kline) -> Bool {
+        tradeCount < other.tradeCount || (other.isClosed && !isClosed)
+    }
+}
+
+/// 24-hour open, high, low, close and volume of one symbol (`24hrMiniTicker`; over REST a part of `GET ticker/24hr`).
+public struct MiniTicker: Equatable, Sendable {
+    /// The symbol as in payloads, `BTCUSDT`.
+    public var symbol: String
+    /// The price 24 hours ago.
+    public var openPrice: DecimalString
+    /// The highest price of 24 hours.
+    public var highPrice: DecimalString
+    /// The lowest price of 24 hours.
+    public var lowPrice: DecimalString
+    /// The last price.
+    public var lastPrice: DecimalString
+    /// The volume in the base asset.
+    public var volume: DecimalString
+    /// The volume in the quote asset.
+    public var quoteVolume: DecimalString
+    /// The venue's time of this row, ms since 1970 UTC.
+    public var time: Int64
+
+    /// Makes a row; `time` in ms since 1970 UTC.
+    public init(
+        symbol: String, openPrice: DecimalString, highPrice: DecimalString, lowPrice: DecimalString, lastPrice: DecimalString,
+        volume: DecimalString, quoteVolume: DecimalString, time: Int64
+    ) {
+        self.symbol = symbol
+        self.openPrice = openPrice
+        self.highPrice = highPrice
+        self.lowPrice = lowPrice
+        self.lastPrice = lastPrice
+        self.volume = volume
+        self.quoteVolume = quoteVolume
+        self.time = time
+    }
+}
+
+extension MiniTicker: FeedRow {
+    package var key: String { symbol }
+    package func isOlder(than other: MiniTicker) -> Bool { time < other.time }
+}
+
+/// 24-hour statistics of one symbol (`24hrTicker`, `GET ticker/24hr`).
+public struct Ticker: Equatable, Sendable {
+    /// The symbol, prices and volumes a mini ticker has too.
+    public var mini: MiniTicker
+    /// The price's change over 24 hours.
+    public var priceChange: DecimalString
+    /// The price's change over 24 hours, in per cent.
+    public var priceChangePercent: DecimalString
+    /// The volume-weighted average price.
+    public var weightedAveragePrice: DecimalString
+    /// The last trade's quantity.
+    public var lastQuantity: DecimalString
+    /// The window's first millisecond, ms since 1970 UTC.
+    public var openTime: Int64
+    /// The window's last millisecond, ms since 1970 UTC.
+    public var closeTime: Int64
+    /// The window's first trade; nil where there was none.
+    public var firstTradeID: UInt64?
+    /// The window's last trade; nil where there was none.
+    public var lastTradeID: UInt64?
+    /// The number of trades.
+    public var tradeCount: UInt64
+
+    /// Makes a row; times in ms since 1970 UTC.
+    public init(
+        mini: MiniTicker, priceChange: DecimalString, priceChangePercent: DecimalString, weightedAveragePrice: DecimalString,
+        lastQuantity: DecimalString, openTime: Int64, closeTime: Int64, firstTradeID: UInt64?, lastTradeID: UInt64?, tradeCount: UInt64
+    ) {
+        self.mini = mini
+        self.priceChange = priceChange
+        self.priceChangePercent = priceChangePercent
+        self.weightedAveragePrice = weightedAveragePrice
+        self.lastQuantity = lastQuantity
+        self.openTime = openTime
+        self.closeTime = closeTime
+        self.firstTradeID = firstTradeID
+        self.lastTradeID = lastTradeID
+        self.tradeCount = tradeCount
+    }
+}
+
+extension Ticker: FeedRow {
+    package var key: String { mini.symbol }
+    package func isOlder(than other: Ticker) -> Bool { closeTime < other.closeTime }
+}

@@ -1,0 +1,127 @@
+/// A stream's cached content: rows of whichever type the stream carries, merged by its rule.
+struct StreamContent: Sendable {
+    private enum Tables: Sendable {
+        case markPrice(RowTable<MarkPrice>)
+        case assetIndex(RowTable<AssetIndex>)
+        case bookTicker(RowTable<BookTicker>)
+        case aggregateTrade(RowTable<AggregateTrade>)
+        case kline(RowTable<Kline>)
+        case miniTicker(RowTable<MiniTicker>)
+        case ticker(RowTable<Ticker>)
+    }
+
+    private var tables: Tables
+    private let rule: MergeRule
+    private let limit: Int
+
+    init(channel: FuturesServiceStreamName.Channel, rule: MergeRule, limit: Int) {
+        self.rule = rule
+        self.limit = limit
+        tables =
+            switch channel {
+            case .markPrice: .markPrice(RowTable())
+            case .assetIndex: .assetIndex(RowTable())
+            case .bookTicker: .bookTicker(RowTable())
+            case .aggregateTrade: .aggregateTrade(RowTable())
+            case .kline: .kline(RowTable())
+            case .miniTicker: .miniTicker(RowTable())
+            case .ticker: .ticker(RowTable())
+            }
+    }
+
+    /// All rows, at most the limit.
+    var rows: FeedRows {
+        switch tables {
+        case .markPrice(let table): .markPrice(latest(table))
+        case .assetIndex(let table): .assetIndex(latest(table))
+        case .bookTicker(let table): .bookTicker(latest(table))
+        case .aggregateTrade(let table): .aggregateTrade(latest(table))
+        case .kline(let table): .kline(latest(table))
+        case .miniTicker(let table): .miniTicker(latest(table))
+        case .ticker(let table): .ticker(latest(table))
+        }
+    }
+
+    /// What is cached outlived its connection; see `RowTable`.
+    mutating func beginGeneration() {
+        switch tables {
+        case .markPrice(var table): change(&table, Tables.markPrice) { $0.beginGeneration() }
+        case .assetIndex(var table): change(&table, Tables.assetIndex) { $0.beginGeneration() }
+        case .bookTicker(var table): change(&table, Tables.bookTicker) { $0.beginGeneration() }
+        case .aggregateTrade(var table): change(&table, Tables.aggregateTrade) { $0.beginGeneration() }
+        case .kline(var table): change(&table, Tables.kline) { $0.beginGeneration() }
+        case .miniTicker(var table): change(&table, Tables.miniTicker) { $0.beginGeneration() }
+        case .ticker(var table): change(&table, Tables.ticker) { $0.beginGeneration() }
+        }
+    }
+
+    /// Merges an update; the rows that changed the content, or nil where the update carries another stream's type.
+    mutating func update(_ update: FeedRows) -> FeedRows? {
+        let (rule, limit) = (rule, limit)
+        switch update {
+        case .markPrice(let rows):
+            guard case .markPrice(var table) = tables else { return nil }
+            return .markPrice(change(&table, Tables.markPrice) { $0.update(rows, rule: rule, limit: limit) })
+        case .assetIndex(let rows):
+            guard case .assetIndex(var table) = tables else { return nil }
+            return .assetIndex(change(&table, Tables.assetIndex) { $0.update(rows, rule: rule, limit: limit) })
+        case .bookTicker(let rows):
+            guard case .bookTicker(var table) = tables else { return nil }
+            return .bookTicker(change(&table, Tables.bookTicker) { $0.update(rows, rule: rule, limit: limit) })
+        case .aggregateTrade(let rows):
+            guard case .aggregateTrade(var table) = tables else { return nil }
+            return .aggregateTrade(change(&table, Tables.aggregateTrade) { $0.update(rows, rule: rule, limit: limit) })
+        case .kline(let rows):
+            guard case .kline(var table) = tables else { return nil }
+            return .kline(change(&table, Tables.kline) { $0.update(rows, rule: rule, limit: limit) })
+        case .miniTicker(let rows):
+            guard case .miniTicker(var table) = tables else { return nil }
+            return .miniTicker(change(&table, Tables.miniTicker) { $0.update(rows, rule: rule, limit: limit) })
+        case .ticker(let rows):
+            guard case .ticker(var table) = tables else { return nil }
+            return .ticker(change(&table, Tables.ticker) { $0.update(rows, rule: rule, limit: limit) })
+        }
+    }
+
+    /// Takes complete data; false where it carries another stream's type.
+    mutating func complete(_ complete: FeedRows) -> Bool {
+        let limit = limit
+        switch complete {
+        case .markPrice(let rows):
+            guard case .markPrice(var table) = tables else { return false }
+            change(&table, Tables.markPrice) { $0.complete(rows, limit: limit) }
+        case .assetIndex(let rows):
+            guard case .assetIndex(var table) = tables else { return false }
+            change(&table, Tables.assetIndex) { $0.complete(rows, limit: limit) }
+        case .bookTicker(let rows):
+            guard case .bookTicker(var table) = tables else { return false }
+            change(&table, Tables.bookTicker) { $0.complete(rows, limit: limit) }
+        case .aggregateTrade(let rows):
+            guard case .aggregateTrade(var table) = tables else { return false }
+            change(&table, Tables.aggregateTrade) { $0.complete(rows, limit: limit) }
+        case .kline(let rows):
+            guard case .kline(var table) = tables else { return false }
+            change(&table, Tables.kline) { $0.complete(rows, limit: limit) }
+        case .miniTicker(let rows):
+            guard case .miniTicker(var table) = tables else { return false }
+            change(&table, Tables.miniTicker) { $0.complete(rows, limit: limit) }
+        case .ticker(let rows):
+            guard case .ticker(var table) = tables else { return false }
+            change(&table, Tables.ticker) { $0.complete(rows, limit: limit) }
+        }
+        return true
+    }
+
+    private func latest<Row>(_ table: RowTable<Row>) -> [Row] {
+        table.rows.count > limit ? Array(table.rows.suffix(limit)) : table.rows
+    }
+
+    /// Changes a table in place: the enumeration lets go of its copy first, so that nothing is copied.
+    private mutating func change<Row, Result>(
+        _ table: inout RowTable<Row>, _ wrap: (RowTable<Row>) -> Tables, _ change: (inout RowTable<Row>) -> Result
+    ) -> Result {
+        tables = wrap(RowTable())
+        defer { tables = wrap(table) }
+        return change(&table)
+    }
+}

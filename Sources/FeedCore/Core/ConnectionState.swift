@@ -1,0 +1,32 @@
+/// One of the venue's sockets, across all its attempts.
+struct ConnectionState: Sendable {
+    enum Phase: Sendable, Equatable {
+        case connecting
+        case open
+        case waiting(until: Instant)
+        /// No stream wants it.
+        case idle
+    }
+
+    let endpoint: Int
+    var id: ConnectionID
+    var phase = Phase.idle
+    var streams: Set<Int> = []
+    var backoff: Backoff
+    var lastHeard = Instant(nanoseconds: 0)
+    var pingAt = Instant(nanoseconds: 0)
+
+    /// When the paced sender may send again.
+    var controlAt = Instant(nanoseconds: 0)
+    var toSubscribe: [Int] = []
+    var toUnsubscribe: [FuturesServiceStreamName] = []
+    var requests: [UInt64: [FuturesServiceStreamName]] = [:]
+
+    var hasControlToSend: Bool { phase == .open && !(toSubscribe.isEmpty && toUnsubscribe.isEmpty) }
+
+    mutating func forgetRequests() {
+        toSubscribe = []
+        toUnsubscribe = []
+        requests = [:]
+    }
+}

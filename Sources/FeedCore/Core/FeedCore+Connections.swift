@@ -1,0 +1,191 @@
+extension FeedCore {
+    /// A connection of the endpoint with room for one more stream.
+    func roomyConnection(endpoint: Int) -> Int? {
+        connections.firstIndex { $0.endpoint == endpoint && $0.streams.count < configuration.streamsPerConnection }
+    }
+
+    mutating func connectionSlot(endpoint: Int) -> Int {
+        if let slot = roomyConnection(endpoint: endpoint) { return slot }
+        connections.append(
+            ConnectionState(
+                endpoint: endpoint, id: ConnectionID(0),
+                backoff: Backoff(base: configuration.reconnectBase, cap: configuration.reconnectCap)))
+        return connections.count - 1
+    }
+
+    mutating func join(_ index: Int, connection slot: Int) {
+        connections[slot].streams.insert(index)
+        switch connections[slot].phase {
+        case .idle: connect(slot)
+        case .open: enqueueSubscription(index, connection: slot)
+        case .connecting, .waiting: break
+        }
+    }
+
+    mutating func leave(_ index: Int, connection slot: Int) {
+        guard let stream = streams[index] else { return }
+        connections[slot].streams.remove(index)
+        connections[slot].toSubscribe.removeAll { $0 == index }
+        if connections[slot].streams.isEmpty {
+            effects.append(.disconnect(connections[slot].id))
+            connections[slot].forgetRequests()
+            connections[slot].phase = .idle
+        } else if connections[slot].phase == .open, stream.subscription == .requested || stream.subscription == .effective {
+            connections[slot].toUnsubscribe.append(stream.name)
+        }
+    }
+
+    private mutating func enqueueSubscription(_ index: Int, connection slot: Int) {
+        guard let name = streams[index]?.name else { return }
+        if let place = connections[slot].toUnsubscribe.firstIndex(of: name) {
+            connections[slot].toUnsubscribe.remove(at: place)
+            streams[index]?.subscription = .effective
+        } else {
+            connections[slot].toSubscribe.append(index)
+            streams[index]?.subscription = .queued
+        }
+        if streams[index]?.isConnected != true {
+            streams[index]?.isConnected = true
+            publish(index, .connected)
+        }
+    }
+
+    private mutating func connect(_ slot: Int) {
+        lastConnectionID &+= 1
+        connections[slot].id = ConnectionID(lastConnectionID)
+        connections[slot].phase = .connecting
+        effects.append(.connect(connections[slot].id, endpoint: connections[slot].endpoint))
+    }
+
+    private func slot(_ id: ConnectionID) -> Int? { connections.firstIndex { $0.id == id && $0.phase != .idle } }
+
+    mutating func opened(_ id: ConnectionID) {
+        guard let slot = slot(id), connections[slot].phase == .connecting else { return }
+        connections[slot].phase = .open
+        connections[slot].lastHeard = now.instant
+        connections[slot].pingAt = now.instant + configuration.pingInterval
+        connections[slot].controlAt = now.instant
+        wake(at: connections[slot].pingAt)
+        for index in connections[slot].streams.sorted() {
+            if let stream = streams[index], stream.outage != nil { streams[index]?.needsFetch = stream.traits.hasSnapshotSource }
+            enqueueSubscription(index, connection: slot)
+        }
+    }
+
+    mutating func closed(_ id: ConnectionID, reason: String) {
+        guard let slot = slot(id) else { return }
+        switch connections[slot].phase {
+        case .connecting, .open: break
+        case .waiting, .idle: return
+        }
+        let until = now.instant + connections[slot].backoff.next(using: &random)
+        connections[slot].phase = .waiting(until: until)
+        connections[slot].forgetRequests()
+        wake(at: until)
+        for index in connections[slot].streams.sorted() { lose(index, reason: reason) }
+    }
+
+    private mutating func lose(_ index: Int, reason: String) {
+        let wasConnected = streams[index]?.isConnected
+        streams[index]?.subscription = .none
+        streams[index]?.staleAt = nil
+        streams[index]?.fetch?.followsSubscription = false
+        streams[index]?.content.beginGeneration()
+        if wasConnected != false {
+            streams[index]?.isConnected = false
+            publish(index, .disconnected(reason: reason))
+        }
+        guard wasConnected == true else { return }
+        if streams[index]?.outage == nil { streams[index]?.outage = StreamState.Outage(since: now.instant) }
+        setState(index, .recovering)
+    }
+
+    mutating func heard(_ id: ConnectionID) {
+        guard let slot = slot(id) else { return }
+        connections[slot].lastHeard = now.instant
+    }
+
+    mutating func passDeadlines(connection slot: Int) {
+        switch connections[slot].phase {
+        case .idle, .connecting: break
+        case .waiting(let until):
+            if until <= now.instant { connect(slot) } else { wake(at: until) }
+        case .open:
+            let deadAt = connections[slot].lastHeard + configuration.deadAfter
+            if deadAt <= now.instant {
+                let id = connections[slot].id
+                effects.append(.disconnect(id))
+                closed(id, reason: "nothing was heard for \(configuration.deadAfter)")
+                return
+            }
+            if connections[slot].pingAt <= now.instant {
+                connections[slot].pingAt = now.instant + configuration.pingInterval
+                effects.append(.ping(connections[slot].id))
+            }
+            wake(at: min(deadAt, connections[slot].pingAt))
+            if connections[slot].hasControlToSend { wake(at: connections[slot].controlAt) }
+        }
+    }
+
+    /// One paced sender per connection: a message now if one is allowed, the rest when its time comes.
+    mutating func sendControl() {
+        for slot in connections.indices where connections[slot].hasControlToSend {
+            if connections[slot].controlAt <= now.instant {
+                sendControlMessage(slot)
+                connections[slot].controlAt = now.instant + configuration.controlInterval
+            }
+            if connections[slot].hasControlToSend { wake(at: connections[slot].controlAt) }
+        }
+    }
+
+    private mutating func sendControlMessage(_ slot: Int) {
+        lastRequest &+= 1
+        let id = connections[slot].id
+        if !connections[slot].toUnsubscribe.isEmpty {
+            let names = Array(connections[slot].toUnsubscribe.prefix(configuration.namesPerMessage))
+            connections[slot].toUnsubscribe.removeFirst(names.count)
+            effects.append(.unsubscribe(id, names, request: lastRequest))
+            return
+        }
+        let batch = connections[slot].toSubscribe.prefix(configuration.namesPerMessage)
+        connections[slot].toSubscribe.removeFirst(batch.count)
+        var names: [FuturesServiceStreamName] = []
+        for index in batch {
+            guard let stream = streams[index] else { continue }
+            names.append(stream.name)
+            streams[index]?.subscription = .requested
+            if stream.needsFetch, stream.fetch == nil { fetch(index, at: now.instant + configuration.acknowledgementWait) }
+        }
+        connections[slot].requests[lastRequest] = names
+        effects.append(.subscribe(id, names, request: lastRequest))
+    }
+
+    mutating func received(_ id: ConnectionID, _ event: UpstreamEvent) {
+        guard let slot = slot(id) else { return }
+        switch event {
+        case .rows(let name, let rows, let eventTime):
+            guard let index = indices[name] else {
+                ignoredEvents &+= 1
+                return
+            }
+            connections[slot].backoff.reset()
+            update(index, rows, eventTime: eventTime)
+        case .acknowledged(let request):
+            for name in connections[slot].requests.removeValue(forKey: request) ?? [] {
+                if let index = indices[name] { becomeEffective(index) }
+            }
+        case .rejected(let request, let error):
+            let names = request.flatMap { connections[slot].requests.removeValue(forKey: $0) } ?? []
+            if names.isEmpty { malformedFrames &+= 1 }
+            for name in names {
+                if let index = indices[name] { reject(index, error) }
+            }
+        case .malformed(let name, let message):
+            malformedFrames &+= 1
+            guard let index = name.flatMap({ indices[$0] }) else { return }
+            publish(index, .failed(FeedError(.malformed, message), fetch: false))
+        case .unknown:
+            ignoredEvents &+= 1
+        }
+    }
+}

@@ -1,0 +1,168 @@
+extension FeedCore {
+    /// The subscription stands: complete data asked for from now on misses nothing.
+    mutating func becomeEffective(_ index: Int) {
+        guard let stream = streams[index], stream.subscription == .requested || stream.subscription == .queued else { return }
+        streams[index]?.subscription = .effective
+        if stream.needsFetch, stream.fetch?.followsSubscription != true, stream.rule != .replace || stream.outage != nil { startFetch(index) }
+        if stream.contentID != nil, stream.outage == nil { becomeLive(index) }
+    }
+
+    mutating func reject(_ index: Int, _ error: FeedError) {
+        streams[index]?.subscription = .none
+        publish(index, .failed(error, fetch: false))
+        reportOutage(index, error, attempts: 1)
+        setState(index, .failed)
+    }
+
+    mutating func update(_ index: Int, _ rows: FeedRows, eventTime: Int64?) {
+        guard let rule = streams[index]?.rule else { return }
+        guard let changed = streams[index]?.content.update(rows) else {
+            malformedFrames &+= 1
+            publish(index, .failed(FeedError(.malformed, "The venue sent another stream's data under this name; it was left out."), fetch: false))
+            return
+        }
+        becomeEffective(index)
+        let isFirst = streams[index]?.contentID == nil
+        let isWhole = streams[index]?.isWholeAfterUpdate ?? true
+        let recovers = isWhole && streams[index]?.outage != nil
+        if recovers { endOutage(index) }
+        if streams[index]?.outage == nil { becomeLive(index) }
+        guard changed.count > 0 else { return }
+        remember(index, source: .websocket, eventTime: eventTime)
+        let kind: FuturesServiceFeedContent.Kind = rule == .replace || isFirst || recovers ? .full : .delta
+        publishContent(index, kind: kind, delta: changed, as: FeedEvent.Kind.updated)
+    }
+
+    /// Data comes: the stream is live, and its patience begins anew.
+    private mutating func becomeLive(_ index: Int) {
+        if let staleAfter = streams[index]?.traits.staleAfter {
+            let at = now.instant + staleAfter
+            if streams[index]?.staleAt == nil { wake(at: at) }
+            streams[index]?.staleAt = at
+        }
+        setState(index, .live)
+    }
+
+    private mutating func endOutage(_ index: Int) {
+        guard let outage = streams[index]?.outage else { return }
+        streams[index]?.outage = nil
+        guard !outage.isReported else { return }
+        let downMs = now.instant.milliseconds(since: outage.since)
+        publish(index, .recovered(FeedRecovery(error: nil, method: .snapshot, downMs: downMs)))
+    }
+
+    /// The outage could not be ended; it is reported once, and goes on being worked at.
+    private mutating func reportOutage(_ index: Int, _ error: FeedError, attempts: Int) {
+        guard let outage = streams[index]?.outage, !outage.isReported else { return }
+        streams[index]?.outage?.isReported = true
+        let failure = StreamSubscriberRecoverError(reason: error, attempts: attempts)
+        let downMs = now.instant.milliseconds(since: outage.since)
+        publish(index, .recovered(FeedRecovery(error: failure, method: .snapshot, downMs: downMs)))
+        setState(index, .failed)
+    }
+
+    private mutating func remember(_ index: Int, source: FeedSource, eventTime: Int64?) {
+        streams[index]?.source = source
+        streams[index]?.eventTime = eventTime
+        streams[index]?.receivedAt = now.wallClock
+        streams[index]?.receivedInstant = now.instant
+    }
+
+    private mutating func publishContent(
+        _ index: Int, kind: FuturesServiceFeedContent.Kind, delta: FeedRows?, as event: (FuturesServiceFeedContent) -> FeedEvent.Kind
+    ) {
+        let id = nextID()
+        streams[index]?.contentID = id
+        guard let stream = streams[index], let content = content(index, kind: kind, delta: delta) else { return }
+        effects.append(.publish(FeedEvent(stream: stream.name, id: id, kind: event(content))))
+    }
+
+    /// The stream's content as it is handed out; nil where there is none yet.
+    func content(_ index: Int, kind: FuturesServiceFeedContent.Kind, delta: FeedRows? = nil) -> FuturesServiceFeedContent? {
+        guard let stream = streams[index], let id = stream.contentID else { return nil }
+        let changed = kind == .delta || stream.rule == .replace ? delta : nil
+        return FuturesServiceFeedContent(
+            streamName: stream.name, id: id, kind: kind, state: stream.state, source: stream.source, eventTime: stream.eventTime,
+            receivedAt: stream.receivedAt, rows: changed ?? stream.content.rows)
+    }
+
+    mutating func refetch(_ name: FuturesServiceStreamName) {
+        guard let index = indices[name], let stream = streams[index], stream.fetch == nil else { return }
+        guard stream.traits.hasSnapshotSource else {
+            publish(index, .failed(FeedError(.noSnapshotSource, "The venue has no REST source for \(name); its WebSocket data is all there is."), fetch: true))
+            return
+        }
+        if let until = fetchesBlockedUntil, until > now.instant {
+            let wait = until.milliseconds(since: now.instant) + 1
+            publish(index, .failed(FeedError(.rateLimited, "The venue asked to wait; try again in \(wait) ms.", retryAfterMs: wait), fetch: true))
+            return
+        }
+        startFetch(index)
+    }
+
+    mutating func fetch(_ index: Int, at instant: Instant) {
+        streams[index]?.fetchAt = instant
+        wake(at: instant)
+    }
+
+    mutating func startFetch(_ index: Int) {
+        guard let subscription = streams[index]?.subscription else { return }
+        if let until = fetchesBlockedUntil, until > now.instant {
+            fetch(index, at: until)
+            return
+        }
+        lastAttempt &+= 1
+        streams[index]?.fetchAt = nil
+        streams[index]?.fetch = StreamState.Fetch(attempt: lastAttempt, followsSubscription: subscription == .effective)
+        guard let name = streams[index]?.name else { return }
+        effects.append(.fetch(name, attempt: lastAttempt))
+    }
+
+    mutating func fetched(_ name: FuturesServiceStreamName, attempt: UInt64, _ result: Result<FetchedContent, FeedError>) {
+        guard let index = indices[name], let stream = streams[index], let fetch = stream.fetch, fetch.attempt == attempt else { return }
+        streams[index]?.fetch = nil
+        switch result {
+        case .failure(let error): fetchFailed(index, error)
+        case .success(let fetched): complete(index, fetched, followsSubscription: fetch.followsSubscription)
+        }
+    }
+
+    private mutating func complete(_ index: Int, _ fetched: FetchedContent, followsSubscription: Bool) {
+        guard let stream = streams[index], streams[index]?.content.complete(fetched.rows) == true else {
+            fetchFailed(index, FeedError(.malformed, "The venue's REST answer carries another stream's data."))
+            return
+        }
+        streams[index]?.fetchBackoff.reset()
+        if followsSubscription || (stream.rule == .replace && stream.outage == nil) { streams[index]?.needsFetch = false }
+        let eventTime = stream.contentID == nil ? fetched.eventTime : [fetched.eventTime, stream.eventTime].compactMap(\.self).max()
+        remember(index, source: .rest, eventTime: eventTime)
+        if followsSubscription {
+            endOutage(index)
+            becomeLiveAfterFetch(index)
+        } else if stream.subscription == .effective, streams[index]?.needsFetch == true {
+            startFetch(index)
+        }
+        publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched)
+    }
+
+    private mutating func becomeLiveAfterFetch(_ index: Int) {
+        if streams[index]?.staleAt == nil { becomeLive(index) } else { setState(index, .live) }
+    }
+
+    private mutating func fetchFailed(_ index: Int, _ error: FeedError) {
+        if error.code == .rateLimited {
+            let wait = error.retryAfterMs.map { Duration.milliseconds($0) } ?? configuration.defaultRetryAfter
+            fetchesBlockedUntil = now.instant + wait
+        }
+        publish(index, .failed(error, fetch: true))
+        guard let stream = streams[index], stream.needsFetch else { return }
+        guard error.isTransient else {
+            streams[index]?.needsFetch = false
+            return
+        }
+        let delay = streams[index]?.fetchBackoff.next(using: &random) ?? .zero
+        fetch(index, at: now.instant + delay)
+        let attempts = streams[index]?.fetchBackoff.attempts ?? 0
+        if attempts >= configuration.recoverAttempts, stream.subscription == .effective { reportOutage(index, error, attempts: attempts) }
+    }
+}

@@ -1,0 +1,137 @@
+import OrderedCollections
+
+extension FeedCore {
+    mutating func observe(_ observer: ObserverID, _ names: [FuturesServiceStreamName], forceFetch: Bool) {
+        for name in names {
+            guard let index = indices[name] ?? addStream(name) else {
+                let error = FeedError(.unknownStream, "The venue has no stream \(name). GET /streams lists what there is.")
+                effects.append(.tell(observer, FeedEvent(stream: name, id: nextID(), kind: .failed(error, fetch: false))))
+                continue
+            }
+            if streams[index]?.observers.contains(where: { $0.id == observer }) != true {
+                streams[index]?.observers.append(StreamState.Observer(id: observer, since: sequence))
+                streams[index]?.lingersUntil = nil
+                streamsOfObserver[observer, default: []].append(index)
+            }
+            if let content = content(index, kind: .full) { tell(observer, index, .updated(content)) }
+            if forceFetch { refetch(name) }
+        }
+    }
+
+    mutating func unobserve(_ observer: ObserverID, _ names: [FuturesServiceStreamName]?) {
+        for index in affected(observer, names) {
+            streams[index]?.observers.removeAll { $0.id == observer }
+            streamsOfObserver[observer]?.remove(index)
+            guard streams[index]?.observers.isEmpty == true else { continue }
+            let until = now.instant + configuration.linger
+            streams[index]?.lingersUntil = until
+            wake(at: until)
+        }
+        if streamsOfObserver[observer]?.isEmpty == true { streamsOfObserver[observer] = nil }
+    }
+
+    mutating func pause(_ observer: ObserverID, _ names: [FuturesServiceStreamName]?) {
+        let sequence = sequence
+        for index in affected(observer, names) {
+            change(observer, at: index) { $0.pausedAt = $0.pausedAt ?? sequence }
+        }
+    }
+
+    mutating func resume(_ observer: ObserverID, _ names: [FuturesServiceStreamName]?) {
+        let sequence = sequence
+        for index in affected(observer, names) where isPaused(observer, at: index) {
+            var pausedAt: UInt64?
+            change(observer, at: index) {
+                pausedAt = $0.pausedAt
+                $0.pausedAt = nil
+                $0.since = sequence
+            }
+            guard let pausedAt, let contentID = streams[index]?.contentID, contentID.sequence > pausedAt,
+                let content = content(index, kind: .full)
+            else { continue }
+            tell(observer, index, .updated(content))
+        }
+    }
+
+    private mutating func change(_ observer: ObserverID, at index: Int, _ change: (inout StreamState.Observer) -> Void) {
+        guard let place = streams[index]?.observers.firstIndex(where: { $0.id == observer }), var entry = streams[index]?.observers[place]
+        else { return }
+        change(&entry)
+        streams[index]?.observers[place] = entry
+    }
+
+    private func isPaused(_ observer: ObserverID, at index: Int) -> Bool {
+        streams[index]?.observers.contains { $0.id == observer && $0.pausedAt != nil } ?? false
+    }
+
+    private mutating func tell(_ observer: ObserverID, _ index: Int, _ kind: FeedEvent.Kind) {
+        guard let stream = streams[index] else { return }
+        let id = EventID(epoch: epoch, sequence: sequence)
+        effects.append(.tell(observer, FeedEvent(stream: stream.name, id: stream.contentID ?? id, kind: kind)))
+    }
+
+    private func affected(_ observer: ObserverID, _ names: [FuturesServiceStreamName]?) -> [Int] {
+        guard let observed = streamsOfObserver[observer] else { return [] }
+        guard let names else { return Array(observed) }
+        return names.compactMap { indices[$0] }.filter(observed.contains)
+    }
+
+    /// Whether a stream of that name can be had: the venue knows the kind and lists the symbol (any symbol while the list is not known).
+    package func knows(_ name: FuturesServiceStreamName) -> Bool {
+        if indices[name] != nil { return true }
+        guard traits(name) != nil else { return false }
+        guard let symbol = name.symbol, let listedSymbols else { return true }
+        return listedSymbols.contains(symbol)
+    }
+
+    private mutating func addStream(_ name: FuturesServiceStreamName) -> Int? {
+        guard knows(name), let traits = traits(name) else { return nil }
+        let slot = connectionSlot(endpoint: traits.endpoint)
+        let stream = StreamState(
+            name: name, traits: traits, rule: name.mergeRule, connection: slot,
+            content: StreamContent(channel: name.channel, rule: name.mergeRule, limit: traits.limit), needsFetch: traits.hasSnapshotSource,
+            fetchBackoff: Backoff(base: configuration.fetchBase, cap: configuration.fetchCap))
+        let index = freeIndices.popLast() ?? streams.count
+        if index == streams.count { streams.append(stream) } else { streams[index] = stream }
+        indices[name] = index
+        join(index, connection: slot)
+        if traits.hasSnapshotSource {
+            if stream.rule == .replace {
+                startFetch(index)
+            } else {
+                fetch(index, at: now.instant + configuration.acknowledgementWait)
+            }
+        }
+        return index
+    }
+
+    mutating func removeStream(_ index: Int) {
+        guard let stream = streams[index] else { return }
+        publish(index, .ended)
+        leave(index, connection: stream.connection)
+        indices[stream.name] = nil
+        streams[index] = nil
+        freeIndices.append(index)
+    }
+
+    mutating func passDeadlines(stream index: Int) {
+        if let until = streams[index]?.lingersUntil {
+            if until <= now.instant {
+                removeStream(index)
+                return
+            }
+            wake(at: until)
+        }
+        if let at = streams[index]?.staleAt {
+            if at <= now.instant {
+                streams[index]?.staleAt = nil
+                if streams[index]?.state == .live { setState(index, .stale) }
+            } else {
+                wake(at: at)
+            }
+        }
+        if let at = streams[index]?.fetchAt {
+            if at <= now.instant { startFetch(index) } else { wake(at: at) }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+/// What is known of a stream, for people and probes.
+package struct StreamStatus: Sendable {
+    package let name: FuturesServiceStreamName
+    package let state: FeedState
+    package let contentID: EventID?
+    /// Milliseconds since the content was received; nil where there is none.
+    package let ageMs: Int64?
+    package let source: FeedSource
+    package let isConnected: Bool
+    package let observers: Int
+}
+
+extension FeedCore {
+    /// The observers a published event is for: who reads the stream, is not paused, and did not begin after it.
+    package func readers(of event: FeedEvent) -> [ObserverID] {
+        guard let index = indices[event.stream], let stream = streams[index] else { return [] }
+        return stream.observers.compactMap { $0.pausedAt == nil && $0.since < event.id.sequence ? $0.id : nil }
+    }
+
+    /// Whether the observer still wants the stream and is not paused.
+    package func reads(_ observer: ObserverID, _ name: FuturesServiceStreamName) -> Bool {
+        guard let index = indices[name], let stream = streams[index] else { return false }
+        return stream.observers.contains { $0.id == observer && $0.pausedAt == nil }
+    }
+
+    /// The whole cached content; nil where there is none.
+    package func content(of name: FuturesServiceStreamName) -> FuturesServiceFeedContent? {
+        indices[name].flatMap { content($0, kind: .full) }
+    }
+
+    /// What is known of the stream; nil where nobody wants it.
+    package func status(of name: FuturesServiceStreamName, now: Instant) -> StreamStatus? {
+        guard let index = indices[name], let stream = streams[index] else { return nil }
+        return StreamStatus(
+            name: name, state: stream.state, contentID: stream.contentID, ageMs: stream.receivedInstant.map { now.milliseconds(since: $0) },
+            source: stream.source, isConnected: stream.isConnected == true, observers: stream.observers.count)
+    }
+
+    /// Whether the venue has told which symbols it lists.
+    package var knowsSymbols: Bool { listedSymbols != nil }
+
+    /// Every stream somebody wants or lately wanted.
+    package var streamNames: [FuturesServiceStreamName] { indices.keys.sorted { $0.description < $1.description } }
+}

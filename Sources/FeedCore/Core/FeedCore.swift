@@ -1,0 +1,129 @@
+import OrderedCollections
+
+/// The decisions of the house: who wants which stream, what is subscribed, what is cached, what is known of its freshness.
+///
+/// A value without IO. Everything that happens enters by `step`, and what is to be done comes back as effects; the core waits for nothing,
+/// reads no clock and draws its random numbers from a seed.
+package struct FeedCore: Sendable {
+    /// Limits and times.
+    package struct Configuration: Sendable {
+        /// How long a subscription stays after its last reader left.
+        package var linger: Duration = .seconds(60)
+        /// How often a connection is pinged.
+        package var pingInterval: Duration = .seconds(20)
+        /// After how long without any frame a connection is dead (venue.md §4: the venue's own ping comes every 5 min only).
+        package var deadAfter: Duration = .seconds(30)
+        /// The first bound of the delay before a reconnect, and the last.
+        package var reconnectBase: Duration = .milliseconds(500)
+        package var reconnectCap: Duration = .seconds(30)
+        /// The same for a fetch that failed.
+        package var fetchBase: Duration = .seconds(1)
+        package var fetchCap: Duration = .seconds(30)
+        /// The least time between two control messages on a connection: 5 a second, where the venues cut at 10.
+        package var controlInterval: Duration = .milliseconds(200)
+        /// Names in one SUBSCRIBE.
+        package var namesPerMessage = 100
+        /// Streams on one connection (Aster and ApolloX allow 200).
+        package var streamsPerConnection = 200
+        /// How long complete data waits for an acknowledgement of the subscription.
+        package var acknowledgementWait: Duration = .seconds(2)
+        /// How many failed fetches end an outage as not recovered.
+        package var recoverAttempts = 5
+        /// How long to leave REST alone after 429 or 418 without a word from the venue.
+        package var defaultRetryAfter: Duration = .seconds(60)
+
+        package init() {}
+    }
+
+    let configuration: Configuration
+    package let epoch: UInt64
+    let traits: @Sendable (FuturesServiceStreamName) -> StreamTraits?
+    var random: SplitMix64
+
+    var now = Moment(instant: Instant(nanoseconds: 0), wallClock: 0)
+    var effects: [FeedEffect] = []
+    /// When `step(.deadline)` is due next; nil where nothing is waited for.
+    package internal(set) var nextDeadline: Instant?
+
+    /// The newest event's number.
+    package internal(set) var sequence: UInt64 = 0
+    var listedSymbols: Set<String>?
+    var indices: [FuturesServiceStreamName: Int] = [:]
+    var streams: [StreamState?] = []
+    var freeIndices: [Int] = []
+    var streamsOfObserver: [ObserverID: OrderedSet<Int>] = [:]
+    var connections: [ConnectionState] = []
+    var lastConnectionID: UInt64 = 0
+    var lastRequest: UInt64 = 0
+    var lastAttempt: UInt64 = 0
+    var fetchesBlockedUntil: Instant?
+    /// What the venue sent that no stream could be blamed for.
+    package internal(set) var malformedFrames: UInt64 = 0
+    /// Events nobody asked for, or of a kind this program does not know.
+    package internal(set) var ignoredEvents: UInt64 = 0
+
+    /// - Parameters:
+    ///   - epoch: new at every start.
+    ///   - seed: of the jitter.
+    ///   - traits: what a stream is to the venue; nil where the venue has none of that name.
+    package init(
+        configuration: Configuration, epoch: UInt64, seed: UInt64, traits: @escaping @Sendable (FuturesServiceStreamName) -> StreamTraits?
+    ) {
+        self.configuration = configuration
+        self.epoch = epoch
+        self.traits = traits
+        random = SplitMix64(seed: seed)
+    }
+
+    /// Takes one input and says what is to be done about it, in order.
+    package mutating func step(_ input: FeedInput, now: Moment) -> [FeedEffect] {
+        self.now = now
+        switch input {
+        case .observe(let observer, let names, let forceFetch): observe(observer, names, forceFetch: forceFetch)
+        case .unobserve(let observer, let names): unobserve(observer, names)
+        case .pause(let observer, let names): pause(observer, names)
+        case .resume(let observer, let names): resume(observer, names)
+        case .refetch(let name): refetch(name)
+        case .listed(let symbols): listedSymbols = symbols
+        case .opened(let id): opened(id)
+        case .closed(let id, let reason): closed(id, reason: reason)
+        case .heard(let id): heard(id)
+        case .received(let id, let event): received(id, event)
+        case .fetched(let name, let attempt, let result): fetched(name, attempt: attempt, result)
+        case .deadline: passDeadlines()
+        }
+        sendControl()
+        let decided = effects
+        effects = []
+        return decided
+    }
+
+    /// Everything that was due is done, and the next deadline looked up anew.
+    private mutating func passDeadlines() {
+        nextDeadline = nil
+        for index in streams.indices where streams[index] != nil { passDeadlines(stream: index) }
+        for slot in connections.indices { passDeadlines(connection: slot) }
+    }
+
+    mutating func wake(at instant: Instant) {
+        nextDeadline = nextDeadline.map { min($0, instant) } ?? instant
+    }
+
+    mutating func nextID() -> EventID {
+        sequence &+= 1
+        return EventID(epoch: epoch, sequence: sequence)
+    }
+
+    mutating func publish(_ index: Int, _ kind: FeedEvent.Kind) {
+        guard let stream = streams[index] else { return }
+        effects.append(.publish(FeedEvent(stream: stream.name, id: nextID(), kind: kind)))
+    }
+
+    mutating func setState(_ index: Int, _ state: FeedState) {
+        guard let previous = streams[index]?.state, previous != state else { return }
+        streams[index]?.state = state
+        guard !(previous == .connecting && state == .live) else { return }
+        let age = streams[index]?.receivedInstant.map { now.instant.milliseconds(since: $0) }
+        publish(index, .status(state, ageMs: age))
+    }
+}

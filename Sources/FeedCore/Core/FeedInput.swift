@@ -1,0 +1,83 @@
+/// What a stream is to the venue.
+package struct StreamTraits: Sendable {
+    /// Which of the venue's WebSocket paths carries it (an index the dialect understands).
+    package let endpoint: Int
+    /// Whether REST has its complete data.
+    package let hasSnapshotSource: Bool
+    /// After how long without data it is stale; nil where silence is normal.
+    package let staleAfter: Duration?
+    /// How many rows are kept.
+    package let limit: Int
+
+    package init(endpoint: Int, hasSnapshotSource: Bool, staleAfter: Duration?, limit: Int) {
+        self.endpoint = endpoint
+        self.hasSnapshotSource = hasSnapshotSource
+        self.staleAfter = staleAfter
+        self.limit = limit
+    }
+}
+
+/// A party that reads streams: an observer of the library, or the gateway's hub.
+package struct ObserverID: Hashable, Sendable {
+    package let value: UInt64
+    package init(_ value: UInt64) { self.value = value }
+}
+
+/// One attempt at one connection; a new attempt has a new id, so that what a dead socket still says is recognised.
+package struct ConnectionID: Hashable, Sendable {
+    package let value: UInt64
+    package init(_ value: UInt64) { self.value = value }
+}
+
+/// What a dialect read in one frame.
+package enum UpstreamEvent: Sendable {
+    case rows(FuturesServiceStreamName, FeedRows, eventTime: Int64?)
+    case acknowledged(request: UInt64)
+    case rejected(request: UInt64?, FeedError)
+    case malformed(FuturesServiceStreamName?, String)
+    case unknown(String)
+}
+
+/// Complete data as REST gave it.
+package struct FetchedContent: Sendable {
+    package let rows: FeedRows
+    package let eventTime: Int64?
+
+    package init(rows: FeedRows, eventTime: Int64?) {
+        self.rows = rows
+        self.eventTime = eventTime
+    }
+}
+
+/// Everything that can happen to the core.
+package enum FeedInput: Sendable {
+    case observe(ObserverID, [FuturesServiceStreamName], forceFetch: Bool)
+    /// Nil: all streams of the observer.
+    case unobserve(ObserverID, [FuturesServiceStreamName]?)
+    case pause(ObserverID, [FuturesServiceStreamName]?)
+    case resume(ObserverID, [FuturesServiceStreamName]?)
+    case refetch(FuturesServiceStreamName)
+    case listed(symbols: Set<String>)
+    case opened(ConnectionID)
+    case closed(ConnectionID, reason: String)
+    /// Any frame at all came, also a ping or a pong.
+    case heard(ConnectionID)
+    case received(ConnectionID, UpstreamEvent)
+    case fetched(FuturesServiceStreamName, attempt: UInt64, Result<FetchedContent, FeedError>)
+    /// The time `FeedCore.nextDeadline` named has come.
+    case deadline
+}
+
+/// What the core wants done. Effects are to be carried out in order.
+package enum FeedEffect: Sendable {
+    case connect(ConnectionID, endpoint: Int)
+    case subscribe(ConnectionID, [FuturesServiceStreamName], request: UInt64)
+    case unsubscribe(ConnectionID, [FuturesServiceStreamName], request: UInt64)
+    case ping(ConnectionID)
+    case disconnect(ConnectionID)
+    case fetch(FuturesServiceStreamName, attempt: UInt64)
+    /// For every observer of the stream that is not paused.
+    case publish(FeedEvent)
+    /// For one observer.
+    case tell(ObserverID, FeedEvent)
+}

@@ -1,0 +1,24 @@
+/// One reading of both clocks. Ages and deadlines use `instant`; only what readers see as a time uses `wallClock`.
+package struct Moment: Sendable {
+    /// Nanoseconds of the monotonic clock.
+    package let instant: Instant
+    /// Milliseconds since 1970 UTC.
+    package let wallClock: Int64
+
+    package init(instant: Instant, wallClock: Int64) {
+        self.instant = instant
+        self.wallClock = wallClock
+    }
+}
+
+/// A point of the monotonic clock, nanoseconds since an arbitrary start.
+package struct Instant: Comparable, Hashable, Sendable {
+    package let nanoseconds: Int64
+
+    package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    package static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
+    package static func + (a: Instant, b: Duration) -> Instant { Instant(nanoseconds: a.nanoseconds &+ b.nanoseconds) }
+    /// Milliseconds from `earlier` to here, never negative.
+    package func milliseconds(since earlier: Instant) -> Int64 { max(0, nanoseconds &- earlier.nanoseconds) / 1_000_000 }
+}

@@ -1,0 +1,76 @@
+extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConvertible {
+    /// Reads a venue's stream name, as in `btcusdt@kline_1m` or `!assetIndex@arr`.
+    ///
+    /// Symbols are lower case in names; at most 40 bytes of letters, digits and `_`, letters of any script. Nil for anything else.
+    public init?(_ text: String) {
+        guard text.utf8.count <= 80 else { return nil }
+        let parts = text.split(separator: "@", maxSplits: 3, omittingEmptySubsequences: false)
+        guard let first = parts.first else { return nil }
+        if first.first == "!" {
+            self.init(all: first.dropFirst(), parts.dropFirst())
+        } else {
+            self.init(symbol: first, parts.dropFirst())
+        }
+    }
+
+    private init?(all channelText: Substring, _ rest: ArraySlice<Substring>) {
+        guard let channel = Channel(rawValue: String(channelText)) else { return nil }
+        switch (channel, Array(rest)) {
+        case (.bookTicker, []), (.assetIndex, ["arr"]), (.miniTicker, ["arr"]), (.ticker, ["arr"]), (.markPrice, ["arr"]):
+            self.init(channel: channel, symbol: nil)
+        case (.markPrice, ["arr", "1s"]):
+            self.init(channel: channel, symbol: nil, isFast: true)
+        default:
+            return nil
+        }
+    }
+
+    private init?(symbol: Substring, _ rest: ArraySlice<Substring>) {
+        guard Self.isSymbol(symbol), let first = rest.first else { return nil }
+        let suffix = Array(rest.dropFirst())
+        let kline = first.split(separator: "_", maxSplits: 1, omittingEmptySubsequences: false)
+        if kline.count == 2 {
+            guard kline[0] == Channel.kline.rawValue, let interval = KlineInterval(rawValue: String(kline[1])), suffix.isEmpty else { return nil }
+            self.init(channel: .kline, symbol: String(symbol), interval: interval)
+            return
+        }
+        guard let channel = Channel(rawValue: String(first)), channel != .kline else { return nil }
+        switch (channel, suffix) {
+        case (_, []): self.init(channel: channel, symbol: String(symbol))
+        case (.markPrice, ["1s"]): self.init(channel: channel, symbol: String(symbol), isFast: true)
+        default: return nil
+        }
+    }
+
+    /// The venue's name of the stream.
+    public var description: String {
+        guard let symbol else {
+            return switch channel {
+            case .bookTicker: "!bookTicker"
+            default: "!\(channel.rawValue)@arr" + (isFast ? "@1s" : "")
+            }
+        }
+        let name = String(decoding: symbol.utf8.map(Self.lowercased), as: UTF8.self) + "@" + channel.rawValue
+        if let interval { return name + "_" + interval.rawValue }
+        return isFast ? name + "@1s" : name
+    }
+
+    private static func isSymbol(_ symbol: Substring) -> Bool {
+        guard (1...40).contains(symbol.utf8.count) else { return false }
+        return symbol.unicodeScalars.allSatisfy { scalar in
+            switch scalar {
+            case "a"..."z", "0"..."9", "_": true
+            case _ where scalar.isASCII: false
+            default: scalar.properties.isAlphabetic
+            }
+        }
+    }
+
+    static func uppercased(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) ? byte & 0xDF : byte
+    }
+
+    static func lowercased(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+    }
+}

@@ -1,0 +1,68 @@
+package import FeedCore
+
+/// Translates between an upstream's wire and the feed core, and does nothing else: bytes to events, wishes to frames, a request for complete
+/// data, a stream's path. A dialect is a value; it opens nothing, waits for nothing and remembers nothing.
+package protocol Dialect: Sendable {
+    /// What a stream is to this upstream; nil where it has none of that name.
+    func traits(of name: FuturesServiceStreamName) -> StreamTraits?
+
+    /// The kinds of streams there are, for people.
+    var catalogue: [CatalogueEntry] { get }
+
+    /// Where the WebSocket of an endpoint is.
+    func webSocketURL(endpoint: Int) -> String
+
+    /// The frame that subscribes to streams.
+    func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String
+
+    /// The frame that ends subscriptions.
+    func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String
+
+    /// Reads one text frame. Bad data becomes `.malformed`; nothing traps.
+    func decode(_ frame: UnsafeBufferPointer<UInt8>, _ emit: (UpstreamEvent) -> Void)
+
+    /// Where the complete data of a stream is; nil where REST has none.
+    func snapshotURL(of name: FuturesServiceStreamName) -> String?
+
+    /// Reads an answer to a request for complete data. `now` is ms since 1970 UTC.
+    func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError>
+
+    /// Where the list of symbols is; nil where there is none.
+    var symbolListURL: String? { get }
+
+    /// Reads the list of symbols.
+    func decodeSymbols(_ answer: RESTAnswer) -> Result<Set<String>, FeedError>
+}
+
+/// A REST answer as far as a dialect needs it.
+package struct RESTAnswer {
+    package let status: Int
+    /// The wait the venue asked for, where it did.
+    package let retryAfter: Duration?
+    package let body: UnsafeBufferPointer<UInt8>
+
+    package init(status: Int, retryAfter: Duration?, body: UnsafeBufferPointer<UInt8>) {
+        self.status = status
+        self.retryAfter = retryAfter
+        self.body = body
+    }
+}
+
+/// One kind of stream a venue has.
+package struct CatalogueEntry: Sendable {
+    /// The name's pattern, `{symbol}@markPrice`.
+    package let pattern: String
+    /// What it carries.
+    package let carries: String
+    /// How updates merge.
+    package let rule: MergeRule
+    /// Whether `refetch` works.
+    package let hasSnapshotSource: Bool
+
+    package init(pattern: String, carries: String, rule: MergeRule, hasSnapshotSource: Bool) {
+        self.pattern = pattern
+        self.carries = carries
+        self.rule = rule
+        self.hasSnapshotSource = hasSnapshotSource
+    }
+}

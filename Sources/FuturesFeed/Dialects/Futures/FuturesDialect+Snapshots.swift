@@ -1,0 +1,124 @@
+package import FeedCore
+
+extension FuturesDialect {
+    package func snapshotURL(of name: FuturesServiceStreamName) -> String? {
+        let symbol = name.symbol.map { "symbol=" + Self.percentEncoded($0) }
+        let base = venue.restURL + "/fapi/v1/"
+        let query: (String, [String?]) =
+            switch name.channel {
+            case .markPrice: ("premiumIndex", [symbol])
+            case .assetIndex: ("assetIndex", [symbol])
+            case .bookTicker: ("ticker/bookTicker", [symbol])
+            case .miniTicker, .ticker: ("ticker/24hr", [symbol])
+            case .aggregateTrade: ("aggTrades", [symbol, "limit=\(history)"])
+            case .kline: ("klines", [symbol, name.interval.map { "interval=\($0.rawValue)" }, "limit=\(history)"])
+            }
+        let items = query.1.compactMap(\.self)
+        return base + query.0 + (items.isEmpty ? "" : "?" + items.joined(separator: "&"))
+    }
+
+    package var symbolListURL: String? { venue.restURL + "/fapi/v1/exchangeInfo" }
+
+    package func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError> {
+        if let error = RESTFailure(answer).error { return .failure(error) }
+        do throws(JSONReader.Failure) {
+            var reader = JSONReader(answer.body)
+            let content = try RESTRows(name: name, now: now).read(&reader)
+            try reader.end()
+            return .success(content)
+        } catch {
+            return .failure(
+                FeedError(.malformed, "The venue's REST answer for \(name) cannot be read: \(error.reason) at byte \(error.offset)."))
+        }
+    }
+
+    package func decodeSymbols(_ answer: RESTAnswer) -> Result<Set<String>, FeedError> {
+        if let error = RESTFailure(answer).error { return .failure(error) }
+        var symbols: Set<String> = []
+        do throws(JSONReader.Failure) {
+            var reader = JSONReader(answer.body)
+            try reader.object { (reader, key) throws(JSONReader.Failure) in
+                switch String(decoding: key, as: UTF8.self) {
+                case "symbols": try Self.collect("symbol", &reader) { symbols.insert($0) }
+                // Asset indices are named by asset and USD, whatever contracts are listed.
+                case "assets": try Self.collect("asset", &reader) { symbols.insert($0 + "USD") }
+                default: try reader.skip()
+                }
+            }
+        } catch {
+            return .failure(FeedError(.malformed, "The venue's list of symbols cannot be read: \(error.reason) at byte \(error.offset)."))
+        }
+        return .success(symbols)
+    }
+
+    private static func collect(_ wanted: String, _ reader: inout JSONReader, _ take: (String) -> Void) throws(JSONReader.Failure) {
+        try reader.array { (reader) throws(JSONReader.Failure) in
+            try reader.object { (reader, key) throws(JSONReader.Failure) in
+                if key.elementsEqual(wanted.utf8), try reader.peek() == .string { take(try reader.string()) } else { try reader.skip() }
+            }
+        }
+    }
+
+    private static func percentEncoded(_ symbol: String) -> String {
+        var encoded = ""
+        for byte in symbol.utf8 {
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return encoded
+    }
+}
+
+/// What a REST answer other than 200 means (venue.md §6).
+private struct RESTFailure {
+    let error: FeedError?
+
+    init(_ answer: RESTAnswer) {
+        guard answer.status != 200 else {
+            error = nil
+            return
+        }
+        let (code, message) = Self.venueWords(answer.body)
+        let words = message.map { "\($0) (\(code.map(String.init) ?? "no code"))" } ?? "HTTP status \(answer.status)"
+        error =
+            switch answer.status {
+            case 429, 418:
+                FeedError(
+                    .rateLimited, "The venue asked to wait: \(words).", venueCode: code,
+                    retryAfterMs: (answer.retryAfter ?? (answer.status == 418 ? .seconds(120) : .seconds(60))).milliseconds)
+            case 403, 500...599:
+                FeedError(.unreachable, "The venue cannot answer now: \(words). It is tried again.", venueCode: code)
+            default:
+                FeedError(.venueRejected, "The venue refused the request: \(words).", venueCode: code)
+            }
+    }
+
+    /// The venue's own code and message, where the body has them; fault pages are HTML.
+    private static func venueWords(_ body: UnsafeBufferPointer<UInt8>) -> (Int?, String?) {
+        var (code, message): (Int?, String?)
+        do throws(JSONReader.Failure) {
+            var reader = JSONReader(body)
+            try reader.object { (reader, key) throws(JSONReader.Failure) in
+                if key.elementsEqual("code".utf8) {
+                    code = try reader.integer()
+                } else if key.elementsEqual("msg".utf8) {
+                    message = String(try reader.string().prefix(200))
+                } else {
+                    try reader.skip()
+                }
+            }
+        } catch {
+            return (nil, nil)
+        }
+        return (code, message)
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, rounded up.
+    var milliseconds: Int64 { (nanoseconds &+ 999_999) / 1_000_000 }
+}

@@ -1,0 +1,66 @@
+package import FeedCore
+
+/// The USDⓈ-M futures dialect that ApolloX, Aster and Binance share (venue.md): combined JSON frames, decimal strings, REST under `/fapi/v1`.
+package struct FuturesDialect: Dialect {
+    let venue: FuturesVenue
+    /// How many bars or trades a snapshot holds.
+    let history: Int
+
+    package init(venue: FuturesVenue, history: Int = 500) {
+        self.venue = venue
+        self.history = history
+    }
+
+    package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
+        StreamTraits(
+            endpoint: name.channel == .bookTicker ? venue.bookEndpoint : 0,
+            hasSnapshotSource: true,
+            staleAfter: staleAfter(name),
+            limit: name.mergeRule == .append || name.channel == .kline ? history : 100_000)
+    }
+
+    /// Streams that come by the clock are stale after five periods, tickers after half a minute; a thin book or tape may be silent for long.
+    private func staleAfter(_ name: FuturesServiceStreamName) -> Duration? {
+        switch name.channel {
+        case .markPrice: .seconds(name.isFast ? 5 : 15)
+        case .assetIndex: .seconds(15)
+        case .miniTicker, .ticker: .seconds(30)
+        case .bookTicker, .aggregateTrade, .kline: nil
+        }
+    }
+
+    package var catalogue: [CatalogueEntry] {
+        [
+            entry("{symbol}@markPrice[@1s]", "mark price, index price and funding rate of one symbol, every 3 s or every second", .replace),
+            entry("!markPrice@arr[@1s]", "mark prices of all symbols", .byKey),
+            entry("{asset}usd@assetIndex", "asset index of one asset of multi-assets mode", .replace),
+            entry("!assetIndex@arr", "asset indices of all assets", .byKey),
+            entry("{symbol}@bookTicker", "best bid and ask of one symbol", .replace),
+            entry("!bookTicker", "best bids and asks of all symbols", .byKey),
+            entry("{symbol}@aggTrade", "aggregate trades of one symbol; a snapshot holds the last \(history)", .append),
+            entry("{symbol}@kline_{interval}", "bars of one symbol; a snapshot holds the last \(history)", .byKey),
+            entry("{symbol}@miniTicker", "24 h open, high, low, last and volume of one symbol", .replace),
+            entry("!miniTicker@arr", "the same of all symbols", .byKey),
+            entry("{symbol}@ticker", "24 h statistics of one symbol", .replace),
+            entry("!ticker@arr", "the same of all symbols", .byKey),
+        ]
+    }
+
+    private func entry(_ pattern: String, _ carries: String, _ rule: MergeRule) -> CatalogueEntry {
+        CatalogueEntry(pattern: pattern, carries: carries, rule: rule, hasSnapshotSource: true)
+    }
+
+    package func webSocketURL(endpoint: Int) -> String {
+        venue.webSocketURL + (venue.combinedPaths.indices.contains(endpoint) ? venue.combinedPaths[endpoint] : venue.combinedPaths[0])
+    }
+
+    package func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String { control("SUBSCRIBE", names, request) }
+
+    package func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String { control("UNSUBSCRIBE", names, request) }
+
+    /// Names consist of letters, digits and `_ @ !` only, so they need no escaping.
+    private func control(_ method: String, _ names: [FuturesServiceStreamName], _ request: UInt64) -> String {
+        let quoted = names.map { "\"\($0)\"" }.joined(separator: ",")
+        return "{\"method\":\"\(method)\",\"params\":[\(quoted)],\"id\":\(request)}"
+    }
+}

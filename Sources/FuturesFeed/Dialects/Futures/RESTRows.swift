@@ -1,0 +1,166 @@
+import FeedCore
+
+/// Reads the complete data of a stream from REST: the long field names (venue.md §3.1) into the same rows as the frames.
+struct RESTRows {
+    let name: FuturesServiceStreamName
+    /// Milliseconds since 1970 UTC; a bar is closed once this is past its end.
+    let now: Int64
+
+    typealias Failure = JSONReader.Failure
+
+    func read(_ reader: inout JSONReader) throws(Failure) -> FetchedContent {
+        switch name.channel {
+        case .markPrice: try named(&reader, FeedRows.markPrice, markPrice, time: \.time)
+        case .assetIndex: try named(&reader, FeedRows.assetIndex, assetIndex, time: \.time)
+        case .bookTicker: try named(&reader, FeedRows.bookTicker, bookTicker, time: \.time)
+        case .miniTicker: try named(&reader, FeedRows.miniTicker, miniTicker, time: \.time)
+        case .ticker: try named(&reader, FeedRows.ticker, ticker, time: \.closeTime)
+        case .aggregateTrade: try named(&reader, FeedRows.aggregateTrade, aggregateTrade, time: \.time)
+        case .kline: try klines(&reader)
+        }
+    }
+
+    /// An object, or an array of objects.
+    private func named<Row>(
+        _ reader: inout JSONReader, _ wrap: ([Row]) -> FeedRows, _ read: (RESTFields) throws(Failure) -> Row, time: (Row) -> Int64
+    ) throws(Failure) -> FetchedContent {
+        var rows: [Row] = []
+        func readRow(_ reader: inout JSONReader) throws(Failure) {
+            let fields = try RESTFields(&reader)
+            let row = try read(fields)
+            if let symbol = name.symbol, let rowSymbol = fields.symbolIfTold, rowSymbol != symbol {
+                throw reader.failure("the symbol is not the stream's")
+            }
+            rows.append(row)
+        }
+        if try reader.peek() == .array { try reader.array(readRow) } else { try readRow(&reader) }
+        return FetchedContent(rows: wrap(rows), eventTime: rows.map(time).max())
+    }
+
+    private func markPrice(_ fields: RESTFields) throws(Failure) -> MarkPrice {
+        let funding = try fields.optionalDecimal("lastFundingRate")
+        let next = try fields.integer("nextFundingTime", Int64.self)
+        return MarkPrice(
+            symbol: try fields.symbol(), markPrice: try fields.decimal("markPrice"), indexPrice: try fields.optionalDecimal("indexPrice"),
+            estimatedSettlePrice: try fields.optionalDecimal("estimatedSettlePrice"), lastFundingRate: next == 0 ? nil : funding,
+            nextFundingTime: next == 0 || funding == nil ? nil : next, interestRate: try fields.optionalDecimal("interestRate"),
+            time: try fields.integer("time"))
+    }
+
+    private func assetIndex(_ fields: RESTFields) throws(Failure) -> AssetIndex {
+        AssetIndex(
+            symbol: try fields.symbol(), index: try fields.decimal("index"), bidBuffer: try fields.decimal("bidBuffer"),
+            askBuffer: try fields.decimal("askBuffer"), bidRate: try fields.decimal("bidRate"), askRate: try fields.decimal("askRate"),
+            autoExchangeBidBuffer: try fields.decimal("autoExchangeBidBuffer"),
+            autoExchangeAskBuffer: try fields.decimal("autoExchangeAskBuffer"),
+            autoExchangeBidRate: try fields.decimal("autoExchangeBidRate"), autoExchangeAskRate: try fields.decimal("autoExchangeAskRate"),
+            time: try fields.integer("time"))
+    }
+
+    private func bookTicker(_ fields: RESTFields) throws(Failure) -> BookTicker {
+        BookTicker(
+            symbol: try fields.symbol(), bidPrice: try fields.decimal("bidPrice"), bidQuantity: try fields.decimal("bidQty"),
+            askPrice: try fields.decimal("askPrice"), askQuantity: try fields.decimal("askQty"), time: try fields.integer("time"))
+    }
+
+    private func miniTicker(_ fields: RESTFields) throws(Failure) -> MiniTicker {
+        MiniTicker(
+            symbol: try fields.symbol(), openPrice: try fields.decimal("openPrice"), highPrice: try fields.decimal("highPrice"),
+            lowPrice: try fields.decimal("lowPrice"), lastPrice: try fields.decimal("lastPrice"), volume: try fields.decimal("volume"),
+            quoteVolume: try fields.decimal("quoteVolume"), time: try fields.integer("closeTime"))
+    }
+
+    private func ticker(_ fields: RESTFields) throws(Failure) -> Ticker {
+        Ticker(
+            mini: try miniTicker(fields), priceChange: try fields.decimal("priceChange"),
+            priceChangePercent: try fields.decimal("priceChangePercent"), weightedAveragePrice: try fields.decimal("weightedAvgPrice"),
+            lastQuantity: try fields.decimal("lastQty"), openTime: try fields.integer("openTime"), closeTime: try fields.integer("closeTime"),
+            firstTradeID: UInt64(exactly: try fields.integer("firstId", Int64.self)),
+            lastTradeID: UInt64(exactly: try fields.integer("lastId", Int64.self)), tradeCount: try fields.integer("count"))
+    }
+
+    private func aggregateTrade(_ fields: RESTFields) throws(Failure) -> AggregateTrade {
+        AggregateTrade(
+            id: try fields.integer("a"), price: try fields.decimal("p"), quantity: try fields.decimal("q"),
+            firstTradeID: try fields.integer("f"), lastTradeID: try fields.integer("l"), time: try fields.integer("T"),
+            isBuyerMaker: try fields.flag("m"))
+    }
+
+    /// Bars are arrays: open time, open, high, low, close, volume, close time, quote volume, trades, taker buy base and quote, unused.
+    private func klines(_ reader: inout JSONReader) throws(Failure) -> FetchedContent {
+        var rows: [Kline] = []
+        try reader.array { (reader) throws(Failure) in
+            var fields = RESTFields()
+            var position = 0
+            try reader.array { (reader) throws(Failure) in
+                try fields.take(&reader, "\(position)")
+                position += 1
+            }
+            let closeTime = try fields.integer("6", Int64.self)
+            rows.append(
+                Kline(
+                    openTime: try fields.integer("0"), closeTime: closeTime, open: try fields.decimal("1"), high: try fields.decimal("2"),
+                    low: try fields.decimal("3"), close: try fields.decimal("4"), volume: try fields.decimal("5"),
+                    quoteVolume: try fields.decimal("7"), tradeCount: try fields.integer("8"), takerBuyVolume: try fields.decimal("9"),
+                    takerBuyQuoteVolume: try fields.decimal("10"), isClosed: now > closeTime))
+        }
+        return FetchedContent(rows: .kline(rows), eventTime: nil)
+    }
+}
+
+/// The scalar fields of one REST object by their names.
+struct RESTFields {
+    typealias Failure = JSONReader.Failure
+
+    private var texts: [String: UnsafeBufferPointer<UInt8>] = [:]
+    private var flags: [String: Bool] = [:]
+    private(set) var symbolIfTold: String?
+    private var place = 0
+
+    init() {}
+
+    init(_ reader: inout JSONReader) throws(Failure) {
+        var fields = RESTFields()
+        try reader.object { (reader, key) throws(Failure) in try fields.take(&reader, String(decoding: key, as: UTF8.self)) }
+        self = fields
+    }
+
+    mutating func take(_ reader: inout JSONReader, _ key: String) throws(Failure) {
+        place = reader.position
+        switch try reader.peek() {
+        case .string where key == "symbol": symbolIfTold = try reader.string()
+        case .string, .number, .null: texts[key] = try reader.scalar()
+        case .boolean: flags[key] = try reader.boolean()
+        case .object, .array: try reader.skip()
+        }
+    }
+
+    func symbol() throws(Failure) -> String {
+        guard let symbolIfTold else { throw failure("a symbol is missing") }
+        return symbolIfTold
+    }
+
+    func decimal(_ key: String) throws(Failure) -> DecimalString {
+        guard let text = texts[key], DecimalString.isDecimal(text) else { throw failure("a decimal is missing or is none") }
+        return DecimalString(checked: String(decoding: text, as: UTF8.self))
+    }
+
+    func optionalDecimal(_ key: String) throws(Failure) -> DecimalString? {
+        guard let text = texts[key], !text.isEmpty else { return nil }
+        return try decimal(key)
+    }
+
+    func integer<Integer: FixedWidthInteger>(_ key: String, _ type: Integer.Type = Integer.self) throws(Failure) -> Integer {
+        guard let text = texts[key], let value = Integer(String(decoding: text, as: UTF8.self)) else {
+            throw failure("an integer is missing or is none")
+        }
+        return value
+    }
+
+    func flag(_ key: String) throws(Failure) -> Bool {
+        guard let isTrue = flags[key] else { throw failure("a flag is missing") }
+        return isTrue
+    }
+
+    private func failure(_ reason: StaticString) -> Failure { Failure(reason: reason, offset: place) }
+}

@@ -1,0 +1,115 @@
+import FeedCore
+
+/// Reads the data of one stream's frame: the venue's one-letter fields (venue.md §2) into rows.
+struct WireRows {
+    let name: FuturesServiceStreamName
+
+    typealias Failure = JSONReader.Failure
+    typealias Key = UnsafeBufferPointer<UInt8>
+
+    func read(_ reader: inout JSONReader) throws(Failure) -> (FeedRows, eventTime: Int64?) {
+        switch name.channel {
+        case .markPrice: try rows(&reader, FeedRows.markPrice, markPrice)
+        case .assetIndex: try rows(&reader, FeedRows.assetIndex, assetIndex)
+        case .bookTicker: try rows(&reader, FeedRows.bookTicker, bookTicker)
+        case .aggregateTrade: try rows(&reader, FeedRows.aggregateTrade, aggregateTrade)
+        case .kline: try rows(&reader, FeedRows.kline, kline)
+        case .miniTicker: try rows(&reader, FeedRows.miniTicker, miniTicker)
+        case .ticker: try rows(&reader, FeedRows.ticker, ticker)
+        }
+    }
+
+    /// One object or an array of them; the venue sends either under some names.
+    private func rows<Row>(
+        _ reader: inout JSONReader, _ wrap: ([Row]) -> FeedRows, _ read: (WireFields, JSONReader) throws(Failure) -> Row
+    ) throws(Failure) -> (FeedRows, eventTime: Int64?) {
+        var rows: [Row] = []
+        var latest: Int64?
+        func readRow(_ reader: inout JSONReader) throws(Failure) {
+            var fields = WireFields()
+            try fields.read(&reader)
+            try check(fields, reader)
+            rows.append(try read(fields, reader))
+            if let time = fields.eventTime { latest = max(latest ?? time, time) }
+        }
+        if try reader.peek() == .array { try reader.array(readRow) } else { try readRow(&reader) }
+        return (wrap(rows), latest)
+    }
+
+    /// The event has to be the stream's, and so has the symbol.
+    private func check(_ fields: WireFields, _ reader: JSONReader) throws(Failure) {
+        guard fields.event == Self.event(name.channel) else { throw reader.failure("the event is not the stream's") }
+        guard let symbol = name.symbol else { return }
+        guard fields.symbol == symbol else { throw reader.failure("the symbol is not the stream's") }
+        if let interval = name.interval, fields.interval != interval.rawValue { throw reader.failure("the interval is not the stream's") }
+    }
+
+    private static func event(_ channel: FuturesServiceStreamName.Channel) -> String {
+        switch channel {
+        case .markPrice: "markPriceUpdate"
+        case .assetIndex: "assetIndexUpdate"
+        case .bookTicker: "bookTicker"
+        case .aggregateTrade: "aggTrade"
+        case .kline: "kline"
+        case .miniTicker: "24hrMiniTicker"
+        case .ticker: "24hrTicker"
+        }
+    }
+
+    private func markPrice(_ fields: WireFields, _ reader: JSONReader) throws(Failure) -> MarkPrice {
+        let funding = try fields.optionalDecimal("r", reader)
+        let next = try fields.integer("T", reader, Int64.self)
+        return MarkPrice(
+            symbol: fields.symbol, markPrice: try fields.decimal("p", reader), indexPrice: try fields.optionalDecimal("i", reader),
+            estimatedSettlePrice: try fields.optionalDecimal("P", reader), lastFundingRate: next == 0 ? nil : funding,
+            nextFundingTime: next == 0 || funding == nil ? nil : next, time: try fields.integer("E", reader))
+    }
+
+    private func assetIndex(_ fields: WireFields, _ reader: JSONReader) throws(Failure) -> AssetIndex {
+        AssetIndex(
+            symbol: fields.symbol, index: try fields.decimal("i", reader), bidBuffer: try fields.decimal("b", reader),
+            askBuffer: try fields.decimal("a", reader), bidRate: try fields.decimal("B", reader), askRate: try fields.decimal("A", reader),
+            autoExchangeBidBuffer: try fields.decimal("q", reader), autoExchangeAskBuffer: try fields.decimal("g", reader),
+            autoExchangeBidRate: try fields.decimal("Q", reader), autoExchangeAskRate: try fields.decimal("G", reader),
+            time: try fields.integer("E", reader))
+    }
+
+    private func bookTicker(_ fields: WireFields, _ reader: JSONReader) throws(Failure) -> BookTicker {
+        BookTicker(
+            symbol: fields.symbol, bidPrice: try fields.decimal("b", reader), bidQuantity: try fields.decimal("B", reader),
+            askPrice: try fields.decimal("a", reader), askQuantity: try fields.decimal("A", reader),
+            updateID: try fields.integer("u", reader), time: try fields.integer("T", reader))
+    }
+
+    private func aggregateTrade(_ fields: WireFields, _ reader: JSONReader) throws(Failure) -> AggregateTrade {
+        AggregateTrade(
+            id: try fields.integer("a", reader), price: try fields.decimal("p", reader), quantity: try fields.decimal("q", reader),
+            firstTradeID: try fields.integer("f", reader), lastTradeID: try fields.integer("l", reader),
+            time: try fields.integer("T", reader), isBuyerMaker: try fields.flag("m", reader))
+    }
+
+    private func kline(_ fields: WireFields, _ reader: JSONReader) throws(Failure) -> Kline {
+        Kline(
+            openTime: try fields.integer("t", reader), closeTime: try fields.integer("T", reader), open: try fields.decimal("o", reader),
+            high: try fields.decimal("h", reader), low: try fields.decimal("l", reader), close: try fields.decimal("c", reader),
+            volume: try fields.decimal("v", reader), quoteVolume: try fields.decimal("q", reader),
+            tradeCount: try fields.integer("n", reader), takerBuyVolume: try fields.decimal("V", reader),
+            takerBuyQuoteVolume: try fields.decimal("Q", reader), isClosed: try fields.flag("x", reader))
+    }
+
+    private func miniTicker(_ fields: WireFields, _ reader: JSONReader) throws(Failure) -> MiniTicker {
+        MiniTicker(
+            symbol: fields.symbol, openPrice: try fields.decimal("o", reader), highPrice: try fields.decimal("h", reader),
+            lowPrice: try fields.decimal("l", reader), lastPrice: try fields.decimal("c", reader), volume: try fields.decimal("v", reader),
+            quoteVolume: try fields.decimal("q", reader), time: try fields.integer("E", reader))
+    }
+
+    private func ticker(_ fields: WireFields, _ reader: JSONReader) throws(Failure) -> Ticker {
+        Ticker(
+            mini: try miniTicker(fields, reader), priceChange: try fields.decimal("p", reader),
+            priceChangePercent: try fields.decimal("P", reader), weightedAveragePrice: try fields.decimal("w", reader),
+            lastQuantity: try fields.decimal("Q", reader), openTime: try fields.integer("O", reader),
+            closeTime: try fields.integer("C", reader), firstTradeID: try fields.tradeID("F", reader),
+            lastTradeID: try fields.tradeID("L", reader), tradeCount: try fields.integer("n", reader))
+    }
+}

@@ -1,0 +1,243 @@
+/// Reads one JSON text (RFC 8259) in place, member by member, without building a tree.
+///
+/// Strings come back as the bytes between the quotes where they have no escape, so a field nobody asks for costs a scan and nothing else.
+/// Nesting is bounded by 32, and every violation throws; nothing here can trap whatever the bytes are.
+struct JSONReader {
+    struct Failure: Error {
+        let reason: StaticString
+        let offset: Int
+    }
+
+    enum Kind { case object, array, string, number, boolean, null }
+
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private(set) var position = 0
+    private var depth = 0
+
+    init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+    func failure(_ reason: StaticString) -> Failure { Failure(reason: reason, offset: position) }
+
+    /// What comes next.
+    mutating func peek() throws(Failure) -> Kind {
+        skipSpace()
+        switch current {
+        case UInt8(ascii: "{"): return .object
+        case UInt8(ascii: "["): return .array
+        case UInt8(ascii: "\""): return .string
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): return .boolean
+        case UInt8(ascii: "n"): return .null
+        default: throw failure("a value was expected")
+        }
+    }
+
+    /// Reads an object; `member` is called with each name and has to read the value.
+    mutating func object(_ member: (inout JSONReader, UnsafeBufferPointer<UInt8>) throws(Failure) -> Void) throws(Failure) {
+        try open(UInt8(ascii: "{"))
+        if close(UInt8(ascii: "}")) { return }
+        repeat {
+            let name = try rawString()
+            try expect(UInt8(ascii: ":"))
+            try member(&self, name)
+        } while try another(before: UInt8(ascii: "}"))
+    }
+
+    /// Reads an array; `element` is called at each element and has to read it.
+    mutating func array(_ element: (inout JSONReader) throws(Failure) -> Void) throws(Failure) {
+        try open(UInt8(ascii: "["))
+        if close(UInt8(ascii: "]")) { return }
+        repeat { try element(&self) } while try another(before: UInt8(ascii: "]"))
+    }
+
+    /// Reads a string, escapes resolved.
+    mutating func string() throws(Failure) -> String {
+        let raw = try rawString()
+        guard raw.contains(UInt8(ascii: "\\")) else {
+            guard let text = String(validating: raw, as: UTF8.self) else { throw failure("a string is not UTF-8") }
+            return text
+        }
+        return try unescape(raw)
+    }
+
+    /// Reads a string and hands out the bytes between the quotes, escapes and all.
+    mutating func rawString() throws(Failure) -> UnsafeBufferPointer<UInt8> {
+        try expect(UInt8(ascii: "\""))
+        let start = position
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: "\""):
+                position += 1
+                return UnsafeBufferPointer(rebasing: bytes[start..<(position - 1)])
+            case UInt8(ascii: "\\"): position += 2
+            case 0..<0x20: throw failure("a control character stands in a string")
+            default: position += 1
+            }
+        }
+        throw failure("a string has no end")
+    }
+
+    /// Reads a number, or a string, as its text; nil for null.
+    mutating func scalar() throws(Failure) -> UnsafeBufferPointer<UInt8>? {
+        switch try peek() {
+        case .string: return try rawString()
+        case .number: return try number()
+        case .null:
+            try literal("null")
+            return nil
+        case .object, .array, .boolean: throw failure("a number or string was expected")
+        }
+    }
+
+    mutating func integer<Integer: FixedWidthInteger>(_ type: Integer.Type = Integer.self) throws(Failure) -> Integer {
+        let text = try number()
+        guard let value = Integer(String(decoding: text, as: UTF8.self)) else { throw failure("an integer was expected") }
+        return value
+    }
+
+    mutating func boolean() throws(Failure) -> Bool {
+        skipSpace()
+        let isTrue = current == UInt8(ascii: "t")
+        try literal(isTrue ? "true" : "false")
+        return isTrue
+    }
+
+    /// Passes over any value, checking its syntax.
+    mutating func skip() throws(Failure) {
+        switch try peek() {
+        case .object: try object { (reader, _) throws(Failure) in try reader.skip() }
+        case .array: try array { (reader) throws(Failure) in try reader.skip() }
+        case .string: _ = try rawString()
+        case .number: _ = try number()
+        case .boolean: _ = try boolean()
+        case .null: try literal("null")
+        }
+    }
+
+    /// The text has to end here.
+    mutating func end() throws(Failure) {
+        skipSpace()
+        guard position == bytes.count else { throw failure("something follows the value") }
+    }
+
+    /// A second reader at an earlier place, to read again what was passed over.
+    func reader(at earlier: Int) -> JSONReader {
+        var copy = self
+        copy.position = min(earlier, bytes.count)
+        return copy
+    }
+
+    private var current: UInt8 { position < bytes.count ? bytes[position] : 0 }
+
+    private mutating func number() throws(Failure) -> UnsafeBufferPointer<UInt8> {
+        skipSpace()
+        let start = position
+        if current == UInt8(ascii: "-") { position += 1 }
+        let firstDigit = position
+        try digits()
+        if bytes[firstDigit] == UInt8(ascii: "0"), position > firstDigit + 1 { throw failure("a number begins with 0") }
+        if current == UInt8(ascii: ".") {
+            position += 1
+            try digits()
+        }
+        if current | 0x20 == UInt8(ascii: "e") {
+            position += 1
+            if current == UInt8(ascii: "+") || current == UInt8(ascii: "-") { position += 1 }
+            try digits()
+        }
+        return UnsafeBufferPointer(rebasing: bytes[start..<position])
+    }
+
+    private mutating func digits() throws(Failure) {
+        let start = position
+        while current &- UInt8(ascii: "0") < 10 { position += 1 }
+        guard position > start else { throw failure("a digit was expected") }
+    }
+
+    private mutating func literal(_ text: StaticString) throws(Failure) {
+        skipSpace()
+        for offset in 0..<text.utf8CodeUnitCount {
+            guard current == text.utf8Start[offset] else { throw failure("a literal is misspelt") }
+            position += 1
+        }
+    }
+
+    private mutating func open(_ bracket: UInt8) throws(Failure) {
+        try expect(bracket)
+        depth += 1
+        guard depth <= 32 else { throw failure("values are nested deeper than 32") }
+    }
+
+    private mutating func close(_ bracket: UInt8) -> Bool {
+        skipSpace()
+        guard current == bracket else { return false }
+        position += 1
+        depth -= 1
+        return true
+    }
+
+    private mutating func another(before bracket: UInt8) throws(Failure) -> Bool {
+        if close(bracket) { return false }
+        try expect(UInt8(ascii: ","))
+        return true
+    }
+
+    private mutating func expect(_ byte: UInt8) throws(Failure) {
+        skipSpace()
+        guard current == byte, position < bytes.count else { throw failure("another character was expected") }
+        position += 1
+    }
+
+    private mutating func skipSpace() {
+        while position < bytes.count {
+            switch bytes[position] {
+            case 0x20, 0x0A, 0x0D, 0x09: position += 1
+            default: return
+            }
+        }
+    }
+
+    private func unescape(_ raw: UnsafeBufferPointer<UInt8>) throws(Failure) -> String {
+        var units: [UInt8] = []
+        var pendingHigh: UInt16?
+        var index = 0
+        while index < raw.count {
+            guard raw[index] == UInt8(ascii: "\\") else {
+                if pendingHigh != nil { throw failure("a surrogate stands alone") }
+                units.append(raw[index])
+                index += 1
+                continue
+            }
+            guard index + 1 < raw.count else { throw failure("an escape is cut") }
+            let escape = raw[index + 1]
+            index += 2
+            guard escape == UInt8(ascii: "u") else {
+                if pendingHigh != nil { throw failure("a surrogate stands alone") }
+                guard let byte = Self.escapes[escape] else { throw failure("an escape is unknown") }
+                units.append(byte)
+                continue
+            }
+            guard index + 4 <= raw.count,
+                let unit = UInt16(String(decoding: raw[index..<(index + 4)], as: UTF8.self), radix: 16)
+            else { throw failure("an escape is cut") }
+            index += 4
+            if let high = pendingHigh {
+                guard UTF16.isTrailSurrogate(unit) else { throw failure("a surrogate stands alone") }
+                units.append(contentsOf: String(decoding: [high, unit], as: UTF16.self).utf8)
+                pendingHigh = nil
+            } else if UTF16.isLeadSurrogate(unit) {
+                pendingHigh = unit
+            } else {
+                guard let scalar = Unicode.Scalar(unit) else { throw failure("a surrogate stands alone") }
+                units.append(contentsOf: String(scalar).utf8)
+            }
+        }
+        guard pendingHigh == nil, let text = String(validating: units, as: UTF8.self) else { throw failure("a string is not UTF-8") }
+        return text
+    }
+
+    private static let escapes: [UInt8: UInt8] = [
+        UInt8(ascii: "\""): 0x22, UInt8(ascii: "\\"): 0x5C, UInt8(ascii: "/"): 0x2F, UInt8(ascii: "b"): 0x08, UInt8(ascii: "f"): 0x0C,
+        UInt8(ascii: "n"): 0x0A, UInt8(ascii: "r"): 0x0D, UInt8(ascii: "t"): 0x09,
+    ]
+}

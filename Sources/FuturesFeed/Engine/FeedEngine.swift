@@ -1,0 +1,269 @@
+package import FeedCore
+package import NIOCore
+import NIOPosix
+import Synchronization
+
+/// Takes a feed's events, one at a time, in order, on the engine's thread and under no lock.
+package protocol FeedReader: AnyObject, Sendable {
+    func receive(_ event: FeedEvent)
+}
+
+/// Carries out what the core decides: sockets, REST, the timer and the readers.
+///
+/// Any thread may step the core; effects are carried out in the order they were decided, on one event loop, and never under the lock.
+package final class FeedEngine: Sendable {
+    private struct State {
+        var core: FeedCore
+        var effects: [FeedEffect] = []
+        var readers: [ObserverID: any FeedReader] = [:]
+        /// Hears every event, also of streams whose last reader left and which linger.
+        var listener: (any FeedReader)?
+        var lastObserver: UInt64 = 0
+        var isScheduled = false
+        var isStopped = false
+    }
+
+    private let state: Mutex<State>
+    package let dialect: any Dialect
+    package let loop: any EventLoop
+    private let group: MultiThreadedEventLoopGroup
+    private let rest: RESTClient
+    private let performer: NIOLoopBoundBox<Performer>
+
+    /// What only the loop touches.
+    private struct Performer {
+        var sockets: [ConnectionID: WebSocketConnection] = [:]
+        var attempts: [ConnectionID: ConnectCancellation] = [:]
+        var timer: (at: Instant, task: Scheduled<Void>)?
+        var isPerforming = false
+    }
+
+    package init(dialect: any Dialect, configuration: FeedCore.Configuration, seed: UInt64) {
+        self.dialect = dialect
+        let core = FeedCore(
+            configuration: configuration, epoch: UInt64(clamping: Moment.current.wallClock), seed: seed, traits: { dialect.traits(of: $0) })
+        state = Mutex(State(core: core))
+        group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        loop = group.next()
+        rest = RESTClient(eventLoopGroup: group)
+        performer = NIOLoopBoundBox.makeBoxSendingValue(Performer(), eventLoop: loop)
+    }
+
+    /// Registers a reader; it observes nothing yet. Held until `remove`. Nil registers demand alone: nothing is delivered to it.
+    package func add(_ reader: (any FeedReader)?) -> ObserverID {
+        state.withLock {
+            $0.lastObserver &+= 1
+            let id = ObserverID($0.lastObserver)
+            $0.readers[id] = reader
+            return id
+        }
+    }
+
+    /// Hands every event of every stream to `listener`, until the engine stops. There is one at most.
+    package func listen(_ listener: any FeedReader) {
+        state.withLock { $0.listener = listener }
+    }
+
+    /// Ends all a reader observes. Once this returns no further call to it begins.
+    package func remove(_ id: ObserverID) {
+        step(.unobserve(id, nil))
+        state.withLock { $0.readers[id] = nil }
+    }
+
+    /// Steps the core. On return the decision stands; its effects follow on the loop.
+    package func step(_ input: FeedInput) {
+        let isDue = state.withLock { state in
+            guard !state.isStopped else { return false }
+            state.effects += state.core.step(input, now: .current)
+            guard !state.isScheduled else { return false }
+            state.isScheduled = true
+            return true
+        }
+        guard isDue else { return }
+        if loop.inEventLoop { performOnce() } else { loop.execute { self.performOnce() } }
+    }
+
+    /// Looks at the core.
+    package func read<Answer>(_ look: (FeedCore, Instant) -> sending Answer) -> sending Answer {
+        state.withLock { look($0.core, Moment.current.instant) }
+    }
+
+    /// Reads the venue's list of symbols, and again after a while where that failed.
+    package func loadSymbols(retryAfter delay: Duration = .seconds(5)) {
+        guard let url = dialect.symbolListURL else { return }
+        rest.get(RESTRequest(url: url, maximumBodyBytes: 32 << 20), on: loop).whenComplete { result in
+            let symbols = Result { try result.get() }.flatMap { response -> Result<Set<String>, any Error> in
+                self.dialect.decode(response) { self.dialect.decodeSymbols($0) }.mapError { $0 as any Error }
+            }
+            if case .success(let symbols) = symbols {
+                self.step(.listed(symbols: symbols))
+            } else if !self.state.withLock({ $0.isStopped }) {
+                self.loop.scheduleTask(in: TimeAmount(delay)) { self.loadSymbols(retryAfter: min(delay * 2, .seconds(60))) }
+            }
+        }
+    }
+
+    /// Closes the sockets and the thread. Nothing is called after it; idempotent.
+    package func stop() async {
+        let wasStopped = state.withLock { state in
+            defer { state.isStopped = true }
+            state.effects = []
+            state.readers = [:]
+            state.listener = nil
+            return state.isStopped
+        }
+        guard !wasStopped else { return }
+        try? await loop.submit {
+            var performer = self.performer.value
+            performer.timer?.task.cancel()
+            for attempt in performer.attempts.values { attempt.cancel() }
+            for socket in performer.sockets.values { socket.close(code: 1001, reason: "the gateway stops") }
+            performer = Performer()
+            performer.isPerforming = true
+            self.performer.value = performer
+        }.get()
+        await rest.shutdown()
+        try? await group.shutdownGracefully()
+    }
+
+    private func performOnce() {
+        guard !performer.value.isPerforming else { return }
+        performer.value.isPerforming = true
+        defer { performer.value.isPerforming = false }
+        while let effects = takeEffects() {
+            for effect in effects { perform(effect) }
+        }
+    }
+
+    /// What was decided meanwhile; nil, and the timer set, where there is nothing left to do.
+    private func takeEffects() -> [FeedEffect]? {
+        let (effects, deadline) = state.withLock { state in
+            let effects = state.effects
+            state.effects = []
+            if effects.isEmpty { state.isScheduled = false }
+            return (effects, state.core.nextDeadline)
+        }
+        guard effects.isEmpty else { return effects }
+        setTimer(deadline)
+        return nil
+    }
+
+    private func setTimer(_ deadline: Instant?) {
+        if let timer = performer.value.timer {
+            guard timer.at != deadline else { return }
+            timer.task.cancel()
+            performer.value.timer = nil
+        }
+        guard let deadline else { return }
+        let at = NIODeadline.uptimeNanoseconds(UInt64(clamping: deadline.nanoseconds))
+        let task = loop.scheduleTask(deadline: at) {
+            self.performer.value.timer = nil
+            self.step(.deadline)
+        }
+        performer.value.timer = (deadline, task)
+    }
+
+    private func perform(_ effect: FeedEffect) {
+        switch effect {
+        case .publish(let event):
+            let (readers, listener) = state.withLock { ($0.core.readers(of: event), $0.listener) }
+            listener?.receive(event)
+            for id in readers { deliver(event, to: id) }
+        case .tell(let id, let event):
+            deliver(event, to: id)
+        case .connect(let id, let endpoint):
+            connect(id, endpoint: endpoint)
+        case .subscribe(let id, let names, let request):
+            performer.value.sockets[id]?.send(text: dialect.subscribe(names, request: request))
+        case .unsubscribe(let id, let names, let request):
+            performer.value.sockets[id]?.send(text: dialect.unsubscribe(names, request: request))
+        case .ping(let id):
+            performer.value.sockets[id]?.ping()
+        case .disconnect(let id):
+            performer.value.attempts.removeValue(forKey: id)?.cancel()
+            performer.value.sockets.removeValue(forKey: id)?.close(code: 1000, reason: "")
+        case .fetch(let name, let attempt):
+            fetch(name, attempt: attempt)
+        }
+    }
+
+    /// The last look before the call: who unsubscribed or paused meanwhile is left in peace.
+    private func deliver(_ event: FeedEvent, to id: ObserverID) {
+        let reader = state.withLock { state -> (any FeedReader)? in
+            if case .failed(let error, _) = event.kind, error.code == .unknownStream { return state.readers[id] }
+            return state.core.reads(id, event.stream) ? state.readers[id] : nil
+        }
+        reader?.receive(event)
+    }
+
+    private func connect(_ id: ConnectionID, endpoint: Int) {
+        let cancellation = ConnectCancellation()
+        performer.value.attempts[id] = cancellation
+        let receiver = FrameReceiver(engine: self, id: id)
+        WebSocketConnection.connect(
+            to: dialect.webSocketURL(endpoint: endpoint), on: loop, receiver: receiver, cancellation: cancellation
+        ).assumeIsolated().whenComplete { result in
+            self.performer.value.attempts[id] = nil
+            switch result {
+            case .success(let socket):
+                self.performer.value.sockets[id] = socket
+                self.step(.opened(id))
+            case .failure(let error):
+                self.step(.closed(id, reason: (error as? TransportError)?.message ?? "\(error)"))
+            }
+        }
+    }
+
+    func closed(_ id: ConnectionID, _ reason: WebSocketCloseReason) {
+        performer.value.sockets[id] = nil
+        let code = reason.code.map { " (\($0))" } ?? ""
+        let words = reason.error?.message ?? (reason.reason.isEmpty ? "the venue closed the connection" : reason.reason)
+        step(.closed(id, reason: words + code))
+    }
+
+    private func fetch(_ name: FuturesServiceStreamName, attempt: UInt64) {
+        guard let url = dialect.snapshotURL(of: name) else {
+            step(.fetched(name, attempt: attempt, .failure(FeedError(.noSnapshotSource, "The venue has no REST source for \(name)."))))
+            return
+        }
+        rest.get(RESTRequest(url: url), on: loop).whenComplete { result in
+            let content: Result<FetchedContent, FeedError> =
+                switch result {
+                case .success(let response):
+                    self.dialect.decode(response) { self.dialect.decodeSnapshot(of: name, $0, now: Moment.current.wallClock) }
+                case .failure(let error): .failure(FeedError(transport: error))
+                }
+            self.step(.fetched(name, attempt: attempt, content))
+        }
+    }
+}
+
+extension Dialect {
+    fileprivate func decode<Answer>(_ response: RESTResponse, _ decode: (RESTAnswer) -> Answer) -> Answer {
+        response.body.withUnsafeReadableBytes { bytes in
+            decode(RESTAnswer(status: response.status, retryAfter: response.retryAfter, body: bytes.bindMemory(to: UInt8.self)))
+        }
+    }
+}
+
+extension FeedError {
+    fileprivate init(transport error: any Error) {
+        guard let error = error as? TransportError else {
+            self.init(.unreachable, "The venue could not be asked: \(error).")
+            return
+        }
+        switch error.code {
+        case .timedOut: self.init(.timedOut, error.message)
+        case .bodyTooLarge: self.init(.malformed, error.message)
+        default: self.init(.unreachable, error.message)
+        }
+    }
+}
+
+extension Moment {
+    /// Now, by both clocks of this machine.
+    package static var current: Moment {
+        Moment(
+            instant: Instant(nanoseconds: Int64(clamping: NIODeadline.now().uptimeNanoseconds)), wallClock: WallClock.milliseconds)
+    }
+}

@@ -1,0 +1,31 @@
+/// How a feed service works. Times and limits have the venues' documented values as defaults.
+public struct FuturesFeedConfiguration: Sendable {
+    /// The venue.
+    public var venue: FuturesVenue
+    /// How long a subscription stays at the venue after its last reader left.
+    public var linger: Duration
+    /// How often the connection is pinged.
+    public var pingInterval: Duration
+    /// After how long without any frame a connection counts as dead.
+    public var deadAfter: Duration
+    /// The first bound of the delay before a reconnect; it doubles with every attempt up to 30 s, and each delay is drawn at random below it.
+    public var reconnectBase: Duration
+    /// How many bars or trades are kept, 1 to 1,000.
+    public var history: Int
+    /// The seed of the jitter; nil draws one.
+    public var seed: UInt64?
+
+    /// A configuration with the defaults.
+    public init(
+        venue: FuturesVenue = .aster, linger: Duration = .seconds(60), pingInterval: Duration = .seconds(20),
+        deadAfter: Duration = .seconds(30), reconnectBase: Duration = .milliseconds(500), history: Int = 500, seed: UInt64? = nil
+    ) {
+        self.venue = venue
+        self.linger = linger
+        self.pingInterval = pingInterval
+        self.deadAfter = deadAfter
+        self.reconnectBase = reconnectBase
+        self.history = history
+        self.seed = seed
+    }
+}

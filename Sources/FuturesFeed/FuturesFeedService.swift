@@ -1,0 +1,168 @@
+package import FeedCore
+import Synchronization
+
+/// A futures venue's market data: one upstream connection, every stream's latest content, any number of observers.
+///
+/// The first observer of a stream subscribes to it at the venue, the last one to leave ends that after a while. All methods may be called
+/// from any thread and return at once.
+///
+/// ```swift
+/// final class PriceBoard: FuturesFeedObserving {
+///     init() {
+///         FuturesFeedService.shared.subscribe(streamNames: [.assetIndex, .markPrice(symbol: "BTCUSDT")], with: self, forceFetch: true)
+///     }
+///     deinit {
+///         FuturesFeedService.shared.unsubscribeAllFeeds(with: self)
+///     }
+///     func didFetch(with content: FuturesServiceFeedContent) { show(content) }
+///     func didUpdate(with content: FuturesServiceFeedContent) { show(content) }
+///     func didRecover(streamName: FuturesServiceStreamName, result: Swift.Result<Void, StreamSubscriberRecoverError>) {}
+///     func didFail(streamName: FuturesServiceStreamName, with error: any Error) { print(streamName, error) }
+/// }
+/// ```
+public final class FuturesFeedService: Sendable {
+    /// A service for Aster with the default configuration, made at first use and never stopped.
+    public static let shared = FuturesFeedService(configuration: FuturesFeedConfiguration())
+
+    package let engine: FeedEngine
+    private let adapters = Mutex<[ObjectIdentifier: ObserverAdapter]>([:])
+
+    /// Makes a service; nothing is connected before the first subscription.
+    public init(configuration: FuturesFeedConfiguration) {
+        var core = FeedCore.Configuration()
+        core.linger = configuration.linger
+        core.pingInterval = configuration.pingInterval
+        core.deadAfter = configuration.deadAfter
+        core.reconnectBase = configuration.reconnectBase
+        let history = min(max(configuration.history, 1), 1000)
+        engine = FeedEngine(
+            dialect: FuturesDialect(venue: configuration.venue, history: history), configuration: core,
+            seed: configuration.seed ?? .random(in: .min ... .max))
+    }
+
+    /// Subscribes an observer. A stream with cached content is handed over at once as `didUpdate`; `forceFetch` asks REST for complete data too.
+    public func subscribe(streamNames: [FuturesServiceStreamName], with observer: any FuturesFeedObserving, forceFetch: Bool = false) {
+        engine.step(.observe(adapter(for: observer).id, streamNames, forceFetch: forceFetch))
+    }
+
+    /// Ends some of an observer's subscriptions. No call about them begins once this has returned.
+    public func unsubscribe(streamNames: [FuturesServiceStreamName], with observer: any FuturesFeedObserving) {
+        guard let id = id(of: observer) else { return }
+        engine.step(.unobserve(id, streamNames))
+    }
+
+    /// Ends all of an observer's subscriptions; also to be called from its `deinit`.
+    public func unsubscribeAllFeeds(with observer: any FuturesFeedObserving) {
+        guard let adapter = adapters.withLock({ $0.removeValue(forKey: ObjectIdentifier(observer)) }) else { return }
+        engine.remove(adapter.id)
+    }
+
+    /// Pauses all of an observer's subscriptions: they stay, nothing is delivered.
+    public func pauseAllSubscriptions(with observer: any FuturesFeedObserving) {
+        guard let id = id(of: observer) else { return }
+        engine.step(.pause(id, nil))
+    }
+
+    /// Pauses some of an observer's subscriptions.
+    public func pauseSubscriptions(streamNames: [FuturesServiceStreamName], with observer: any FuturesFeedObserving) {
+        guard let id = id(of: observer) else { return }
+        engine.step(.pause(id, streamNames))
+    }
+
+    /// Resumes all of an observer's subscriptions. Each stream that changed meanwhile gives one `didUpdate` with its latest content first.
+    public func resumeAllSubscriptions(with observer: any FuturesFeedObserving) {
+        guard let id = id(of: observer) else { return }
+        engine.step(.resume(id, nil))
+    }
+
+    /// Resumes some of an observer's subscriptions.
+    public func resumeSubscriptions(streamNames: [FuturesServiceStreamName], with observer: any FuturesFeedObserving) {
+        guard let id = id(of: observer) else { return }
+        engine.step(.resume(id, streamNames))
+    }
+
+    /// Fetches a stream's complete data over REST; its observers hear `didFetch` or `didFail`. Requests for one stream at one time share one
+    /// fetch. Without an observer there is nobody to tell, and nothing is fetched.
+    public func refetch(streamName: FuturesServiceStreamName) {
+        engine.step(.refetch(streamName))
+    }
+
+    /// The cached content; nil where nothing came yet or nobody observes the stream.
+    public func content(of streamName: FuturesServiceStreamName) -> FuturesServiceFeedContent? {
+        engine.read { core, _ in core.content(of: streamName) }
+    }
+
+    /// What is known of the stream's freshness; nil where nobody observes it.
+    public func state(of streamName: FuturesServiceStreamName) -> FeedState? {
+        engine.read { core, now in core.status(of: streamName, now: now)?.state }
+    }
+
+    /// Closes the connections and ends the service's thread. Not for `shared`.
+    public func stop() async {
+        await engine.stop()
+    }
+
+    private func id(of observer: any FuturesFeedObserving) -> ObserverID? {
+        adapters.withLock { $0[ObjectIdentifier(observer)]?.id }
+    }
+
+    /// An observer that died without unsubscribing leaves its adapter behind, and its address may be used again: such are ended first.
+    private func adapter(for observer: any FuturesFeedObserving) -> ObserverAdapter {
+        let (adapter, orphans) = adapters.withLock { adapters -> (ObserverAdapter, [ObserverAdapter]) in
+            if let known = adapters[ObjectIdentifier(observer)], known.belongs(to: observer) { return (known, []) }
+            let orphans = adapters.filter { $0.value.isOrphan }
+            for key in orphans.keys { adapters[key] = nil }
+            let adapter = ObserverAdapter(observer)
+            adapter.register(with: engine)
+            adapters[ObjectIdentifier(observer)] = adapter
+            return (adapter, Array(orphans.values))
+        }
+        for orphan in orphans { engine.remove(orphan.id) }
+        return adapter
+    }
+}
+
+/// Turns a feed's events into an observer's calls.
+private final class ObserverAdapter: FeedReader {
+    private let observer: Mutex<Weak>
+    private let registration = Mutex<(id: ObserverID, engine: FeedEngine?)>((ObserverID(0), nil))
+
+    private struct Weak {
+        weak var observer: (any FuturesFeedObserving)?
+    }
+
+    init(_ observer: any FuturesFeedObserving) {
+        self.observer = Mutex(Weak(observer: observer))
+    }
+
+    func register(with engine: FeedEngine) {
+        let id = engine.add(self)
+        registration.withLock { $0 = (id, engine) }
+    }
+
+    var id: ObserverID { registration.withLock { $0.id } }
+
+    var isOrphan: Bool { observer.withLock { $0.observer == nil } }
+
+    func belongs(to other: any FuturesFeedObserving) -> Bool {
+        observer.withLock { $0.observer === other }
+    }
+
+    func receive(_ event: FeedEvent) {
+        guard let observer = observer.withLock({ $0.observer }) else {
+            let (id, engine) = registration.withLock { $0 }
+            engine?.remove(id)
+            return
+        }
+        switch event.kind {
+        case .fetched(let content): observer.didFetch(with: content)
+        case .updated(let content): observer.didUpdate(with: content)
+        case .recovered(let recovery):
+            observer.didRecover(streamName: event.stream, result: recovery.error.map { .failure($0) } ?? .success(()))
+        case .failed(let error, _): observer.didFail(streamName: event.stream, with: error)
+        case .connected: observer.didConnect(streamName: event.stream)
+        case .disconnected: observer.didDisconnect(streamName: event.stream)
+        case .status, .ended: break
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import Synchronization
+
+/// Gives up one call of `WebSocketConnection.connect`, from any thread.
+package final class ConnectCancellation: Sendable {
+    private enum State {
+        case idle
+        case armed(@Sendable () -> Void)
+        case cancelled
+    }
+
+    private let state = Mutex(State.idle)
+
+    package init() {}
+
+    /// The attempt fails with code `cancelled` and its socket is cut. An attempt that begins later fails at once.
+    package func cancel() {
+        let action: (@Sendable () -> Void)? = state.withLock {
+            let before = $0
+            $0 = .cancelled
+            return if case .armed(let action) = before { action } else { nil }
+        }
+        action?()
+    }
+
+    /// Returns `false` when it has been cancelled already.
+    func arm(_ action: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock {
+            if case .cancelled = $0 { return false }
+            $0 = .armed(action)
+            return true
+        }
+    }
+
+    func disarm() {
+        state.withLock { if case .armed = $0 { $0 = .idle } }
+    }
+}

@@ -1,0 +1,110 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import NIOHTTPCompression
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+/// Gathers one answer and gives it up as soon as its body is larger than allowed.
+final class RESTBody: HTTPClientResponseDelegate {
+    private struct Answer {
+        var wasSent = false
+        var head: HTTPResponseHead?
+        var body = ByteBuffer()
+    }
+
+    private let limit: Int
+    private let answer = Mutex(Answer())
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// Translates what ended the request, and adds the status where one had come.
+    func failure(_ error: any Error, url: String) -> TransportError {
+        let (wasSent, head) = answer.withLock { ($0.wasSent, $0.head) }
+        var failure = TransportError(restError: error, url: url, wasSent: wasSent)
+        failure.status = head.map { Int($0.status.code) }
+        return failure
+    }
+
+    func didSendRequestHead(task: HTTPClient.Task<RESTResponse>, _ head: HTTPRequestHead) {
+        answer.withLock { $0.wasSent = true }
+    }
+
+    func didReceiveHead(task: HTTPClient.Task<RESTResponse>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
+        answer.withLock { $0.head = head }
+        let announced = head.headers.first(name: "Content-Length").flatMap { Int($0) } ?? 0
+        return announced > limit ? task.eventLoop.makeFailedFuture(tooLarge) : task.eventLoop.makeSucceededVoidFuture()
+    }
+
+    func didReceiveBodyPart(task: HTTPClient.Task<RESTResponse>, _ part: ByteBuffer) -> EventLoopFuture<Void> {
+        let fits = answer.withLock {
+            guard part.readableBytes <= limit - $0.body.readableBytes else { return false }
+            $0.body.writeImmutableBuffer(part)
+            return true
+        }
+        return fits ? task.eventLoop.makeSucceededVoidFuture() : task.eventLoop.makeFailedFuture(tooLarge)
+    }
+
+    func didFinishRequest(task: HTTPClient.Task<RESTResponse>) throws -> RESTResponse {
+        try answer.withLock {
+            guard let head = $0.head else { throw TransportError(.protocolViolation, "The server sent an answer without a head: try again later.") }
+            return RESTResponse(status: Int(head.status.code), headers: .init(fields: head.headers), body: $0.body)
+        }
+    }
+
+    private var tooLarge: TransportError {
+        TransportError(.bodyTooLarge, "The body is larger than \(limit) bytes: ask for less or raise the limit.")
+    }
+}
+
+extension TransportError {
+    /// Translates what the HTTP client throws.
+    fileprivate init(restError error: any Error, url: String, wasSent: Bool) {
+        if let error = error as? TransportError {
+            self = error
+            return
+        }
+        let target = TransportError.describe(url)
+        switch error {
+        case let error as HTTPClientError: self.init(clientError: error, target: target)
+        case is NIOConnectionError:
+            self.init(.connectFailed, "Cannot connect for \(target): check the address and the network (\(error)).")
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
+            self.init(.tlsFailed, "No trusted TLS session for \(target): check the certificate, its name and the trusted roots (\(error)).")
+        case NIOHTTPDecompression.DecompressionError.limit:
+            self.init(.bodyTooLarge, "The body of \(target) is larger than \(RESTClient.maximumBodyBytes) bytes once decompressed: ask for less.")
+        case is HTTPParserError, is NIOHTTPDecompression.DecompressionError, is NIOHTTPDecompression.ExtraDecompressionError:
+            self.init(.protocolViolation, "The answer to \(target) is not valid HTTP/1.1: check the address (\(error)).")
+        case is IOError where !wasSent:
+            self.init(.connectFailed, "Cannot connect for \(target): check the address and the network (\(error)).")
+        default:
+            self.init(.closed, "The request to \(target) broke: try again (\(error)).")
+        }
+    }
+
+    /// An address fit to be logged: without query and credentials.
+    static func describe(_ url: String) -> String {
+        guard hasCredentials(url) else { return excerpt(of: url.prefix { $0 != "?" }.utf8) }
+        return excerpt(of: (url.prefix { $0 != ":" } + "://…@…").utf8)
+    }
+
+    /// Whether something stands before an `@` in the authority of an address.
+    static func hasCredentials(_ url: String) -> Bool {
+        let rest = url.drop { $0 != ":" }.drop { $0 == ":" || $0 == "/" }
+        return rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }.contains("@")
+    }
+
+    private init(clientError error: HTTPClientError, target: String) {
+        switch error {
+        case .connectTimeout, .deadlineExceeded, .readTimeout, .writeTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout:
+            self.init(.timedOut, "No complete answer to \(target) in time: check the network or raise the time-out.")
+        case .cancelled:
+            self.init(.cancelled, "The request to \(target) was cancelled by this side.")
+        default:
+            self.init(.closed, "The request to \(target) broke: try again (\(error)).")
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import AsyncHTTPClient
+package import NIOCore
+import NIOHTTP1
+import NIOHTTPCompression
+import NIOSSL
+
+/// One GET request.
+package struct RESTRequest: Sendable {
+    /// `http://` or `https://`.
+    package var url: String
+    /// Additional headers. `Host` and `Accept-Encoding` are set by the client.
+    package var headers: [(String, String)]
+    /// From the call to the last byte of the body; at most an hour.
+    package var timeout: Duration = .seconds(10)
+    /// Largest body, counted after decompression, in bytes: 0 to `RESTClient.maximumBodyBytes`.
+    package var maximumBodyBytes = 8 << 20
+
+    package init(url: String, headers: [(String, String)] = [], timeout: Duration = .seconds(10), maximumBodyBytes: Int = 8 << 20) {
+        self.url = url
+        self.headers = headers
+        self.timeout = timeout
+        self.maximumBodyBytes = maximumBodyBytes
+    }
+}
+
+/// An answer, whatever its status.
+package struct RESTResponse: Sendable {
+    package let status: Int
+    package let headers: Headers
+    /// Decompressed.
+    package let body: ByteBuffer
+
+    /// What `Retry-After` asks for (RFC 9110 §10.2.3), at most 30 days.
+    package var retryAfter: Duration? { parseRetryAfter(headers.first(name: "Retry-After"), date: headers.first(name: "Date")) }
+
+    /// Response headers by name, without regard to case.
+    package struct Headers: Sendable {
+        let fields: HTTPHeaders
+
+        package func first(name: String) -> String? { fields.first(name: name) }
+    }
+}
+
+/// GET requests over pooled HTTP/1.1 connections. Redirects are not followed, gzip and deflate are accepted, every status is a response.
+package final class RESTClient: Sendable {
+    /// The most any body may take after decompression, in bytes.
+    package static let maximumBodyBytes = 64 << 20
+
+    private let client: HTTPClient
+
+    /// - Parameters:
+    ///   - eventLoopGroup: Runs the connections; the loops given to `get` belong to it.
+    ///   - trust: Whose certificates count for `https`.
+    /// - Throws: `TransportError` with code `tlsFailed` when `trust` cannot be read.
+    package init(eventLoopGroup: any EventLoopGroup, trust: TLSTrust) throws(TransportError) {
+        client = HTTPClient(eventLoopGroupProvider: .shared(eventLoopGroup), configuration: Self.configuration(tls: try trust.configuration()))
+    }
+
+    /// Trusts the certificate authorities of the operating system.
+    package init(eventLoopGroup: any EventLoopGroup) {
+        client = HTTPClient(eventLoopGroupProvider: .shared(eventLoopGroup), configuration: Self.configuration(tls: nil))
+    }
+
+    private static func configuration(tls: TLSConfiguration?) -> HTTPClient.Configuration {
+        var configuration = HTTPClient.Configuration(tlsConfiguration: tls, redirectConfiguration: .disallow)
+        configuration.timeout.connect = .seconds(10)
+        configuration.decompression = .enabled(limit: .size(maximumBodyBytes))
+        configuration.httpVersion = .http1Only
+        // A failed connection is the caller's to retry, with its own backoff and budget.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return configuration
+    }
+
+    /// Performs one request.
+    ///
+    /// - Returns: A future on `loop`. It fails with `TransportError`: `invalidURL`, `invalidHeader`, `connectFailed`, `tlsFailed`, `timedOut`,
+    ///   `bodyTooLarge`, `protocolViolation` or `closed`; with the status where one had come.
+    package func get(_ request: RESTRequest, on loop: any EventLoop) -> EventLoopFuture<RESTResponse> {
+        let prepared: HTTPClient.Request
+        do {
+            prepared = try Self.prepare(request)
+        } catch {
+            return loop.makeFailedFuture(error)
+        }
+        let limit = min(max(request.maximumBodyBytes, 0), Self.maximumBodyBytes)
+        let body = RESTBody(limit: limit)
+        return client.execute(
+            request: prepared,
+            delegate: body,
+            eventLoop: .delegateAndChannel(on: loop),
+            deadline: .now() + TimeAmount(min(request.timeout, .seconds(3600)))
+        )
+        .futureResult
+        .flatMapErrorThrowing { throw body.failure($0, url: request.url) }
+        .hop(to: loop)
+    }
+
+    private static func prepare(_ request: RESTRequest) throws(TransportError) -> HTTPClient.Request {
+        try HTTPFields.check(request.headers)
+        var headers = HTTPHeaders(request.headers)
+        headers.replaceOrAdd(name: "Accept-Encoding", value: "gzip, deflate")
+        let target = TransportError.describe(request.url)
+        let scheme = request.url.prefix { $0 != ":" }.lowercased()
+        guard scheme == "http" || scheme == "https", let prepared = try? HTTPClient.Request(url: request.url, method: .GET, headers: headers) else {
+            throw TransportError(.invalidURL, "Cannot open \(target): give an address that starts with http:// or https://.")
+        }
+        guard !TransportError.hasCredentials(request.url) else {
+            throw TransportError(.invalidURL, "Cannot open \(target): send credentials in a header instead of the address.")
+        }
+        return prepared
+    }
+
+    /// Ends every connection. Requests under way and later ones fail with `closed`.
+    package func shutdown() async {
+        try? await client.shutdown()
+    }
+}

@@ -1,0 +1,75 @@
+/// What went wrong between this process and a server. `message` tells the user what to do.
+package struct TransportError: Error, Sendable, CustomStringConvertible {
+    package enum Code: String, Sendable, CaseIterable {
+        /// The address is not one this client can open.
+        case invalidURL
+        /// A request header or a subprotocol is malformed or belongs to the handshake itself.
+        case invalidHeader
+        /// No TCP connection: look-up failed, refused, unreachable.
+        case connectFailed
+        /// No trusted TLS session: certificate, name or handshake.
+        case tlsFailed
+        /// The server answered the upgrade with something other than 101. `status`, `bodyExcerpt` and `retryAfter` say what.
+        case upgradeRefused
+        /// The peer broke RFC 6455 or HTTP/1.1.
+        case protocolViolation
+        /// A text message or close reason that is not UTF-8.
+        case invalidUTF8
+        /// An inbound frame or message above the limit.
+        case messageTooLarge
+        /// The peer does not read what is sent to it.
+        case peerNotReading
+        /// A deadline passed.
+        case timedOut
+        /// Cancelled or aborted by this side.
+        case cancelled
+        /// The connection ended without a closing handshake, or the client was already shut down.
+        case closed
+        /// For users of `RESTClient` to refuse a status; the client itself returns every status as a response.
+        case badStatus
+        /// A response body above the limit, counted after decompression.
+        case bodyTooLarge
+    }
+
+    package var code: Code
+    /// What happened and what to do about it.
+    package var message: String
+    /// HTTP status of the answer, where there was one.
+    package var status: Int?
+    /// At most 512 bytes of the answer's body with control characters replaced by spaces.
+    package var bodyExcerpt: String?
+    /// How long the server asks to stay away (RFC 9110 §10.2.3).
+    package var retryAfter: Duration?
+
+    package init(_ code: Code, _ message: String, status: Int? = nil, bodyExcerpt: String? = nil, retryAfter: Duration? = nil) {
+        self.code = code
+        self.message = message
+        self.status = status
+        self.bodyExcerpt = bodyExcerpt
+        self.retryAfter = retryAfter
+    }
+
+    package var description: String {
+        var text = "\(code.rawValue): \(message)"
+        if let status { text += " [status \(status)]" }
+        if let retryAfter { text += " [retry after \(retryAfter.components.seconds) s]" }
+        if let bodyExcerpt, !bodyExcerpt.isEmpty { text += " [body: \(bodyExcerpt)]" }
+        return text
+    }
+
+    /// The longest excerpt of a body kept in an error, in bytes.
+    package static let maximumExcerptBytes = 512
+
+    /// The first bytes of a body made fit to be logged: invalid UTF-8 and control characters are replaced, at most 512 bytes remain.
+    package static func excerpt(of bytes: some Sequence<UInt8>) -> String {
+        var excerpt = ""
+        var length = 0
+        for scalar in String(decoding: Array(bytes.prefix(maximumExcerptBytes)), as: UTF8.self).unicodeScalars {
+            let printable = scalar.properties.generalCategory == .control ? " " : scalar
+            length += String(printable).utf8.count
+            if length > maximumExcerptBytes { break }
+            excerpt.unicodeScalars.append(printable)
+        }
+        return excerpt
+    }
+}

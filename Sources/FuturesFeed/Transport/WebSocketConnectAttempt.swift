@@ -1,0 +1,140 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+
+/// One call of `connect`: holds the deadline and every socket that look-up and TCP open on its behalf, and completes its promise once.
+/// Lives on its event loop.
+final class WebSocketConnectAttempt {
+    let request: WebSocketRequest
+    let limits: WebSocketLimits
+    let receiver: any WebSocketReceiver
+    private let trust: TLSTrust
+    private let promise: EventLoopPromise<WebSocketConnection>
+    private let loop: any EventLoop
+    private var channels: [any Channel] = []
+    private var deadline: Scheduled<Void>?
+    private var cancellation: ConnectCancellation?
+    private var isFinished = false
+
+    /// What the server has answered so far, when it is not 101. Reported in place of a time-out or a lost connection.
+    var refusal: TransportError?
+
+    init(
+        request: WebSocketRequest, limits: WebSocketLimits, trust: TLSTrust, receiver: any WebSocketReceiver,
+        promise: EventLoopPromise<WebSocketConnection>, loop: any EventLoop
+    ) {
+        self.request = request
+        self.limits = limits
+        self.trust = trust
+        self.receiver = receiver
+        self.promise = promise
+        self.loop = loop
+    }
+
+    func begin(_ cancellation: ConnectCancellation?) {
+        let attempt = NIOLoopBound(self, eventLoop: loop)
+        let loop = loop
+        self.cancellation = cancellation
+        let armed = cancellation?.arm { loop.execute { attempt.value.fail(Self.cancelled) } }
+        guard armed ?? true else { return fail(Self.cancelled) }
+
+        let tls: NIOSSLContext?
+        do {
+            tls = request.url.isSecure ? try trust.context() : nil
+        } catch {
+            return fail(error)
+        }
+        deadline = loop.assumeIsolated().scheduleTask(in: limits.connectTimeout) { self.failForTime() }
+
+        let url = request.url
+        let bootstrap = ClientBootstrap(group: loop)
+            .connectTimeout(limits.connectTimeout)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelOption(.autoRead, value: false)
+            .channelInitializer { channel in
+                attempt.value.channels.append(channel)
+                return channel.eventLoop.makeSucceededVoidFuture()
+            }
+        let opened =
+            if let address = try? SocketAddress(ipAddress: url.host, port: url.port) {
+                bootstrap.connect(to: address)
+            } else {
+                bootstrap.connect(host: url.host, port: url.port)
+            }
+        opened.assumeIsolated().whenComplete { result in
+            switch result {
+            case .success(let channel): self.handshake(on: channel, tls: tls)
+            case .failure(let error):
+                self.fail(.init(.connectFailed, "Cannot connect to \(url.host) port \(url.port): check the address and the network (\(error))."))
+            }
+        }
+    }
+
+    func succeed(_ connection: WebSocketConnection) {
+        guard finish() else { return }
+        promise.succeed(connection)
+    }
+
+    func fail(_ error: TransportError) {
+        let channels = channels
+        guard finish() else { return }
+        for channel in channels { channel.cut() }
+        promise.fail(error)
+    }
+
+    private func failForTime() {
+        let seconds = Double(limits.connectTimeout.nanoseconds) / 1e9
+        let error = TransportError(
+            .timedOut, "No WebSocket to \(request.url.host) port \(request.url.port) within \(seconds) s: check the network or raise the time-out.")
+        fail(refusal ?? error)
+    }
+
+    private func finish() -> Bool {
+        guard !isFinished else { return false }
+        isFinished = true
+        deadline?.cancel()
+        cancellation?.disarm()
+        channels = []
+        return true
+    }
+
+    private func handshake(on channel: any Channel, tls: NIOSSLContext?) {
+        guard !isFinished else { return channel.cut() }
+        do {
+            let pipeline = channel.pipeline.syncOperations
+            if let tls {
+                try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: request.url.serverName))
+            }
+            let encoder = HTTPRequestEncoder()
+            var headLimits = NIOHTTPDecoderLimitConfiguration()
+            headLimits.maxHeaderListSize = 64 << 10
+            let decoder = ByteToMessageHandler(HTTPResponseDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: headLimits))
+            try pipeline.addHandlers(encoder, decoder, WebSocketHandshakeHandler(attempt: self, encoder: encoder, decoder: decoder))
+            try channel.syncOptions?.setOption(.autoRead, value: true)
+        } catch {
+            fail(.init(.connectFailed, "Cannot prepare the connection to \(request.url.host): \(error)."))
+        }
+    }
+
+    private static let cancelled = TransportError(.cancelled, "The connection attempt was cancelled by this side.")
+}
+
+extension WebSocketURL {
+    /// The name for SNI, which never is an address (RFC 6066 §3). Addresses are checked against the certificate's IP names instead.
+    fileprivate var serverName: String? {
+        if (try? SocketAddress(ipAddress: host, port: port)) != nil { return nil }
+        return host.hasSuffix(".") ? String(host.dropLast()) : host
+    }
+}
+
+extension Channel {
+    /// Closes the socket at once, without waiting for the peer's TLS close_notify. Call it on the channel's event loop.
+    func cut() {
+        if let tls = try? pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self) {
+            tls.close(promise: nil)
+        } else {
+            close(promise: nil)
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import FuturesFeed
+import MicroHTTP
+
+/// One reader on the fan-out's thread: its places in the logs, and the few bytes that are its own.
+struct EventClient {
+    struct Subscription {
+        let log: Int
+        /// The next event to be sent.
+        var cursor: UInt64
+        var isPaused = false
+        /// It fell out of the log; the latest full value is on its way.
+        var awaitsValue = false
+        /// Events before this one are sent without their id: they are caught up with after a pause, and ids only rise.
+        var withoutIDUntil: UInt64 = 0
+        /// Its place in the log's list of readers.
+        var readerIndex: Int
+    }
+
+    struct Own {
+        let bytes: [UInt8]
+        var sent = 0
+    }
+
+    let number: UInt64
+    let stream: EventStream
+    /// Nanoseconds of silence after which a comment is sent.
+    let heartbeat: Int64
+    var subscriptions: [Subscription] = []
+    /// What is sent before anything from the logs: the session, cached values, the rest of an event cut by a full socket, the farewell.
+    var own: [Own] = []
+    /// The highest id sent.
+    var lastSequence: UInt64 = 0
+    var lastWrite: Int64
+    /// The socket is full; the kernel tells when it is not.
+    var isBlocked = false
+    /// It ends when its own bytes are sent.
+    var isEnding = false
+    var isDirty = false
+}
+
+/// A stream's cached value on its way to one reader.
+struct CachedValue: Sendable {
+    let log: Int
+    /// The event without its end; nil where the stream has no content yet.
+    let body: [UInt8]?
+}

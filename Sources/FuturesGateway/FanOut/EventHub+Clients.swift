@@ -1,0 +1,137 @@
+import FuturesFeed
+import MicroHTTP
+import NIOCore
+
+extension EventHub {
+    /// One event connection as the hub knows it.
+    struct Client {
+        /// 128 random bits; whoever knows them controls the connection.
+        let id: String
+        var streams: [FuturesServiceStreamName]
+        var paused: Set<FuturesServiceStreamName> = []
+        let heartbeat: Int
+        let wantsResume: Bool
+        let forceFetch: Bool
+        var isOpen = false
+    }
+
+    /// What a client's control requests are answered with.
+    struct ClientView: Sendable {
+        let id: String
+        let streams: [FuturesServiceStreamName]
+        let paused: [FuturesServiceStreamName]
+    }
+
+    /// Something to be done to a connection.
+    enum Control: Sendable { case pause, resume, subscribe, unsubscribe }
+
+    /// Notes a client that is about to connect and returns its number; nil while the gateway drains.
+    func prepare(streams: [FuturesServiceStreamName], heartbeat: Int, wantsResume: Bool, forceFetch: Bool) -> UInt64? {
+        guard !state.value.isDraining else { return nil }
+        state.value.lastNumber &+= 1
+        let number = state.value.lastNumber
+        let id = Self.randomID()
+        state.value.clients[number] = Client(
+            id: id, streams: streams, heartbeat: heartbeat, wantsResume: wantsResume, forceFetch: forceFetch)
+        state.value.numbers[id] = number
+        return number
+    }
+
+    /// The client's response head is sent: it gets the session, the cached values, and what follows them.
+    func open(_ stream: EventStream, number: UInt64) {
+        guard let client = state.value.clients[number], !client.isOpen else { return }
+        state.value.clients[number]?.isOpen = true
+        let (values, head) = values(of: client.streams)
+        let session = EventEncoder.session(
+            client: client.id, streams: client.streams, wantsResume: client.wantsResume, heartbeat: client.heartbeat, retryMs: Self.retryMs)
+        post(.open(number: number, stream, session: session, values: values, head: head, heartbeat: client.heartbeat))
+        retain(client.streams, forceFetch: client.forceFetch)
+        if state.value.isDraining { end(number, code: "draining", reason: "The gateway is stopping.") }
+    }
+
+    func closed(_ number: UInt64) {
+        guard let client = state.value.clients.removeValue(forKey: number) else { return }
+        state.value.numbers[client.id] = nil
+        if client.isOpen { release(client.streams) }
+    }
+
+    /// A reader fell out of a log: it gets the latest full value.
+    func refill(_ number: UInt64, log: Int) {
+        guard let client = state.value.clients[number], let name = client.streams.first(where: { state.value.streams[$0]?.log == log })
+        else { return }
+        for value in values(of: [name]).values { post(.refill(number: number, value)) }
+    }
+
+    func view(of id: String) -> ClientView? {
+        guard let number = state.value.numbers[id], let client = state.value.clients[number], client.isOpen else { return nil }
+        return ClientView(id: id, streams: client.streams, paused: client.streams.filter(client.paused.contains))
+    }
+
+    /// Carries out a control request; `done` is called once it holds, on the fan-out's thread, with nil where there is no such client.
+    /// `names` nil means all its streams.
+    func control(_ control: Control, _ id: String, _ names: [FuturesServiceStreamName]?, done: @escaping @Sendable (ClientView?) -> Void) {
+        guard let number = state.value.numbers[id], let client = state.value.clients[number], client.isOpen else { return done(nil) }
+        let wanted = names ?? client.streams
+        let answer: @Sendable () -> Void
+        switch control {
+        case .pause:
+            let affected = client.streams.filter { wanted.contains($0) }
+            state.value.clients[number]?.paused.formUnion(affected)
+            answer = self.answer(id, done)
+            post(.pause(number: number, affected.compactMap { state.value.streams[$0]?.log }, done: answer))
+        case .resume:
+            let affected = client.streams.filter { wanted.contains($0) && client.paused.contains($0) }
+            state.value.clients[number]?.paused.subtract(affected)
+            let (values, head) = values(of: affected)
+            answer = self.answer(id, done)
+            post(.resume(number: number, values, head: head, done: answer))
+        case .subscribe:
+            let new = wanted.filter { !client.streams.contains($0) }
+            state.value.clients[number]?.streams += new
+            let (values, head) = values(of: new)
+            answer = self.answer(id, done)
+            post(.subscribe(number: number, values, head: head, done: answer))
+            retain(new)
+        case .unsubscribe:
+            let gone = client.streams.filter { wanted.contains($0) }
+            state.value.clients[number]?.streams.removeAll(where: gone.contains)
+            state.value.clients[number]?.paused.subtract(gone)
+            answer = self.answer(id, done)
+            post(.unsubscribe(number: number, gone.compactMap { state.value.streams[$0]?.log }, done: answer))
+            release(gone)
+        }
+    }
+
+    private func answer(_ id: String, _ done: @escaping @Sendable (ClientView?) -> Void) -> @Sendable () -> Void {
+        let view = view(of: id)
+        return { done(view) }
+    }
+
+    /// Ends one connection with a farewell; false where there is no such client.
+    func close(_ id: String) -> Bool {
+        guard let number = state.value.numbers[id], state.value.clients[number]?.isOpen == true else { return false }
+        end(number, code: "closed", reason: "The connection was ended by request.")
+        return true
+    }
+
+    /// From now on nobody new is let in, and everybody is sent off. Returns how many there are.
+    func drain() -> Int {
+        state.value.isDraining = true
+        for (number, client) in state.value.clients where client.isOpen { end(number, code: "draining", reason: "The gateway is stopping.") }
+        return state.value.clients.count
+    }
+
+    private func end(_ number: UInt64, code: String, reason: String) {
+        post(.end(number: number, farewell: EventEncoder.bye(code: code, reason: reason, retryMs: Self.retryMs)))
+    }
+
+    /// Two seconds, a quarter more or less, so that readers do not all come back at once.
+    static var retryMs: Int { .random(in: 1500...2500) }
+
+    private static func randomID() -> String {
+        var random = SystemRandomNumberGenerator()
+        let digits = String(UInt64.random(in: .min ... .max, using: &random), radix: 16)
+        let more = String(UInt64.random(in: .min ... .max, using: &random), radix: 16)
+        return [digits, more].map { String(repeating: "0", count: 16 - $0.count) + $0 }.joined()
+    }
+}

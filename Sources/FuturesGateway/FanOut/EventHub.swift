@@ -1,0 +1,192 @@
+import FuturesFeed
+import NIOCore
+
+/// The gateway's reader of the feed: encodes every event once, counts who wants which stream, and answers what is cached.
+///
+/// It lives on the feed's thread, where contents change, so that what it reads and what it hands to the fan-out are one instant. The fan-out
+/// owns the readers' places; the hub owns which streams they have.
+final class EventHub: FeedReader {
+    struct Stream {
+        /// The stream's log in the fan-out.
+        let log: Int
+        /// Event clients, paused ones included, and requests under way.
+        var demand = 0
+        var waiters: [UInt64: Waiter] = [:]
+        /// The latest full value as an event, and what it was made from.
+        var cachedEvent: (id: EventID, state: FeedState, body: [UInt8])?
+        var cachedSnapshot: (id: EventID, state: FeedState, body: [UInt8])?
+    }
+
+    /// A request that waits for a stream.
+    struct Waiter {
+        /// It wants the outcome of a fetch, not merely a value.
+        let forFetch: Bool
+        let timeout: Scheduled<Void>
+        let answer: (Result<Void, FeedError>) -> Void
+    }
+
+    struct State {
+        var streams: [FuturesServiceStreamName: Stream] = [:]
+        var freeLogs: [Int] = []
+        var logCount = 0
+        var clients: [UInt64: Client] = [:]
+        var numbers: [String: UInt64] = [:]
+        var lastNumber: UInt64 = 0
+        var isDraining = false
+    }
+
+    let engine: FeedEngine
+    let limits: GatewayConfiguration.Events
+    let state: NIOLoopBoundBox<State>
+    let post: @Sendable (EventFanOut.Command) -> Void
+    private let demand: ObserverID
+
+    /// - Parameter post: hands a command to the fan-out.
+    init(engine: FeedEngine, limits: GatewayConfiguration.Events, post: @escaping @Sendable (EventFanOut.Command) -> Void) {
+        self.engine = engine
+        self.limits = limits
+        self.post = post
+        state = NIOLoopBoundBox.makeBoxSendingValue(State(), eventLoop: engine.loop)
+        demand = engine.add(nil)
+    }
+
+    /// Runs on the feed's thread.
+    func run(_ work: @escaping @Sendable (EventHub) -> Void) {
+        engine.loop.execute { work(self) }
+    }
+
+    func receive(_ event: FeedEvent) {
+        if case .ended = event.kind {
+            drop(event.stream)
+            return
+        }
+        guard let encoded = EventEncoder.encode(event) else { return }
+        post(.append(log(of: event.stream), encoded, sequence: event.id.sequence))
+        switch event.kind {
+        case .fetched: answerWaiters(event.stream, .success(())) { _ in true }
+        case .updated: answerWaiters(event.stream, .success(())) { !$0.forFetch }
+        case .failed(let error, let fetch):
+            if fetch { answerWaiters(event.stream, .failure(error)) { $0.forFetch } }
+        case .recovered, .connected, .disconnected, .status, .ended: break
+        }
+    }
+
+    /// The stream's log; made where there is none.
+    func log(of name: FuturesServiceStreamName) -> Int {
+        if let stream = state.value.streams[name] { return stream.log }
+        let log = state.value.freeLogs.popLast() ?? state.value.logCount
+        if log == state.value.logCount { state.value.logCount += 1 }
+        state.value.streams[name] = Stream(log: log)
+        post(.addLog(log, name))
+        return log
+    }
+
+    private func drop(_ name: FuturesServiceStreamName) {
+        guard let stream = state.value.streams[name], stream.demand == 0 else { return }
+        state.value.streams[name] = nil
+        state.value.freeLogs.append(stream.log)
+        post(.removeLog(stream.log))
+    }
+
+    /// Counts one more reader of each stream; the first one subscribes.
+    func retain(_ names: [FuturesServiceStreamName], forceFetch: Bool = false) {
+        var new: [FuturesServiceStreamName] = []
+        for name in names {
+            _ = log(of: name)
+            state.value.streams[name]?.demand += 1
+            if state.value.streams[name]?.demand == 1 { new.append(name) }
+        }
+        if !new.isEmpty { engine.step(.observe(demand, new, forceFetch: false)) }
+        if forceFetch { for name in names { engine.step(.refetch(name)) } }
+    }
+
+    /// Counts one reader less; the last one lets go.
+    func release(_ names: [FuturesServiceStreamName]) {
+        var gone: [FuturesServiceStreamName] = []
+        for name in names {
+            guard let demand = state.value.streams[name]?.demand, demand > 0 else { continue }
+            state.value.streams[name]?.demand = demand - 1
+            if demand == 1 { gone.append(name) }
+        }
+        if !gone.isEmpty { engine.step(.unobserve(demand, gone)) }
+    }
+
+    /// Waits for a stream's next value, or for the outcome of a fetch; the stream is wanted meanwhile. `answer` is called once, on this
+    /// thread: with `timedOut` after `timeout`.
+    func wait(
+        for name: FuturesServiceStreamName, fetch: Bool, timeout: Duration, _ answer: @escaping (Result<Void, FeedError>) -> Void
+    ) {
+        state.value.lastNumber &+= 1
+        let number = state.value.lastNumber
+        let task = engine.loop.assumeIsolated().scheduleTask(in: TimeAmount(timeout)) {
+            self.answer(name, number, .failure(FeedError(.timedOut, "Nothing came for \(name) in \(timeout).")))
+        }
+        retain([name])
+        state.value.streams[name]?.waiters[number] = Waiter(forFetch: fetch, timeout: task, answer: answer)
+        if fetch { engine.step(.refetch(name)) }
+    }
+
+    private func answerWaiters(_ name: FuturesServiceStreamName, _ result: Result<Void, FeedError>, _ matches: (Waiter) -> Bool) {
+        guard let waiters = state.value.streams[name]?.waiters, !waiters.isEmpty else { return }
+        for (number, waiter) in waiters where matches(waiter) { answer(name, number, result) }
+    }
+
+    private func answer(_ name: FuturesServiceStreamName, _ number: UInt64, _ result: Result<Void, FeedError>) {
+        guard let waiter = state.value.streams[name]?.waiters.removeValue(forKey: number) else { return }
+        waiter.timeout.cancel()
+        waiter.answer(result)
+        release([name])
+    }
+
+    /// The stream's snapshot, encoded once per change; nil where nothing came yet.
+    func snapshot(of name: FuturesServiceStreamName) -> (body: [UInt8], status: StreamStatus, receivedAt: Int64)? {
+        let (status, content) = engine.read { core, now in (core.status(of: name, now: now), core.content(of: name)) }
+        guard let status, let content else { return nil }
+        if let cached = state.value.streams[name]?.cachedSnapshot, cached.id == content.id, cached.state == status.state {
+            return (cached.body, status, content.receivedAt)
+        }
+        let body = ContentEncoder.snapshot(content, state: status.state)
+        state.value.streams[name]?.cachedSnapshot = (content.id, status.state, body)
+        return (body, status, content.receivedAt)
+    }
+
+    /// The latest full values as events without their ends, and the number everything in them is at or below.
+    func values(of names: [FuturesServiceStreamName]) -> (values: [CachedValue], head: EventID) {
+        let logs = names.map { log(of: $0) }
+        let (contents, head) = engine.read { core, _ in (names.map { core.content(of: $0) }, EventID(epoch: core.epoch, sequence: core.sequence)) }
+        var values: [CachedValue] = []
+        for (index, name) in names.enumerated() {
+            values.append(CachedValue(log: logs[index], body: contents[index].map { eventBody(name, $0) }))
+        }
+        return (values, head)
+    }
+
+    private func eventBody(_ name: FuturesServiceStreamName, _ content: FuturesServiceFeedContent) -> [UInt8] {
+        if let cached = state.value.streams[name]?.cachedEvent, cached.id == content.id, cached.state == content.state { return cached.body }
+        let body = EventEncoder.cached(content)
+        state.value.streams[name]?.cachedEvent = (content.id, content.state, body)
+        return body
+    }
+
+    var isDraining: Bool { state.value.isDraining }
+
+    /// What is known of a stream, and how many want it here.
+    struct Status {
+        let feed: StreamStatus
+        let readers: Int
+    }
+
+    func status(of name: FuturesServiceStreamName) -> Status? {
+        engine.read { core, now in core.status(of: name, now: now) }.map { Status(feed: $0, readers: state.value.streams[name]?.demand ?? 0) }
+    }
+
+    func statuses() -> [Status] {
+        engine.read { core, now in core.streamNames.compactMap { core.status(of: $0, now: now) } }
+            .map { Status(feed: $0, readers: state.value.streams[$0.name]?.demand ?? 0) }
+    }
+
+    /// Whether the name can be asked for; from any thread.
+    nonisolated func knows(_ name: FuturesServiceStreamName) -> Bool {
+        engine.read { core, _ in core.knows(name) }
+    }
+}

@@ -1,0 +1,138 @@
+import Glibc
+
+/// What one call sends one reader from the logs: the events it lacks, in the order of their sequence, as few vectors as possible.
+///
+/// One list serves every reader in turn, so that nothing is allocated per reader and event.
+final class GatherList {
+    /// The most vectors of one call (`IOV_MAX` is 1,024).
+    static let capacity = 256
+
+    /// A run of events of one log.
+    private struct Run {
+        /// Which of the reader's subscriptions.
+        let subscription: Int
+        let first: UInt64
+        let end: UInt64
+        let bytes: Int
+    }
+
+    let vectors = UnsafeMutablePointer<iovec>.allocate(capacity: capacity)
+    private(set) var count = 0
+    private let runs = UnsafeMutablePointer<Run>.allocate(capacity: capacity)
+    private var runCount = 0
+    private let lineFeed = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1)
+
+    init() { lineFeed.storeBytes(of: UInt8(ascii: "\n"), as: UInt8.self) }
+
+    deinit {
+        vectors.deallocate()
+        runs.deallocate()
+        lineFeed.deallocate()
+    }
+
+    func gather(_ client: UnsafeMutablePointer<EventClient>, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?]) {
+        count = 0
+        runCount = 0
+        var places: InlineArray<256, (cursor: UInt64, end: UInt64)> = InlineArray(repeating: (0, 0))
+        var active = 0
+        var only = 0
+        let subscriptions = min(client.pointee.subscriptions.count, places.count)
+        for place in 0..<subscriptions {
+            let subscription = client.pointee.subscriptions[place]
+            guard !subscription.isPaused, !subscription.awaitsValue, let log = logs[subscription.log] else { continue }
+            let end = log.pointee.ring.endOrdinal
+            guard subscription.cursor < end else { continue }
+            places[place] = (subscription.cursor, end)
+            active += 1
+            only = place
+        }
+        if active == 1 {
+            take(only, client, logs, from: places[only].cursor, to: places[only].end)
+            return
+        }
+        while active > 0, count + 4 <= Self.capacity {
+            var (next, lowest, second) = (-1, UInt64.max, UInt64.max)
+            for place in 0..<subscriptions where places[place].cursor < places[place].end {
+                guard let log = logs[client.pointee.subscriptions[place].log] else { continue }
+                let sequence = log.pointee.ring[places[place].cursor].sequence
+                if sequence < lowest {
+                    (next, lowest, second) = (place, sequence, lowest)
+                } else if sequence < second {
+                    second = sequence
+                }
+            }
+            guard next >= 0, let log = logs[client.pointee.subscriptions[next].log] else { return }
+            let first = places[next].cursor
+            var end = first + 1
+            while end < places[next].end, log.pointee.ring[end].sequence < second { end += 1 }
+            places[next].cursor = take(next, client, logs, from: first, to: end)
+            if places[next].cursor == places[next].end { active -= 1 }
+        }
+    }
+
+    /// Adds a run of events; those to be sent without their id one by one. Returns the event after the last one taken.
+    @discardableResult
+    private func take(
+        _ place: Int, _ client: UnsafeMutablePointer<EventClient>, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?], from first: UInt64,
+        to end: UInt64
+    ) -> UInt64 {
+        let subscription = client.pointee.subscriptions[place]
+        guard let log = logs[subscription.log] else { return end }
+        var next = first
+        while next < min(end, subscription.withoutIDUntil), count + 3 <= Self.capacity {
+            let entry = log.pointee.ring[next]
+            count += log.pointee.ring.vectors(from: entry.start, to: entry.bodyEnd, into: vectors + count)
+            vectors[count] = iovec(iov_base: lineFeed, iov_len: 1)
+            count += 1
+            add(Run(subscription: place, first: next, end: next + 1, bytes: Int(entry.bodyEnd - entry.start) + 1))
+            next += 1
+        }
+        guard next < end, next >= subscription.withoutIDUntil, count + 2 <= Self.capacity else { return next }
+        let (start, finish) = (log.pointee.ring[next].start, log.pointee.ring[end - 1].end)
+        count += log.pointee.ring.vectors(from: start, to: finish, into: vectors + count)
+        add(Run(subscription: place, first: next, end: end, bytes: Int(finish - start)))
+        return end
+    }
+
+    private func add(_ run: Run) {
+        runs[runCount] = run
+        runCount += 1
+    }
+
+    /// Moves the reader's cursors past what was sent. Nil where that was all; else the rest of the event that was cut, empty where the cut
+    /// fell between two events.
+    func advance(
+        _ client: UnsafeMutablePointer<EventClient>, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?], by sent: Int
+    ) -> [UInt8]? {
+        var left = sent
+        for index in 0..<runCount {
+            let run = runs[index]
+            guard let log = logs[client.pointee.subscriptions[run.subscription].log] else { continue }
+            if left >= run.bytes {
+                left -= run.bytes
+                client.pointee.subscriptions[run.subscription].cursor = run.end
+                client.pointee.lastSequence = max(client.pointee.lastSequence, log.pointee.ring[run.end - 1].sequence)
+                continue
+            }
+            return cut(client, log, run, at: left)
+        }
+        return nil
+    }
+
+    private func cut(
+        _ client: UnsafeMutablePointer<EventClient>, _ log: UnsafeMutablePointer<EventFanOut.Log>, _ run: Run, at sent: Int
+    ) -> [UInt8] {
+        let withoutID = run.first < client.pointee.subscriptions[run.subscription].withoutIDUntil
+        let start = log.pointee.ring[run.first].start
+        var next = run.first
+        while next < run.end, !withoutID, log.pointee.ring[next].end - start <= UInt64(sent) { next += 1 }
+        client.pointee.subscriptions[run.subscription].cursor = next
+        let begun = UInt64(sent) - (next > run.first ? log.pointee.ring[next].start - start : 0)
+        guard begun > 0 else { return [] }
+        let entry = log.pointee.ring[next]
+        client.pointee.subscriptions[run.subscription].cursor = next + 1
+        client.pointee.lastSequence = max(client.pointee.lastSequence, entry.sequence)
+        let end = withoutID ? entry.bodyEnd : entry.end
+        return log.pointee.ring.copy(from: entry.start + begun, to: end) + (withoutID ? [UInt8(ascii: "\n")] : [])
+    }
+}

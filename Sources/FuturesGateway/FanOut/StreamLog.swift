@@ -1,0 +1,137 @@
+import Glibc
+
+/// The newest events of one stream, encoded once, in one ring of bytes that every reader is served from.
+///
+/// Events are counted by ordinals; a reader's place in the log is an ordinal and nothing else. The ring grows up to its bounds, then the
+/// oldest events go. Only the fan-out's thread touches a log.
+struct StreamLog: ~Copyable {
+    struct Entry {
+        /// The event's place among the events of all streams.
+        let sequence: UInt64
+        /// Places in the endless row of all bytes ever appended.
+        let start: UInt64
+        /// Where the id line begins; what is before it is the event without its id.
+        let bodyEnd: UInt64
+        let end: UInt64
+        /// Monotonic nanoseconds.
+        let appendedAt: Int64
+    }
+
+    private var bytes: UnsafeMutableRawPointer
+    private var capacity: UInt64
+    private var entries: UnsafeMutablePointer<Entry>
+    private var entryCapacity: UInt64
+    private let maximumBytes: UInt64
+    private let maximumAge: Int64
+
+    /// The oldest event held.
+    private(set) var firstOrdinal: UInt64 = 0
+    /// One past the newest.
+    private(set) var endOrdinal: UInt64 = 0
+    private var endOffset: UInt64 = 0
+
+    /// - Parameters:
+    ///   - maximumBytes: a power of two from 4,096 on; a single larger event is held alone.
+    ///   - maximumAge: nanoseconds after which an event goes when another comes.
+    init(maximumBytes: UInt64, maximumAge: Int64) {
+        self.maximumBytes = max(4096, maximumBytes)
+        self.maximumAge = maximumAge
+        capacity = 4096
+        bytes = .allocate(byteCount: Int(capacity), alignment: 64)
+        entryCapacity = 16
+        entries = .allocate(capacity: Int(entryCapacity))
+    }
+
+    deinit {
+        bytes.deallocate()
+        entries.deallocate()
+    }
+
+    subscript(ordinal: UInt64) -> Entry { entries[Int(ordinal & (entryCapacity - 1))] }
+
+    mutating func append(sequence: UInt64, body: [UInt8], end tail: [UInt8], now: Int64) {
+        let length = UInt64(body.count + tail.count)
+        evict(for: length, now: now)
+        reserve(length)
+        let start = endOffset
+        copy(body, to: start)
+        copy(tail, to: start + UInt64(body.count))
+        endOffset = start + length
+        entries[Int(endOrdinal & (entryCapacity - 1))] = Entry(
+            sequence: sequence, start: start, bodyEnd: start + UInt64(body.count), end: endOffset, appendedAt: now)
+        endOrdinal += 1
+    }
+
+    /// Adds the bytes between two places to the list of vectors: one vector, or two where the ring wraps. Returns how many.
+    func vectors(from start: UInt64, to end: UInt64, into vectors: UnsafeMutablePointer<iovec>) -> Int {
+        let mask = capacity - 1
+        let offset = start & mask
+        let length = end - start
+        let untilWrap = capacity - offset
+        if length <= untilWrap {
+            vectors[0] = iovec(iov_base: bytes + Int(offset), iov_len: Int(length))
+            return 1
+        }
+        vectors[0] = iovec(iov_base: bytes + Int(offset), iov_len: Int(untilWrap))
+        vectors[1] = iovec(iov_base: bytes, iov_len: Int(length - untilWrap))
+        return 2
+    }
+
+    /// A copy of the bytes between two places.
+    func copy(from start: UInt64, to end: UInt64) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: Int(end - start)) { buffer, count in
+            withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { parts in
+                guard let base = parts.baseAddress, let target = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
+                for part in parts[..<vectors(from: start, to: end, into: base)] {
+                    if let source = part.iov_base { (target + count).copyMemory(from: source, byteCount: part.iov_len) }
+                    count += part.iov_len
+                }
+            }
+        }
+    }
+
+    private var startOffset: UInt64 { firstOrdinal < endOrdinal ? self[firstOrdinal].start : endOffset }
+
+    private mutating func evict(for length: UInt64, now: Int64) {
+        while firstOrdinal < endOrdinal {
+            let entry = self[firstOrdinal]
+            guard endOffset + length - entry.start > maximumBytes || now - entry.appendedAt > maximumAge else { return }
+            firstOrdinal += 1
+        }
+    }
+
+    private mutating func reserve(_ length: UInt64) {
+        let start = startOffset
+        if endOffset + length - start > capacity {
+            var larger = capacity
+            while endOffset + length - start > larger { larger *= 2 }
+            let target = UnsafeMutableRawPointer.allocate(byteCount: Int(larger), alignment: 64)
+            var offset = start
+            while offset < endOffset {
+                let run = min(endOffset - offset, capacity - (offset & (capacity - 1)), larger - (offset & (larger - 1)))
+                (target + Int(offset & (larger - 1))).copyMemory(from: bytes + Int(offset & (capacity - 1)), byteCount: Int(run))
+                offset += run
+            }
+            bytes.deallocate()
+            bytes = target
+            capacity = larger
+        }
+        if endOrdinal - firstOrdinal == entryCapacity {
+            let target = UnsafeMutablePointer<Entry>.allocate(capacity: Int(entryCapacity * 2))
+            for ordinal in firstOrdinal..<endOrdinal { target[Int(ordinal & (entryCapacity * 2 - 1))] = self[ordinal] }
+            entries.deallocate()
+            entries = target
+            entryCapacity *= 2
+        }
+    }
+
+    private func copy(_ source: [UInt8], to offset: UInt64) {
+        source.withUnsafeBytes { source in
+            guard let base = source.baseAddress else { return }
+            let place = Int(offset & (capacity - 1))
+            let run = min(source.count, Int(capacity) - place)
+            (bytes + place).copyMemory(from: base, byteCount: run)
+            if run < source.count { bytes.copyMemory(from: base + run, byteCount: source.count - run) }
+        }
+    }
+}

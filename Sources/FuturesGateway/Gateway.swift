@@ -1,0 +1,84 @@
+import FuturesFeed
+public import Logging
+import MicroHTTP
+public import ServiceLifecycle
+import Synchronization
+
+/// The gateway: one feed, one hub, one fan-out and one HTTP server, wired together and taken down in the right order.
+public final class Gateway: Service {
+    private let configuration: GatewayConfiguration
+    private let logger: Logger
+    private let listening: @Sendable (String) -> Void
+    private let service: FuturesFeedService
+    private let hub: EventHub
+    private let loop: EventStreamLoop
+    private let server: HTTPServer
+
+    /// Builds a gateway; nothing is opened before `start`. `listening` is told the address once it can be reached there.
+    public init(configuration: GatewayConfiguration, logger: Logger, listening: @escaping @Sendable (String) -> Void = { _ in }) {
+        self.configuration = configuration
+        self.logger = logger
+        self.listening = listening
+        service = FuturesFeedService(configuration: configuration.feed)
+        let engine = service.engine
+        let wiring = Wiring()
+        let hub = EventHub(engine: engine, limits: configuration.events) { wiring.fanOut?.post($0) }
+        let fanOut = EventFanOut(
+            limits: configuration.events,
+            callbacks: EventFanOut.Callbacks(
+                opened: { stream, number in hub.run { $0.open(stream, number: number) } },
+                closed: { number in hub.run { $0.closed(number) } },
+                fellBehind: { number, log in hub.run { $0.refill(number, log: log) } }),
+            wake: { wiring.loop?.wake() })
+        let loop = EventStreamLoop(writer: fanOut)
+        wiring.connect(fanOut, loop)
+        var http = configuration.http
+        http.commonHeaders += Routes.commonHeaders
+        http.preflightHeaders += Routes.preflightHeaders
+        server = HTTPServer(configuration: http, router: Routes.router(hub: hub, loop: loop)) { request in
+            request.segments.first == "events" && request.method == "GET"
+                ? EventHandlers.passing(code: "overloaded", reason: "The gateway serves as many connections as it may.")
+                : Problems.overloaded
+        }
+        self.hub = hub
+        self.loop = loop
+        engine.listen(hub)
+    }
+
+    /// Serves until it is shut down, then sends every reader off.
+    public func run() async throws {
+        try start()
+        try? await gracefulShutdown()
+        await stop()
+    }
+
+    /// Opens the server and returns its port.
+    @discardableResult
+    public func start() throws -> UInt16 {
+        service.engine.loadSymbols()
+        loop.start()
+        let port = try server.start()
+        let host = configuration.http.host.contains(":") ? "[\(configuration.http.host)]" : configuration.http.host
+        logger.notice("listening", metadata: ["url": "http://\(host):\(port)", "venue": "\(configuration.feed.venue.name)"])
+        listening("http://\(host):\(port)")
+        return port
+    }
+
+    /// Sends every reader a farewell, lets running answers end, and closes everything; within the drain grace and a second.
+    public func stop() async {
+        let readers = await withCheckedContinuation { continuation in hub.run { continuation.resume(returning: $0.drain()) } }
+        logger.notice("draining", metadata: ["readers": "\(readers)"])
+        await server.stop(grace: configuration.drainGrace)
+        loop.stop()
+        await service.stop()
+        logger.notice("stopped")
+    }
+
+    /// The fan-out needs its loop to be woken by and the loop its fan-out to write with; this is where they meet.
+    private final class Wiring: Sendable {
+        private let parts = Mutex<(EventFanOut, EventStreamLoop)?>(nil)
+        var fanOut: EventFanOut? { parts.withLock { $0?.0 } }
+        var loop: EventStreamLoop? { parts.withLock { $0?.1 } }
+        func connect(_ fanOut: EventFanOut, _ loop: EventStreamLoop) { parts.withLock { $0 = (fanOut, loop) } }
+    }
+}

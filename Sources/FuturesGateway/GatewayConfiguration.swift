@@ -1,0 +1,51 @@
+public import FuturesFeed
+public import MicroHTTP
+
+/// How a gateway works; every value has a default fit for a machine of its own on loopback.
+public struct GatewayConfiguration: Sendable {
+    /// The upstream side.
+    public var feed: FuturesFeedConfiguration
+    /// The HTTP server.
+    public var http: HTTPServerConfiguration
+    /// The event streams.
+    public var events: Events
+    /// How long readers are given to leave when the gateway stops.
+    public var drainGrace: Duration
+
+    /// Bounds of the event streams.
+    public struct Events: Sendable {
+        /// The most bytes of events kept per stream, a power of two from 4,096 on.
+        public var logBytes: Int
+        /// How long events are kept.
+        public var logAge: Duration
+        /// How long nothing can be written to a reader before it is let go.
+        public var stoppedReader: Duration
+        /// Streams of one connection.
+        public var streamsPerClient: Int
+        /// Seconds of silence before a comment is sent, where the client names none.
+        public var heartbeat: Int
+
+        /// The defaults: 8 MiB and 60 s per stream, 30 s, 200 streams, 15 s.
+        public init(
+            logBytes: Int = 8 << 20, logAge: Duration = .seconds(60), stoppedReader: Duration = .seconds(30), streamsPerClient: Int = 200,
+            heartbeat: Int = 15
+        ) {
+            self.logBytes = logBytes
+            self.logAge = logAge
+            self.stoppedReader = stoppedReader
+            self.streamsPerClient = streamsPerClient
+            self.heartbeat = heartbeat
+        }
+    }
+
+    /// A configuration with the defaults.
+    public init(
+        feed: FuturesFeedConfiguration = FuturesFeedConfiguration(), http: HTTPServerConfiguration = HTTPServerConfiguration(),
+        events: Events = Events(), drainGrace: Duration = .seconds(8)
+    ) {
+        self.feed = feed
+        self.http = http
+        self.events = events
+        self.drainGrace = drainGrace
+    }
+}

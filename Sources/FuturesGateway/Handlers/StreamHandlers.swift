@@ -1,0 +1,195 @@
+import FuturesFeed
+import Glibc
+import MicroHTTP
+
+/// `/streams`: the catalogue, snapshots, refetch and status.
+struct StreamHandlers: Sendable {
+    let hub: EventHub
+
+    /// `GET /streams`
+    func list(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        hub.run { hub in
+            let statuses = hub.statuses()
+            var writer = JSONWriter(capacity: 4096)
+            writer.object { json in
+                json.member("catalogue")
+                json.array(hub.engine.dialect.catalogue) { json, entry in
+                    json.object {
+                        $0.member("pattern", entry.pattern)
+                        $0.member("carries", entry.carries)
+                        $0.member("merge", entry.rule.rawValue)
+                        $0.member("refetch", entry.hasSnapshotSource)
+                    }
+                }
+                json.member("active")
+                json.array(statuses) { json, status in json.object { Self.write(status, &$0) } }
+            }
+            responder.respond(Self.json(200, writer.bytes))
+        }
+    }
+
+    /// `GET /streams/{name}`
+    func snapshot(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        guard let name = stream(request, responder) else { return }
+        guard let wait = seconds("wait", of: request, default: 5, upTo: 30, responder) else { return }
+        let maxAge = request.query("maxAge").flatMap { Int64($0) }
+        guard request.query("maxAge") == nil || (maxAge ?? -1) >= 0 else {
+            return responder.respond(Problems.badParameter("maxAge", "takes milliseconds, 0 or more.").response)
+        }
+        let noneMatch = request.header("If-None-Match")
+        hub.run { hub in
+            if let response = Self.snapshot(of: name, hub, maxAge: maxAge, noneMatch: noneMatch) { return responder.respond(response) }
+            hub.wait(for: name, fetch: false, timeout: .seconds(wait)) { result in
+                switch result {
+                case .success:
+                    responder.respond(Self.snapshot(of: name, hub, maxAge: maxAge, noneMatch: noneMatch) ?? Self.vanished(name))
+                case .failure(let error): responder.respond(Problems.failure(error))
+                }
+            }
+        }
+    }
+
+    /// `POST /streams/{name}/refetch`
+    func refetch(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        guard let name = stream(request, responder) else { return }
+        let isAsync = request.header("Prefer").map { $0.split(separator: ",").contains { $0.trimmed == "respond-async" } } ?? false
+        hub.run { hub in
+            hub.wait(for: name, fetch: true, timeout: .seconds(15)) { result in
+                guard !isAsync else { return }
+                switch result {
+                case .success: responder.respond(Self.snapshot(of: name, hub, maxAge: nil, noneMatch: nil) ?? Self.vanished(name))
+                case .failure(let error): responder.respond(Problems.failure(error))
+                }
+            }
+            guard isAsync else { return }
+            var writer = JSONWriter()
+            writer.object {
+                $0.member("stream", name.description)
+                $0.member("accepted", true)
+            }
+            responder.respond(Self.json(202, writer.bytes, [HTTPHeader(name: "Preference-Applied", value: "respond-async")]))
+        }
+    }
+
+    /// `GET /streams/{name}/status`
+    func status(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        guard let name = stream(request, responder) else { return }
+        hub.run { hub in
+            let status = hub.status(of: name)
+            var writer = JSONWriter()
+            writer.object { json in
+                if let status {
+                    Self.write(status, &json)
+                } else {
+                    json.member("stream", name.description)
+                    json.member("state", "idle")
+                    json.member("readers", 0)
+                }
+            }
+            responder.respond(Self.json(200, writer.bytes))
+        }
+    }
+
+    private func stream(_ request: HTTPRequest, _ responder: HTTPResponder) -> FuturesServiceStreamName? {
+        let text = request.parameters["name"] ?? ""
+        guard let name = FuturesServiceStreamName(text), hub.knows(name) else {
+            responder.respond(Problems.unknownStreams([text]).response)
+            return nil
+        }
+        return name
+    }
+
+    private func seconds(_ name: String, of request: HTTPRequest, default value: Int, upTo limit: Int, _ responder: HTTPResponder) -> Int? {
+        guard let text = request.query(name) else { return value }
+        guard let seconds = Int(text), (0...limit).contains(seconds) else {
+            responder.respond(Problems.badParameter(name, "takes whole seconds from 0 to \(limit).").response)
+            return nil
+        }
+        return seconds
+    }
+
+    private static func snapshot(of name: FuturesServiceStreamName, _ hub: EventHub, maxAge: Int64?, noneMatch: String?) -> HTTPResponse? {
+        guard let (body, status, receivedAt) = hub.snapshot(of: name), let id = status.contentID else { return nil }
+        let age = status.ageMs ?? 0
+        if let maxAge, age > maxAge {
+            var response = HTTPProblem(
+                status: 503, title: "Too old", detail: "The newest value of \(name) is \(age) ms old, older than the \(maxAge) ms asked for."
+            ).response
+            response.headers.append(HTTPHeader(name: "Retry-After", value: "1"))
+            return response
+        }
+        let tag = "\"\(id)-\(status.state.rawValue)\""
+        let headers = [
+            HTTPHeader(name: "ETag", value: tag),
+            HTTPHeader(name: "X-Feed-State", value: status.state.rawValue),
+            HTTPHeader(name: "X-Feed-Age-Ms", value: String(age)),
+            HTTPHeader(name: "Last-Modified", value: httpDate(receivedAt)),
+            HTTPHeader(name: "Cache-Control", value: "public, max-age=0, must-revalidate"),
+            HTTPHeader(name: "Link", value: "</events?streams=\(percentEncoded(name.description))&lastEventId=\(id)>; rel=\"monitor\""),
+        ]
+        if let noneMatch, matches(noneMatch, tag) { return HTTPResponse(status: 304, headers: headers, body: []) }
+        return HTTPResponse(status: 200, headers: headers + [HTTPHeader(name: "Content-Type", value: "application/json")], body: body)
+    }
+
+    /// `If-None-Match` compares weakly and may be a list or `*` (RFC 9110 §13.1.2).
+    private static func matches(_ header: String, _ tag: String) -> Bool {
+        header.split(separator: ",").contains { item in
+            let candidate = item.trimmed
+            return candidate == "*" || candidate == tag || candidate == "W/" + tag
+        }
+    }
+
+    private static func vanished(_ name: FuturesServiceStreamName) -> HTTPResponse {
+        Problems.failure(FeedError(.timedOut, "The value of \(name) went while it was asked for; ask again."))
+    }
+
+    static func json(_ status: Int, _ body: [UInt8], _ headers: [HTTPHeader] = []) -> HTTPResponse {
+        HTTPResponse(
+            status: status,
+            headers: headers + [
+                HTTPHeader(name: "Content-Type", value: "application/json"), HTTPHeader(name: "Cache-Control", value: "no-store"),
+            ], body: body)
+    }
+
+    private static func write(_ status: EventHub.Status, _ json: inout JSONWriter) {
+        json.member("stream", status.feed.name.description)
+        json.member("state", status.feed.state.rawValue)
+        if let id = status.feed.contentID { json.member("id", id.description) }
+        json.member("ageMs", optional: status.feed.ageMs)
+        json.member("source", status.feed.source.rawValue)
+        json.member("connected", status.feed.isConnected)
+        json.member("readers", status.readers)
+    }
+
+    /// An HTTP date (RFC 9110 §5.6.7) from ms since 1970 UTC.
+    private static func httpDate(_ milliseconds: Int64) -> String {
+        var seconds = time_t(milliseconds / 1000)
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        var buffer = [CChar](repeating: 0, count: 40)
+        let count = strftime(&buffer, buffer.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
+        return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// A name as it stands in a URL's query (RFC 3986 §3.4).
+    static func percentEncoded(_ text: String) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "_"), UInt8(ascii: "@"), UInt8(ascii: "!"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            default: encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return encoded
+    }
+}
+
+extension Substring {
+    /// Without the blanks and tabs around it.
+    var trimmed: String {
+        let start = drop { $0 == " " || $0 == "\t" }
+        return String(start.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+    }
+}

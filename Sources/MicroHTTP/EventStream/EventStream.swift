@@ -1,0 +1,71 @@
+public import Glibc
+
+/// A handle to one open stream: slot and generation, so that a handle kept too long names nothing instead of another client.
+///
+/// All methods belong to the loop's thread, inside a call of its ``EventStreamWriter``. None of them allocates, locks or counts references.
+///
+/// Sendable: the table it points to lives as long as its loop, and is used on the loop's thread only.
+public struct EventStream: @unchecked Sendable, Hashable {
+    private let table: UnsafeMutablePointer<StreamTable>
+    private let index: Int32
+    private let generation: UInt32
+
+    init(table: UnsafeMutablePointer<StreamTable>, index: Int32, generation: UInt32) {
+        self.table = table
+        self.index = index
+        self.generation = generation
+    }
+
+    /// Small dense index, reused once this stream has ended.
+    public var slot: Int { Int(index) }
+
+    /// Sends bytes to the client now (at most the first 1,024 vectors).
+    /// - Returns: bytes taken by the kernel; less than offered, down to 0, means that `streamDidBecomeWritable` follows; -1 that the stream is gone
+    ///   (`streamDidClose` follows, unless it has ended already).
+    public func write(_ vectors: UnsafeBufferPointer<iovec>) -> Int {
+        guard let entry else { return -1 }
+        guard !entry.pointee.isDoomed else { return -1 }
+        let count = min(vectors.count, 1024)
+        var message = msghdr()
+        message.msg_iov = UnsafeMutablePointer(mutating: vectors.baseAddress)
+        message.msg_iovlen = count
+        var offered = 0
+        for vector in 0..<count { offered &+= vectors[vector].iov_len }
+        while true {
+            let sent = sendmsg(entry.pointee.descriptor, &message, neverWaiting)
+            if sent == offered {
+                return count == vectors.count ? sent : partial(entry, sent)
+            }
+            if sent >= 0 { return partial(entry, sent) }
+            if errno == EINTR { continue }
+            if errno == EAGAIN { return partial(entry, 0) }
+            entry.pointee.isDoomed = true
+            table.pointee.doomed.append(self)
+            return -1
+        }
+    }
+
+    /// Ends the body in order, after what was written. `streamDidClose` is not called. Nothing happens to a stream that has ended.
+    public func finish() {
+        guard let entry else { return }
+        table.pointee.end(index, entry, .orderly)
+    }
+
+    /// Cuts the connection with a reset, for a stream with half an event on the wire or a client that is not worth its buffers.
+    /// `streamDidClose` is not called. Nothing happens to a stream that has ended.
+    public func abort() {
+        guard let entry else { return }
+        table.pointee.end(index, entry, .cut)
+    }
+
+    /// The table's entry while the stream is open.
+    var entry: UnsafeMutablePointer<StreamTable.Entry>? {
+        let entry = table.pointee.entries + Int(index)
+        return entry.pointee.generation == generation && entry.pointee.isOpen ? entry : nil
+    }
+
+    private func partial(_ entry: UnsafeMutablePointer<StreamTable.Entry>, _ sent: Int) -> Int {
+        entry.pointee.awaitsWritable = true
+        return sent
+    }
+}

@@ -1,0 +1,203 @@
+import CMicroHTTPD
+import Glibc
+import Synchronization
+
+/// One thread with one epoll set that writes the sockets of parked connections directly: a write is one system call and nothing else.
+///
+/// The loop keeps its writer until it has stopped.
+public final class EventStreamLoop: ThreadBody {
+    private enum Message: Sendable {
+        case open(ParkedStream)
+        case cancel(context: UInt64)
+        case close(of: ObjectIdentifier)
+    }
+
+    private struct State {
+        var inbox: [Message] = []
+        var writer: (any EventStreamWriter)?
+        var thread: pthread_t?
+        var isStopped = false
+    }
+
+    private static let tick = Duration.milliseconds(250)
+    private static let wakeKey = UInt64.max
+    private static let woken: UInt8 = 1
+    private static let mail: UInt8 = 2
+
+    private let state: Mutex<State>
+    private let pending = Atomic<UInt8>(0)
+    private let wakeup = Wakeup()
+    private let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+    nonisolated(unsafe) private let table: UnsafeMutablePointer<StreamTable>
+
+    /// A loop for this writer. Its thread starts with ``start()`` or with the first stream.
+    public init(writer: any EventStreamWriter) {
+        state = Mutex(State(writer: writer))
+        table = .allocate(capacity: 1)
+        table.initialize(to: StreamTable(epoll: epoll))
+        var event = epoll_event()
+        event.events = EPOLLIN.rawValue
+        event.data.u64 = Self.wakeKey
+        epoll_ctl(epoll, EPOLL_CTL_ADD, wakeup.descriptor, &event)
+    }
+
+    deinit {
+        Glibc.close(epoll)
+        wakeup.close()
+        table.pointee.deallocate()
+        table.deinitialize(count: 1)
+        table.deallocate()
+    }
+
+    /// Starts the thread, unless it runs or has stopped.
+    public func start() {
+        state.withLock { state in
+            guard state.thread == nil, !state.isStopped else { return }
+            state.thread = startThread(named: "event-streams", self)
+        }
+    }
+
+    /// Leads to one `streamsDidWake`. From any thread; cheap: one eventfd write until the loop has woken, none for further calls until then.
+    public func wake() {
+        signal(Self.woken)
+    }
+
+    /// Ends all streams in order, with `streamDidClose` for each, and joins the thread (unless called on it). A stopped loop does not start again;
+    /// streams opened on it from now on end at once. Releases the writer.
+    public func stop() {
+        let thread: pthread_t? = state.withLock { state in
+            state.isStopped = true
+            if state.thread == nil { state.writer = nil }
+            return state.thread.take()
+        }
+        guard let thread else { return }
+        signal(Self.mail)
+        if pthread_equal(thread, pthread_self()) != 0 { pthread_detach(thread) } else { pthread_join(thread, nil) }
+    }
+
+    /// False when the loop has stopped.
+    func adopt(_ parked: ParkedStream) -> Bool {
+        post(.open(parked))
+    }
+
+    func cancel(_ context: UInt64) {
+        _ = post(.cancel(context: context))
+    }
+
+    func closeStreams(of server: InFlight) {
+        _ = post(.close(of: ObjectIdentifier(server)))
+    }
+
+    private func post(_ message: Message) -> Bool {
+        start()
+        let isTaken = state.withLock { state in
+            guard !state.isStopped, state.thread != nil else { return false }
+            state.inbox.append(message)
+            return true
+        }
+        if isTaken { signal(Self.mail) }
+        return isTaken
+    }
+
+    private func signal(_ bit: UInt8) {
+        if pending.bitwiseOr(bit, ordering: .acquiringAndReleasing).oldValue == 0 { wakeup.signal() }
+    }
+
+    func runThread() {
+        guard let writer = state.withLock({ $0.writer }) else { return }
+        let capacity = 512
+        let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
+        defer { events.deallocate() }
+        var nextTick = ContinuousClock.now + Self.tick
+        var isStopped = false
+        while !isStopped {
+            let count = epoll_wait(epoll, events, Int32(capacity), table.pointee.openCount == 0 ? -1 : milliseconds(until: nextTick))
+            var bits: UInt8 = 0
+            for index in 0..<max(Int(count), 0) {
+                let key = events[index].data.u64
+                if key == Self.wakeKey {
+                    wakeup.drain()
+                    bits = pending.exchange(0, ordering: .acquiringAndReleasing)
+                } else {
+                    let stream = EventStream(table: table, index: Int32(truncatingIfNeeded: key), generation: UInt32(key >> 32))
+                    handle(stream, events[index].events, writer)
+                }
+            }
+            if bits & Self.mail != 0 { isStopped = takeMail(writer) }
+            if bits & Self.woken != 0 {
+                writer.streamsDidWake()
+                closeDoomed(writer)
+            }
+            let now = ContinuousClock.now
+            if now >= nextTick {
+                if table.pointee.openCount > 0 { writer.streamsDidTick(now: now) }
+                closeDoomed(writer)
+                nextTick = now + Self.tick
+            }
+        }
+        closeAll(writer) { _ in true }
+        state.withLock { $0.writer = nil }
+    }
+
+    private func handle(_ stream: EventStream, _ events: UInt32, _ writer: any EventStreamWriter) {
+        guard let entry = stream.entry else { return }
+        if events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 {
+            close(stream, .cut, writer)
+        } else if entry.pointee.awaitsWritable {
+            entry.pointee.awaitsWritable = false
+            writer.streamDidBecomeWritable(stream)
+        }
+        closeDoomed(writer)
+    }
+
+    /// True when the loop is to stop; what came before is done.
+    private func takeMail(_ writer: any EventStreamWriter) -> Bool {
+        let (messages, isStopped) = state.withLock { state in
+            let inbox = state.inbox
+            state.inbox = []
+            return (inbox, state.isStopped)
+        }
+        for message in messages {
+            switch message {
+            case .open(let parked):
+                if let (index, generation) = table.pointee.open(parked) {
+                    writer.streamDidOpen(EventStream(table: table, index: index, generation: generation), context: parked.context)
+                } else {
+                    parked.end(.cut)
+                    writer.streamDidNotOpen(context: parked.context)
+                }
+            case .cancel(let context):
+                writer.streamDidNotOpen(context: context)
+            case .close(let server):
+                closeAll(writer) { ObjectIdentifier($0.inFlight) == server }
+            }
+            closeDoomed(writer)
+        }
+        return isStopped
+    }
+
+    private func closeAll(_ writer: any EventStreamWriter, where isMeant: (ParkedStream) -> Bool) {
+        for index in 0..<table.pointee.used {
+            let entry = table.pointee.entries + index
+            guard entry.pointee.isOpen, let parked = entry.pointee.parked, isMeant(parked.takeUnretainedValue()) else { continue }
+            close(EventStream(table: table, index: Int32(index), generation: entry.pointee.generation), .orderly, writer)
+        }
+    }
+
+    private func closeDoomed(_ writer: any EventStreamWriter) {
+        while let stream = table.pointee.doomed.popLast() { close(stream, .cut, writer) }
+    }
+
+    private func close(_ stream: EventStream, _ ending: ParkedStream.Ending, _ writer: any EventStreamWriter) {
+        guard let entry = stream.entry else { return }
+        entry.pointee.isDoomed = true
+        writer.streamDidClose(stream)
+        guard let entry = stream.entry else { return }
+        table.pointee.end(Int32(stream.slot), entry, ending)
+    }
+
+    private func milliseconds(until instant: ContinuousClock.Instant) -> Int32 {
+        let (seconds, attoseconds) = ContinuousClock.now.duration(to: instant).components
+        return seconds < 0 || attoseconds < 0 ? 0 : Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1)
+    }
+}

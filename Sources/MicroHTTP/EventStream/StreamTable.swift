@@ -1,0 +1,78 @@
+import CMicroHTTPD
+import Glibc
+
+/// The open streams of one loop, used on its thread only. Kept behind a pointer, so that a write touches no class and no array.
+struct StreamTable {
+    struct Entry {
+        var descriptor: Int32 = -1
+        var generation: UInt32 = 0
+        var isOpen = false
+        /// A write took less than it was offered since the last `streamDidBecomeWritable`.
+        var awaitsWritable = false
+        /// A write failed; closed as soon as the writer has returned.
+        var isDoomed = false
+        var parked: Unmanaged<ParkedStream>?
+    }
+
+    let epoll: Int32
+    private(set) var entries: UnsafeMutablePointer<Entry>
+    private(set) var capacity: Int
+    private(set) var used = 0
+    private var vacant: [Int32] = []
+    var doomed: [EventStream] = []
+    private(set) var openCount = 0
+
+    init(epoll: Int32) {
+        self.epoll = epoll
+        capacity = 256
+        entries = .allocate(capacity: capacity)
+        entries.initialize(repeating: Entry(), count: capacity)
+    }
+
+    func deallocate() {
+        entries.deallocate()
+    }
+
+    /// The slot and generation of a new entry, or `nil` if the kernel refuses to watch its socket.
+    mutating func open(_ parked: ParkedStream) -> (index: Int32, generation: UInt32)? {
+        let index = vacant.popLast() ?? Int32(used)
+        if Int(index) == used {
+            if used == capacity { grow() }
+            used += 1
+        }
+        let entry = entries + Int(index)
+        // Edge-triggered: writability is reported once after a full socket has drained, at no further system call.
+        var event = epoll_event()
+        event.events = EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
+        event.data.u64 = UInt64(entry.pointee.generation) << 32 | UInt64(UInt32(bitPattern: index))
+        guard epoll_ctl(epoll, EPOLL_CTL_ADD, parked.descriptor, &event) == 0 else {
+            vacant.append(index)
+            return nil
+        }
+        entry.pointee.descriptor = parked.descriptor
+        entry.pointee.isOpen = true
+        entry.pointee.parked = Unmanaged.passRetained(parked)
+        openCount += 1
+        return (index, entry.pointee.generation)
+    }
+
+    /// Gives the connection back. Its descriptor may be closed and reused from here on.
+    mutating func end(_ index: Int32, _ entry: UnsafeMutablePointer<Entry>, _ ending: ParkedStream.Ending) {
+        let descriptor = entry.pointee.descriptor
+        let parked = entry.pointee.parked
+        entry.pointee = Entry(generation: entry.pointee.generation &+ 1)
+        vacant.append(index)
+        openCount -= 1
+        epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
+        parked?.takeRetainedValue().end(ending)
+    }
+
+    private mutating func grow() {
+        let larger = UnsafeMutablePointer<Entry>.allocate(capacity: capacity * 2)
+        larger.moveInitialize(from: entries, count: capacity)
+        (larger + capacity).initialize(repeating: Entry(), count: capacity)
+        entries.deallocate()
+        entries = larger
+        capacity *= 2
+    }
+}

@@ -1,0 +1,70 @@
+/// A request that passed the guard and found its route.
+public struct HTTPRequest: Sendable {
+    /// The method as sent, an RFC 9110 token.
+    public let method: String
+    /// The path as sent, still percent-encoded, without the query.
+    public let path: String
+    /// The path's segments, decoded. Empty for `/`.
+    public let segments: [String]
+    /// What the route's `{name}` segments matched, decoded.
+    public internal(set) var parameters: [String: String] = [:]
+    /// The query's fields in order, decoded; `+` stays `+`.
+    public let query: [(name: String, value: String)]
+    /// The header fields in order, values without surrounding white space.
+    public let headers: [HTTPHeader]
+    /// The body, at most ``HTTPServerConfiguration/maximumBodyBytes``.
+    public internal(set) var body: [UInt8] = []
+    /// The client's address without port; an IPv4 client of an IPv6 socket appears as IPv4.
+    public let remoteAddress: String
+
+    init(head: RequestHead, target: RequestTarget, remoteAddress: String) {
+        method = head.method
+        path = target.path
+        segments = target.segments
+        query = target.query
+        headers = head.headers
+        self.remoteAddress = remoteAddress
+    }
+
+    /// The field's value, `nil` if absent. Names match in any case; repeated fields are joined by `", "` (RFC 9110 §5.3).
+    public func header(_ name: String) -> String? {
+        headers.value(of: name)
+    }
+
+    /// The first value of a query field.
+    public func query(_ name: String) -> String? {
+        query.first { $0.name == name }?.value
+    }
+
+    /// All values of a query field, in order.
+    public func queries(_ name: String) -> [String] {
+        query.compactMap { $0.name == name ? $0.value : nil }
+    }
+}
+
+extension [HTTPHeader] {
+    func value(of name: String) -> String? {
+        var found: String?
+        for header in self where header.name.equalsIgnoringCase(name) {
+            found = found.map { $0 + ", " + header.value } ?? header.value
+        }
+        return found
+    }
+}
+
+extension String {
+    /// ASCII case folding, which is all that HTTP names need.
+    func equalsIgnoringCase(_ other: String) -> Bool {
+        let (left, right) = (utf8, other.utf8)
+        return left.count == right.count && zip(left, right).allSatisfy { $0.lowercasedASCII == $1.lowercasedASCII }
+    }
+}
+
+extension UInt8 {
+    var lowercasedASCII: UInt8 {
+        self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self
+    }
+
+    /// C0 controls, SP and DEL never appear raw in a request target.
+    var isControlOrSpace: Bool { self <= 0x20 || self == 0x7F }
+}

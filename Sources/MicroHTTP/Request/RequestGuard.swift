@@ -1,0 +1,120 @@
+/// The checks that libmicrohttpd 0.9.75 leaves out (RFC 9110 §5, RFC 9112 §3, §6.1, §6.3). Run before anything else looks at a request.
+struct RequestGuard: Sendable {
+    /// What follows the head.
+    enum Body: Sendable, Equatable {
+        case none
+        case length(Int)
+        case chunked
+    }
+
+    /// Longest accepted target in bytes.
+    static let maximumTargetBytes = 7168
+
+    private let allowedHosts: Set<String>?
+    private let maximumBodyBytes: Int
+
+    init(_ configuration: HTTPServerConfiguration) {
+        allowedHosts = configuration.allowedHosts.map { names in
+            Set(names.map { $0.lowercased() }).union(["localhost", "127.0.0.1", "[::1]", configuration.host.lowercased(), "[\(configuration.host.lowercased())]"])
+        }
+        maximumBodyBytes = configuration.maximumBodyBytes
+    }
+
+    /// The request's target and body, or the problem to answer it with.
+    func admit(_ head: RequestHead) -> Result<(target: RequestTarget, body: Body), HTTPProblem> {
+        guard head.isWellSpaced, head.method.isToken, head.version == "HTTP/1.1" || head.version == "HTTP/1.0" else {
+            return .failure(.badRequest("The request line or the spacing of the head is malformed."))
+        }
+        for field in head.headers {
+            guard field.name.isToken else { return .failure(.badRequest("A header name is not a token.")) }
+            guard field.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
+                return .failure(.badRequest("A header value has a control character."))
+            }
+        }
+        guard let raw = head.target else { return .failure(.badRequest("The request target is not UTF-8.")) }
+        guard raw.utf8.count <= Self.maximumTargetBytes else { return .failure(.uriTooLong) }
+        if let problem = hostProblem(head) { return .failure(problem) }
+        return framing(head).flatMap { body in
+            guard let target = RequestTarget(raw) else { return .failure(.badRequest("The request target is malformed.")) }
+            return .success((target, body))
+        }
+    }
+
+    private func hostProblem(_ head: RequestHead) -> HTTPProblem? {
+        let hosts = head.headers.filter { $0.name.equalsIgnoringCase("Host") }
+        if hosts.isEmpty && head.version == "HTTP/1.0" { return nil }
+        guard hosts.count == 1, let name = hosts.first?.value.hostName else {
+            return .badRequest("A request has exactly one Host, a name or an address with an optional port.")
+        }
+        guard let allowedHosts, !allowedHosts.contains(name.lowercased()) else { return nil }
+        return .misdirected
+    }
+
+    private func framing(_ head: RequestHead) -> Result<Body, HTTPProblem> {
+        let lengths = head.headers.filter { $0.name.equalsIgnoringCase("Content-Length") }
+        let codings = head.headers.filter { $0.name.equalsIgnoringCase("Transfer-Encoding") }
+        var body = Body.none
+        switch (lengths.count, codings.count) {
+        case (0, 0): break
+        case (1, 0):
+            let digits = lengths[0].value
+            guard !digits.isEmpty, digits.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }) else {
+                return .failure(.badRequest("Content-Length is not a number."))
+            }
+            guard let length = Int(digits), length <= maximumBodyBytes else { return .failure(.contentTooLarge) }
+            body = length == 0 ? .none : .length(length)
+        case (0, 1):
+            guard head.version == "HTTP/1.1", codings[0].value.equalsIgnoringCase("chunked") else {
+                return .failure(.badRequest("The only Transfer-Encoding is chunked, on HTTP/1.1."))
+            }
+            body = .chunked
+        default:
+            return .failure(.badRequest("Content-Length and Transfer-Encoding exclude each other and appear once."))
+        }
+        guard body == .none || !Self.bodiless.contains(head.method) else { return .failure(.badRequest("This method takes no body.")) }
+        return .success(body)
+    }
+
+    private static let bodiless: Set<String> = ["GET", "HEAD", "DELETE", "OPTIONS", "TRACE", "CONNECT"]
+}
+
+extension String {
+    /// RFC 9110 §5.6.2.
+    var isToken: Bool {
+        !isEmpty
+            && utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                }
+            }
+    }
+
+    /// The name of a `Host` value without its port, brackets kept; `nil` for anything but a name or an address.
+    fileprivate var hostName: String? {
+        let name: Substring
+        let port: Substring
+        if hasPrefix("[") {
+            guard let close = firstIndex(of: "]") else { return nil }
+            name = self[...close]
+            port = self[index(after: close)...]
+            guard name.dropFirst().dropLast().utf8.allSatisfy({ $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") || $0.isHexDigit }) else {
+                return nil
+            }
+        } else {
+            name = prefix { $0 != ":" }
+            port = self[name.endIndex...]
+            guard name.utf8.allSatisfy(\.isHostByte) else { return nil }
+        }
+        guard !name.isEmpty, port.isEmpty || port.first == ":" && port.dropFirst().utf8.allSatisfy(\.isDigit) else { return nil }
+        return String(name)
+    }
+}
+
+extension UInt8 {
+    fileprivate var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
+    fileprivate var isHexDigit: Bool { isDigit || lowercasedASCII >= UInt8(ascii: "a") && lowercasedASCII <= UInt8(ascii: "f") }
+    fileprivate var isHostByte: Bool {
+        isDigit || lowercasedASCII >= UInt8(ascii: "a") && lowercasedASCII <= UInt8(ascii: "z") || "-._~".utf8.contains(self)
+    }
+}

@@ -1,0 +1,48 @@
+/// An answer with a body known in full. libmicrohttpd adds `Date`, `Content-Length` and, where due, `Connection: close`.
+public struct HTTPResponse: Sendable {
+    /// 200...599.
+    public var status: Int
+    /// The answer's own fields; the server adds the configuration's common ones. A value must not be empty or hold a line end.
+    public var headers: [HTTPHeader]
+    /// The body, held without a copy per answer. A 304 or an answer to HEAD states its length and leaves it out.
+    public var content: SharedBytes
+
+    /// The body copied out, for inspection.
+    public var body: [UInt8] { content.bytes }
+
+    /// An answer whose body is copied once, now.
+    public init(status: Int, headers: [HTTPHeader] = [], body: [UInt8] = []) {
+        self.init(status: status, headers: headers, content: body.isEmpty ? .empty : SharedBytes(body))
+    }
+
+    /// An answer that shares an immutable body with other answers: nothing is copied.
+    public init(status: Int, headers: [HTTPHeader] = [], content: SharedBytes) {
+        self.status = status
+        self.headers = headers
+        self.content = content
+    }
+}
+
+/// Immutable bytes at a fixed address, shared by any number of answers.
+public final class SharedBytes: Sendable {
+    static let empty = SharedBytes([])
+
+    nonisolated(unsafe) let buffer: UnsafeRawBufferPointer
+
+    /// The number of bytes.
+    public var count: Int { buffer.count }
+
+    /// The bytes copied out.
+    public var bytes: [UInt8] { Array(buffer) }
+
+    /// Copies the bytes once.
+    public init(_ bytes: some Collection<UInt8>) {
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
+        copy.copyBytes(from: bytes)
+        buffer = UnsafeRawBufferPointer(copy)
+    }
+
+    deinit {
+        buffer.deallocate()
+    }
+}

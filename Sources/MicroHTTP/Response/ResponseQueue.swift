@@ -1,0 +1,70 @@
+import CMicroHTTPD
+
+extension HTTPResponse {
+    /// Hands the answer to libmicrohttpd. `.NO` makes it drop the connection.
+    func queue(on connection: MHDConnection, adding common: [HTTPHeader], closing: Bool) -> MHD_Result {
+        guard (200...599).contains(status) else { return HTTPProblem.internalError.response.queue(on: connection, adding: common, closing: closing) }
+        let body = Unmanaged.passRetained(content)
+        let start = UnsafeMutableRawPointer(mutating: content.buffer.baseAddress)
+        guard let response = MHD_create_response_from_buffer_with_free_callback_cls(content.count, start, releaseContent, body.toOpaque()) else {
+            body.release()
+            return .NO
+        }
+        defer { MHD_destroy_response(response) }
+        guard addHeaders(to: response, headers, common, closing: closing) else {
+            let isOwnFallback = status == 500 && headers.isEmpty
+            return isOwnFallback ? .NO : HTTPResponse(status: 500).queue(on: connection, adding: [], closing: true)
+        }
+        return MHD_queue_response(connection.pointer, UInt32(status), response)
+    }
+
+    /// The answer as bytes, for a connection that libmicrohttpd will not answer on.
+    func wireBytes(adding common: [HTTPHeader]) -> [UInt8] {
+        let phrase = MHD_get_reason_phrase_for(UInt32(clamping: status)).map { String(cString: $0) } ?? ""
+        var lines = ["HTTP/1.1 \(status) \(phrase)", "Connection: close", "Content-Length: \(content.count)"]
+        for header in headers + common.missing(in: headers) { lines.append("\(header.name): \(header.value)") }
+        return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body
+    }
+}
+
+extension ParkedStream {
+    /// Hands the head to libmicrohttpd, which calls `read()` once it has sent it.
+    func queue(headers: [HTTPHeader], adding common: [HTTPHeader]) -> MHD_Result {
+        let owner = Unmanaged.passRetained(self)
+        // The reader never returns bytes, so the smallest buffer will do.
+        guard let response = MHD_create_response_from_callback(cmhd_size_unknown, 1, readStream, owner.toOpaque(), releaseStream) else {
+            owner.release()
+            return .NO
+        }
+        defer { MHD_destroy_response(response) }
+        guard cmhd_end_with_connection(response) == .YES, addHeaders(to: response, headers, common, closing: true) else { return .NO }
+        return MHD_queue_response(connection.pointer, 200, response)
+    }
+}
+
+extension [HTTPHeader] {
+    /// Those that `own` does not override.
+    fileprivate func missing(in own: [HTTPHeader]) -> [HTTPHeader] {
+        filter { common in !own.contains { $0.name.equalsIgnoringCase(common.name) } }
+    }
+}
+
+private func addHeaders(to response: OpaquePointer, _ own: [HTTPHeader], _ common: [HTTPHeader], closing: Bool) -> Bool {
+    for header in own + common.missing(in: own) {
+        guard MHD_add_response_header(response, header.name, header.value) == .YES else { return false }
+    }
+    return !closing || MHD_add_response_header(response, "Connection", "close") == .YES
+}
+
+private func releaseContent(_ context: UnsafeMutableRawPointer?) {
+    if let context { Unmanaged<SharedBytes>.fromOpaque(context).release() }
+}
+
+private func readStream(_ context: UnsafeMutableRawPointer?, _: UInt64, _: UnsafeMutablePointer<CChar>?, _: Int) -> Int {
+    guard let context else { return cmhd_end_with_error }
+    return Unmanaged<ParkedStream>.fromOpaque(context).takeUnretainedValue().read()
+}
+
+private func releaseStream(_ context: UnsafeMutableRawPointer?) {
+    if let context { Unmanaged<ParkedStream>.fromOpaque(context).takeRetainedValue().released() }
+}

@@ -1,0 +1,224 @@
+import CMicroHTTPD
+import Glibc
+import Synchronization
+
+/// Every open connection with the absolute deadline that libmicrohttpd lacks, and a thread that cuts those past it.
+///
+/// libmicrohttpd reports a connection's end before it closes the descriptor, and all use of a descriptor here is under the same lock,
+/// so a reused descriptor is never touched.
+final class ConnectionTable: ThreadBody {
+    private enum Phase {
+        case vacant
+        /// Waiting for a request line.
+        case idle
+        case head
+        case body
+        /// With a handler or answering; libmicrohttpd's inactivity timeout rules.
+        case busy
+        /// Cut by its deadline.
+        case expired
+    }
+
+    private struct Entry {
+        var descriptor: Int32 = -1
+        var phase = Phase.vacant
+        /// Monotonic nanoseconds; 0 for none.
+        var deadline: UInt64 = 0
+        var isSurplus = false
+        var lingers = false
+    }
+
+    private struct Lingering {
+        let descriptor: Int32
+        let deadline: UInt64
+    }
+
+    private struct State {
+        var entries: [Entry] = []
+        var vacant: [Int] = []
+        var armed = 0
+        var lingering: [Lingering] = []
+        var sleeps = false
+        var stops = false
+    }
+
+    private static let maximumLingering = 256
+    private static let lingerNanoseconds: UInt64 = 1_000_000_000
+
+    private let state = Mutex(State())
+    private let open = Atomic<Int>(0)
+    private let wakeup = Wakeup()
+    private let limit: Int
+    private let headDeadline: UInt64
+    private let bodyDeadline: UInt64
+    private let idleDeadline: UInt64
+    private let timeoutAnswer: [UInt8]
+
+    init(_ configuration: HTTPServerConfiguration, limit: Int) {
+        self.limit = limit
+        headDeadline = configuration.headerDeadline.nanoseconds
+        bodyDeadline = configuration.bodyDeadline.nanoseconds
+        idleDeadline = configuration.keepAliveIdle.nanoseconds
+        timeoutAnswer = HTTPProblem.requestTimeout.response.wireBytes(adding: configuration.commonHeaders)
+    }
+
+    deinit {
+        wakeup.close()
+    }
+
+    var count: Int { open.load(ordering: .relaxed) }
+
+    func connected(_ descriptor: Int32) -> Int {
+        let isSurplus = open.wrappingAdd(1, ordering: .relaxed).newValue > limit
+        let deadline = monotonicNanoseconds() &+ headDeadline
+        return state.withLock { state in
+            let slot = state.vacant.popLast() ?? state.entries.count
+            if slot == state.entries.count { state.entries.append(Entry()) }
+            state.entries[slot] = Entry(descriptor: descriptor, phase: .idle, isSurplus: isSurplus)
+            arm(&state, slot, deadline)
+            return slot
+        }
+    }
+
+    func requestLineArrived(_ slot: Int) {
+        let deadline = monotonicNanoseconds() &+ headDeadline
+        state.withLock { state in
+            guard state.entries[slot].phase == .idle else { return }
+            state.entries[slot].phase = .head
+            arm(&state, slot, min(deadline, state.entries[slot].deadline))
+        }
+    }
+
+    /// False if the deadline has cut the connection in the meantime.
+    func headArrived(_ slot: Int, awaitsBody: Bool) -> Bool {
+        let deadline = awaitsBody ? monotonicNanoseconds() &+ bodyDeadline : 0
+        return advance(slot, to: awaitsBody ? .body : .busy, deadline: deadline)
+    }
+
+    func bodyArrived(_ slot: Int) -> Bool {
+        advance(slot, to: .busy, deadline: 0)
+    }
+
+    /// The answer goes out before the request has been read in full, so the rest of it is swallowed after the end.
+    func refused(_ slot: Int) -> Bool {
+        state.withLock { $0.entries[slot].lingers = true }
+        return advance(slot, to: .busy, deadline: 0)
+    }
+
+    func isSurplus(_ slot: Int) -> Bool {
+        state.withLock { $0.entries[slot].isSurplus }
+    }
+
+    func answered(_ slot: Int) {
+        _ = advance(slot, to: .idle, deadline: monotonicNanoseconds() &+ idleDeadline)
+    }
+
+    func disconnected(_ slot: Int) {
+        let deadline = monotonicNanoseconds() &+ Self.lingerNanoseconds
+        state.withLock { state in
+            let entry = state.entries[slot]
+            arm(&state, slot, 0)
+            let hasRest = entry.lingers || entry.phase == .head || entry.phase == .body
+            if hasRest, !state.stops, state.lingering.count < Self.maximumLingering {
+                let copy = fcntl(entry.descriptor, F_DUPFD_CLOEXEC, 0)
+                if copy >= 0 {
+                    state.lingering.append(Lingering(descriptor: copy, deadline: deadline))
+                    wakeIfAsleep(&state)
+                }
+            }
+            state.entries[slot] = Entry()
+            state.vacant.append(slot)
+        }
+        open.wrappingSubtract(1, ordering: .relaxed)
+    }
+
+    func stop() {
+        state.withLock { $0.stops = true }
+        wakeup.signal()
+    }
+
+    func runThread() {
+        let shortest = min(headDeadline, bodyDeadline, idleDeadline)
+        let tick = Int32(clamping: min(max(shortest / 8_000_000, 5), 100))
+        while true {
+            let now = monotonicNanoseconds()
+            let wait: Int32? = state.withLock { state in
+                if state.stops {
+                    for lingering in state.lingering { close(lingering.descriptor) }
+                    state.lingering = []
+                    return nil
+                }
+                if state.armed > 0 { cut(&state, now) }
+                state.lingering.removeAll { isDone($0, now) }
+                state.sleeps = state.armed == 0 && state.lingering.isEmpty
+                return state.sleeps ? -1 : tick
+            }
+            guard let wait else { return }
+            wakeup.wait(milliseconds: wait)
+        }
+    }
+
+    private func advance(_ slot: Int, to phase: Phase, deadline: UInt64) -> Bool {
+        state.withLock { state in
+            guard state.entries[slot].phase != .expired else { return false }
+            state.entries[slot].phase = phase
+            arm(&state, slot, deadline)
+            return true
+        }
+    }
+
+    private func arm(_ state: inout State, _ slot: Int, _ deadline: UInt64) {
+        state.armed += (deadline == 0 ? 0 : 1) - (state.entries[slot].deadline == 0 ? 0 : 1)
+        state.entries[slot].deadline = deadline
+        if deadline != 0 { wakeIfAsleep(&state) }
+    }
+
+    private func wakeIfAsleep(_ state: inout State) {
+        guard state.sleeps else { return }
+        state.sleeps = false
+        wakeup.signal()
+    }
+
+    private func cut(_ state: inout State, _ now: UInt64) {
+        for slot in state.entries.indices where state.entries[slot].deadline != 0 && state.entries[slot].deadline <= now {
+            let entry = state.entries[slot]
+            if entry.phase != .idle {
+                _ = timeoutAnswer.withUnsafeBytes { send(entry.descriptor, $0.baseAddress, $0.count, neverWaiting) }
+            }
+            shutdown(entry.descriptor, Int32(SHUT_RDWR))
+            state.entries[slot].phase = .expired
+            arm(&state, slot, 0)
+        }
+    }
+
+    /// Closing a socket with unread input resets it, and the client would lose the answer.
+    private func isDone(_ lingering: Lingering, _ now: UInt64) -> Bool {
+        let over = withUnsafeTemporaryAllocation(byteCount: 16384, alignment: 1) { buffer in
+            for _ in 0..<16 {
+                let count = recv(lingering.descriptor, buffer.baseAddress, buffer.count, neverWaiting)
+                if count == 0 || count < 0 && errno != EAGAIN { return true }
+                if count < 0 { return false }
+            }
+            return false
+        }
+        guard over || lingering.deadline <= now else { return false }
+        close(lingering.descriptor)
+        return true
+    }
+}
+
+func monotonicNanoseconds() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+}
+
+extension Duration {
+    /// Not negative, at most about 292 years.
+    var nanoseconds: UInt64 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        let (product, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+        return overflow || product > UInt64(Int64.max) ? UInt64(Int64.max) : product &+ UInt64(attoseconds / 1_000_000_000)
+    }
+}

@@ -1,0 +1,97 @@
+import CMicroHTTPD
+import Glibc
+
+// Named functions, because a closure literal may inherit an actor's isolation and trap on libmicrohttpd's thread.
+
+extension HTTPServer {
+    /// The daemon's options; `context` is a retained server.
+    static func options(_ context: UnsafeMutableRawPointer, _ configuration: HTTPServerConfiguration, socket: Int32, limit: Int) -> cmhd_options {
+        let workers = min(max(configuration.workerThreads, 1), 64)
+        return cmhd_options(
+            listening_socket: socket,
+            worker_threads: UInt32(workers),
+            // libmicrohttpd divides the limit among its threads, whose loads are uneven; the cap proper is ours.
+            connection_limit: UInt32(clamping: (limit + connectionReserve) * workers),
+            inactivity_timeout_seconds: UInt32(clamping: max(1, configuration.keepAliveIdle.components.seconds)),
+            connection_memory: connectionMemory,
+            context: context,
+            accept: acceptConnection,
+            request_line: requestLineArrived,
+            unescape: leaveEscaped,
+            handle: handleAccess,
+            completed: requestCompleted,
+            connection_changed: connectionChanged)
+    }
+}
+
+private func server(_ context: UnsafeMutableRawPointer?) -> HTTPServer? {
+    context.map { Unmanaged<HTTPServer>.fromOpaque($0).takeUnretainedValue() }
+}
+
+private func acceptConnection(_ context: UnsafeMutableRawPointer?, _: UnsafePointer<sockaddr>?, _: socklen_t) -> MHD_Result {
+    server(context).map { $0.inFlight.isDraining ? .NO : .YES } ?? .NO
+}
+
+private func connectionChanged(
+    _ context: UnsafeMutableRawPointer?, _ pointer: OpaquePointer?, _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+    _ change: MHD_ConnectionNotificationCode
+) {
+    guard let server = server(context), let pointer, let slot else { return }
+    let connection = MHDConnection(pointer: pointer)
+    if change == .CONNECTION_NOTIFY_STARTED {
+        slot.pointee = UnsafeMutableRawPointer(bitPattern: server.connections.connected(connection.descriptor) + 1)
+    } else if let known = slot.pointee {
+        server.connections.disconnected(Int(bitPattern: known) - 1)
+        slot.pointee = nil
+    }
+}
+
+private func requestLineArrived(
+    _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ pointer: OpaquePointer?
+) -> UnsafeMutableRawPointer? {
+    guard let server = server(context), let target, let pointer, let slot = MHDConnection(pointer: pointer).slot else { return nil }
+    server.connections.requestLineArrived(slot)
+    let bytes = UnsafeRawBufferPointer(start: target, count: strlen(target))
+    return Unmanaged.passRetained(Exchange(target: Array(bytes), inFlight: server.inFlight)).toOpaque()
+}
+
+/// Decoding is ours: libmicrohttpd would cut at `%00` and make `%2F` a separator.
+private func leaveEscaped(_: UnsafeMutableRawPointer?, _: OpaquePointer?, _ text: UnsafeMutablePointer<CChar>?) -> Int {
+    text.map { strlen($0) } ?? 0
+}
+
+private func handleAccess(
+    _ context: UnsafeMutableRawPointer?, _ pointer: OpaquePointer?, _ url: UnsafePointer<CChar>?, _ method: UnsafePointer<CChar>?,
+    _ version: UnsafePointer<CChar>?, _ upload: UnsafePointer<CChar>?, _ uploadSize: UnsafeMutablePointer<Int>?,
+    _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> MHD_Result {
+    guard let server = server(context), let pointer, let url, let method, let version, let uploadSize, let known = request?.pointee else { return .NO }
+    let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
+    let connection = MHDConnection(pointer: pointer)
+    switch exchange.nextCall() {
+    case .head:
+        let head = RequestHead(connection: pointer, target: exchange.target, url: url, method: method, version: version)
+        return server.headArrived(head, exchange, connection)
+    case .body where uploadSize.pointee > 0:
+        let bytes = UnsafeRawBufferPointer(start: upload, count: uploadSize.pointee)
+        uploadSize.pointee = 0
+        return server.bodyContinued(bytes, exchange, connection)
+    case .body:
+        return server.requestArrived(exchange, connection)
+    case .answer(let answer):
+        return server.queue(answer, on: connection)
+    case .none:
+        return .NO
+    }
+}
+
+private func requestCompleted(
+    _ context: UnsafeMutableRawPointer?, _ pointer: OpaquePointer?, _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+    _ code: MHD_RequestTerminationCode
+) {
+    guard let server = server(context), let pointer, let known = request?.pointee else { return }
+    request?.pointee = nil
+    let exchange = Unmanaged<Exchange>.fromOpaque(known).takeRetainedValue()
+    if exchange.wasAdmitted { server.inFlight.ended() }
+    if code == .REQUEST_TERMINATED_COMPLETED_OK, let slot = MHDConnection(pointer: pointer).slot { server.connections.answered(slot) }
+}

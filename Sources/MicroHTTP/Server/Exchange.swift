@@ -1,0 +1,114 @@
+import Synchronization
+
+/// What a request is answered with.
+enum Answer: Sendable {
+    case response(HTTPResponse)
+    case stream(headers: [HTTPHeader], loop: EventStreamLoop, context: UInt64)
+}
+
+/// One request on its way from the request line to the end of its answer.
+final class Exchange: Sendable {
+    private enum Phase {
+        case head
+        case body
+        case running
+        case suspended(MHDConnection)
+        case answering
+    }
+
+    private struct State {
+        var phase = Phase.head
+        var request: HTTPRequest?
+        var answer: Answer?
+        var isAnswered = false
+    }
+
+    /// What a call of the access handler is about.
+    enum Call {
+        case head
+        case body
+        case answer(Answer)
+        case none
+    }
+
+    /// The request target as sent.
+    let target: [UInt8]
+    private let inFlight: InFlight
+    private let state = Mutex(State())
+
+    init(target: [UInt8], inFlight: InFlight) {
+        self.target = target
+        self.inFlight = inFlight
+    }
+
+    /// Taken by each call of the access handler.
+    func nextCall() -> Call {
+        state.withLock { state in
+            switch state.phase {
+            case .head: return .head
+            case .body: return .body
+            case .running, .suspended, .answering: return state.answer.take().map { .answer($0) } ?? .none
+            }
+        }
+    }
+
+    /// The request passed the guard; its body follows.
+    func admit(_ request: HTTPRequest) {
+        inFlight.began()
+        state.withLock { state in
+            state.request = request
+            state.phase = .body
+        }
+    }
+
+    var wasAdmitted: Bool {
+        state.withLock { if case .head = $0.phase { false } else { true } }
+    }
+
+    /// False when the body grows beyond the limit.
+    func append(_ bytes: UnsafeRawBufferPointer, limit: Int) -> Bool {
+        state.withLock { state in
+            guard let length = state.request?.body.count, bytes.count <= limit - length else { return false }
+            state.request?.body.append(contentsOf: bytes)
+            return true
+        }
+    }
+
+    /// The complete request, once.
+    func takeRequest() -> HTTPRequest? {
+        state.withLock { state in
+            state.phase = .running
+            return state.request.take()
+        }
+    }
+
+    /// After the handler has returned: its answer, or `nil` once the connection is suspended until there is one.
+    func answerOrSuspend(_ connection: MHDConnection) -> Answer? {
+        state.withLock { state in
+            if let answer = state.answer.take() {
+                state.phase = .answering
+                return answer
+            }
+            guard inFlight.suspend(connection, for: self) else {
+                state.phase = .answering
+                state.isAnswered = true
+                return .response(HTTPProblem.stopping.response)
+            }
+            state.phase = .suspended(connection)
+            return nil
+        }
+    }
+
+    /// From any thread; only the first answer counts.
+    func answer(_ answer: Answer) {
+        let suspended: MHDConnection? = state.withLock { state in
+            guard !state.isAnswered else { return nil }
+            state.isAnswered = true
+            state.answer = answer
+            guard case .suspended(let connection) = state.phase else { return nil }
+            state.phase = .answering
+            return connection
+        }
+        if let suspended { inFlight.resume(suspended, for: self) }
+    }
+}

@@ -1,0 +1,179 @@
+import CMicroHTTPD
+import Glibc
+import Synchronization
+
+/// An HTTP/1.1 server on libmicrohttpd that parses strictly, answers at once or later, and parks event streams.
+public final class HTTPServer: Sendable {
+    /// Bytes per connection for a request head and its answer's head.
+    static let connectionMemory = 8192
+    /// Connections beyond the cap that still get an answer instead of waiting in the kernel's queue.
+    static let connectionReserve = 256
+    private static let reservedDescriptors = 128
+
+    private enum Lifecycle {
+        case fresh
+        case running(daemon: OpaquePointer, owner: Unmanaged<HTTPServer>, reaper: pthread_t)
+        case stopped
+    }
+
+    private struct LifecycleBox: @unchecked Sendable {
+        var value = Lifecycle.fresh
+    }
+
+    let inFlight = InFlight()
+    let connections: ConnectionTable
+    private let configuration: HTTPServerConfiguration
+    private let router: Router
+    private let requestGuard: RequestGuard
+    private let overloaded: @Sendable (HTTPRequest) -> HTTPResponse
+    private let lifecycle = Mutex(LifecycleBox())
+
+    /// A server that is not started yet.
+    /// - Parameter overloaded: what to answer on a connection beyond ``HTTPServerConfiguration/maximumConnections``, before it is closed; 503 with
+    ///   `Retry-After` by default.
+    public init(configuration: HTTPServerConfiguration, router: Router, overloaded: (@Sendable (HTTPRequest) -> HTTPResponse)? = nil) {
+        self.configuration = configuration
+        self.router = router
+        self.overloaded = overloaded ?? { _ in HTTPProblem.overloaded.response }
+        requestGuard = RequestGuard(configuration)
+        connectionLimit = min(max(configuration.maximumConnections, 1), max(raiseDescriptorLimit() - Self.reservedDescriptors - Self.connectionReserve, 1))
+        connections = ConnectionTable(configuration, limit: connectionLimit)
+    }
+
+    /// Connections served at once: ``HTTPServerConfiguration/maximumConnections``, or less where the process may not open so many descriptors.
+    public let connectionLimit: Int
+
+    /// Open connections, parked ones included.
+    public var connectionCount: Int { connections.count }
+
+    /// Binds, listens and serves until ``stop(grace:)``, which a started server needs to be released.
+    /// - Returns: the bound port.
+    public func start() throws(HTTPServerError) -> UInt16 {
+        try lifecycle.withLock { (box) throws(HTTPServerError) in
+            guard case .fresh = box.value else { throw HTTPServerError(.alreadyStarted, "A server starts once. Make a new one.") }
+            let socket = try ListeningSocket(host: configuration.host, port: configuration.port)
+            let owner = Unmanaged.passRetained(self)
+            var options = Self.options(owner.toOpaque(), configuration, socket: socket.descriptor, limit: connectionLimit)
+            guard let reaper = startThread(named: "http-deadlines", connections) else {
+                owner.release()
+                close(socket.descriptor)
+                throw HTTPServerError(.systemFailure, "The system refused a thread. Raise the limit of processes and threads.")
+            }
+            guard let daemon = cmhd_start(&options) else {
+                let reason = errno
+                connections.stop()
+                pthread_join(reaper, nil)
+                owner.release()
+                throw HTTPServerError(.systemFailure, "libmicrohttpd did not start (errno \(reason)). Check the limits of threads, descriptors and memory.")
+            }
+            box.value = .running(daemon: daemon, owner: owner, reaper: reaper)
+            return socket.port
+        }
+    }
+
+    /// Takes no further connections, ends all streams in order, lets running answers end within `grace`, answers the rest with 503 and closes everything.
+    /// Returns when all is closed; further calls return at once.
+    public func stop(grace: Duration) async {
+        await withCheckedContinuation { continuation in
+            let stopping = Stopping(server: self, grace: grace, continuation: continuation)
+            if let thread = startThread(named: "http-stop", stopping) { pthread_detach(thread) } else { stopping.runThread() }
+        }
+    }
+
+    fileprivate func stopBlocking(grace: Duration) {
+        lifecycle.withLock { box in
+            guard case .running(let daemon, let owner, let reaper) = box.value else {
+                box.value = .stopped
+                return
+            }
+            box.value = .stopped
+            // Stopping a daemon with a suspended connection aborts the process, so a stream loop that never returns costs a daemon that stays.
+            guard inFlight.drain(grace: grace) else { return }
+            MHD_stop_daemon(daemon)
+            connections.stop()
+            pthread_join(reaper, nil)
+            owner.release()
+        }
+    }
+
+    func headArrived(_ head: RequestHead, _ exchange: Exchange, _ connection: MHDConnection) -> MHD_Result {
+        guard let slot = connection.slot else { return .NO }
+        switch requestGuard.admit(head) {
+        case .failure(let problem):
+            return refuse(problem.response, slot, connection)
+        case .success(let (target, body)):
+            let request = HTTPRequest(head: head, target: target, remoteAddress: addressText(cmhd_client(connection.pointer)))
+            if connections.isSurplus(slot) { return refuse(overloaded(request), slot, connection) }
+            guard connections.headArrived(slot, awaitsBody: body != .none) else { return .NO }
+            exchange.admit(request)
+            return .YES
+        }
+    }
+
+    func bodyContinued(_ bytes: UnsafeRawBufferPointer, _ exchange: Exchange, _ connection: MHDConnection) -> MHD_Result {
+        if exchange.append(bytes, limit: configuration.maximumBodyBytes) { return .YES }
+        // libmicrohttpd takes no answer in the middle of a body, so this one goes out beside it.
+        guard let slot = connection.slot, connections.refused(slot) else { return .NO }
+        let answer = HTTPProblem.contentTooLarge.response.wireBytes(adding: configuration.commonHeaders)
+        _ = answer.withUnsafeBytes { send(connection.descriptor, $0.baseAddress, $0.count, neverWaiting) }
+        return .NO
+    }
+
+    func requestArrived(_ exchange: Exchange, _ connection: MHDConnection) -> MHD_Result {
+        guard let slot = connection.slot, connections.bodyArrived(slot), var request = exchange.takeRequest() else { return .NO }
+        switch router.route(request, preflightHeaders: configuration.preflightHeaders) {
+        case .answer(let response):
+            return queue(.response(response), on: connection)
+        case .handler(let handler, let parameters):
+            request.parameters = parameters
+            handler(request, HTTPResponder(exchange))
+            guard let answer = exchange.answerOrSuspend(connection) else { return .YES }
+            return queue(answer, on: connection)
+        }
+    }
+
+    func queue(_ answer: Answer, on connection: MHDConnection) -> MHD_Result {
+        switch answer {
+        case .response(let response):
+            return response.queue(on: connection, adding: configuration.commonHeaders, closing: inFlight.isDraining)
+        case .stream(let headers, let loop, let context):
+            return ParkedStream(connection: connection, loop: loop, context: context, inFlight: inFlight)
+                .queue(headers: headers, adding: configuration.commonHeaders)
+        }
+    }
+
+    private func refuse(_ response: HTTPResponse, _ slot: Int, _ connection: MHDConnection) -> MHD_Result {
+        guard connections.refused(slot) else { return .NO }
+        return response.queue(on: connection, adding: configuration.commonHeaders, closing: true)
+    }
+}
+
+/// A stop on a thread of its own, because it waits.
+private final class Stopping: ThreadBody {
+    private let server: HTTPServer
+    private let grace: Duration
+    private let continuation: CheckedContinuation<Void, Never>
+
+    init(server: HTTPServer, grace: Duration, continuation: CheckedContinuation<Void, Never>) {
+        self.server = server
+        self.grace = grace
+        self.continuation = continuation
+    }
+
+    func runThread() {
+        server.stopBlocking(grace: grace)
+        continuation.resume()
+    }
+}
+
+/// Raises the soft limit of open descriptors to the hard one and returns it.
+private func raiseDescriptorLimit() -> Int {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
+    if limit.rlim_cur < limit.rlim_max {
+        let soft = limit.rlim_cur
+        limit.rlim_cur = limit.rlim_max
+        if setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) != 0 { limit.rlim_cur = soft }
+    }
+    return Int(clamping: limit.rlim_cur)
+}

@@ -1,0 +1,73 @@
+/// What an ``HTTPServer`` listens on and how much it bears. Every value has a default fit for a loopback service.
+public struct HTTPServerConfiguration: Sendable {
+    /// Address to bind: an IPv4 or IPv6 literal, or `localhost` (which means 127.0.0.1).
+    public var host: String
+    /// Port to bind; 0 takes any free one, which ``HTTPServer/start()`` returns.
+    public var port: UInt16
+    /// Names accepted in `Host` besides the loopback names and the bind address, without port, in any case.
+    /// Others get 421 (DNS rebinding). `nil` accepts every host.
+    public var allowedHosts: Set<String>?
+    /// Connections served at once. Further ones get the server's `overloaded` answer and are closed. Never more than the
+    /// descriptors the process may have, less 128 for the rest of it.
+    public var maximumConnections: Int
+    /// Threads that parse requests and run handlers, 1...64.
+    public var workerThreads: Int
+    /// Time for a complete request head, counted from the connection's start, or from its request line on a kept connection.
+    public var headerDeadline: Duration
+    /// Time for a complete request body, counted from the end of the head.
+    public var bodyDeadline: Duration
+    /// How long a connection may stay without the next request line. Also the longest stall of a client reading an answer (whole seconds, at least 1).
+    public var keepAliveIdle: Duration
+    /// Longest request body in bytes; beyond it 413.
+    public var maximumBodyBytes: Int
+    /// Put on every answer made by this module or its handlers, errors and streams included.
+    public var commonHeaders: [HTTPHeader]
+    /// Added to the answers to `OPTIONS`, for CORS preflights.
+    public var preflightHeaders: [HTTPHeader]
+
+    /// A configuration; see the properties for units and bounds.
+    public init(
+        host: String = "127.0.0.1",
+        port: UInt16 = 0,
+        allowedHosts: Set<String>? = nil,
+        maximumConnections: Int = 10_000,
+        workerThreads: Int = 2,
+        headerDeadline: Duration = .seconds(5),
+        bodyDeadline: Duration = .seconds(10),
+        keepAliveIdle: Duration = .seconds(30),
+        maximumBodyBytes: Int = 4096,
+        commonHeaders: [HTTPHeader] = [],
+        preflightHeaders: [HTTPHeader] = []
+    ) {
+        self.host = host
+        self.port = port
+        self.allowedHosts = allowedHosts
+        self.maximumConnections = maximumConnections
+        self.workerThreads = workerThreads
+        self.headerDeadline = headerDeadline
+        self.bodyDeadline = bodyDeadline
+        self.keepAliveIdle = keepAliveIdle
+        self.maximumBodyBytes = maximumBodyBytes
+        self.commonHeaders = commonHeaders
+        self.preflightHeaders = preflightHeaders
+    }
+}
+
+/// One header field.
+public struct HTTPHeader: Sendable, Hashable {
+    /// Field name, an RFC 9110 token.
+    public var name: String
+    /// Field value, not empty, without line ends.
+    public var value: String
+
+    /// A field from its name and value.
+    public init(name: String, value: String) {
+        self.name = name
+        self.value = value
+    }
+
+    /// A field from its name and value.
+    public init(_ name: String, _ value: String) {
+        self.init(name: name, value: value)
+    }
+}

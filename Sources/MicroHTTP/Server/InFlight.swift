@@ -1,0 +1,105 @@
+import Synchronization
+
+/// Requests being answered and connections suspended for them, so that a stop can wait for the former and never leaves one of the latter.
+final class InFlight: Sendable {
+    private struct State {
+        var active = 0
+        var suspended = 0
+        var waiting: [ObjectIdentifier: Exchange] = [:]
+        var loops: [ObjectIdentifier: EventStreamLoop] = [:]
+        var takesStreams = true
+        var suspends = true
+    }
+
+    private let state = Mutex(State())
+    private let changed = Wakeup()
+
+    deinit {
+        changed.close()
+    }
+
+    func began() {
+        state.withLock { $0.active += 1 }
+    }
+
+    func ended() {
+        notify(state.withLock { state in
+            state.active -= 1
+            return state.active == 0 && !state.takesStreams
+        })
+    }
+
+    var isDraining: Bool {
+        state.withLock { !$0.takesStreams }
+    }
+
+    /// Suspends the connection until `exchange` is answered; false when the server no longer waits for answers.
+    func suspend(_ connection: MHDConnection, for exchange: Exchange) -> Bool {
+        state.withLock { state in
+            guard state.suspends else { return false }
+            state.suspended += 1
+            state.waiting[ObjectIdentifier(exchange)] = exchange
+            connection.suspend()
+            return true
+        }
+    }
+
+    func resume(_ connection: MHDConnection, for exchange: Exchange) {
+        connection.resume()
+        notify(state.withLock { state in
+            state.waiting[ObjectIdentifier(exchange)] = nil
+            state.suspended -= 1
+            return state.suspended == 0 && !state.takesStreams
+        })
+    }
+
+    /// Suspends the connection while `loop` writes to its socket; false when the server is stopping.
+    func park(_ connection: MHDConnection, in loop: EventStreamLoop) -> Bool {
+        state.withLock { state in
+            guard state.takesStreams else { return false }
+            state.suspended += 1
+            state.loops[ObjectIdentifier(loop)] = loop
+            connection.suspend()
+            return true
+        }
+    }
+
+    func unpark(_ connection: MHDConnection) {
+        connection.resume()
+        notify(state.withLock { state in
+            state.suspended -= 1
+            return state.suspended == 0 && !state.takesStreams
+        })
+    }
+
+    /// Ends all streams and waits until every answer is out, at most `grace`; then answers what still waits with 503.
+    /// False if a stream loop does not give its connections back, which leaves the daemon unstoppable.
+    func drain(grace: Duration) -> Bool {
+        let loops = state.withLock { state in
+            state.takesStreams = false
+            return Array(state.loops.values)
+        }
+        for loop in loops { loop.closeStreams(of: self) }
+        _ = wait(grace) { $0.active == 0 && $0.suspended == 0 }
+        let late = state.withLock { state in
+            state.suspends = false
+            return Array(state.waiting.values)
+        }
+        for exchange in late { exchange.answer(.response(HTTPProblem.stopping.response)) }
+        return wait(.seconds(5)) { $0.suspended == 0 }
+    }
+
+    private func wait(_ limit: Duration, until done: (State) -> Bool) -> Bool {
+        let deadline = monotonicNanoseconds() &+ limit.nanoseconds
+        while true {
+            if state.withLock({ done($0) }) { return true }
+            let now = monotonicNanoseconds()
+            guard now < deadline else { return false }
+            changed.wait(milliseconds: Int32(clamping: (deadline - now) / 1_000_000 + 1))
+        }
+    }
+
+    private func notify(_ isDue: Bool) {
+        if isDue { changed.signal() }
+    }
+}

@@ -1,0 +1,88 @@
+import CMicroHTTPD
+import Glibc
+
+/// The bound, listening socket that the daemon is given, made here so that a failure keeps its reason.
+struct ListeningSocket {
+    let descriptor: Int32
+    let port: UInt16
+
+    init(host: String, port: UInt16) throws(HTTPServerError) {
+        var storage = sockaddr_storage()
+        guard let length = Self.fill(&storage, host: host == "localhost" ? "127.0.0.1" : host, port: port) else {
+            throw HTTPServerError(.invalidAddress, "\(host) is no IP address. Use an IPv4 or IPv6 address or localhost.")
+        }
+        let descriptor = socket(Int32(storage.ss_family), Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw Self.failure(host, port) }
+        setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+        if Int32(storage.ss_family) == AF_INET6 { setOption(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, host == "::" ? 0 : 1) }
+        var bound = sockaddr_storage()
+        var boundLength = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let listens = withUnsafeSocketAddress(&storage) { bind(descriptor, $0, length) == 0 } && listen(descriptor, 4096) == 0
+        guard listens, withUnsafeSocketAddress(&bound, { getsockname(descriptor, $0, &boundLength) == 0 }) else {
+            let error = Self.failure(host, port)
+            close(descriptor)
+            throw error
+        }
+        self.descriptor = descriptor
+        // `sin_port` and `sin6_port` share their offset.
+        self.port = withUnsafeBytes(of: &bound) { UInt16(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self)) }
+    }
+
+    private static func fill(_ storage: inout sockaddr_storage, host: String, port: UInt16) -> socklen_t? {
+        var four = sockaddr_in()
+        if inet_pton(AF_INET, host, &four.sin_addr) == 1 {
+            four.sin_family = sa_family_t(AF_INET)
+            four.sin_port = port.bigEndian
+            withUnsafeMutableBytes(of: &storage) { target in withUnsafeBytes(of: &four) { target.copyMemory(from: $0) } }
+            return socklen_t(MemoryLayout<sockaddr_in>.size)
+        }
+        var six = sockaddr_in6()
+        guard inet_pton(AF_INET6, host, &six.sin6_addr) == 1 else { return nil }
+        six.sin6_family = sa_family_t(AF_INET6)
+        six.sin6_port = port.bigEndian
+        withUnsafeMutableBytes(of: &storage) { target in withUnsafeBytes(of: &six) { target.copyMemory(from: $0) } }
+        return socklen_t(MemoryLayout<sockaddr_in6>.size)
+    }
+
+    private static func failure(_ host: String, _ port: UInt16) -> HTTPServerError {
+        let reason = errno
+        switch reason {
+        case EADDRINUSE:
+            return HTTPServerError(.addressInUse, "Port \(port) on \(host) is in use. Stop the other process or choose another port (0 takes any free one).")
+        case EADDRNOTAVAIL: return HTTPServerError(.addressNotAvailable, "No interface of this machine has the address \(host). Bind another one.")
+        case EACCES: return HTTPServerError(.permissionDenied, "Port \(port) needs privileges. Choose one above 1023.")
+        default: return HTTPServerError(.systemFailure, "Listening on \(host) port \(port) failed: \(String(cString: strerror(reason))).")
+        }
+    }
+}
+
+func setOption(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Int32) {
+    var value = value
+    setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+}
+
+func withUnsafeSocketAddress<R>(_ storage: inout sockaddr_storage, _ body: (UnsafeMutablePointer<sockaddr>) -> R) -> R {
+    withUnsafeMutablePointer(to: &storage) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1, body) }
+}
+
+/// For `send`, `recv` and `sendmsg`: at once or not at all, and no signal.
+let neverWaiting = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
+
+/// An address as text, without port and scope, IPv4-mapped IPv6 as IPv4.
+func addressText(_ address: UnsafePointer<sockaddr>?) -> String {
+    guard let address else { return "" }
+    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
+        let family = Int32(address.pointee.sa_family)
+        guard let start = text.baseAddress else { return "" }
+        let raw = UnsafeRawPointer(address)
+        let written: UnsafePointer<CChar>? =
+            switch family {
+            case AF_INET: inet_ntop(family, raw + 4, start, socklen_t(INET_ADDRSTRLEN))
+            case AF_INET6: inet_ntop(family, raw + 8, start, socklen_t(INET6_ADDRSTRLEN))
+            default: nil
+            }
+        guard written != nil else { return "" }
+        let name = String(cString: start)
+        return name.hasPrefix("::ffff:") && name.contains(".") ? String(name.dropFirst(7)) : name
+    }
+}

@@ -1,0 +1,23 @@
+import CMicroHTTPD
+
+/// libmicrohttpd's connection.
+///
+/// Sendable: any thread may resume a suspended connection, and everything else here is called from the connection's own callbacks only.
+struct MHDConnection: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    var descriptor: Int32 { cmhd_socket(pointer) }
+
+    /// The table slot that NOTIFY_CONNECTION stored.
+    var slot: Int? {
+        cmhd_connection_context(pointer).map { Int(bitPattern: $0) - 1 }
+    }
+
+    func suspend() {
+        MHD_suspend_connection(pointer)
+    }
+
+    func resume() {
+        MHD_resume_connection(pointer)
+    }
+}

@@ -1,0 +1,75 @@
+/// Which handler answers which method and path. Built before the server starts, then immutable.
+public struct Router: Sendable {
+    /// Answers a request through its responder, at once or later. Runs on a server thread and must not block it.
+    public typealias Handler = @Sendable (HTTPRequest, HTTPResponder) -> Void
+
+    fileprivate enum Segment: Sendable, Equatable {
+        case literal(String)
+        case parameter(String)
+    }
+
+    fileprivate struct Route: Sendable {
+        let pattern: [Segment]
+        var handlers: [String: Handler]
+    }
+
+    enum Outcome: Sendable {
+        case handler(Handler, parameters: [String: String])
+        case answer(HTTPResponse)
+    }
+
+    private var routes: [Route] = []
+
+    /// A router without routes: everything is 404.
+    public init() {}
+
+    /// Adds a route. `pattern` is a path such as `/streams/{name}/refetch`; `{name}` matches any one segment, which the handler finds decoded in
+    /// ``HTTPRequest/parameters``. A literal segment beats a parameter. A GET route also answers HEAD; OPTIONS is answered by the server.
+    public mutating func on(_ method: String, _ pattern: String, _ handler: @escaping Handler) {
+        let segments = pattern.split(separator: "/").map { part in
+            part.hasPrefix("{") && part.hasSuffix("}") ? Segment.parameter(String(part.dropFirst().dropLast())) : .literal(String(part))
+        }
+        if let known = routes.firstIndex(where: { $0.pattern == segments }) {
+            routes[known].handlers[method] = handler
+        } else {
+            routes.append(Route(pattern: segments, handlers: [method: handler]))
+        }
+    }
+
+    func route(_ request: HTTPRequest, preflightHeaders: [HTTPHeader]) -> Outcome {
+        let matching = routes.filter { $0.matches(request.segments) }.sorted { $0.literalCount > $1.literalCount }
+        guard !matching.isEmpty else { return .answer(HTTPProblem.notFound.response) }
+        for route in matching {
+            if let handler = route.handlers[request.method] ?? (request.method == "HEAD" ? route.handlers["GET"] : nil) {
+                return .handler(handler, parameters: route.parameters(in: request.segments))
+            }
+        }
+        var methods = Set(matching.flatMap(\.handlers.keys))
+        if methods.contains("GET") { methods.insert("HEAD") }
+        methods.insert("OPTIONS")
+        let allow = methods.sorted().joined(separator: ", ")
+        guard request.method == "OPTIONS" else { return .answer(HTTPProblem.methodNotAllowed(allow: allow).response) }
+        return .answer(HTTPResponse(status: 204, headers: [HTTPHeader("Allow", allow)] + preflightHeaders))
+    }
+}
+
+extension Router.Route {
+    var literalCount: Int {
+        pattern.count { if case .literal = $0 { true } else { false } }
+    }
+
+    func matches(_ segments: [String]) -> Bool {
+        pattern.count == segments.count
+            && zip(pattern, segments).allSatisfy { expected, actual in
+                if case .literal(let text) = expected { text == actual } else { !actual.isEmpty }
+            }
+    }
+
+    func parameters(in segments: [String]) -> [String: String] {
+        var found: [String: String] = [:]
+        for (expected, actual) in zip(pattern, segments) {
+            if case .parameter(let name) = expected { found[name] = actual }
+        }
+        return found
+    }
+}

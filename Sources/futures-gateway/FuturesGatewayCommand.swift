@@ -1,0 +1,17 @@
+import ArgumentParser
+import Glibc
+
+/// `futures-gateway`
+@main
+struct FuturesGatewayCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "futures-gateway",
+        abstract: "One upstream connection to a futures venue, any number of readers over HTTP.",
+        subcommands: [ServeCommand.self, DemoExchangeCommand.self])
+}
+
+/// One line for the person who started the program, at once also where standard output is a pipe.
+func announce(_ line: String) {
+    print(line)
+    fflush(nil)
+}

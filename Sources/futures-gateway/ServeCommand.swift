@@ -1,0 +1,126 @@
+import ArgumentParser
+import DemoExchange
+import FuturesFeed
+import FuturesGateway
+import Logging
+import MicroHTTP
+import ServiceLifecycle
+import UnixSignals
+
+/// `futures-gateway serve`
+struct ServeCommand: AsyncParsableCommand {
+    enum Venue: String, CaseIterable, ExpressibleByArgument {
+        case aster, apollox, binance
+
+        var venue: FuturesVenue {
+            switch self {
+            case .aster: .aster
+            case .apollox: .apollox
+            case .binance: .binance
+            }
+        }
+    }
+
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Serve a venue's streams over HTTP.",
+        discussion: "Every option is also FUTURES_GATEWAY_… in the environment, as in FUTURES_GATEWAY_PORT; a flag wins.")
+
+    @Flag(name: .long, help: "Serve the embedded exchange instead of a venue.")
+    var demo = false
+    @Option(name: .long, help: "The venue: aster (default), apollox or binance.")
+    var venue: Venue?
+    @Option(name: .long, help: "Another host for the venue's REST interface, as in http://127.0.0.1:9000.")
+    var restUrl: String?
+    @Option(name: .long, help: "Another host for the venue's WebSocket, as in ws://127.0.0.1:9000.")
+    var wsUrl: String?
+    @Option(name: .long, help: "The address to listen on (default 127.0.0.1).")
+    var host: String?
+    @Option(name: .long, help: "The port to listen on; 0 takes any free one (default 8080).")
+    var port: UInt16?
+    @Option(name: .long, help: "Host names that requests may name, separated by commas; * for any (default: loopback names, any on 0.0.0.0).")
+    var allowedHosts: String?
+    @Option(name: .long, help: "The most connections (default 10000).")
+    var maxConnections: Int?
+    @Option(name: .long, help: "Seconds a subscription stays at the venue after its last reader left (default 60).")
+    var linger: Int?
+    @Option(name: .long, help: "Bars and trades kept per stream, 1 to 1000 (default 500).")
+    var history: Int?
+    @Option(name: .long, help: "trace, debug, info, notice, warning, error or critical (default notice).")
+    var logLevel: LogLevel?
+
+    enum LogLevel: String, CaseIterable, ExpressibleByArgument {
+        case trace, debug, info, notice, warning, error, critical
+    }
+
+    func run() async throws {
+        let level = try setting(logLevel, "log-level") ?? .notice
+        let logger = Self.logger(level)
+        var services: [any Service] = []
+        var configuration = try configuration()
+        if try setting(demo ? true : nil, "demo") ?? false {
+            let exchange = DemoExchange(configuration: DemoExchangeConfiguration())
+            _ = try await exchange.start()
+            configuration.feed.venue.restURL = exchange.restURL
+            configuration.feed.venue.webSocketURL = exchange.webSocketURL
+            services.append(RunningExchange(exchange: exchange))
+        }
+        let venue = services.isEmpty ? configuration.feed.venue.name : "the embedded exchange"
+        services.append(
+            Gateway(configuration: configuration, logger: logger) { url in
+                announce("FuturesGateway serves \(venue) at \(url)")
+            })
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        try await group.run()
+    }
+
+    private func configuration() throws -> GatewayConfiguration {
+        var feed = FuturesFeedConfiguration(venue: (try setting(venue, "venue") ?? .aster).venue)
+        if let url = try url(restUrl, "rest-url", schemes: ["http", "https"]) { feed.venue.restURL = url }
+        if let url = try url(wsUrl, "ws-url", schemes: ["ws", "wss"]) { feed.venue.webSocketURL = url }
+        feed.linger = .seconds(try number(linger, "linger", in: 0...86_400) ?? 60)
+        feed.history = try number(history, "history", in: 1...1000) ?? 500
+        var http = HTTPServerConfiguration()
+        http.host = try setting(host, "host") ?? "127.0.0.1"
+        http.port = try setting(port, "port") ?? 8080
+        http.maximumConnections = try number(maxConnections, "max-connections", in: 1...1_000_000) ?? 10_000
+        http.allowedHosts = allowedHosts(try setting(allowedHosts, "allowed-hosts"), host: http.host)
+        return GatewayConfiguration(feed: feed, http: http)
+    }
+
+    /// Loopback names alone on loopback, against DNS rebinding; whoever listens on every address is reached by names only he knows.
+    private func allowedHosts(_ text: String?, host: String) -> Set<String>? {
+        guard let text else { return host == "0.0.0.0" || host == "::" ? nil : [] }
+        return text == "*" ? nil : Set(text.split(separator: ",").map { $0.lowercased() })
+    }
+
+    private func number(_ flag: Int?, _ option: String, in range: ClosedRange<Int>) throws -> Int? {
+        guard let number = try setting(flag, option) else { return nil }
+        guard range.contains(number) else { throw ValidationError("--\(option) is \(number); it takes \(range.lowerBound) to \(range.upperBound).") }
+        return number
+    }
+
+    private func url(_ flag: String?, _ option: String, schemes: [String]) throws -> String? {
+        guard let text = try setting(flag, option) else { return nil }
+        guard let scheme = schemes.first(where: { text.hasPrefix($0 + "://") }), text.count > scheme.count + 3 else {
+            throw ValidationError("--\(option) is \"\(text)\"; it takes \(schemes.map { $0 + "://HOST[:PORT]" }.joined(separator: " or ")).")
+        }
+        return text.hasSuffix("/") ? String(text.dropLast()) : text
+    }
+
+    private static func logger(_ level: LogLevel) -> Logger {
+        var logger = Logger(label: "futures-gateway") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = Logger.Level(rawValue: level.rawValue) ?? .notice
+        return logger
+    }
+}
+
+/// Keeps an exchange running until the program is shut down.
+struct RunningExchange: Service {
+    let exchange: DemoExchange
+
+    func run() async throws {
+        try? await gracefulShutdown()
+        await exchange.stop()
+    }
+}

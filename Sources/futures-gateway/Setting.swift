@@ -1,0 +1,19 @@
+import ArgumentParser
+import Glibc
+
+/// An option's value: the flag where it is given, else the environment, else nothing.
+///
+/// Every option `--some-name` is also `FUTURES_GATEWAY_SOME_NAME`. Throws where the environment's value cannot be read, naming it.
+func setting<Value: ExpressibleByArgument>(_ flag: Value?, _ option: String) throws -> Value? {
+    if let flag { return flag }
+    let variable = "FUTURES_GATEWAY_" + option.uppercased().replacing("-", with: "_")
+    guard let pointer = getenv(variable) else { return nil }
+    let text = String(cString: pointer)
+    guard !text.isEmpty else { return nil }
+    guard let value = Value(argument: text) else {
+        let allowed = Value.allValueStrings
+        let rule = allowed.isEmpty ? "It takes a \(Value.self)." : "It takes one of \(allowed.joined(separator: ", "))."
+        throw ValidationError("\(variable) is \"\(text)\", which cannot be read. \(rule)")
+    }
+    return value
+}

@@ -1,0 +1,119 @@
+import Testing
+
+@testable import FeedCore
+
+@Suite struct DemandTests {
+    @Test func theFirstObserverSubscribesAndTheNextOnesShareIt() {
+        var harness = CoreHarness()
+        harness.goLive([.btc])
+        for number in 2...500 { harness.step(.observe(ObserverID(UInt64(number)), [.btc], forceFetch: false)) }
+        harness.pass(.seconds(5))
+        let subscriptions = harness.effects.filter { if case .subscribe = $0 { true } else { false } }
+        let connections = harness.effects.filter { if case .connect = $0 { true } else { false } }
+        #expect(subscriptions.count == 1)
+        #expect(connections.count == 1)
+    }
+
+    @Test func theLastObserverLingersAndThenUnsubscribes() {
+        var harness = CoreHarness()
+        harness.goLive([.btc, .trades])
+        harness.step(.observe(.two, [.btc], forceFetch: false))
+        harness.step(.unobserve(.one, [.btc]))
+        harness.step(.unobserve(.two, nil))
+        harness.forgetEffects()
+        harness.passAlive(.seconds(59))
+        #expect(!harness.effects.contains { if case .unsubscribe = $0 { true } else { false } })
+        harness.passAlive(.seconds(2))
+        let names = harness.effects.flatMap { effect -> [FuturesServiceStreamName] in if case .unsubscribe(_, let names, _) = effect { names } else { [] } }
+        #expect(names == [.btc])
+        #expect(harness.kinds.contains("ended"))
+    }
+
+    @Test func anObserverThatComesBackWhileLingeringCostsTheVenueNothing() {
+        var harness = CoreHarness()
+        harness.goLive([.btc])
+        harness.receive(.btc, .markPrice([.price(1)]))
+        harness.step(.unobserve(.one, nil))
+        harness.passAlive(.seconds(30))
+        harness.forgetEffects()
+        let effects = harness.step(.observe(.one, [.btc], forceFetch: false))
+        guard case .tell(.one, let event)? = effects.first, case .updated(let content) = event.kind else {
+            Issue.record("the cached value was not handed over: \(effects)")
+            return
+        }
+        #expect(content.kind == .full)
+        harness.passAlive(.seconds(120))
+        #expect(!harness.effects.contains { if case .subscribe = $0 { true } else if case .unsubscribe = $0 { true } else { false } })
+    }
+
+    @Test func withoutAnyStreamTheConnectionIsClosed() {
+        var harness = CoreHarness()
+        harness.goLive([.btc])
+        let connection = harness.connection
+        harness.step(.unobserve(.one, nil))
+        harness.passAlive(.seconds(61))
+        #expect(harness.effects.contains { if case .disconnect(connection) = $0 { true } else { false } })
+        #expect(harness.core.nextDeadline == nil)
+    }
+
+    @Test func namesAreBatchedAndMessagesPaced() {
+        var harness = CoreHarness()
+        let names = (0..<150).map { FuturesServiceStreamName.aggregateTrade(symbol: "S\($0)") }
+        harness.step(.observe(.one, names, forceFetch: false))
+        harness.step(.opened(harness.connection))
+        func counts() -> [Int] { harness.effects.compactMap { if case .subscribe(_, let names, _) = $0 { names.count } else { nil } } }
+        #expect(counts() == [100])
+        harness.pass(.milliseconds(199))
+        #expect(counts() == [100])
+        harness.pass(.milliseconds(1))
+        #expect(counts() == [100, 50])
+    }
+
+    @Test func moreStreamsThanAConnectionTakesOpenAnother() {
+        var harness = CoreHarness()
+        let names = (0..<201).map { FuturesServiceStreamName.aggregateTrade(symbol: "S\($0)") }
+        harness.step(.observe(.one, names, forceFetch: false))
+        #expect(harness.effects.filter { if case .connect = $0 { true } else { false } }.count == 2)
+    }
+
+    @Test func aStreamTheVenueLacksIsToldToItsObserverAndNothingIsSent() {
+        var harness = CoreHarness()
+        harness.step(.listed(symbols: ["BTCUSDT"]))
+        let effects = harness.step(.observe(.one, [.ticker(symbol: "BTCUSDT"), .markPrice(symbol: "NOPE")], forceFetch: true))
+        #expect(effects.count == 2)
+        for effect in effects {
+            guard case .tell(.one, let event) = effect, case .failed(let error, _) = event.kind else {
+                Issue.record("unexpected \(effect)")
+                continue
+            }
+            #expect(error.code == .unknownStream)
+        }
+    }
+
+    @Test func nothingIsForAPausedObserverAndResumingHandsOverTheLatest() {
+        var harness = CoreHarness()
+        harness.goLive([.btc])
+        harness.receive(.btc, .markPrice([.price(1)]))
+        harness.step(.pause(.one, nil))
+        harness.receive(.btc, .markPrice([.price(2)]))
+        guard let event = harness.events.last else { return }
+        #expect(harness.core.readers(of: event).isEmpty)
+        let effects = harness.step(.resume(.one, nil))
+        guard case .tell(.one, let told)? = effects.first, case .updated(let content) = told.kind else {
+            Issue.record("nothing was told on resuming")
+            return
+        }
+        #expect(content.rows == .markPrice([.price(2)]))
+        harness.step(.pause(.one, [.btc]))
+        #expect(harness.step(.resume(.one, [.btc])).isEmpty, "nothing changed, so nothing is told")
+    }
+
+    @Test func anEventFromBeforeAnObserverCameIsNoNewsToIt() {
+        var harness = CoreHarness()
+        harness.goLive([.btc])
+        harness.receive(.btc, .markPrice([.price(1)]))
+        guard let event = harness.events.last else { return }
+        harness.step(.observe(.two, [.btc], forceFetch: false))
+        #expect(harness.core.readers(of: event) == [.one])
+    }
+}

@@ -1,0 +1,69 @@
+import DemoExchange
+import FuturesFeed
+import Synchronization
+
+/// Runs `body` with an exchange on loopback and a service that reads it, and takes both down.
+func withExchange(
+    linger: Duration = .milliseconds(100), _ body: (DemoExchange, FuturesFeedService) async throws -> Void
+) async throws {
+    let exchange = DemoExchange(configuration: DemoExchangeConfiguration())
+    _ = try await exchange.start()
+    var venue = FuturesVenue.aster
+    venue.restURL = exchange.restURL
+    venue.webSocketURL = exchange.webSocketURL
+    let service = FuturesFeedService(
+        configuration: FuturesFeedConfiguration(venue: venue, linger: linger, reconnectBase: .milliseconds(100), seed: 1))
+    do {
+        try await body(exchange, service)
+    } catch {
+        await service.stop()
+        await exchange.stop()
+        throw error
+    }
+    await service.stop()
+    await exchange.stop()
+}
+
+/// Writes down every call, and lets a test wait for one.
+final class Recorder: FuturesFeedObserving {
+    enum Call: Sendable {
+        case fetch(FuturesServiceFeedContent)
+        case update(FuturesServiceFeedContent)
+        case recover(FuturesServiceStreamName, Bool)
+        case fail(FuturesServiceStreamName, FeedError?)
+        case connect(FuturesServiceStreamName)
+        case disconnect(FuturesServiceStreamName)
+    }
+
+    let calls: AsyncStream<Call>
+    private let continuation: AsyncStream<Call>.Continuation
+    private let all = Mutex<[Call]>([])
+
+    init() {
+        (calls, continuation) = AsyncStream.makeStream(of: Call.self)
+    }
+
+    var recorded: [Call] { all.withLock { $0 } }
+
+    /// The next call that is the one waited for.
+    func next<Value>(_ match: (Call) -> Value?) async -> Value? {
+        for await call in calls {
+            if let value = match(call) { return value }
+        }
+        return nil
+    }
+
+    private func record(_ call: Call) {
+        all.withLock { $0.append(call) }
+        continuation.yield(call)
+    }
+
+    func didFetch(with content: FuturesServiceFeedContent) { record(.fetch(content)) }
+    func didUpdate(with content: FuturesServiceFeedContent) { record(.update(content)) }
+    func didRecover(streamName: FuturesServiceStreamName, result: Swift.Result<Void, StreamSubscriberRecoverError>) {
+        record(.recover(streamName, (try? result.get()) != nil))
+    }
+    func didFail(streamName: FuturesServiceStreamName, with error: any Error) { record(.fail(streamName, error as? FeedError)) }
+    func didConnect(streamName: FuturesServiceStreamName) { record(.connect(streamName)) }
+    func didDisconnect(streamName: FuturesServiceStreamName) { record(.disconnect(streamName)) }
+}

@@ -1,0 +1,133 @@
+import Glibc
+import Testing
+
+/// A blocking TCP client that sends raw bytes and reads answers. Every wait has a deadline.
+final class RawClient {
+    let descriptor: Int32
+    private var unread: [UInt8] = []
+
+    init(port: UInt16, receiveBuffer: Int32? = nil, source: String? = nil) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        if var receiveBuffer { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, 4) }
+        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        if let source {
+            inet_pton(AF_INET, source, &address.sin_addr)
+            let bound = withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+            }
+            try #require(bound == 0)
+        }
+        address.sin_port = port.bigEndian
+        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+        let connected = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+        }
+        try #require(connected == 0, "connect failed: \(String(cString: strerror(errno)))")
+    }
+
+    deinit {
+        Glibc.close(descriptor)
+    }
+
+    func send(_ text: String) {
+        send(Array(text.utf8))
+    }
+
+    func send(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    func get(_ path: String, _ fields: String...) {
+        send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(fields.map { $0 + "\r\n" }.joined())\r\n")
+    }
+
+    /// Some bytes; `nil` at the end of the connection, a reset or after ten seconds.
+    func receive(_ limit: Int = 65536) -> [UInt8]? {
+        if !unread.isEmpty {
+            defer { unread = [] }
+            return unread
+        }
+        var buffer = [UInt8](repeating: 0, count: limit)
+        let count = recv(descriptor, &buffer, limit, 0)
+        return count > 0 ? Array(buffer[..<count]) : nil
+    }
+
+    /// What the connection ended with: 0 for an orderly end, else the error.
+    func end() -> Int32 {
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        while true {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            if count == 0 { return 0 }
+            if count < 0 { return errno }
+        }
+    }
+
+    /// Reads until `marker` has arrived, and returns everything up to and including it.
+    func receive(until marker: String) -> String? {
+        let wanted = Array(marker.utf8)
+        var bytes: [UInt8] = []
+        while let more = receive() {
+            let start = max(0, bytes.count - wanted.count)
+            bytes += more
+            if bytes.count >= wanted.count {
+                for index in start...(bytes.count - wanted.count) where bytes[index...].starts(with: wanted) {
+                    unread = Array(bytes[(index + wanted.count)...])
+                    return String(decoding: bytes[..<(index + wanted.count)], as: UTF8.self)
+                }
+            }
+        }
+        return nil
+    }
+
+    /// One answer, its body by Content-Length.
+    func response(toHead: Bool = false) -> Answer? {
+        guard let head = receive(until: "\r\n\r\n") else { return nil }
+        var lines = head.split(separator: "\r\n", omittingEmptySubsequences: true).map(String.init)
+        guard !lines.isEmpty else { return nil }
+        let line = lines.removeFirst().split(separator: " ")
+        guard line.count >= 2, line[0] == "HTTP/1.1", let status = Int(line[1]) else { return nil }
+        var answer = Answer(status: status)
+        for line in lines {
+            guard let colon = line.firstIndex(of: ":") else { return nil }
+            answer.fields.append((line[..<colon].lowercased(), line[line.index(after: colon)...].drop { $0 == " " }.description))
+        }
+        let length = answer.field("content-length").flatMap { Int($0) } ?? 0
+        while !toHead, answer.body.count < length, let more = receive() { answer.body += more }
+        if answer.body.count > length {
+            unread = Array(answer.body[length...])
+            answer.body = Array(answer.body[..<length])
+        }
+        return answer
+    }
+
+    /// The answer to a request on a connection of its own.
+    static func answer(port: UInt16, to request: String) throws -> Answer? {
+        let client = try RawClient(port: port)
+        client.send(request)
+        return client.response()
+    }
+
+    struct Answer {
+        var status: Int
+        var fields: [(name: String, value: String)] = []
+        var body: [UInt8] = []
+
+        init(status: Int) {
+            self.status = status
+        }
+
+        var text: String { String(decoding: body, as: UTF8.self) }
+
+        func field(_ name: String) -> String? {
+            fields.first { $0.name == name }?.value
+        }
+    }
+}
