@@ -66,9 +66,12 @@ public final class Gateway: Service {
 
     /// Sends every reader a farewell, lets running answers end, and closes everything; within the drain grace and a second.
     public func stop() async {
-        let readers = await withCheckedContinuation { continuation in hub.run { continuation.resume(returning: $0.drain()) } }
-        logger.notice("draining", metadata: ["readers": "\(readers)"])
-        await server.stop(grace: configuration.drainGrace)
+        let grace = configuration.drainGrace
+        let (readers, left) = await withCheckedContinuation { continuation in
+            hub.run { $0.drain(grace: grace) { continuation.resume(returning: ($0, $1)) } }
+        }
+        logger.notice("readers sent off", metadata: ["readers": "\(readers)", "cut": "\(left)"])
+        await server.stop(grace: .seconds(1))
         loop.stop()
         await service.stop()
         logger.notice("stopped")

@@ -32,5 +32,299 @@ extension MicroHTTPTests {
                 #expect(writer.onLoop(loop) { stream.write("late") } == -1)
             }
         }
+
+        @Test func headOnAStreamRouteOpensNothing() async throws {
+            let writer = RecordingWriter()
+            let loop = EventStreamLoop(writer: writer)
+            defer { loop.stop() }
+            try await withServer(routes: { $0.onStream("/events", loop) }) { _, port in
+                let client = try RawClient(port: port)
+                client.send("HEAD /events?context=5 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                let answer = try #require(client.response(toHead: true))
+                #expect(answer.status == 200)
+                #expect(answer.field("content-type") == "text/event-stream")
+                #expect(client.end() == 0)
+                guard case .notOpened(context: 5)? = writer.events.next() else {
+                    Issue.record("the context was not given back")
+                    return
+                }
+            }
+        }
+
+        @Test func parkedStreamsUseNoProcessorTime() async throws {
+            let writer = RecordingWriter()
+            let loop = EventStreamLoop(writer: writer)
+            defer { loop.stop() }
+            try await withServer(routes: { $0.onStream("/events", loop) }) { _, port in
+                let clients = try (0..<200).map { _ in
+                    let client = try RawClient(port: port)
+                    client.get("/events")
+                    return client
+                }
+                #expect(writer.events.next(200).count == 200)
+                let (before, ticks) = (processorTime(), writer.ticks.load(ordering: .relaxed))
+                #expect(writer.events.next(within: 2) == nil)
+                let used = processorTime() - before
+                print("200 parked streams used \(used) of processor time in 2 s, \(writer.ticks.load(ordering: .relaxed) - ticks) ticks")
+                #expect(used < .milliseconds(100))
+                #expect((5...10).contains(writer.ticks.load(ordering: .relaxed) - ticks))
+                for client in clients { client.send("") }
+            }
+        }
+
+        @Test func aSuspendedStreamNoticesItsClientLeaving() async throws {
+            let writer = RecordingWriter()
+            let loop = EventStreamLoop(writer: writer)
+            defer { loop.stop() }
+            try await withServer(routes: { $0.onStream("/events", loop) }) { server, port in
+                var slowest = Duration.zero
+                for round in 0..<50 {
+                    var client: RawClient? = try RawClient(port: port)
+                    client?.get("/events")
+                    let stream = try #require(writer.nextOpened())
+                    if round % 3 == 1 {
+                        // A reset instead of an orderly end.
+                        var reset = linger(l_onoff: 1, l_linger: 0)
+                        setsockopt(client?.descriptor ?? -1, SOL_SOCKET, SO_LINGER, &reset, socklen_t(MemoryLayout<linger>.size))
+                    } else if round % 3 == 2 {
+                        client?.send("GET /unread HTTP/1.1\r\n\r\n")
+                    }
+                    let start = ContinuousClock.now
+                    client = nil
+                    let closed = try #require(writer.nextClosed())
+                    #expect(closed.stream == stream)
+                    slowest = max(slowest, closed.at - start)
+                }
+                print("a gone client was noticed within \(slowest) at worst")
+                #expect(slowest < .milliseconds(500))
+                let deadline = ContinuousClock.now + .seconds(5)
+                while server.connectionCount > 0, .now < deadline { await Task.yield() }
+                #expect(server.connectionCount == 0)
+            }
+        }
+
+        @Test func aReaderThatStopsGetsEverythingOnceItReadsAgain() async throws {
+            let pattern = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+            let total = pattern.count * 40
+            let written = Atomic<Int>(0)
+            let fill: @Sendable (EventStream) -> Void = { stream in
+                var offset = written.load(ordering: .relaxed)
+                while offset < total {
+                    let rest = Array(pattern[(offset % pattern.count)...])
+                    let count = stream.write(rest)
+                    guard count >= 0 else { return }
+                    offset += count
+                    written.store(offset, ordering: .relaxed)
+                    if count < rest.count { return }
+                }
+                stream.finish()
+            }
+            let writer = RecordingWriter(whenOpened: fill, whenWritable: fill)
+            let loop = EventStreamLoop(writer: writer)
+            defer { loop.stop() }
+            try await withServer(routes: { $0.onStream("/events", loop) }) { _, port in
+                let client = try RawClient(port: port, receiveBuffer: 16384)
+                client.get("/events")
+                _ = try #require(writer.nextOpened())
+                #expect(writer.onLoop(loop) { written.load(ordering: .relaxed) }.map { $0 < total } == true, "the kernel took less than all")
+                _ = client.receive(until: "\r\n\r\n")
+                var received = 0
+                var matches = true
+                while let bytes = client.receive(32768) {
+                    for byte in bytes {
+                        matches = matches && byte == pattern[received % pattern.count]
+                        received += 1
+                    }
+                }
+                #expect(matches)
+                #expect(received == total)
+                var writable = 0
+                while case .writable? = writer.events.next(within: 0) { writable += 1 }
+                print("\(total) bytes in \(writable + 1) fills")
+                #expect(writable > 2)
+            }
+        }
+
+        @Test func aStoppedReaderDelaysNoOther() async throws {
+            let writer = RecordingWriter()
+            let loop = EventStreamLoop(writer: writer)
+            defer { loop.stop() }
+            try await withServer(routes: { $0.onStream("/events", loop) }) { _, port in
+                let stopped = try RawClient(port: port, receiveBuffer: 4096)
+                stopped.get("/events")
+                let stuck = try #require(writer.nextOpened())
+                let reader = try RawClient(port: port)
+                reader.get("/events")
+                let live = try #require(writer.nextOpened())
+                _ = reader.receive(until: "\r\n\r\n")
+                let block = [UInt8](repeating: UInt8(ascii: "x"), count: 65536)
+                var full = false
+                for _ in 0..<100 where !full { full = writer.onLoop(loop) { stuck.write(block) } == 0 }
+                #expect(full)
+                var slowest = Duration.zero
+                for number in 0..<500 {
+                    let start = ContinuousClock.now
+                    let event = "data: \(number)\n\n"
+                    #expect(writer.onLoop(loop) { stuck.write(block) == 0 && live.write(event) == event.utf8.count } == true)
+                    #expect(reader.receive(until: "\n\n") == event)
+                    slowest = max(slowest, ContinuousClock.now - start)
+                }
+                print("slowest round trip beside a stopped reader: \(slowest)")
+                #expect(slowest < .milliseconds(500))
+                writer.onLoop(loop) { stuck.abort() }
+                #expect(stopped.end() == ECONNRESET)
+            }
+        }
+
+        @Test func manyVectorsGoOutInOneWrite() async throws {
+            let writer = RecordingWriter()
+            let loop = EventStreamLoop(writer: writer)
+            defer { loop.stop() }
+            try await withServer(routes: { $0.onStream("/events", loop) }) { _, port in
+                let client = try RawClient(port: port)
+                client.get("/events")
+                let stream = try #require(writer.nextOpened())
+                _ = client.receive(until: "\r\n\r\n")
+                let count = writer.onLoop(loop) {
+                    let bytes = Array("0123456789\n".utf8)
+                    return bytes.withUnsafeBytes { bytes in
+                        let vector = iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
+                        return [iovec](repeating: vector, count: 2000).withUnsafeBufferPointer { stream.write($0) }
+                    }
+                }
+                #expect(count == 1024 * 11, "the kernel's limit of vectors")
+                guard case .writable? = writer.events.next() else {
+                    Issue.record("the rest was not asked for")
+                    return
+                }
+                #expect(writer.onLoop(loop) { stream.write(UnsafeBufferPointer(start: nil, count: 0)) } == 0)
+            }
+        }
+
+        @Test func wakesThatComeTogetherLeadToOneCall() async throws {
+            let writer = RecordingWriter()
+            let loop = EventStreamLoop(writer: writer)
+            loop.start()
+            let entered = Inbox<Void>()
+            let release = DispatchSemaphore(value: 0)
+            let blocker = DispatchQueue(label: "blocker")
+            blocker.async { writer.onLoop(loop) { entered.put(()); release.wait() } }
+            _ = entered.next()
+            for _ in 0..<1000 { loop.wake() }
+            release.signal()
+            guard case .woke? = writer.events.next() else {
+                Issue.record("no wake")
+                return
+            }
+            #expect(writer.events.next(within: 0.2) == nil)
+            loop.stop()
+            loop.stop()
+        }
+
+        @Test func stopEndsAHundredStreamsInOrder() async throws {
+            let writer = RecordingWriter()
+            let loop = EventStreamLoop(writer: writer)
+            defer { loop.stop() }
+            var router = Router()
+            router.onStream("/events", loop)
+            let server = HTTPServer(configuration: HTTPServerConfiguration(), router: router)
+            let port = try server.start()
+            let clients = try (0..<100).map { _ in
+                let client = try RawClient(port: port)
+                client.get("/events")
+                return client
+            }
+            #expect(writer.events.next(100).count == 100)
+            let start = ContinuousClock.now
+            await server.stop(grace: .seconds(5))
+            print("stop with 100 streams took \(ContinuousClock.now - start)")
+            #expect(ContinuousClock.now - start < .seconds(3))
+            for client in clients {
+                #expect(client.receive(until: "\r\n\r\n") != nil)
+                #expect(client.end() == 0)
+            }
+            for _ in 0..<100 { #expect(writer.nextClosed() != nil) }
+            #expect(server.connectionCount == 0)
+        }
+
+        @Test func aLoopMayStopBeforeItsServer() async throws {
+            let writer = RecordingWriter()
+            let loop = EventStreamLoop(writer: writer)
+            try await withServer(routes: { $0.onStream("/events", loop) }) { _, port in
+                let clients = try (0..<10).map { _ in
+                    let client = try RawClient(port: port)
+                    client.get("/events")
+                    return client
+                }
+                #expect(writer.events.next(10).count == 10)
+                loop.stop()
+                for client in clients {
+                    #expect(client.receive(until: "\r\n\r\n") != nil)
+                    #expect(client.end() == 0)
+                }
+                let late = try RawClient(port: port)
+                late.get("/events")
+                #expect(late.receive(until: "\r\n\r\n")?.hasPrefix("HTTP/1.1 200") == true)
+                #expect(late.end() == 0)
+                #expect(try RawClient.answer(port: port, to: "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") != nil)
+            }
+        }
+
+        /// Clients come and go while the server stops.
+        @Test func stopInTheMiddleOfOpeningsNeitherHangsNorCrashes() async throws {
+            for round in 0..<20 {
+                let writer = RecordingWriter()
+                let loop = EventStreamLoop(writer: writer)
+                defer { loop.stop() }
+                var router = Router()
+                router.onStream("/events", loop)
+                let server = HTTPServer(configuration: HTTPServerConfiguration(), router: router)
+                let port = try server.start()
+                let clients = try (0..<50).map { _ in try RawClient(port: port) }
+                for client in clients { client.get("/events") }
+                if round % 2 == 0 { _ = writer.nextOpened() }
+                await server.stop(grace: .seconds(2))
+                for client in clients { _ = client.end() }
+                #expect(server.connectionCount == 0)
+            }
+        }
+
+        @Test func fiveThousandStreamsLeakNothing() async throws {
+            let writer = RecordingWriter()
+            let loop = EventStreamLoop(writer: writer)
+            defer { loop.stop() }
+            try await withServer(routes: { $0.onStream("/events", loop) }) { server, port in
+                let before = openDescriptors()
+                var slots: [Int] = []
+                for round in 0..<2 {
+                    var clients: [RawClient] = []
+                    for number in 0..<2500 {
+                        let client = try RawClient(port: port, source: "127.0.0.\(1 + number % 4)")
+                        client.get("/events")
+                        clients.append(client)
+                    }
+                    let opened = writer.events.next(2500)
+                    slots = opened.compactMap { if case .opened(let stream, _) = $0 { stream.slot } else { nil } }
+                    #expect(slots.count == 2500)
+                    #expect(server.connectionCount == 2500)
+                    if round == 0 {
+                        clients.removeAll()
+                        #expect(writer.events.next(2500).count == 2500)
+                    } else {
+                        for event in opened { if case .opened(let stream, _) = event { writer.onLoop(loop) { stream.finish() } } }
+                        for client in clients { #expect(client.end() == 0) }
+                        clients.removeAll()
+                    }
+                    let deadline = ContinuousClock.now + .seconds(10)
+                    while server.connectionCount > 0, .now < deadline { await Task.yield() }
+                    #expect(server.connectionCount == 0)
+                }
+                #expect(slots.max() ?? 0 < 2500, "slots are reused")
+                let deadline = ContinuousClock.now + .seconds(5)
+                while openDescriptors() > before + 2, .now < deadline { await Task.yield() }
+                print("descriptors before \(before), after \(openDescriptors())")
+                #expect(openDescriptors() <= before + 2)
+            }
+        }
     }
 }

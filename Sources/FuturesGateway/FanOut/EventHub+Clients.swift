@@ -53,6 +53,7 @@ extension EventHub {
         guard let client = state.value.clients.removeValue(forKey: number) else { return }
         state.value.numbers[client.id] = nil
         if client.isOpen { release(client.streams) }
+        if state.value.clients.isEmpty { finishDraining() }
     }
 
     /// A reader fell out of a log: it gets the latest full value.
@@ -114,11 +115,24 @@ extension EventHub {
         return true
     }
 
-    /// From now on nobody new is let in, and everybody is sent off. Returns how many there are.
-    func drain() -> Int {
+    /// From now on nobody new is let in, and everybody is sent off. `done` is called once all have left, or after `grace`, with how many
+    /// there were and how many are left.
+    func drain(grace: Duration, done: @escaping @Sendable (_ readers: Int, _ left: Int) -> Void) {
         state.value.isDraining = true
+        let readers = state.value.clients.count
         for (number, client) in state.value.clients where client.isOpen { end(number, code: "draining", reason: "The gateway is stopping.") }
-        return state.value.clients.count
+        let timeout = engine.loop.assumeIsolated().scheduleTask(in: TimeAmount(grace)) { self.finishDraining() }
+        state.value.drained = {
+            timeout.cancel()
+            done(readers, self.state.value.clients.count)
+        }
+        if readers == 0 { finishDraining() }
+    }
+
+    private func finishDraining() {
+        let drained = state.value.drained
+        state.value.drained = nil
+        drained?()
     }
 
     private func end(_ number: UInt64, code: String, reason: String) {

@@ -33,6 +33,8 @@ final class EventHub: FeedReader {
         var numbers: [String: UInt64] = [:]
         var lastNumber: UInt64 = 0
         var isDraining = false
+        /// Called once the last client has left while draining.
+        var drained: (() -> Void)?
     }
 
     let engine: FeedEngine

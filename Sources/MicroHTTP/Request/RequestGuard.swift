@@ -8,7 +8,7 @@ struct RequestGuard: Sendable {
     }
 
     /// Longest accepted target in bytes.
-    static let maximumTargetBytes = 7168
+    static let maximumTargetBytes = 8192
 
     private let allowedHosts: Set<String>?
     private let maximumBodyBytes: Int

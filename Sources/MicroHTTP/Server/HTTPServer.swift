@@ -4,8 +4,9 @@ import Synchronization
 
 /// An HTTP/1.1 server on libmicrohttpd that parses strictly, answers at once or later, and parks event streams.
 public final class HTTPServer: Sendable {
-    /// Bytes per connection for a request head and its answer's head.
-    static let connectionMemory = 8192
+    /// Bytes per connection for a request head and its answer's head: the smallest power of two that holds 200 stream names in a query.
+    /// Only what a request touches becomes resident.
+    static let connectionMemory = 16384
     /// Connections beyond the cap that still get an answer instead of waiting in the kernel's queue.
     static let connectionReserve = 256
     private static let reservedDescriptors = 128

@@ -86,6 +86,7 @@ final class InFlight: Sendable {
             return Array(state.waiting.values)
         }
         for exchange in late { exchange.answer(.response(HTTPProblem.stopping.response)) }
+        if !late.isEmpty { _ = wait(.seconds(1)) { $0.active == 0 } }
         return wait(.seconds(5)) { $0.suspended == 0 }
     }
 

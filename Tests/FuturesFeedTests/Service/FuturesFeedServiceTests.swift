@@ -13,7 +13,7 @@ import Testing
             .kline(symbol: "BTCUSDT", interval: .minute1), .miniTicker(symbol: "BTCUSDT"), .miniTickers, .ticker(symbol: "BTCUSDT"), .tickers,
         ]
         try await withExchange { _, service in
-            let recorder = Recorder()
+            let recorder = CallRecorder()
             service.subscribe(streamNames: names, with: recorder)
             var live: Set<FuturesServiceStreamName> = []
             var fetched: Set<FuturesServiceStreamName> = []
@@ -35,7 +35,7 @@ import Testing
 
     @Test func aTapeHasEveryTradeOnceAndInOrder() async throws {
         try await withExchange { _, service in
-            let recorder = Recorder()
+            let recorder = CallRecorder()
             service.subscribe(streamNames: [Self.trades], with: recorder)
             var count = 0
             _ = await recorder.next { call -> Bool? in
@@ -53,8 +53,8 @@ import Testing
 
     @Test func nothingIsDeliveredOncePauseHasReturned() async throws {
         try await withExchange { _, service in
-            let paused = Recorder()
-            let witness = Recorder()
+            let paused = CallRecorder()
+            let witness = CallRecorder()
             let name = FuturesServiceStreamName.bookTicker(symbol: "BTCUSDT")
             service.subscribe(streamNames: [name], with: paused)
             service.subscribe(streamNames: [name], with: witness)
@@ -79,7 +79,7 @@ import Testing
 
     @Test func aDroppedConnectionIsToldAndRecovered() async throws {
         try await withExchange { exchange, service in
-            let recorder = Recorder()
+            let recorder = CallRecorder()
             service.subscribe(streamNames: [Self.btc, Self.trades], with: recorder)
             var live: Set<FuturesServiceStreamName> = []
             _ = await recorder.next { call -> Bool? in
@@ -139,7 +139,7 @@ import Testing
             await withTaskGroup(of: Void.self) { group in
                 for _ in 0..<50 {
                     group.addTask {
-                        let recorder = Recorder()
+                        let recorder = CallRecorder()
                         for _ in 0..<20 {
                             service.subscribe(streamNames: [Self.btc, .assetIndex], with: recorder, forceFetch: false)
                             service.pauseSubscriptions(streamNames: [Self.btc], with: recorder)
@@ -161,7 +161,7 @@ import Testing
 
     @Test func anUnlistedSymbolIsTold() async throws {
         try await withExchange { exchange, service in
-            let recorder = Recorder()
+            let recorder = CallRecorder()
             let nonsense = FuturesServiceStreamName.markPrice(symbol: "NOSUCHUSDT")
             service.subscribe(streamNames: [nonsense], with: recorder)
             let error = await recorder.next { if case .fail(nonsense, let error) = $0 { error } else { nil } }

@@ -25,7 +25,7 @@ func withExchange(
 }
 
 /// Writes down every call, and lets a test wait for one.
-final class Recorder: FuturesFeedObserving {
+final class CallRecorder: FuturesFeedObserving {
     enum Call: Sendable {
         case fetch(FuturesServiceFeedContent)
         case update(FuturesServiceFeedContent)

@@ -24,7 +24,7 @@ final class Mailbox<Element: Sendable>: Sendable {
     }
 
     /// The next event. The deadline is a safety net for a test that would otherwise hang.
-    func next(_ what: String = "an event", within deadline: TimeAmount = .seconds(20)) async throws -> Element {
+    func next(_ what: String = "an event", within deadline: TimeAmount = .seconds(10)) async throws -> Element {
         let timer = MultiThreadedEventLoopGroup.singleton.any().scheduleTask(in: deadline) {
             self.state.withLockedValue { $0.waiter.take() }?.resume(returning: nil)
         }

@@ -131,3 +131,7 @@ final class RawClient {
         }
     }
 }
+
+func expectStatus(_ status: Int, _ answer: RawClient.Answer?, sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(answer?.status == status, sourceLocation: sourceLocation)
+}

@@ -1,0 +1,124 @@
+import Dispatch
+import MicroHTTP
+import Synchronization
+import Testing
+
+extension MicroHTTPTests {
+    @Suite struct Responders {
+        @Test func aThousandConcurrentRequestsAreAnsweredLaterFromAnotherThread() async throws {
+            let waiting = Inbox<(HTTPResponder, String)>()
+            try await withServer(routes: { $0.on("GET", "/later/{n}") { request, responder in waiting.put((responder, request.parameters["n"] ?? "")) } }) { _, port in
+                let clients = try (0..<1000).map { number in
+                    let client = try RawClient(port: port)
+                    client.get("/later/\(number)")
+                    return client
+                }
+                let held = waiting.next(1000)
+                #expect(held.count == 1000)
+                DispatchQueue.concurrentPerform(iterations: held.count) { index in held[index].0.respond(.text(held[index].1)) }
+                for (number, client) in clients.enumerated() { #expect(client.response()?.text == "\(number)") }
+            }
+        }
+
+        /// The answer races with the suspension of its connection.
+        @Test func anAnswerThatRacesWithItsSuspensionIsNeverLost() async throws {
+            let queue = DispatchQueue(label: "answers", attributes: .concurrent)
+            try await withServer(routes: { $0.on("GET", "/race") { _, responder in queue.async { responder.respond(.text("won")) } } }) { _, port in
+                let client = try RawClient(port: port)
+                for _ in 0..<5000 {
+                    client.get("/race")
+                    guard client.response()?.text == "won" else {
+                        Issue.record("an answer was lost")
+                        return
+                    }
+                }
+            }
+        }
+
+        @Test func onlyTheFirstAnswerCounts() async throws {
+            try await withServer(routes: { $0.on("GET", "/twice") { _, responder in
+                responder.respond(.text("first"))
+                responder.respond(.text("second"))
+            } }) { _, port in
+                let client = try RawClient(port: port)
+                client.get("/twice")
+                #expect(client.response()?.text == "first")
+                client.get("/")
+                #expect(client.response()?.text == "root")
+            }
+        }
+
+        @Test func aResponderReleasedWithoutAnAnswerAnswers500() async throws {
+            let held = Inbox<HTTPResponder>()
+            try await withServer(routes: { router in
+                router.on("GET", "/dropped") { _, _ in }
+                router.on("GET", "/held") { _, responder in held.put(responder) }
+            }) { _, port in
+                let client = try RawClient(port: port)
+                client.get("/dropped")
+                #expect(client.response()?.status == 500)
+                client.get("/held")
+                _ = held.next()
+                let answer = try #require(client.response())
+                #expect(answer.status == 500)
+                #expect(answer.field("content-type") == "application/problem+json")
+                client.get("/")
+                #expect(client.response()?.status == 200, "the connection lives on")
+            }
+        }
+
+        @Test func aClientThatLeftBeforeItsAnswerCostsNothing() async throws {
+            let held = Inbox<HTTPResponder>()
+            try await withServer(routes: { $0.on("GET", "/held") { _, responder in held.put(responder) } }) { server, port in
+                var clients = try (0..<50).map { _ in
+                    let client = try RawClient(port: port)
+                    client.get("/held")
+                    return client
+                }
+                let responders = held.next(50)
+                clients.removeAll()
+                for responder in responders { responder.respond(.text("nobody")) }
+                let deadline = ContinuousClock.now + .seconds(5)
+                while server.connectionCount > 0, .now < deadline { await Task.yield() }
+                #expect(server.connectionCount == 0)
+            }
+        }
+
+        @Test func stopAnswersWhatStillWaitsWith503() async throws {
+            let held = Inbox<HTTPResponder>()
+            var router = Router()
+            router.on("GET", "/held") { _, responder in held.put(responder) }
+            let server = HTTPServer(configuration: HTTPServerConfiguration(), router: router)
+            let port = try server.start()
+            let clients = try (0..<20).map { _ in
+                let client = try RawClient(port: port)
+                client.get("/held")
+                return client
+            }
+            let responders = held.next(20)
+            await server.stop(grace: .milliseconds(100))
+            await server.stop(grace: .milliseconds(100))
+            for client in clients { #expect(client.response()?.status == 503) }
+            for responder in responders { responder.respond(.text("too late")) }
+            #expect(server.connectionCount == 0)
+        }
+
+        @Test func stopLetsARunningAnswerEnd() async throws {
+            let held = Inbox<HTTPResponder>()
+            var router = Router()
+            router.on("GET", "/held") { _, responder in held.put(responder) }
+            let server = HTTPServer(configuration: HTTPServerConfiguration(), router: router)
+            let port = try server.start()
+            let client = try RawClient(port: port)
+            client.get("/held")
+            let responder = try #require(held.next())
+            async let stopped: Void = server.stop(grace: .seconds(10))
+            while try RawClient.answer(port: port, to: "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n") != nil {}
+            responder.respond(.text("in time"))
+            let answer = try #require(client.response())
+            #expect(answer.text == "in time")
+            #expect(answer.field("connection") == "close")
+            await stopped
+        }
+    }
+}
