@@ -29,7 +29,7 @@ let package = Package(
         .target(
             name: "FeedCore",
             dependencies: [
-                .product(name: "OrderedCollections", package: "swift-collections"),
+                .product(name: "OrderedCollections", package: "swift-collections")
             ],
             swiftSettings: strict),
         .target(

@@ -47,5 +47,6 @@ public struct FeedError: Error, Hashable, Sendable, CustomStringConvertible {
             }()
     }
 
+    /// The code and the message.
     public var description: String { "\(code.rawValue): \(message)" }
 }

@@ -24,7 +24,9 @@ import Testing
         harness.passAlive(.seconds(59))
         #expect(!harness.effects.contains { if case .unsubscribe = $0 { true } else { false } })
         harness.passAlive(.seconds(2))
-        let names = harness.effects.flatMap { effect -> [FuturesServiceStreamName] in if case .unsubscribe(_, let names, _) = effect { names } else { [] } }
+        let names = harness.effects.flatMap { effect -> [FuturesServiceStreamName] in
+            if case .unsubscribe(_, let names, _) = effect { names } else { [] }
+        }
         #expect(names == [.btc])
         #expect(harness.kinds.contains("ended"))
     }

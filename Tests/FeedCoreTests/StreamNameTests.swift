@@ -80,7 +80,9 @@ import Testing
         #expect(try #require(DecimalString(text)).text == text)
     }
 
-    @Test(arguments: ["", "-", ".5", "5.", "1e400", "NaN", "Infinity", "0x10", "1,5", "1 ", "+1", "--1", "1.2.3", "１", String(repeating: "9", count: 65)])
+    @Test(arguments: [
+        "", "-", ".5", "5.", "1e400", "NaN", "Infinity", "0x10", "1,5", "1 ", "+1", "--1", "1.2.3", "１", String(repeating: "9", count: 65),
+    ])
     func whatIsNoDecimalIsRefused(_ text: String) {
         #expect(DecimalString(text) == nil)
     }

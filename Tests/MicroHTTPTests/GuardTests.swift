@@ -164,7 +164,7 @@ extension MicroHTTPTests {
         }
 
         /// Field positions in libmicrohttpd's buffer stay exact however the head arrives.
-        @Test(arguments: [64, 1500, 4000, 9000, 20000]) func aLongHeadInPiecesIsNotTakenForAMalformedOne(length: Int) async throws {
+        @Test(arguments: [64, 1500, 4000, 6000, 20000]) func aLongHeadInPiecesIsNotTakenForAMalformedOne(length: Int) async throws {
             try await withServer { _, port in
                 for piece in [1, 7, 100, 1000] where length / piece < 5000 {
                     let client = try RawClient(port: port)

@@ -107,7 +107,7 @@ extension MicroHTTPTests {
             try await withServer(configuration, routes: { $0.onStream("/events", loop) }) { _, port in
                 let names = (0..<200).map { String("\($0)1000shibusdt_261225@depth20@100ms".prefix(26)) }.joined(separator: ",")
                 let client = try RawClient(port: port)
-                client.send("GET /events?streams=\(names) HTTP/1.1\r\n\(Self.host)\(chromium)\r\n\r\n")
+                client.send("GET /events?streams=\(names) HTTP/1.1\r\n\(Self.host)\(chromium)\n\r\n")
                 #expect(client.receive(until: "\r\n\r\n")?.hasPrefix("HTTP/1.1 200") == true)
             }
         }

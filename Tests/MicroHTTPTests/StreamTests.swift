@@ -165,7 +165,11 @@ extension MicroHTTPTests {
                 for number in 0..<500 {
                     let start = ContinuousClock.now
                     let event = "data: \(number)\n\n"
-                    #expect(writer.onLoop(loop) { stuck.write(block) == 0 && live.write(event) == event.utf8.count } == true)
+                    let count = writer.onLoop(loop) {
+                        stuck.write(block)
+                        return live.write(event)
+                    }
+                    #expect(count == event.utf8.count)
                     #expect(reader.receive(until: "\n\n") == event)
                     slowest = max(slowest, ContinuousClock.now - start)
                 }
@@ -176,7 +180,7 @@ extension MicroHTTPTests {
             }
         }
 
-        @Test func manyVectorsGoOutInOneWrite() async throws {
+        @Test func thousandsOfVectorsGoOutInOneWrite() async throws {
             let writer = RecordingWriter()
             let loop = EventStreamLoop(writer: writer)
             defer { loop.stop() }
@@ -192,11 +196,7 @@ extension MicroHTTPTests {
                         return [iovec](repeating: vector, count: 2000).withUnsafeBufferPointer { stream.write($0) }
                     }
                 }
-                #expect(count == 1024 * 11, "the kernel's limit of vectors")
-                guard case .writable? = writer.events.next() else {
-                    Issue.record("the rest was not asked for")
-                    return
-                }
+                #expect(count == 2000 * 11, "beyond the kernel's limit of vectors")
                 #expect(writer.onLoop(loop) { stream.write(UnsafeBufferPointer(start: nil, count: 0)) } == 0)
             }
         }

@@ -18,6 +18,7 @@ public struct DecimalString: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
+    /// The text.
     public var description: String { text }
 
     /// Whether every digit is zero, however many are written (`"0"`, `"0.000"`, `"-0.0"`).

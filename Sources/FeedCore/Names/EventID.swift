@@ -21,6 +21,7 @@ public struct EventID: Hashable, Sendable, CustomStringConvertible, LosslessStri
         self.init(epoch: epoch, sequence: sequence)
     }
 
+    /// The id as printed, `k3f9a.1z4`.
     public var description: String { String(epoch, radix: 36) + "." + String(sequence, radix: 36) }
 
     private static func number(_ text: Substring) -> UInt64? {

@@ -19,30 +19,37 @@ public struct EventStream: @unchecked Sendable, Hashable {
     /// Small dense index, reused once this stream has ended.
     public var slot: Int { Int(index) }
 
-    /// Sends bytes to the client now (at most the first 1,024 vectors).
+    /// Sends bytes to the client now.
     /// - Returns: bytes taken by the kernel; less than offered, down to 0, means that `streamDidBecomeWritable` follows; -1 that the stream is gone
     ///   (`streamDidClose` follows, unless it has ended already).
     public func write(_ vectors: UnsafeBufferPointer<iovec>) -> Int {
-        guard let entry else { return -1 }
-        guard !entry.pointee.isDoomed else { return -1 }
-        let count = min(vectors.count, 1024)
-        var message = msghdr()
-        message.msg_iov = UnsafeMutablePointer(mutating: vectors.baseAddress)
-        message.msg_iovlen = count
-        var offered = 0
-        for vector in 0..<count { offered &+= vectors[vector].iov_len }
-        while true {
+        guard let entry, !entry.pointee.isDoomed else { return -1 }
+        var total = 0
+        var start = 0
+        while start < vectors.count {
+            let count = min(vectors.count - start, Self.vectorsPerCall)
+            var message = msghdr()
+            message.msg_iov = UnsafeMutablePointer(mutating: vectors.baseAddress)?.advanced(by: start)
+            message.msg_iovlen = count
+            var offered = 0
+            for index in start..<(start + count) { offered &+= vectors[index].iov_len }
             let sent = sendmsg(entry.pointee.descriptor, &message, neverWaiting)
-            if sent == offered {
-                return count == vectors.count ? sent : partial(entry, sent)
+            if sent < 0 {
+                if errno == EINTR { continue }
+                guard errno == EAGAIN else {
+                    entry.pointee.isDoomed = true
+                    table.pointee.doomed.append(self)
+                    return -1
+                }
             }
-            if sent >= 0 { return partial(entry, sent) }
-            if errno == EINTR { continue }
-            if errno == EAGAIN { return partial(entry, 0) }
-            entry.pointee.isDoomed = true
-            table.pointee.doomed.append(self)
-            return -1
+            total &+= max(sent, 0)
+            if sent < offered {
+                entry.pointee.awaitsWritable = true
+                break
+            }
+            start += count
         }
+        return total
     }
 
     /// Ends the body in order, after what was written. `streamDidClose` is not called. Nothing happens to a stream that has ended.
@@ -64,8 +71,6 @@ public struct EventStream: @unchecked Sendable, Hashable {
         return entry.pointee.generation == generation && entry.pointee.isOpen ? entry : nil
     }
 
-    private func partial(_ entry: UnsafeMutablePointer<StreamTable.Entry>, _ sent: Int) -> Int {
-        entry.pointee.awaitsWritable = true
-        return sent
-    }
+    /// UIO_MAXIOV of the kernel.
+    private static let vectorsPerCall = 1024
 }

@@ -160,10 +160,11 @@ public final class EventStreamLoop: ThreadBody {
         for message in messages {
             switch message {
             case .open(let parked):
-                if let (index, generation) = table.pointee.open(parked) {
+                // A server that began to stop after it parked this one has asked for its streams to be closed already.
+                if !parked.inFlight.isDraining, let (index, generation) = table.pointee.open(parked) {
                     writer.streamDidOpen(EventStream(table: table, index: index, generation: generation), context: parked.context)
                 } else {
-                    parked.end(.cut)
+                    parked.end(.orderly)
                     writer.streamDidNotOpen(context: parked.context)
                 }
             case .cancel(let context):

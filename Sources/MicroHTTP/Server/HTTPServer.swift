@@ -6,7 +6,7 @@ import Synchronization
 public final class HTTPServer: Sendable {
     /// Bytes per connection for a request head and its answer's head: the smallest power of two that holds 200 stream names in a query.
     /// Only what a request touches becomes resident.
-    static let connectionMemory = 16384
+    static let connectionMemory = 8192
     /// Connections beyond the cap that still get an answer instead of waiting in the kernel's queue.
     static let connectionReserve = 256
     private static let reservedDescriptors = 128

@@ -149,7 +149,9 @@ import Testing
         #expect(binance.traits(of: name).map { binance.webSocketURL(endpoint: $0.endpoint) } == "wss://fstream.binance.com/public/stream")
         #expect(binance.traits(of: .markPrices).map { binance.webSocketURL(endpoint: $0.endpoint) } == "wss://fstream.binance.com/market/stream")
         #expect(Self.dialect.traits(of: name).map { Self.dialect.webSocketURL(endpoint: $0.endpoint) } == "wss://fstream.asterdex.com/stream")
-        #expect(Self.dialect.subscribe([.btc, .assetIndex], request: 4) == #"{"method":"SUBSCRIBE","params":["btcusdt@markPrice","!assetIndex@arr"],"id":4}"#)
+        #expect(
+            Self.dialect.subscribe([.btc, .assetIndex], request: 4)
+                == #"{"method":"SUBSCRIBE","params":["btcusdt@markPrice","!assetIndex@arr"],"id":4}"#)
     }
 
     @Test func restAndFramesShareOneVocabulary() throws {
@@ -172,7 +174,8 @@ import Testing
         arguments: [
             (400, #"{"code":-1121,"msg":"Invalid symbol."}"#, FeedError.Code.venueRejected), (429, "", .rateLimited), (418, "<html>", .rateLimited),
             (500, "<!DOCTYPE html><html>", .unreachable), (403, "<html>", .unreachable), (404, "not found", .venueRejected),
-            (200, "<!DOCTYPE html>", .malformed), (200, "[]x", .malformed), (200, #"{"symbol":"ETHUSDT","markPrice":"1","nextFundingTime":1,"time":1}"#, .malformed),
+            (200, "<!DOCTYPE html>", .malformed), (200, "[]x", .malformed),
+            (200, #"{"symbol":"ETHUSDT","markPrice":"1","nextFundingTime":1,"time":1}"#, .malformed),
         ])
     func restFailuresAreToldApart(_ status: Int, _ body: String, _ code: FeedError.Code) {
         guard case .failure(let error) = Self.snapshot(.btc, status: status, body) else {
@@ -217,7 +220,8 @@ extension FuturesServiceStreamName {
             }
         }
         for file in [
-            "all_markPrice_arr_1s", "all_ticker_arr", "btcusdt_aggTrade", "btcusdt_bookTicker", "btcusdt_kline_1m", "btcusdt_markPrice_1s", "btcusdt_ticker",
+            "all_markPrice_arr_1s", "all_ticker_arr", "btcusdt_aggTrade", "btcusdt_bookTicker", "btcusdt_kline_1m", "btcusdt_markPrice_1s",
+            "btcusdt_ticker",
         ] {
             let frame = String(decoding: try Recordings.bytes("polyoxide/ws/stream_\(file).json"), as: UTF8.self)
             #expect(FuturesDialectTests.rows(frame)?.count ?? 0 > 0, "unread: \(file): \(FuturesDialectTests.decode(frame))")

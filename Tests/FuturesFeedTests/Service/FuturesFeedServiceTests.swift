@@ -117,7 +117,9 @@ import Testing
                 service.pauseAllSubscriptions(with: self)
                 service.resumeAllSubscriptions(with: self)
                 service.subscribe(streamNames: [.assetIndex], with: self)
-                if count.withLock({ $0 += 1; return $0 }) == 5 {
+                if count.withLock({
+                    $0 += 1; return $0
+                }) == 5 {
                     service.unsubscribeAllFeeds(with: self)
                     done.finish()
                 }

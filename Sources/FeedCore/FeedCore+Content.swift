@@ -89,7 +89,9 @@ extension FeedCore {
     mutating func refetch(_ name: FuturesServiceStreamName) {
         guard let index = indices[name], let stream = streams[index], stream.fetch == nil else { return }
         guard stream.traits.hasSnapshotSource else {
-            publish(index, .failed(FeedError(.noSnapshotSource, "The venue has no REST source for \(name); its WebSocket data is all there is."), fetch: true))
+            publish(
+                index,
+                .failed(FeedError(.noSnapshotSource, "The venue has no REST source for \(name); its WebSocket data is all there is."), fetch: true))
             return
         }
         if let until = fetchesBlockedUntil, until > now.instant {

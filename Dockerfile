@@ -1,0 +1,25 @@
+FROM swift:6.3-bookworm AS build
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends libmicrohttpd-dev pkg-config \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /src
+COPY Package.* ./
+RUN swift package resolve
+COPY . .
+RUN swift build -c release --static-swift-stdlib --product futures-gateway \
+    && install -s "$(swift build -c release --static-swift-stdlib --show-bin-path)/futures-gateway" /futures-gateway
+
+FROM debian:bookworm-slim
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends ca-certificates libmicrohttpd12 \
+    && rm -rf /var/lib/apt/lists/*
+COPY --from=build /futures-gateway /usr/local/bin/futures-gateway
+COPY LICENSE /usr/share/doc/futures-gateway/LICENSE
+# Inside the container only: what is published is docker run's -p to decide.
+ENV FUTURES_GATEWAY_HOST=0.0.0.0
+USER 65532:65532
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
+    CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/${FUTURES_GATEWAY_PORT:-8080} && printf 'GET /healthz HTTP/1.0\\r\\n\\r\\n' >&3 && read -r _ status _ <&3 && [ \"$status\" = 200 ]"]
+ENTRYPOINT ["futures-gateway"]
+CMD ["serve"]
