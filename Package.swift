@@ -79,8 +79,24 @@ let package = Package(
         .testTarget(name: "FuturesFeedTests", dependencies: ["FuturesFeed", "DemoExchange"], swiftSettings: strict),
         .testTarget(name: "MicroHTTPTests", dependencies: ["MicroHTTP"], swiftSettings: strict),
         .testTarget(name: "DemoExchangeTests", dependencies: ["DemoExchange"], exclude: ["Fixtures"], swiftSettings: strict),
-        .testTarget(name: "FuturesGatewayTests", dependencies: ["FuturesGateway", "DemoExchange"], swiftSettings: strict),
-        .testTarget(name: "EndToEndTests", dependencies: [], swiftSettings: strict),
+        .target(
+            name: "GatewayTestSupport",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Tests/GatewayTestSupport",
+            swiftSettings: strict),
+        .testTarget(
+            name: "FuturesGatewayTests",
+            dependencies: [
+                "FuturesGateway",
+                "DemoExchange",
+                "GatewayTestSupport",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .testTarget(name: "EndToEndTests", dependencies: ["DemoExchange", "GatewayTestSupport"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,4 +1,5 @@
 package import FeedCore
+public import Logging
 import Synchronization
 
 /// A futures venue's market data: one upstream connection, every stream's latest content, any number of observers.
@@ -28,7 +29,9 @@ public final class FuturesFeedService: Sendable {
     private let adapters = Mutex<[ObjectIdentifier: ObserverAdapter]>([:])
 
     /// Makes a service; nothing is connected before the first subscription.
-    public init(configuration: FuturesFeedConfiguration) {
+    ///
+    /// - Parameter logger: hears of connections that come and go; a library is silent unless told otherwise.
+    public init(configuration: FuturesFeedConfiguration, logger: Logger = Logger(label: "futures-feed") { _ in SwiftLogNoOpLogHandler() }) {
         var core = FeedCore.Configuration()
         core.linger = configuration.linger
         core.pingInterval = configuration.pingInterval
@@ -37,7 +40,7 @@ public final class FuturesFeedService: Sendable {
         let history = min(max(configuration.history, 1), 1000)
         engine = FeedEngine(
             dialect: FuturesDialect(venue: configuration.venue, history: history), configuration: core,
-            seed: configuration.seed ?? .random(in: .min ... .max))
+            seed: configuration.seed ?? .random(in: .min ... .max), logger: logger)
     }
 
     /// Subscribes an observer. A stream with cached content is handed over at once as `didUpdate`; `forceFetch` asks REST for complete data too.

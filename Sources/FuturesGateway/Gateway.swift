@@ -19,7 +19,7 @@ public final class Gateway: Service {
         self.configuration = configuration
         self.logger = logger
         self.listening = listening
-        service = FuturesFeedService(configuration: configuration.feed)
+        service = FuturesFeedService(configuration: configuration.feed, logger: logger)
         let engine = service.engine
         let wiring = Wiring()
         let hub = EventHub(engine: engine, limits: configuration.events) { wiring.fanOut?.post($0) }

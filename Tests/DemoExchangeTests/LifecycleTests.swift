@@ -56,10 +56,10 @@ import Testing
             _ = try await client.data()
             exchange.setStalled(true)
             _ = try await client.ask(#"{"method":"LIST_SUBSCRIPTIONS","id":1}"#)
+            let sent = exchange.statistics().framesSent
             let trade = try await get(port, "/fapi/v1/aggTrades?symbol=BTCUSDT&limit=1").json.rows.first?["a"]?.integer
             while try await get(port, "/fapi/v1/aggTrades?symbol=BTCUSDT&limit=1").json.rows.first?["a"]?.integer == trade {}
             #expect(try await client.ask(#"{"method":"LIST_SUBSCRIPTIONS","id":2}"#) == #"{"result":["!bookTicker"],"id":2}"#)
-            let sent = exchange.statistics().framesSent
             exchange.inject("not JSON at all", to: "!bookTicker")
             #expect(try await client.text() == "not JSON at all")
             #expect(exchange.statistics().framesSent == sent)
@@ -87,8 +87,9 @@ import Testing
             try await client.stopReading()
             let events = exchange.changes()
             for _ in 0..<64 { exchange.inject(String(repeating: "x", count: 1 << 20)) }
+            let start = ContinuousClock.now
             for await event in events where event == .disconnected { break }
-            #expect(exchange.statistics().connectionsNow == 0)
+            #expect(ContinuousClock.now - start < .seconds(20), "the client gave up, not the exchange")
         }
     }
 

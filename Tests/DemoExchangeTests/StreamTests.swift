@@ -144,13 +144,16 @@ private let shapes: [String: (event: String, letters: Set<String>, isArray: Bool
     @Test func theOpenBarOfTheStreamAndTheLastRowOfTheReplyAreTheSame() async throws {
         try await withExchange { _, port async throws in
             let client = try await VenueClient(port: port, path: "/ws/btcusdt@kline_1h")
+            let letters = ["t", "o", "h", "l", "c", "v", "T", "q", "n", "V", "Q"]
+            var frames: [Int64: JSON] = [:]
+            var rows: [Int64: [JSON]] = [:]
             for _ in 0..<40 {
+                let bar = try #require(try await client.data()["k"])
+                frames[bar["n"]?.integer ?? 0] = bar
                 let row = try #require(try await get(port, "/fapi/v1/klines?symbol=BTCUSDT&interval=1h&limit=3").json.rows.last?.rows)
-                var bar = try #require(try await client.data()["k"])
-                while let trades = bar["n"]?.integer, trades < row[8].integer { bar = try #require(try await client.data()["k"]) }
-                guard bar["n"]?.integer == row[8].integer else { continue }
-                let letters = ["t", "o", "h", "l", "c", "v", "T", "q", "n", "V", "Q"]
-                for (position, letter) in letters.enumerated() { #expect(bar[letter]?.description == row[position].description) }
+                rows[row[8].integer] = row
+                guard let (trades, row) = rows.first(where: { frames[$0.key] != nil }) else { continue }
+                for (position, letter) in letters.enumerated() { #expect(frames[trades]?[letter]?.description == row[position].description) }
                 return
             }
             Issue.record("the stream never showed the bar of a reply")

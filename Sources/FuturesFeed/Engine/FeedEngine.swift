@@ -1,4 +1,5 @@
 package import FeedCore
+package import Logging
 package import NIOCore
 import NIOPosix
 import Synchronization
@@ -28,6 +29,7 @@ package final class FeedEngine: Sendable {
     package let loop: any EventLoop
     private let group: MultiThreadedEventLoopGroup
     private let rest: RESTClient
+    private let logger: Logger
     private let performer: NIOLoopBoundBox<Performer>
 
     /// What only the loop touches.
@@ -38,8 +40,17 @@ package final class FeedEngine: Sendable {
         var isPerforming = false
     }
 
-    package init(dialect: any Dialect, configuration: FeedCore.Configuration, seed: UInt64) {
+    /// A message may be larger than any a venue sends, so that an absurd one is refused alone and does not cost the connection.
+    private static let webSocketLimits: WebSocketLimits = {
+        var limits = WebSocketLimits()
+        limits.maximumFrameBytes = 8 << 20
+        limits.maximumMessageBytes = 8 << 20
+        return limits
+    }()
+
+    package init(dialect: any Dialect, configuration: FeedCore.Configuration, seed: UInt64, logger: Logger) {
         self.dialect = dialect
+        self.logger = logger
         let core = FeedCore(
             configuration: configuration, epoch: UInt64(clamping: Moment.current.wallClock), seed: seed, traits: { dialect.traits(of: $0) })
         state = Mutex(State(core: core))
@@ -200,16 +211,21 @@ package final class FeedEngine: Sendable {
         let cancellation = ConnectCancellation()
         performer.value.attempts[id] = cancellation
         let receiver = FrameReceiver(engine: self, id: id)
+        let url = dialect.webSocketURL(endpoint: endpoint)
         WebSocketConnection.connect(
-            to: dialect.webSocketURL(endpoint: endpoint), on: loop, receiver: receiver, cancellation: cancellation
+            to: url, limits: Self.webSocketLimits, on: loop, receiver: receiver,
+            cancellation: cancellation
         ).assumeIsolated().whenComplete { result in
             self.performer.value.attempts[id] = nil
             switch result {
             case .success(let socket):
+                self.logger.notice("connected", metadata: ["url": "\(url)"])
                 self.performer.value.sockets[id] = socket
                 self.step(.opened(id))
             case .failure(let error):
-                self.step(.closed(id, reason: (error as? TransportError)?.message ?? "\(error)"))
+                let reason = (error as? TransportError)?.message ?? "\(error)"
+                self.logger.warning("connection failed", metadata: ["url": "\(url)", "reason": "\(reason)"])
+                self.step(.closed(id, reason: reason))
             }
         }
     }
@@ -218,6 +234,7 @@ package final class FeedEngine: Sendable {
         performer.value.sockets[id] = nil
         let code = reason.code.map { " (\($0))" } ?? ""
         let words = reason.error?.message ?? (reason.reason.isEmpty ? "the venue closed the connection" : reason.reason)
+        logger.warning("disconnected", metadata: ["reason": "\(words + code)"])
         step(.closed(id, reason: words + code))
     }
 

@@ -140,8 +140,13 @@ final class EventHub: FeedReader {
         release([name])
     }
 
-    /// The stream's snapshot, encoded once per change; nil where nothing came yet.
+    /// The stream's snapshot, encoded once per change; nil where nothing came yet. Asking renews the linger, so that who asks now and then
+    /// always finds a live value.
     func snapshot(of name: FuturesServiceStreamName) -> (body: [UInt8], status: StreamStatus, receivedAt: Int64)? {
+        if let stream = state.value.streams[name], stream.demand == 0 {
+            retain([name])
+            release([name])
+        }
         let (status, content) = engine.read { core, now in (core.status(of: name, now: now), core.content(of: name)) }
         guard let status, let content else { return nil }
         if let cached = state.value.streams[name]?.cachedSnapshot, cached.id == content.id, cached.state == status.state {

@@ -2,12 +2,12 @@ import CMicroHTTPD
 import Glibc
 import Synchronization
 
-/// One thread with one epoll set that writes the sockets of parked connections directly: a write is one system call and nothing else.
+/// One thread with one epoll set that writes the sockets of event streams directly: a write is one system call and nothing else.
 ///
 /// The loop keeps its writer until it has stopped.
 public final class EventStreamLoop: ThreadBody {
     private enum Message: Sendable {
-        case open(ParkedStream)
+        case open(DetachedStream)
         case cancel(context: UInt64)
         case close(of: ObjectIdentifier)
     }
@@ -76,15 +76,15 @@ public final class EventStreamLoop: ThreadBody {
     }
 
     /// False when the loop has stopped.
-    func adopt(_ parked: ParkedStream) -> Bool {
-        post(.open(parked))
+    func adopt(_ stream: DetachedStream) -> Bool {
+        post(.open(stream))
     }
 
     func cancel(_ context: UInt64) {
         _ = post(.cancel(context: context))
     }
 
-    func closeStreams(of server: InFlight) {
+    func closeStreams(of server: HTTPServer) {
         _ = post(.close(of: ObjectIdentifier(server)))
     }
 
@@ -159,28 +159,29 @@ public final class EventStreamLoop: ThreadBody {
         }
         for message in messages {
             switch message {
-            case .open(let parked):
-                // A server that began to stop after it parked this one has asked for its streams to be closed already.
-                if !parked.inFlight.isDraining, let (index, generation) = table.pointee.open(parked) {
-                    writer.streamDidOpen(EventStream(table: table, index: index, generation: generation), context: parked.context)
+            case .open(let stream):
+                // A server that began to stop after it handed this one over has asked for its streams to be closed already.
+                if !isStopped, !stream.owner.inFlight.isDraining, let (index, generation) = table.pointee.open(stream) {
+                    writer.streamDidOpen(EventStream(table: table, index: index, generation: generation), context: stream.context)
                 } else {
-                    parked.end(.orderly)
-                    writer.streamDidNotOpen(context: parked.context)
+                    endSocket(stream.descriptor, .orderly)
+                    stream.owner.streamEnded()
+                    writer.streamDidNotOpen(context: stream.context)
                 }
             case .cancel(let context):
                 writer.streamDidNotOpen(context: context)
             case .close(let server):
-                closeAll(writer) { ObjectIdentifier($0.inFlight) == server }
+                closeAll(writer) { ObjectIdentifier($0) == server }
             }
             closeDoomed(writer)
         }
         return isStopped
     }
 
-    private func closeAll(_ writer: any EventStreamWriter, where isMeant: (ParkedStream) -> Bool) {
+    private func closeAll(_ writer: any EventStreamWriter, where isMeant: (HTTPServer) -> Bool) {
         for index in 0..<table.pointee.used {
             let entry = table.pointee.entries + index
-            guard entry.pointee.isOpen, let parked = entry.pointee.parked, isMeant(parked.takeUnretainedValue()) else { continue }
+            guard entry.pointee.isOpen, let owner = entry.pointee.owner, isMeant(owner.takeUnretainedValue()) else { continue }
             close(EventStream(table: table, index: Int32(index), generation: entry.pointee.generation), .orderly, writer)
         }
     }
@@ -189,7 +190,7 @@ public final class EventStreamLoop: ThreadBody {
         while let stream = table.pointee.doomed.popLast() { close(stream, .cut, writer) }
     }
 
-    private func close(_ stream: EventStream, _ ending: ParkedStream.Ending, _ writer: any EventStreamWriter) {
+    private func close(_ stream: EventStream, _ ending: StreamEnding, _ writer: any EventStreamWriter) {
         guard let entry = stream.entry else { return }
         entry.pointee.isDoomed = true
         writer.streamDidClose(stream)

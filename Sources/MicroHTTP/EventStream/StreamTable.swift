@@ -11,7 +11,7 @@ struct StreamTable {
         var awaitsWritable = false
         /// A write failed; closed as soon as the writer has returned.
         var isDoomed = false
-        var parked: Unmanaged<ParkedStream>?
+        var owner: Unmanaged<HTTPServer>?
     }
 
     let epoll: Int32
@@ -34,7 +34,7 @@ struct StreamTable {
     }
 
     /// The slot and generation of a new entry, or `nil` if the kernel refuses to watch its socket.
-    mutating func open(_ parked: ParkedStream) -> (index: Int32, generation: UInt32)? {
+    mutating func open(_ stream: DetachedStream) -> (index: Int32, generation: UInt32)? {
         let index = vacant.popLast() ?? Int32(used)
         if Int(index) == used {
             if used == capacity { grow() }
@@ -45,26 +45,26 @@ struct StreamTable {
         var event = epoll_event()
         event.events = EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
         event.data.u64 = UInt64(entry.pointee.generation) << 32 | UInt64(UInt32(bitPattern: index))
-        guard epoll_ctl(epoll, EPOLL_CTL_ADD, parked.descriptor, &event) == 0 else {
+        guard epoll_ctl(epoll, EPOLL_CTL_ADD, stream.descriptor, &event) == 0 else {
             vacant.append(index)
             return nil
         }
-        entry.pointee.descriptor = parked.descriptor
+        entry.pointee.descriptor = stream.descriptor
         entry.pointee.isOpen = true
-        entry.pointee.parked = Unmanaged.passRetained(parked)
+        entry.pointee.owner = Unmanaged.passRetained(stream.owner)
         openCount += 1
         return (index, entry.pointee.generation)
     }
 
-    /// Gives the connection back. Its descriptor may be closed and reused from here on.
-    mutating func end(_ index: Int32, _ entry: UnsafeMutablePointer<Entry>, _ ending: ParkedStream.Ending) {
+    mutating func end(_ index: Int32, _ entry: UnsafeMutablePointer<Entry>, _ ending: StreamEnding) {
         let descriptor = entry.pointee.descriptor
-        let parked = entry.pointee.parked
+        let owner = entry.pointee.owner
         entry.pointee = Entry(generation: entry.pointee.generation &+ 1)
         vacant.append(index)
         openCount -= 1
         epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
-        parked?.takeRetainedValue().end(ending)
+        endSocket(descriptor, ending)
+        owner?.takeRetainedValue().streamEnded()
     }
 
     private mutating func grow() {

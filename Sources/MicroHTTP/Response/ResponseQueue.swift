@@ -27,8 +27,8 @@ extension HTTPResponse {
     }
 }
 
-extension ParkedStream {
-    /// Hands the head to libmicrohttpd, which calls `read()` once it has sent it.
+extension StreamHandover {
+    /// Gives the head to libmicrohttpd, which calls `read()` once it has sent it.
     func queue(headers: [HTTPHeader], adding common: [HTTPHeader]) -> MHD_Result {
         let owner = Unmanaged.passRetained(self)
         // The reader never returns bytes, so the smallest buffer will do.
@@ -62,9 +62,9 @@ private func releaseContent(_ context: UnsafeMutableRawPointer?) {
 
 private func readStream(_ context: UnsafeMutableRawPointer?, _: UInt64, _: UnsafeMutablePointer<CChar>?, _: Int) -> Int {
     guard let context else { return cmhd_end_with_error }
-    return Unmanaged<ParkedStream>.fromOpaque(context).takeUnretainedValue().read()
+    return Unmanaged<StreamHandover>.fromOpaque(context).takeUnretainedValue().read()
 }
 
 private func releaseStream(_ context: UnsafeMutableRawPointer?) {
-    if let context { Unmanaged<ParkedStream>.fromOpaque(context).takeRetainedValue().released() }
+    if let context { Unmanaged<StreamHandover>.fromOpaque(context).takeRetainedValue().released() }
 }

@@ -26,6 +26,7 @@ final class ConnectionTable: ThreadBody {
         var deadline: UInt64 = 0
         var isSurplus = false
         var lingers = false
+        var isHandedOver = false
     }
 
     private struct Lingering {
@@ -113,23 +114,34 @@ final class ConnectionTable: ThreadBody {
         _ = advance(slot, to: .idle, deadline: monotonicNanoseconds() &+ idleDeadline)
     }
 
+    /// The connection goes on as a stream and counts until `streamEnded`.
+    func handedOver(_ slot: Int) {
+        state.withLock { $0.entries[slot].isHandedOver = true }
+    }
+
+    func streamEnded() {
+        open.wrappingSubtract(1, ordering: .relaxed)
+    }
+
     func disconnected(_ slot: Int) {
         let deadline = monotonicNanoseconds() &+ Self.lingerNanoseconds
-        state.withLock { state in
+        let isStream = state.withLock { state in
             let entry = state.entries[slot]
             arm(&state, slot, 0)
             let hasRest = entry.lingers || entry.phase == .head || entry.phase == .body
             if hasRest, !state.stops, state.lingering.count < Self.maximumLingering {
                 let copy = fcntl(entry.descriptor, F_DUPFD_CLOEXEC, 0)
                 if copy >= 0 {
+                    shutdown(copy, Int32(SHUT_WR))
                     state.lingering.append(Lingering(descriptor: copy, deadline: deadline))
                     wakeIfAsleep(&state)
                 }
             }
             state.entries[slot] = Entry()
             state.vacant.append(slot)
+            return entry.isHandedOver
         }
-        open.wrappingSubtract(1, ordering: .relaxed)
+        if !isStream { open.wrappingSubtract(1, ordering: .relaxed) }
     }
 
     func stop() {

@@ -12,7 +12,7 @@ extension HTTPServer {
             worker_threads: UInt32(workers),
             // libmicrohttpd divides the limit among its threads, whose loads are uneven; the cap proper is ours.
             connection_limit: UInt32(clamping: (limit + connectionReserve) * workers),
-            inactivity_timeout_seconds: UInt32(clamping: max(1, configuration.keepAliveIdle.components.seconds)),
+            inactivity_timeout_seconds: UInt32(clamping: max(2, configuration.keepAliveIdle.components.seconds)),
             connection_memory: connectionMemory,
             context: context,
             accept: acceptConnection,

@@ -2,11 +2,10 @@ import CMicroHTTPD
 import Glibc
 import Synchronization
 
-/// An HTTP/1.1 server on libmicrohttpd that parses strictly, answers at once or later, and parks event streams.
+/// An HTTP/1.1 server on libmicrohttpd that parses strictly, answers at once or later, and hands event streams to loops.
 public final class HTTPServer: Sendable {
-    /// Bytes per connection for a request head and its answer's head: the smallest power of two that holds 200 stream names in a query.
-    /// Only what a request touches becomes resident.
-    static let connectionMemory = 8192
+    /// Bytes per connection for a request head and its answer's head, held until the answer is out; a stream holds none.
+    static let connectionMemory = 16384
     /// Connections beyond the cap that still get an answer instead of waiting in the kernel's queue.
     static let connectionReserve = 256
     private static let reservedDescriptors = 128
@@ -44,7 +43,7 @@ public final class HTTPServer: Sendable {
     /// Connections served at once: ``HTTPServerConfiguration/maximumConnections``, or less where the process may not open so many descriptors.
     public let connectionLimit: Int
 
-    /// Open connections, parked ones included.
+    /// Open connections, event streams included.
     public var connectionCount: Int { connections.count }
 
     /// Binds, listens and serves until ``stop(grace:)``, which a started server needs to be released.
@@ -88,8 +87,7 @@ public final class HTTPServer: Sendable {
                 return
             }
             box.value = .stopped
-            // Stopping a daemon with a suspended connection aborts the process, so a stream loop that never returns costs a daemon that stays.
-            guard inFlight.drain(grace: grace) else { return }
+            inFlight.drain(self, grace: grace)
             MHD_stop_daemon(daemon)
             connections.stop()
             pthread_join(reaper, nil)
@@ -138,9 +136,21 @@ public final class HTTPServer: Sendable {
         case .response(let response):
             return response.queue(on: connection, adding: configuration.commonHeaders, closing: inFlight.isDraining)
         case .stream(let headers, let loop, let context):
-            return ParkedStream(connection: connection, loop: loop, context: context, inFlight: inFlight)
+            return StreamHandover(connection: connection, loop: loop, context: context, server: self)
                 .queue(headers: headers, adding: configuration.commonHeaders)
         }
+    }
+
+    /// False when the server is stopping.
+    func streamBegan(on connection: MHDConnection, in loop: EventStreamLoop) -> Bool {
+        guard let slot = connection.slot, inFlight.streamBegan(in: loop) else { return false }
+        connections.handedOver(slot)
+        return true
+    }
+
+    func streamEnded() {
+        connections.streamEnded()
+        inFlight.streamEnded()
     }
 
     private func refuse(_ response: HTTPResponse, _ slot: Int, _ connection: MHDConnection) -> MHD_Result {

@@ -16,7 +16,7 @@ public struct HTTPServerConfiguration: Sendable {
     public var headerDeadline: Duration
     /// Time for a complete request body, counted from the end of the head.
     public var bodyDeadline: Duration
-    /// How long a connection may stay without the next request line. Also the longest stall of a client reading an answer (whole seconds, at least 1).
+    /// How long a connection may stay without the next request line. Also the longest stall of a client reading an answer (whole seconds, at least 2).
     public var keepAliveIdle: Duration
     /// Longest request body in bytes; beyond it 413.
     public var maximumBodyBytes: Int

@@ -1,10 +1,11 @@
 import Synchronization
 
-/// Requests being answered and connections suspended for them, so that a stop can wait for the former and never leaves one of the latter.
+/// Requests being answered, connections suspended for them, and open streams, so that a stop can wait for them and leaves no connection suspended.
 final class InFlight: Sendable {
     private struct State {
         var active = 0
         var suspended = 0
+        var streams = 0
         var waiting: [ObjectIdentifier: Exchange] = [:]
         var loops: [ObjectIdentifier: EventStreamLoop] = [:]
         var takesStreams = true
@@ -53,41 +54,39 @@ final class InFlight: Sendable {
         })
     }
 
-    /// Suspends the connection while `loop` writes to its socket; false when the server is stopping.
-    func park(_ connection: MHDConnection, in loop: EventStreamLoop) -> Bool {
+    /// False when the server is stopping.
+    func streamBegan(in loop: EventStreamLoop) -> Bool {
         state.withLock { state in
             guard state.takesStreams else { return false }
-            state.suspended += 1
+            state.streams += 1
             state.loops[ObjectIdentifier(loop)] = loop
-            connection.suspend()
             return true
         }
     }
 
-    func unpark(_ connection: MHDConnection) {
-        connection.resume()
+    func streamEnded() {
         notify(state.withLock { state in
-            state.suspended -= 1
-            return state.suspended == 0 && !state.takesStreams
+            state.streams -= 1
+            return state.streams == 0 && !state.takesStreams
         })
     }
 
-    /// Ends all streams and waits until every answer is out, at most `grace`; then answers what still waits with 503.
-    /// False if a stream loop does not give its connections back, which leaves the daemon unstoppable.
-    func drain(grace: Duration) -> Bool {
+    /// Ends all streams of `server` and waits until every answer is out, at most `grace`; then answers what still waits with 503.
+    func drain(_ server: HTTPServer, grace: Duration) {
         let loops = state.withLock { state in
             state.takesStreams = false
             return Array(state.loops.values)
         }
-        for loop in loops { loop.closeStreams(of: self) }
-        _ = wait(grace) { $0.active == 0 && $0.suspended == 0 }
+        for loop in loops { loop.closeStreams(of: server) }
+        _ = wait(grace) { $0.active == 0 && $0.suspended == 0 && $0.streams == 0 }
         let late = state.withLock { state in
             state.suspends = false
             return Array(state.waiting.values)
         }
         for exchange in late { exchange.answer(.response(HTTPProblem.stopping.response)) }
         if !late.isEmpty { _ = wait(.seconds(1)) { $0.active == 0 } }
-        return wait(.seconds(5)) { $0.suspended == 0 }
+        // Stopping a daemon with a suspended connection aborts the process. An answer from elsewhere may still be on its way to its resume.
+        while !wait(.seconds(60), until: { $0.suspended == 0 }) {}
     }
 
     private func wait(_ limit: Duration, until done: (State) -> Bool) -> Bool {

@@ -1,0 +1,57 @@
+import DemoExchange
+import FuturesFeed
+import FuturesGateway
+import GatewayTestSupport
+import Logging
+
+/// A gateway on a free port in front of a demo exchange.
+struct House {
+    let exchange: DemoExchange
+    let client: GatewayClient
+
+    /// Builds a house, lets `body` use it, and takes it down again.
+    static func open(
+        _ exchange: DemoExchangeConfiguration = DemoExchangeConfiguration(), configure: (inout GatewayConfiguration) -> Void = { _ in },
+        _ body: (House) async throws -> Void
+    ) async throws {
+        let exchange = DemoExchange(configuration: exchange)
+        _ = try await exchange.start()
+        var configuration = GatewayConfiguration()
+        configuration.feed.venue.restURL = exchange.restURL
+        configuration.feed.venue.webSocketURL = exchange.webSocketURL
+        configuration.http.port = 0
+        configure(&configuration)
+        let gateway = Gateway(configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let port = try gateway.start()
+        let result = await Result { try await body(House(exchange: exchange, client: GatewayClient(port: Int(port)))) }
+        await gateway.stop()
+        await exchange.stop()
+        try result.get()
+    }
+
+    /// Waits until the gateway knows which symbols the venue lists.
+    func awaitReadiness() async throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while try await client.get("/readyz").status != 200 {
+            guard ContinuousClock.now < deadline else { throw Unexpected("the gateway did not become ready") }
+        }
+    }
+
+    /// How many REST requests the exchange has seen for this path and query.
+    func requests(_ target: String) -> Int { exchange.statistics().requests["/fapi/v1/" + target] ?? 0 }
+}
+
+extension Result where Failure == any Error {
+    init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}
+
+extension GatewayClient {
+    /// The sequence of a stream's content now.
+    func sequence(of stream: String) async throws -> UInt64 {
+        let id = try await get("/streams/\(stream)").json["id"]?.text ?? ""
+        guard let sequence = ServerEvent.sequence(id) else { throw Unexpected("\(stream) has the id \(id)") }
+        return sequence
+    }
+}

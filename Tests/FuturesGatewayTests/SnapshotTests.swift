@@ -1,0 +1,171 @@
+import DemoExchange
+import Foundation
+import GatewayTestSupport
+import Testing
+
+@Suite struct SnapshotTests {
+    @Test func aSnapshotIsTheWholeValueWithItsFreshness() async throws {
+        try await House.open { house in
+            let reader = try await house.client.events("streams=btcusdt@markPrice")
+            _ = try await reader.next("update")
+            let answer = try await house.client.get("/streams/btcusdt@markPrice")
+            #expect(answer.status == 200)
+            #expect(answer.header("Content-Type") == "application/json")
+            #expect(answer.header("Cache-Control") == "public, max-age=0, must-revalidate")
+            #expect(answer.header("Access-Control-Allow-Origin") == "*")
+            #expect(answer.header("X-Content-Type-Options") == "nosniff")
+            let json = try answer.json
+            #expect(json.names == ["stream", "id", "state", "source", "eventTime", "receivedAt", "content"])
+            #expect(json["stream"] == "btcusdt@markPrice")
+            #expect(json["state"] == "live")
+            #expect(json["source"] == "websocket")
+            let content = try #require(json["content"])
+            #expect(content.names.subtracting(["interestRate"]) == [
+                "symbol", "markPrice", "indexPrice", "estimatedSettlePrice", "lastFundingRate", "nextFundingTime", "time",
+            ])
+            #expect(content["symbol"] == "BTCUSDT")
+            #expect(content["markPrice"]?.text?.split(separator: ".").last?.count == 8)
+            #expect(json["eventTime"] == content["time"])
+
+            let id = try #require(json["id"]?.text)
+            #expect(answer.header("ETag") == "\"\(id)-live\"")
+            #expect(answer.header("X-Feed-State") == "live")
+            #expect((0...10_000).contains(answer.header("X-Feed-Age-Ms").flatMap { Int($0) } ?? -1))
+            #expect(answer.header("Link") == "</events?streams=btcusdt@markPrice&lastEventId=\(id)>; rel=\"monitor\"")
+            let received = Date(timeIntervalSince1970: Double(try #require(json["receivedAt"]?.integer) / 1000))
+            let format = DateFormatter()
+            format.locale = Locale(identifier: "en_US_POSIX")
+            format.timeZone = TimeZone(identifier: "GMT")
+            format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+            #expect(answer.header("Last-Modified") == format.string(from: received))
+        }
+    }
+
+    @Test func aKnownSnapshotIsNotSentAgainAndAHeadRequestSendsNone() async throws {
+        try await House.open { house in
+            _ = try await house.client.events("streams=ethusdt@kline_1d").next("fetch")
+            house.exchange.setStalled(true)
+            let first = try await house.client.get("/streams/ethusdt@kline_1d")
+            let tag = try #require(first.header("ETag"))
+            for known in [tag, "W/\(tag)", "\"other\", \(tag)", "*"] {
+                let answer = try await house.client.get("/streams/ethusdt@kline_1d", ["If-None-Match": known])
+                #expect(answer.status == 304, "\(known)")
+                #expect(answer.body.isEmpty)
+                #expect(answer.header("ETag") == tag)
+                #expect(answer.header("X-Feed-State") == first.header("X-Feed-State"))
+            }
+            #expect(try await house.client.get("/streams/ethusdt@kline_1d", ["If-None-Match": "\"other\""]).status == 200)
+
+            let head = try await house.client.request("HEAD", "/streams/ethusdt@kline_1d")
+            #expect(head.status == 200)
+            #expect(head.body.isEmpty)
+            #expect(head.header("ETag") == tag)
+            #expect(head.header("Content-Length") == String(first.body.count))
+        }
+    }
+
+    @Test func aValueOlderThanAskedForIsRefused() async throws {
+        try await House.open { house in
+            _ = try await house.client.events("streams=btcusdt@bookTicker").next("update")
+            house.exchange.setStalled(true)
+            var age = 0
+            while age < 1 { age = Int(try await house.client.get("/streams/btcusdt@bookTicker").header("X-Feed-Age-Ms") ?? "") ?? 0 }
+            let old = try await house.client.get("/streams/btcusdt@bookTicker?maxAge=0")
+            #expect(old.status == 503)
+            #expect(old.header("Retry-After") == "1")
+            #expect(old.header("Content-Type") == "application/problem+json")
+            #expect(try await house.client.get("/streams/btcusdt@bookTicker?maxAge=600000").status == 200)
+            for bad in ["maxAge=-1", "maxAge=soon", "wait=31", "wait=-1"] {
+                #expect(try await house.client.get("/streams/btcusdt@bookTicker?\(bad)").status == 400, "\(bad)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("/streams/btcusdt%40markPrice", "btcusdt@markPrice", "btcusdt@markPrice"),
+        ("/streams/%21assetIndex%40arr", "!assetIndex@arr", "!assetIndex@arr"),
+        ("/streams/btcusdt_261225@bookTicker", "btcusdt_261225@bookTicker", "btcusdt_261225@bookTicker"),
+        ("/streams/币安人生usdt@markPrice", "币安人生usdt@markPrice", "%E5%B8%81%E5%AE%89%E4%BA%BA%E7%94%9Fusdt@markPrice"),
+        (
+            "/streams/%E5%B8%81%E5%AE%89%E4%BA%BA%E7%94%9Fusdt@markPrice", "币安人生usdt@markPrice",
+            "%E5%B8%81%E5%AE%89%E4%BA%BA%E7%94%9Fusdt@markPrice"
+        ),
+    ])
+    func aNameIsDecodedBeforeItIsMatched(target: String, name: String, link: String) async throws {
+        try await House.open { house in
+            let answer = try await house.client.get(target)
+            #expect(answer.status == 200)
+            #expect(try answer.json["stream"]?.text == name)
+            #expect(answer.header("Link")?.hasPrefix("</events?streams=\(link)&lastEventId=") == true)
+        }
+    }
+
+    @Test func aStreamThatNeverComesIsGivenUpAfterTheWait() async throws {
+        try await House.open { house in
+            try await house.awaitReadiness()
+            house.exchange.setStalled(true)
+            house.exchange.setRESTFault(.hang)
+            let answer = try await house.client.get("/streams/btcusdt@ticker?wait=1")
+            #expect(answer.status == 504)
+            #expect(try answer.json["code"] == "timedOut")
+        }
+    }
+
+    @Test func whatShouldHaveComeAndDidNotIsCalledStale() async throws {
+        try await House.open { house in
+            let reader = try await house.client.events("streams=btcusdt@markPrice@1s")
+            _ = try await reader.next("update")
+            house.exchange.setStalled(true)
+            let status = try await reader.next("status")
+            #expect(status.data["state"] == "stale")
+            #expect(status.data["ageMs"]?.integer ?? 0 >= 4000)
+            let answer = try await house.client.get("/streams/btcusdt@markPrice@1s")
+            #expect(answer.status == 200)
+            #expect(answer.header("X-Feed-State") == "stale")
+            #expect(try answer.json["state"] == "stale")
+            house.exchange.setStalled(false)
+            #expect(try await reader.next("status").data["state"] == "live")
+        }
+    }
+
+    @Test func theCatalogueListsEveryKindAndWhatIsActive() async throws {
+        try await House.open { house in
+            #expect(try await house.client.get("/streams").json["active"] == .array([]))
+            let idle = try await house.client.get("/streams/btcusdt@aggTrade/status").json
+            #expect(idle == .object(["stream": "btcusdt@aggTrade", "state": "idle", "readers": 0]))
+
+            let reader = try await house.client.events("streams=btcusdt@aggTrade")
+            _ = try await reader.next("update")
+            let list = try await house.client.get("/streams").json
+            let patterns = (list["catalogue"]?.array ?? []).compactMap { $0["pattern"]?.text }
+            #expect(patterns.count == 12)
+            #expect(patterns.contains("{symbol}@kline_{interval}"))
+            let active = try #require(list["active"]?.array?.first)
+            #expect(active.names == ["stream", "state", "id", "ageMs", "source", "connected", "readers"])
+            #expect(active["stream"] == "btcusdt@aggTrade")
+            #expect(active["connected"] == true)
+            #expect(active["readers"] == 1)
+            let status = try await house.client.get("/streams/btcusdt@aggTrade/status").json
+            #expect(status["readers"] == 1)
+            #expect(status["stream"] == "btcusdt@aggTrade")
+        }
+    }
+
+    @Test func healthIsTheProcessAndReadinessTheData() async throws {
+        try await House.open { house in
+            let health = try await house.client.get("/healthz")
+            #expect(health.status == 200)
+            #expect(health.text == "ok\n")
+            try await house.awaitReadiness()
+            let reader = try await house.client.events("streams=btcusdt@bookTicker")
+            _ = try await reader.next("update")
+            #expect(try await house.client.get("/readyz").text == "ready\n")
+            await house.exchange.stop()
+            _ = try await reader.next("disconnect")
+            let unready = try await house.client.get("/readyz")
+            #expect(unready.status == 503)
+            #expect(unready.text == "no data flows from the venue\n")
+            #expect(try await house.client.get("/healthz").status == 200)
+        }
+    }
+}

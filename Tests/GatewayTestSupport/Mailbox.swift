@@ -1,0 +1,61 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// What a test did not expect.
+package struct Unexpected: Error, CustomStringConvertible {
+    package let description: String
+    package init(_ description: String) { self.description = description }
+}
+
+/// What arrives, in order, for one reader that waits for it. The deadline is a safety net: nothing waits for ever.
+package final class Mailbox<Element: Sendable>: Sendable {
+    private struct Waiter {
+        let continuation: CheckedContinuation<Element, any Error>
+        let deadline: Scheduled<Void>
+    }
+
+    private struct State {
+        var elements = CircularBuffer<Element>()
+        var end: (any Error)?
+        var waiter: Waiter?
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    package func post(_ element: Element) {
+        let waiter = state.withLock { state in
+            if state.waiter == nil { state.elements.append(element) }
+            return state.waiter.take()
+        }
+        waiter?.deadline.cancel()
+        waiter?.continuation.resume(returning: element)
+    }
+
+    /// What comes after the last element; only the first call counts.
+    package func end(_ error: any Error) {
+        let waiter = state.withLock { state in
+            state.end = state.end ?? error
+            return state.waiter.take()
+        }
+        waiter?.deadline.cancel()
+        waiter?.continuation.resume(throwing: error)
+    }
+
+    package func next(within limit: Duration = .seconds(30), of what: @autoclosure () -> String = "anything") async throws -> Element {
+        let late = Unexpected("\(what()) did not come within \(limit)")
+        return try await withCheckedThrowingContinuation { continuation in
+            state.withLock { state in
+                if let element = state.elements.popFirst() { return continuation.resume(returning: element) }
+                if let end = state.end { return continuation.resume(throwing: end) }
+                guard state.waiter == nil else { return continuation.resume(throwing: Unexpected("two readers wait at one mailbox")) }
+                let deadline = MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: TimeAmount(limit)) {
+                    self.state.withLock { $0.waiter.take() }?.continuation.resume(throwing: late)
+                }
+                state.waiter = Waiter(continuation: continuation, deadline: deadline)
+            }
+        }
+    }
+}

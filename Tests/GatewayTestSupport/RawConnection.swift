@@ -1,0 +1,64 @@
+package import NIOCore
+import NIOPosix
+
+/// How a connection ended.
+package enum ConnectionEnd: Error, Equatable {
+    case orderly
+    case reset
+}
+
+/// A TCP connection to loopback: bytes out, bytes in.
+package final class RawConnection: Sendable {
+    private let channel: any Channel
+    private let received = Mailbox<ByteBuffer>()
+
+    /// - Parameter receiveBuffer: the kernel's buffer in bytes, for readers that are to fill up soon.
+    package init(port: Int, receiveBuffer: Int? = nil) async throws {
+        var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        if let receiveBuffer { bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: .init(receiveBuffer)) }
+        let received = received
+        channel =
+            try await bootstrap
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Receiver(received)) }
+            }
+            .connect(host: "127.0.0.1", port: port).get()
+    }
+
+    deinit { channel.close(promise: nil) }
+
+    package func send(_ text: String) { send(Array(text.utf8)) }
+
+    package func send(_ bytes: [UInt8]) {
+        channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
+    }
+
+    /// The next bytes; throws `ConnectionEnd` after the last ones.
+    package func receive(within limit: Duration = .seconds(30), of what: @autoclosure () -> String = "anything") async throws -> ByteBuffer {
+        try await received.next(within: limit, of: what())
+    }
+
+    /// Whether bytes are taken from the kernel; while not, its buffers fill up.
+    package func setReading(_ isReading: Bool) async throws {
+        try await channel.setOption(.autoRead, value: isReading).get()
+        if isReading { channel.read() }
+    }
+
+    package func close() async {
+        try? await channel.close()
+    }
+
+    private final class Receiver: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        private let received: Mailbox<ByteBuffer>
+
+        init(_ received: Mailbox<ByteBuffer>) { self.received = received }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) { received.post(Self.unwrapInboundIn(data)) }
+        func channelInactive(context: ChannelHandlerContext) { received.end(ConnectionEnd.orderly) }
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            received.end(ConnectionEnd.reset)
+            context.close(promise: nil)
+        }
+    }
+}
