@@ -102,7 +102,7 @@ package final class FeedEngine: Sendable {
     /// Reads the venue's list of symbols, and again after a while where that failed.
     package func loadSymbols(retryAfter delay: Duration = .seconds(5)) {
         guard let url = dialect.symbolListURL else { return }
-        rest.get(RESTRequest(url: url, maximumBodyBytes: 32 << 20), on: loop).whenComplete { result in
+        get(url).whenComplete { result in
             let symbols = Result { try result.get() }.flatMap { response -> Result<Set<String>, any Error> in
                 self.dialect.decode(response) { self.dialect.decodeSymbols($0) }.mapError { $0 as any Error }
             }
@@ -238,12 +238,21 @@ package final class FeedEngine: Sendable {
         step(.closed(id, reason: words + code))
     }
 
+    /// One GET; a pooled connection that the venue had just closed is no reason to fail, so that is tried once more.
+    private func get(_ url: String) -> EventLoopFuture<RESTResponse> {
+        let request = RESTRequest(url: url, maximumBodyBytes: 32 << 20)
+        return rest.get(request, on: loop).flatMapError { error in
+            guard (error as? TransportError)?.code == .closed else { return self.loop.makeFailedFuture(error) }
+            return self.rest.get(request, on: self.loop)
+        }
+    }
+
     private func fetch(_ name: FuturesServiceStreamName, attempt: UInt64) {
         guard let url = dialect.snapshotURL(of: name) else {
             step(.fetched(name, attempt: attempt, .failure(FeedError(.noSnapshotSource, "The venue has no REST source for \(name)."))))
             return
         }
-        rest.get(RESTRequest(url: url), on: loop).whenComplete { result in
+        get(url).whenComplete { result in
             let content: Result<FetchedContent, FeedError> =
                 switch result {
                 case .success(let response):

@@ -8,7 +8,9 @@ struct RequestGuard: Sendable {
     }
 
     /// Longest accepted target in bytes.
-    static let maximumTargetBytes = 8192
+    private static let maximumTargetBytes = 8192
+    /// Most memory a head may take, so that the answer's head has the rest.
+    private static let maximumHeadMemory = HTTPServer.connectionMemory - 4096
 
     private let allowedHosts: Set<String>?
     private let maximumBodyBytes: Int
@@ -33,6 +35,7 @@ struct RequestGuard: Sendable {
         }
         guard let raw = head.target else { return .failure(.badRequest("The request target is not UTF-8.")) }
         guard raw.utf8.count <= Self.maximumTargetBytes else { return .failure(.uriTooLong) }
+        guard head.memory <= Self.maximumHeadMemory else { return .failure(.headersTooLarge) }
         if let problem = hostProblem(head) { return .failure(problem) }
         return framing(head).flatMap { body in
             guard let target = RequestTarget(raw) else { return .failure(.badRequest("The request target is malformed.")) }

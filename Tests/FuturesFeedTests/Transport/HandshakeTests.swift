@@ -112,10 +112,8 @@ struct HandshakeTests {
     @Test(arguments: [1, 7, 10_000])
     func framesThatFollowTheAnswerAreNotLostAndComeAfterTheFuture(pieces: Int) async throws {
         try await RawServer.with { server in
-            let recorder = Recorder()
             let order = Mailbox<String>()
             let observed = Recorder { _, _ in order.post("text") }
-            _ = recorder
             let opening = openWebSocket(to: server, observed)
             opening.whenSuccess { _ in order.post("open") }
             let peer = try await server.accept()
@@ -131,7 +129,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test func aMessageSentInTheFutureSCallbackLeavesAsAFrame() async throws {
+    @Test func aMessageSentFromTheFuturesCallbackLeavesAsAFrame() async throws {
         try await RawServer.with { server in
             let opening = openWebSocket(to: server, Recorder())
             opening.whenSuccess { $0.send(text: "subscribe") }

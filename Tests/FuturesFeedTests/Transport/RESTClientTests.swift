@@ -56,6 +56,7 @@ struct RESTClientTests {
             let future = client.get(RESTRequest(url: "http://127.0.0.1:\(server.port)/"), on: loop)
             #expect(future.eventLoop === loop)
             let peer = try await server.accept()
+            _ = try await peer.readHead()
             peer.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
             _ = try await future.get()
         }
@@ -70,6 +71,7 @@ struct RESTClientTests {
 
             let slow = Self.get(client, server, timeout: .seconds(2))
             let peer = try await server.accept()
+            _ = try await peer.readHead()
             peer.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
             let second = await #expect(throws: TransportError.self) { try await slow.get() }
             #expect(second?.code == .timedOut)
@@ -82,6 +84,7 @@ struct RESTClientTests {
         try await Self.withClient { client, server in
             let future = Self.get(client, server, maximumBodyBytes: 100)
             let peer = try await server.accept()
+            _ = try await peer.readHead()
             peer.write("HTTP/1.1 200 OK\r\n\(length)\r\n" + String(repeating: "x", count: 101))
             let error = await #expect(throws: TransportError.self) { try await future.get() }
             #expect(error?.code == .bodyTooLarge)
@@ -94,6 +97,7 @@ struct RESTClientTests {
         try await Self.withClient { client, server in
             let future = Self.get(client, server, maximumBodyBytes: 100)
             let peer = try await server.accept()
+            _ = try await peer.readHead()
             peer.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + String(repeating: "x", count: 100))
             #expect(try await future.get().body.readableBytes == 100)
         }
@@ -103,6 +107,7 @@ struct RESTClientTests {
         try await Self.withClient { client, server in
             let future = Self.get(client, server)
             let peer = try await server.accept()
+            _ = try await peer.readHead()
             let body = Gzip.hello
             peer.write(Array("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(body.count)\r\n\r\n".utf8) + body)
             #expect(String(buffer: try await future.get().body) == "hello, hello, hello")
@@ -114,6 +119,7 @@ struct RESTClientTests {
         try await Self.withClient { client, server in
             let future = Self.get(client, server, maximumBodyBytes: limit)
             let peer = try await server.accept()
+            _ = try await peer.readHead()
             peer.write(Array("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n".utf8) + Gzip.bomb(inflatingTo: 80 << 20))
             let error = await #expect(throws: TransportError.self) { try await future.get() }
             #expect(error?.code == .bodyTooLarge, "\(String(describing: error))")
@@ -178,6 +184,7 @@ struct RESTClientTests {
         try await Self.withClient(trust: .roots(pem: TestCertificates.root), tls: TestCertificates.good) { client, server in
             let future = Self.get(client, server, scheme: "https", host: "localhost")
             let peer = try await server.accept()
+            _ = try await peer.readHead()
             peer.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
             #expect(try await future.get().status == 200)
         }

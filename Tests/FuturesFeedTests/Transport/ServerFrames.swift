@@ -1,8 +1,3 @@
-import NIOCore
-import NIOHTTP1
-import NIOPosix
-import NIOWebSocket
-
 @testable import FuturesFeed
 
 /// One frame as its bytes go over the wire, right or wrong.
