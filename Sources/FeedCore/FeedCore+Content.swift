@@ -3,7 +3,8 @@ extension FeedCore {
     mutating func becomeEffective(_ index: Int) {
         guard let stream = streams[index], stream.subscription == .requested || stream.subscription == .queued else { return }
         streams[index]?.subscription = .effective
-        if stream.needsFetch, stream.fetch?.followsSubscription != true, stream.rule != .replace || stream.outage != nil { startFetch(index) }
+        let awaitsCompleteData = stream.rule == .byKey || stream.rule == .append || (stream.rule == .replace && stream.outage != nil)
+        if stream.needsFetch, stream.fetch?.followsSubscription != true, awaitsCompleteData { startFetch(index) }
         if stream.contentID != nil, stream.outage == nil { becomeLive(index) }
     }
 
@@ -16,6 +17,10 @@ extension FeedCore {
 
     mutating func update(_ index: Int, _ rows: FeedRows, eventTime: Int64?) {
         guard let rule = streams[index]?.rule else { return }
+        if rule == .book, case .depth(let levels) = rows {
+            for event in levels { updateBook(index, event, eventTime: eventTime) }
+            return
+        }
         guard let changed = streams[index]?.content.update(rows) else {
             malformedFrames &+= 1
             publish(index, .failed(FeedError(.malformed, "The venue sent another stream's data under this name; it was left out."), fetch: false))
@@ -34,7 +39,7 @@ extension FeedCore {
     }
 
     /// Data comes: the stream is live, and its patience begins anew.
-    private mutating func becomeLive(_ index: Int) {
+    mutating func becomeLive(_ index: Int) {
         if let staleAfter = streams[index]?.traits.staleAfter {
             let at = now.instant + staleAfter
             if streams[index]?.staleAt == nil { wake(at: at) }
@@ -43,7 +48,7 @@ extension FeedCore {
         setState(index, .live)
     }
 
-    private mutating func endOutage(_ index: Int) {
+    mutating func endOutage(_ index: Int) {
         guard let outage = streams[index]?.outage else { return }
         streams[index]?.outage = nil
         guard !outage.isReported else { return }
@@ -61,14 +66,14 @@ extension FeedCore {
         setState(index, .failed)
     }
 
-    private mutating func remember(_ index: Int, source: FeedSource, eventTime: Int64?) {
+    mutating func remember(_ index: Int, source: FeedSource, eventTime: Int64?) {
         streams[index]?.source = source
         streams[index]?.eventTime = eventTime
         streams[index]?.receivedAt = now.wallClock
         streams[index]?.receivedInstant = now.instant
     }
 
-    private mutating func publishContent(
+    mutating func publishContent(
         _ index: Int, kind: FuturesServiceFeedContent.Kind, delta: FeedRows?, as event: (FuturesServiceFeedContent) -> FeedEvent.Kind
     ) {
         let id = nextID()
@@ -130,6 +135,10 @@ extension FeedCore {
     }
 
     private mutating func complete(_ index: Int, _ fetched: FetchedContent, followsSubscription: Bool) {
+        if streams[index]?.rule == .book, case .depth(let levels) = fetched.rows, let snapshot = levels.first {
+            completeBook(index, snapshot, eventTime: fetched.eventTime, followsSubscription: followsSubscription)
+            return
+        }
         guard let stream = streams[index], streams[index]?.content.complete(fetched.rows) == true else {
             fetchFailed(index, FeedError(.malformed, "The venue's REST answer carries another stream's data."))
             return

@@ -90,7 +90,9 @@ extension FeedCore {
         let stream = StreamState(
             name: name, traits: traits, rule: name.mergeRule, connection: slot,
             content: StreamContent(channel: name.channel, rule: name.mergeRule, limit: traits.limit), needsFetch: traits.hasSnapshotSource,
-            fetchBackoff: Backoff(base: configuration.fetchBase, cap: configuration.fetchCap))
+            fetchBackoff: name.mergeRule == .book
+                ? Backoff(base: configuration.resyncBase, cap: configuration.resyncCap)
+                : Backoff(base: configuration.fetchBase, cap: configuration.fetchCap))
         let index = freeIndices.popLast() ?? streams.count
         if index == streams.count { streams.append(stream) } else { streams[index] = stream }
         indices[name] = index

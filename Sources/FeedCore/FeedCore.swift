@@ -19,6 +19,9 @@ package struct FeedCore: Sendable {
         /// The same for a fetch that failed.
         package var fetchBase: Duration = .seconds(1)
         package var fetchCap: Duration = .seconds(30)
+        /// The same for a book that has to be built anew, once it failed at first try.
+        package var resyncBase: Duration = .milliseconds(250)
+        package var resyncCap: Duration = .seconds(3)
         /// The least time between two control messages on a connection: 5 a second, where the venues cut at 10.
         package var controlInterval: Duration = .milliseconds(200)
         /// Names in one SUBSCRIBE.
@@ -59,6 +62,8 @@ package struct FeedCore: Sendable {
     var fetchesBlockedUntil: Instant?
     /// What the venue sent that no stream could be blamed for.
     package internal(set) var malformedFrames: UInt64 = 0
+    /// How often a book had to be built anew.
+    package internal(set) var bookResyncs: UInt64 = 0
     /// Events nobody asked for, or of a kind this program does not know.
     package internal(set) var ignoredEvents: UInt64 = 0
 

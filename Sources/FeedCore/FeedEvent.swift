@@ -62,6 +62,14 @@ public struct FuturesServiceFeedContent: Sendable, Equatable {
     }
 }
 
+extension FuturesServiceFeedContent {
+    /// The same content with other rows.
+    package func with(_ rows: FeedRows) -> Self {
+        Self(
+            streamName: streamName, id: id, kind: kind, state: state, source: source, eventTime: eventTime, receivedAt: receivedAt, rows: rows)
+    }
+}
+
 /// What an outage cost.
 public struct FeedRecovery: Sendable, Equatable {
     /// How the stream came back.

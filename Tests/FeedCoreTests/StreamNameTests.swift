@@ -8,6 +8,8 @@ import Testing
             "btcusdt@markPrice", "btcusdt@markPrice@1s", "!markPrice@arr", "!markPrice@arr@1s", "!assetIndex@arr", "btcusd@assetIndex",
             "btcusdt@bookTicker", "!bookTicker", "btcusdt@aggTrade", "btcusdt@kline_1m", "btcusdt@kline_1M", "btcusdt@miniTicker",
             "!miniTicker@arr", "btcusdt@ticker", "!ticker@arr", "btcusdt_261225@ticker", "币安人生usdt@markPrice", "1000shibusdt@aggTrade",
+            "btcusdt@trade", "btcusdt@forceOrder", "!forceOrder@arr", "btcusdt@depth", "btcusdt@depth@100ms", "btcusdt@depth@500ms",
+            "btcusdt@depth5", "btcusdt@depth10@500ms", "btcusdt@depth20@100ms",
         ])
     func theVenuesNamesAreReadAndPrinted(_ text: String) throws {
         let name = try #require(FuturesServiceStreamName(text))
@@ -40,10 +42,17 @@ import Testing
         for _ in 0..<5000 {
             let symbol = String((0..<Int.random(in: 1...10, using: &random)).compactMap { _ in letters.randomElement(using: &random) })
             let channel = FuturesServiceStreamName.Channel.allCases.randomElement(using: &random) ?? .ticker
-            let name =
-                channel == .kline
-                ? FuturesServiceStreamName.kline(symbol: symbol, interval: KlineInterval.allCases.randomElement(using: &random) ?? .day1)
-                : FuturesServiceStreamName(channel: channel, symbol: symbol, isFast: channel == .markPrice && Bool.random(using: &random))
+            let name: FuturesServiceStreamName =
+                switch channel {
+                case .kline: .kline(symbol: symbol, interval: KlineInterval.allCases.randomElement(using: &random) ?? .day1)
+                case .partialDepth:
+                    .partialDepth(
+                        symbol: symbol, levels: DepthLevelCount.allCases.randomElement(using: &random) ?? .five,
+                        speed: UpdateSpeed.allCases.randomElement(using: &random))
+                case .depth: .depth(symbol: symbol, speed: UpdateSpeed.allCases.randomElement(using: &random))
+                case .markPrice: .markPrice(symbol: symbol, fast: Bool.random(using: &random))
+                default: FuturesServiceStreamName(channel: channel, symbol: symbol)
+                }
             #expect(FuturesServiceStreamName(name.description) == name, "seed \(seed): \(name)")
         }
     }

@@ -5,6 +5,9 @@ package protocol FeedRow: Sendable, Equatable {
     /// Whether the rows of a content stand in the order of their keys (bars, trades).
     static var isOrdered: Bool { get }
 
+    /// Whether `key` tells two rows of a content apart; liquidations have nothing that does, so each one counts.
+    static var hasIdentity: Bool { get }
+
     /// What the row is about; rows of one content have different keys.
     var key: Key { get }
 
@@ -17,5 +20,6 @@ package protocol FeedRow: Sendable, Equatable {
 
 extension FeedRow {
     package static var isOrdered: Bool { false }
+    package static var hasIdentity: Bool { true }
     package func completed(by replaced: Self) -> Self { self }
 }

@@ -8,6 +8,12 @@ public enum FeedRows: Equatable, Sendable {
     case bookTicker([BookTicker])
     /// Aggregate trades, oldest first.
     case aggregateTrade([AggregateTrade])
+    /// Single trades, oldest first.
+    case trade([Trade])
+    /// Liquidations, in the order they came.
+    case liquidation([Liquidation])
+    /// Levels of one order book: one row.
+    case depth([DepthLevels])
     /// Bars, oldest first.
     case kline([Kline])
     /// 24-hour mini tickers, by symbol.
@@ -22,6 +28,9 @@ public enum FeedRows: Equatable, Sendable {
         case .assetIndex(let rows): rows.count
         case .bookTicker(let rows): rows.count
         case .aggregateTrade(let rows): rows.count
+        case .trade(let rows): rows.count
+        case .liquidation(let rows): rows.count
+        case .depth(let rows): rows.count
         case .kline(let rows): rows.count
         case .miniTicker(let rows): rows.count
         case .ticker(let rows): rows.count
@@ -37,4 +46,6 @@ public enum MergeRule: String, Sendable {
     case byKey
     /// The update's rows follow those there are; only the last ones are kept.
     case append
+    /// The update's levels replace those of the same price; quantity zero removes one.
+    case book
 }

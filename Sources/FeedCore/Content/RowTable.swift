@@ -16,6 +16,7 @@ struct RowTable<Row: FeedRow>: Sendable {
         case .replace: update.last.map { replace($0) } ?? []
         case .byKey: merge(update, limit: limit)
         case .append: append(update, limit: limit)
+        case .book: []
         }
     }
 
@@ -68,7 +69,7 @@ struct RowTable<Row: FeedRow>: Sendable {
     private mutating func append(_ update: [Row], limit: Int) -> [Row] {
         if let last = generations.last, last != generation { adopt([], limit: limit) }
         var accepted: [Row] = []
-        for row in update where rows.last.map({ $0.key < row.key }) ?? true {
+        for row in update where !Row.hasIdentity || rows.last.map({ $0.key < row.key }) ?? true {
             _ = insert(row, limit: limit)
             accepted.append(row)
         }

@@ -5,6 +5,10 @@ struct StreamContent: Sendable {
         case assetIndex(RowTable<AssetIndex>)
         case bookTicker(RowTable<BookTicker>)
         case aggregateTrade(RowTable<AggregateTrade>)
+        case trade(RowTable<Trade>)
+        case liquidation(RowTable<Liquidation>)
+        case depth(RowTable<DepthLevels>)
+        case book(OrderBook)
         case kline(RowTable<Kline>)
         case miniTicker(RowTable<MiniTicker>)
         case ticker(RowTable<Ticker>)
@@ -23,6 +27,10 @@ struct StreamContent: Sendable {
             case .assetIndex: .assetIndex(RowTable())
             case .bookTicker: .bookTicker(RowTable())
             case .aggregateTrade: .aggregateTrade(RowTable())
+            case .trade: .trade(RowTable())
+            case .liquidation: .liquidation(RowTable())
+            case .partialDepth: .depth(RowTable())
+            case .depth: .book(OrderBook(limit: limit))
             case .kline: .kline(RowTable())
             case .miniTicker: .miniTicker(RowTable())
             case .ticker: .ticker(RowTable())
@@ -36,6 +44,10 @@ struct StreamContent: Sendable {
         case .assetIndex(let table): .assetIndex(latest(table))
         case .bookTicker(let table): .bookTicker(latest(table))
         case .aggregateTrade(let table): .aggregateTrade(latest(table))
+        case .trade(let table): .trade(latest(table))
+        case .liquidation(let table): .liquidation(latest(table))
+        case .depth(let table): .depth(latest(table))
+        case .book(let book): .depth([book.levels()])
         case .kline(let table): .kline(latest(table))
         case .miniTicker(let table): .miniTicker(latest(table))
         case .ticker(let table): .ticker(latest(table))
@@ -49,6 +61,10 @@ struct StreamContent: Sendable {
         case .assetIndex(var table): change(&table, Tables.assetIndex) { $0.beginGeneration() }
         case .bookTicker(var table): change(&table, Tables.bookTicker) { $0.beginGeneration() }
         case .aggregateTrade(var table): change(&table, Tables.aggregateTrade) { $0.beginGeneration() }
+        case .trade(var table): change(&table, Tables.trade) { $0.beginGeneration() }
+        case .liquidation(var table): change(&table, Tables.liquidation) { $0.beginGeneration() }
+        case .depth(var table): change(&table, Tables.depth) { $0.beginGeneration() }
+        case .book: changeBook { $0.reset() }
         case .kline(var table): change(&table, Tables.kline) { $0.beginGeneration() }
         case .miniTicker(var table): change(&table, Tables.miniTicker) { $0.beginGeneration() }
         case .ticker(var table): change(&table, Tables.ticker) { $0.beginGeneration() }
@@ -71,6 +87,15 @@ struct StreamContent: Sendable {
         case .aggregateTrade(let rows):
             guard case .aggregateTrade(var table) = tables else { return nil }
             return .aggregateTrade(change(&table, Tables.aggregateTrade) { $0.update(rows, rule: rule, limit: limit) })
+        case .trade(let rows):
+            guard case .trade(var table) = tables else { return nil }
+            return .trade(change(&table, Tables.trade) { $0.update(rows, rule: rule, limit: limit) })
+        case .liquidation(let rows):
+            guard case .liquidation(var table) = tables else { return nil }
+            return .liquidation(change(&table, Tables.liquidation) { $0.update(rows, rule: rule, limit: limit) })
+        case .depth(let rows):
+            guard case .depth(var table) = tables else { return nil }
+            return .depth(change(&table, Tables.depth) { $0.update(rows, rule: rule, limit: limit) })
         case .kline(let rows):
             guard case .kline(var table) = tables else { return nil }
             return .kline(change(&table, Tables.kline) { $0.update(rows, rule: rule, limit: limit) })
@@ -99,6 +124,15 @@ struct StreamContent: Sendable {
         case .aggregateTrade(let rows):
             guard case .aggregateTrade(var table) = tables else { return false }
             change(&table, Tables.aggregateTrade) { $0.complete(rows, limit: limit) }
+        case .trade(let rows):
+            guard case .trade(var table) = tables else { return false }
+            change(&table, Tables.trade) { $0.complete(rows, limit: limit) }
+        case .liquidation(let rows):
+            guard case .liquidation(var table) = tables else { return false }
+            change(&table, Tables.liquidation) { $0.complete(rows, limit: limit) }
+        case .depth(let rows):
+            guard case .depth(var table) = tables else { return false }
+            change(&table, Tables.depth) { $0.complete(rows, limit: limit) }
         case .kline(let rows):
             guard case .kline(var table) = tables else { return false }
             change(&table, Tables.kline) { $0.complete(rows, limit: limit) }
@@ -110,6 +144,20 @@ struct StreamContent: Sendable {
             change(&table, Tables.ticker) { $0.complete(rows, limit: limit) }
         }
         return true
+    }
+
+    /// The order book; nil for any other stream.
+    var book: OrderBook? {
+        if case .book(let book) = tables { book } else { nil }
+    }
+
+    /// Changes the order book in place; nil for any other stream.
+    @discardableResult
+    mutating func changeBook<Result>(_ change: (inout OrderBook) -> Result) -> Result? {
+        guard case .book(var book) = tables else { return nil }
+        tables = .depth(RowTable())
+        defer { tables = .book(book) }
+        return change(&book)
     }
 
     private func latest<Row>(_ table: RowTable<Row>) -> [Row] {

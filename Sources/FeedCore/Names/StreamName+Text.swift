@@ -16,10 +16,10 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
     private init?(all channelText: Substring, _ rest: ArraySlice<Substring>) {
         guard let channel = Channel(rawValue: String(channelText)) else { return nil }
         switch (channel, Array(rest)) {
-        case (.bookTicker, []), (.assetIndex, ["arr"]), (.miniTicker, ["arr"]), (.ticker, ["arr"]), (.markPrice, ["arr"]):
+        case (.bookTicker, []), (.assetIndex, ["arr"]), (.miniTicker, ["arr"]), (.ticker, ["arr"]), (.markPrice, ["arr"]), (.liquidation, ["arr"]):
             self.init(channel: channel, symbol: nil)
         case (.markPrice, ["arr", "1s"]):
-            self.init(channel: channel, symbol: nil, isFast: true)
+            self.init(channel: channel, symbol: nil, speed: .everySecond)
         default:
             return nil
         }
@@ -34,25 +34,33 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
             self.init(channel: .kline, symbol: String(symbol), interval: interval)
             return
         }
-        guard let channel = Channel(rawValue: String(first)), channel != .kline else { return nil }
+        let isPartial = first.count > 5 && first.hasPrefix("depth")
+        let levels = isPartial ? DepthLevelCount(rawValue: String(first.dropFirst(5))) : nil
+        guard let channel = isPartial ? .partialDepth : Channel(rawValue: String(first)), channel != .kline,
+            (channel == .partialDepth) == (levels != nil)
+        else { return nil }
         switch (channel, suffix) {
-        case (_, []): self.init(channel: channel, symbol: String(symbol))
-        case (.markPrice, ["1s"]): self.init(channel: channel, symbol: String(symbol), isFast: true)
+        case (_, []): self.init(channel: channel, symbol: String(symbol), levels: levels)
+        case (.markPrice, ["1s"]): self.init(channel: channel, symbol: String(symbol), speed: .everySecond)
+        case (.depth, ["100ms"]), (.partialDepth, ["100ms"]):
+            self.init(channel: channel, symbol: String(symbol), levels: levels, speed: .milliseconds100)
+        case (.depth, ["500ms"]), (.partialDepth, ["500ms"]):
+            self.init(channel: channel, symbol: String(symbol), levels: levels, speed: .milliseconds500)
         default: return nil
         }
     }
 
     /// The venue's name of the stream.
     public var description: String {
-        guard let symbol else {
-            return switch channel {
-            case .bookTicker: "!bookTicker"
-            default: "!\(channel.rawValue)@arr" + (isFast ? "@1s" : "")
+        let suffix = speed.map { "@" + $0.rawValue } ?? ""
+        guard let symbol else { return channel == .bookTicker ? "!bookTicker" : "!\(channel.rawValue)@arr" + suffix }
+        let kind =
+            switch channel {
+            case .kline: "kline_" + (interval?.rawValue ?? "")
+            case .partialDepth: "depth" + (levels?.rawValue ?? "")
+            default: channel.rawValue
             }
-        }
-        let name = String(decoding: symbol.utf8.map(Self.lowercased), as: UTF8.self) + "@" + channel.rawValue
-        if let interval { return name + "_" + interval.rawValue }
-        return isFast ? name + "@1s" : name
+        return String(decoding: symbol.utf8.map(Self.lowercased), as: UTF8.self) + "@" + kind + suffix
     }
 
     private static func isSymbol(_ symbol: Substring) -> Bool {

@@ -13,12 +13,20 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         case bookTicker
         /// Aggregate trades.
         case aggregateTrade = "aggTrade"
+        /// Single trades.
+        case trade
         /// Bars.
         case kline
         /// 24-hour mini ticker.
         case miniTicker
         /// 24-hour ticker.
         case ticker
+        /// Liquidations.
+        case liquidation = "forceOrder"
+        /// The top of the order book, whole each time.
+        case partialDepth
+        /// The order book, by its changes.
+        case depth
     }
 
     /// What the stream carries.
@@ -27,27 +35,31 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
     public let symbol: String?
     /// The bars' interval; nil but for `kline`.
     public let interval: KlineInterval?
-    /// Whether the faster of two speeds is asked for (`@1s` of mark prices).
-    public let isFast: Bool
+    /// How many levels; nil but for `partialDepth`.
+    public let levels: DepthLevelCount?
+    /// The speed asked for; nil for the venue's default.
+    public let speed: UpdateSpeed?
 
-    init(channel: Channel, symbol: String?, interval: KlineInterval? = nil, isFast: Bool = false) {
+    init(channel: Channel, symbol: String?, interval: KlineInterval? = nil, levels: DepthLevelCount? = nil, speed: UpdateSpeed? = nil) {
         self.channel = channel
         self.symbol = symbol.map { String(decoding: $0.utf8.map(FuturesServiceStreamName.uppercased), as: UTF8.self) }
         self.interval = interval
-        self.isFast = isFast
+        self.levels = levels
+        self.speed = speed
     }
 
     /// How an update changes the content.
     public var mergeRule: MergeRule {
         switch channel {
-        case .aggregateTrade: .append
+        case .aggregateTrade, .trade, .liquidation: .append
+        case .depth: .book
         case .kline: .byKey
         default: symbol == nil ? .byKey : .replace
         }
     }
 
     /// Whether the content is an array of rows, also where there is one row; else it is one object.
-    public var isArray: Bool { mergeRule != .replace }
+    public var isArray: Bool { mergeRule == .byKey || mergeRule == .append }
 }
 
 extension FuturesServiceStreamName {
@@ -56,7 +68,7 @@ extension FuturesServiceStreamName {
     /// All mark prices every 3 s, `!markPrice@arr`.
     public static let markPrices = Self(channel: .markPrice, symbol: nil)
     /// All mark prices every second, `!markPrice@arr@1s`.
-    public static let fastMarkPrices = Self(channel: .markPrice, symbol: nil, isFast: true)
+    public static let fastMarkPrices = Self(channel: .markPrice, symbol: nil, speed: .everySecond)
     /// All mini tickers, `!miniTicker@arr`.
     public static let miniTickers = Self(channel: .miniTicker, symbol: nil)
     /// All tickers, `!ticker@arr`.
@@ -67,9 +79,25 @@ extension FuturesServiceStreamName {
     /// One asset index, `btcusd@assetIndex`; `symbol` is the asset and `USD`.
     public static func assetIndex(symbol: String) -> Self { Self(channel: .assetIndex, symbol: symbol) }
     /// One mark price, every 3 s, or every second where `fast`.
-    public static func markPrice(symbol: String, fast: Bool = false) -> Self { Self(channel: .markPrice, symbol: symbol, isFast: fast) }
+    public static func markPrice(symbol: String, fast: Bool = false) -> Self {
+        Self(channel: .markPrice, symbol: symbol, speed: fast ? .everySecond : nil)
+    }
     /// One symbol's best bid and ask.
     public static func bookTicker(symbol: String) -> Self { Self(channel: .bookTicker, symbol: symbol) }
+    /// All liquidations, `!forceOrder@arr`.
+    public static let liquidations = Self(channel: .liquidation, symbol: nil)
+    /// One symbol's liquidations.
+    public static func liquidation(symbol: String) -> Self { Self(channel: .liquidation, symbol: symbol) }
+    /// One symbol's single trades.
+    public static func trade(symbol: String) -> Self { Self(channel: .trade, symbol: symbol) }
+    /// The best levels of one symbol's book; `speed` 100 ms, 500 ms or the venue's default of 250 ms.
+    public static func partialDepth(symbol: String, levels: DepthLevelCount, speed: UpdateSpeed? = nil) -> Self {
+        Self(channel: .partialDepth, symbol: symbol, levels: levels, speed: speed == .everySecond ? nil : speed)
+    }
+    /// One symbol's order book; `speed` 100 ms, 500 ms or the venue's default of 250 ms.
+    public static func depth(symbol: String, speed: UpdateSpeed? = nil) -> Self {
+        Self(channel: .depth, symbol: symbol, speed: speed == .everySecond ? nil : speed)
+    }
     /// One symbol's aggregate trades.
     public static func aggregateTrade(symbol: String) -> Self { Self(channel: .aggregateTrade, symbol: symbol) }
     /// One symbol's bars.
@@ -86,4 +114,16 @@ public enum KlineInterval: String, CaseIterable, Sendable {
     case minute1 = "1m", minute3 = "3m", minute5 = "5m", minute15 = "15m", minute30 = "30m"
     case hour1 = "1h", hour2 = "2h", hour4 = "4h", hour6 = "6h", hour8 = "8h", hour12 = "12h"
     case day1 = "1d", day3 = "3d", week1 = "1w", month1 = "1M"
+}
+
+/// How many levels a partial depth stream has.
+public enum DepthLevelCount: String, CaseIterable, Sendable {
+    /// Levels of each side.
+    case five = "5", ten = "10", twenty = "20"
+}
+
+/// The speeds a stream can be asked for; each stream kind has some of them.
+public enum UpdateSpeed: String, CaseIterable, Sendable {
+    /// The time between two updates.
+    case milliseconds100 = "100ms", milliseconds500 = "500ms", everySecond = "1s"
 }

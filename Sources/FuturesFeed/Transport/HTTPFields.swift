@@ -4,7 +4,8 @@ enum HTTPFields {
     static func check(_ headers: [(String, String)]) throws(TransportError) {
         for (name, value) in headers {
             guard isToken(name), value.utf8.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }) else {
-                throw TransportError(.invalidHeader, "Header \(TransportError.excerpt(of: name.utf8)) has characters HTTP does not allow: remove them.")
+                throw TransportError(
+                    .invalidHeader, "Header \(TransportError.excerpt(of: name.utf8)) has characters HTTP does not allow: remove them.")
             }
         }
     }

@@ -3,8 +3,17 @@ import FuturesFeed
 /// Writes contents as clients see them: the snapshot object of the API, with one vocabulary for REST and WebSocket data.
 enum ContentEncoder {
     /// The snapshot of a stream: `kind` is left out.
-    static func snapshot(_ content: FuturesServiceFeedContent, state: FeedState) -> [UInt8] {
-        write(content, state: state, kind: nil)
+    ///
+    /// - Parameter depth: the most levels of a side of an order book; nil for all.
+    static func snapshot(_ content: FuturesServiceFeedContent, state: FeedState, depth: Int? = nil) -> [UInt8] {
+        guard let depth, case .depth(let rows) = content.rows else { return write(content, state: state, kind: nil) }
+        let top = rows.map { row in
+            var row = row
+            row.bids = Array(row.bids.prefix(depth))
+            row.asks = Array(row.asks.prefix(depth))
+            return row
+        }
+        return write(content.with(.depth(top)), state: state, kind: nil)
     }
 
     /// The data of a `fetch` or `update` event.
@@ -34,6 +43,9 @@ enum ContentEncoder {
         case .assetIndex(let rows): write(rows, asArray, &json, write)
         case .bookTicker(let rows): write(rows, asArray, &json, write)
         case .aggregateTrade(let rows): write(rows, asArray, &json, write)
+        case .trade(let rows): write(rows, asArray, &json, write)
+        case .liquidation(let rows): write(rows, asArray, &json, write)
+        case .depth(let rows): write(rows, asArray, &json, write)
         case .kline(let rows): write(rows, asArray, &json, write)
         case .miniTicker(let rows): write(rows, asArray, &json, write)
         case .ticker(let rows): write(rows, asArray, &json, write)
@@ -93,6 +105,46 @@ enum ContentEncoder {
         json.member("lastTradeId", row.lastTradeID)
         json.member("time", row.time)
         json.member("isBuyerMaker", row.isBuyerMaker)
+    }
+
+    private static func write(_ row: Trade, _ json: inout JSONWriter) {
+        json.member("id", row.id)
+        json.member("price", row.price)
+        json.member("qty", row.quantity)
+        if let type = row.type { json.member("type", type) }
+        json.member("time", row.time)
+        json.member("isBuyerMaker", row.isBuyerMaker)
+    }
+
+    private static func write(_ row: Liquidation, _ json: inout JSONWriter) {
+        json.member("symbol", row.symbol)
+        json.member("side", row.side)
+        json.member("type", row.orderType)
+        json.member("timeInForce", row.timeInForce)
+        json.member("qty", row.quantity)
+        json.member("price", row.price)
+        json.member("averagePrice", row.averagePrice)
+        json.member("status", row.status)
+        json.member("lastFilledQty", row.lastFilledQuantity)
+        json.member("filledQty", row.filledQuantity)
+        json.member("time", row.time)
+    }
+
+    private static func write(_ row: DepthLevels, _ json: inout JSONWriter) {
+        json.member("symbol", row.symbol)
+        json.member("firstUpdateId", optional: row.firstUpdateID)
+        json.member("lastUpdateId", row.lastUpdateID)
+        json.member("previousUpdateId", optional: row.previousUpdateID)
+        json.member("time", row.time)
+        json.member("bids")
+        json.array(row.bids, write)
+        json.member("asks")
+        json.array(row.asks, write)
+    }
+
+    /// A level is `["price","quantity"]`, as the venue has it.
+    private static func write(_ json: inout JSONWriter, _ level: PriceLevel) {
+        json.array([level.price, level.quantity]) { $0.decimal($1) }
     }
 
     private static func write(_ row: Kline, _ json: inout JSONWriter) {

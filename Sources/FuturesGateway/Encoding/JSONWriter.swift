@@ -56,6 +56,8 @@ struct JSONWriter {
         quoted(decimal.text)
     }
 
+    mutating func decimal(_ decimal: DecimalString) { quoted(decimal.text) }
+
     /// Leaves the member out where there is no value.
     mutating func member(_ name: StaticString, optional decimal: DecimalString?) {
         if let decimal { member(name, decimal) }

@@ -142,13 +142,16 @@ final class EventHub: FeedReader {
 
     /// The stream's snapshot, encoded once per change; nil where nothing came yet. Asking renews the linger, so that who asks now and then
     /// always finds a live value.
-    func snapshot(of name: FuturesServiceStreamName) -> (body: [UInt8], status: StreamStatus, receivedAt: Int64)? {
+    ///
+    /// - Parameter depth: the most levels of a side of an order book; nil for all.
+    func snapshot(of name: FuturesServiceStreamName, depth: Int? = nil) -> (body: [UInt8], status: StreamStatus, receivedAt: Int64)? {
         if let stream = state.value.streams[name], stream.demand == 0 {
             retain([name])
             release([name])
         }
         let (status, content) = engine.read { core, now in (core.status(of: name, now: now), core.content(of: name)) }
         guard let status, let content else { return nil }
+        if let depth { return (ContentEncoder.snapshot(content, state: status.state, depth: depth), status, content.receivedAt) }
         if let cached = state.value.streams[name]?.cachedSnapshot, cached.id == content.id, cached.state == status.state {
             return (cached.body, status, content.receivedAt)
         }

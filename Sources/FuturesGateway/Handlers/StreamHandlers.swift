@@ -36,13 +36,18 @@ struct StreamHandlers: Sendable {
         guard request.query("maxAge") == nil || (maxAge ?? -1) >= 0 else {
             return responder.respond(Problems.badParameter("maxAge", "takes milliseconds, 0 or more.").response)
         }
+        let depth = request.query("depth").flatMap { Int($0) }
+        if let text = request.query("depth"), name.mergeRule != .book || ![5, 10, 20, 50, 100, 500, 1000].contains(depth) {
+            return responder.respond(
+                Problems.badParameter("depth", "takes 5, 10, 20, 50, 100, 500 or 1000, for order books alone; it was \(text.prefix(20)).").response)
+        }
         let noneMatch = request.header("If-None-Match")
         hub.run { hub in
-            if let response = Self.snapshot(of: name, hub, maxAge: maxAge, noneMatch: noneMatch) { return responder.respond(response) }
+            if let response = Self.snapshot(of: name, hub, depth: depth, maxAge: maxAge, noneMatch: noneMatch) { return responder.respond(response) }
             hub.wait(for: name, fetch: false, timeout: .seconds(wait)) { result in
                 switch result {
                 case .success:
-                    responder.respond(Self.snapshot(of: name, hub, maxAge: maxAge, noneMatch: noneMatch) ?? Self.vanished(name))
+                    responder.respond(Self.snapshot(of: name, hub, depth: depth, maxAge: maxAge, noneMatch: noneMatch) ?? Self.vanished(name))
                 case .failure(let error): responder.respond(Problems.failure(error))
                 }
             }
@@ -57,7 +62,7 @@ struct StreamHandlers: Sendable {
             hub.wait(for: name, fetch: true, timeout: .seconds(15)) { result in
                 guard !isAsync else { return }
                 switch result {
-                case .success: responder.respond(Self.snapshot(of: name, hub, maxAge: nil, noneMatch: nil) ?? Self.vanished(name))
+                case .success: responder.respond(Self.snapshot(of: name, hub, depth: nil, maxAge: nil, noneMatch: nil) ?? Self.vanished(name))
                 case .failure(let error): responder.respond(Problems.failure(error))
                 }
             }
@@ -108,8 +113,10 @@ struct StreamHandlers: Sendable {
         return seconds
     }
 
-    private static func snapshot(of name: FuturesServiceStreamName, _ hub: EventHub, maxAge: Int64?, noneMatch: String?) -> HTTPResponse? {
-        guard let (body, status, receivedAt) = hub.snapshot(of: name), let id = status.contentID else { return nil }
+    private static func snapshot(
+        of name: FuturesServiceStreamName, _ hub: EventHub, depth: Int?, maxAge: Int64?, noneMatch: String?
+    ) -> HTTPResponse? {
+        guard let (body, status, receivedAt) = hub.snapshot(of: name, depth: depth), let id = status.contentID else { return nil }
         let age = status.ageMs ?? 0
         if let maxAge, age > maxAge {
             var response = HTTPProblem(
@@ -118,7 +125,7 @@ struct StreamHandlers: Sendable {
             response.headers.append(HTTPHeader(name: "Retry-After", value: "1"))
             return response
         }
-        let tag = "\"\(id)-\(status.state.rawValue)\""
+        let tag = "\"\(id)-\(status.state.rawValue)\(depth.map { "-\($0)" } ?? "")\""
         let headers = [
             HTTPHeader(name: "ETag", value: tag),
             HTTPHeader(name: "X-Feed-State", value: status.state.rawValue),

@@ -33,7 +33,8 @@ extension RequestHead {
         let headSize = cmhd_head_size(connection)
         let headEnd = UnsafeRawPointer(method) + headSize
         let cookies = headers.filter { $0.name.equalsIgnoringCase("Cookie") }.map(\.value.utf8)
-        let records = headers.count + target.count { $0 == UInt8(ascii: "&") } + 1 + cookies.reduce(0) { $0 + $1.count { $0 == UInt8(ascii: ";") } + 1 }
+        let records =
+            headers.count + target.count { $0 == UInt8(ascii: "&") } + 1 + cookies.reduce(0) { $0 + $1.count { $0 == UInt8(ascii: ";") } + 1 }
         memory = headSize + cookies.reduce(0) { $0 + $1.count } + records * 64
         isWellSpaced =
             methodEnd + 1 == UnsafeRawPointer(url) && targetEnd + 1 == UnsafeRawPointer(version)

@@ -65,7 +65,9 @@ private func handleAccess(
     _ version: UnsafePointer<CChar>?, _ upload: UnsafePointer<CChar>?, _ uploadSize: UnsafeMutablePointer<Int>?,
     _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> MHD_Result {
-    guard let server = server(context), let pointer, let url, let method, let version, let uploadSize, let known = request?.pointee else { return .NO }
+    guard let server = server(context), let pointer, let url, let method, let version, let uploadSize, let known = request?.pointee else {
+        return .NO
+    }
     let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
     let connection = MHDConnection(pointer: pointer)
     switch exchange.nextCall() {

@@ -36,7 +36,8 @@ public final class HTTPServer: Sendable {
         self.router = router
         self.overloaded = overloaded ?? { _ in HTTPProblem.overloaded.response }
         requestGuard = RequestGuard(configuration)
-        connectionLimit = min(max(configuration.maximumConnections, 1), max(raiseDescriptorLimit() - Self.reservedDescriptors - Self.connectionReserve, 1))
+        connectionLimit = min(
+            max(configuration.maximumConnections, 1), max(raiseDescriptorLimit() - Self.reservedDescriptors - Self.connectionReserve, 1))
         connections = ConnectionTable(configuration, limit: connectionLimit)
     }
 
@@ -64,7 +65,8 @@ public final class HTTPServer: Sendable {
                 connections.stop()
                 pthread_join(reaper, nil)
                 owner.release()
-                throw HTTPServerError(.systemFailure, "libmicrohttpd did not start (errno \(reason)). Check the limits of threads, descriptors and memory.")
+                throw HTTPServerError(
+                    .systemFailure, "libmicrohttpd did not start (errno \(reason)). Check the limits of threads, descriptors and memory.")
             }
             box.value = .running(daemon: daemon, owner: owner, reaper: reaper)
             return socket.port

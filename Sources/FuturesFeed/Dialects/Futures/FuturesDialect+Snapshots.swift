@@ -11,8 +11,13 @@ extension FuturesDialect {
             case .bookTicker: ("ticker/bookTicker", [symbol])
             case .miniTicker, .ticker: ("ticker/24hr", [symbol])
             case .aggregateTrade: ("aggTrades", [symbol, "limit=\(history)"])
+            case .trade: ("trades", [symbol, "limit=\(history)"])
+            case .depth: ("depth", [symbol, "limit=\(Self.bookDepth)"])
+            case .partialDepth: ("depth", [symbol, name.levels.map { "limit=\($0.rawValue)" }])
+            case .liquidation: ("", [])
             case .kline: ("klines", [symbol, name.interval.map { "interval=\($0.rawValue)" }, "limit=\(history)"])
             }
+        guard !query.0.isEmpty else { return nil }
         let items = query.1.compactMap(\.self)
         return base + query.0 + (items.isEmpty ? "" : "?" + items.joined(separator: "&"))
     }

@@ -13,19 +13,34 @@ package struct FuturesDialect: Dialect {
 
     package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
         StreamTraits(
-            endpoint: name.channel == .bookTicker ? venue.bookEndpoint : 0,
-            hasSnapshotSource: true,
-            staleAfter: staleAfter(name),
-            limit: name.mergeRule == .append || name.channel == .kline ? history : 100_000)
+            endpoint: endpoint(name), hasSnapshotSource: name.channel != .liquidation, staleAfter: staleAfter(name), limit: limit(name))
+    }
+
+    /// The most levels REST gives of a book.
+    static let bookDepth = 1000
+
+    private func endpoint(_ name: FuturesServiceStreamName) -> Int {
+        switch name.channel {
+        case .bookTicker, .depth, .partialDepth, .trade: venue.bookEndpoint
+        default: 0
+        }
+    }
+
+    private func limit(_ name: FuturesServiceStreamName) -> Int {
+        switch name.channel {
+        case .depth: Self.bookDepth
+        case .aggregateTrade, .trade, .liquidation, .kline: history
+        default: 100_000
+        }
     }
 
     /// Streams that come by the clock are stale after five periods, tickers after half a minute; a thin book or tape may be silent for long.
     private func staleAfter(_ name: FuturesServiceStreamName) -> Duration? {
         switch name.channel {
-        case .markPrice: .seconds(name.isFast ? 5 : 15)
+        case .markPrice: .seconds(name.speed == .everySecond ? 5 : 15)
         case .assetIndex: .seconds(15)
         case .miniTicker, .ticker: .seconds(30)
-        case .bookTicker, .aggregateTrade, .kline: nil
+        case .bookTicker, .aggregateTrade, .trade, .kline, .liquidation, .partialDepth, .depth: nil
         }
     }
 
@@ -38,6 +53,11 @@ package struct FuturesDialect: Dialect {
             entry("{symbol}@bookTicker", "best bid and ask of one symbol", .replace),
             entry("!bookTicker", "best bids and asks of all symbols", .byKey),
             entry("{symbol}@aggTrade", "aggregate trades of one symbol; a snapshot holds the last \(history)", .append),
+            entry("{symbol}@trade", "single trades of one symbol; a snapshot holds the last \(history)", .append),
+            entry("{symbol}@forceOrder", "liquidations of one symbol; a snapshot holds the last \(history)", .append, refetch: false),
+            entry("!forceOrder@arr", "liquidations of all symbols; a snapshot holds the last \(history)", .append, refetch: false),
+            entry("{symbol}@depth{5|10|20}[@100ms|@500ms]", "the best levels of one symbol's order book", .replace),
+            entry("{symbol}@depth[@100ms|@500ms]", "one symbol's order book, \(Self.bookDepth) levels a side", .book),
             entry("{symbol}@kline_{interval}", "bars of one symbol; a snapshot holds the last \(history)", .byKey),
             entry("{symbol}@miniTicker", "24 h open, high, low, last and volume of one symbol", .replace),
             entry("!miniTicker@arr", "the same of all symbols", .byKey),
@@ -46,8 +66,8 @@ package struct FuturesDialect: Dialect {
         ]
     }
 
-    private func entry(_ pattern: String, _ carries: String, _ rule: MergeRule) -> CatalogueEntry {
-        CatalogueEntry(pattern: pattern, carries: carries, rule: rule, hasSnapshotSource: true)
+    private func entry(_ pattern: String, _ carries: String, _ rule: MergeRule, refetch: Bool = true) -> CatalogueEntry {
+        CatalogueEntry(pattern: pattern, carries: carries, rule: rule, hasSnapshotSource: refetch)
     }
 
     package func webSocketURL(endpoint: Int) -> String {

@@ -16,6 +16,9 @@ struct RESTRows {
         case .miniTicker: try named(&reader, FeedRows.miniTicker, miniTicker, time: \.time)
         case .ticker: try named(&reader, FeedRows.ticker, ticker, time: \.closeTime)
         case .aggregateTrade: try named(&reader, FeedRows.aggregateTrade, aggregateTrade, time: \.time)
+        case .trade: try named(&reader, FeedRows.trade, trade, time: \.time)
+        case .partialDepth, .depth: try depth(&reader)
+        case .liquidation: throw reader.failure("liquidations have no REST source")
         case .kline: try klines(&reader)
         }
     }
@@ -84,6 +87,31 @@ struct RESTRows {
             id: try fields.integer("a"), price: try fields.decimal("p"), quantity: try fields.decimal("q"),
             firstTradeID: try fields.integer("f"), lastTradeID: try fields.integer("l"), time: try fields.integer("T"),
             isBuyerMaker: try fields.flag("m"))
+    }
+
+    private func trade(_ fields: RESTFields) throws(Failure) -> Trade {
+        Trade(
+            id: try fields.integer("id"), price: try fields.decimal("price"), quantity: try fields.decimal("qty"), type: nil,
+            time: try fields.integer("time"), isBuyerMaker: try fields.flag("isBuyerMaker"))
+    }
+
+    /// A book's snapshot; it does not tell its symbol.
+    private func depth(_ reader: inout JSONReader) throws(Failure) -> FetchedContent {
+        var (last, time, eventTime): (UInt64?, Int64?, Int64?)
+        var (bids, asks): ([PriceLevel]?, [PriceLevel]?)
+        try reader.object { (reader, key) throws(Failure) in
+            switch String(decoding: key, as: UTF8.self) {
+            case "lastUpdateId": last = try reader.integer()
+            case "T": time = try reader.integer()
+            case "E": eventTime = try reader.integer()
+            case "bids": bids = try PriceLevel.levels(&reader)
+            case "asks": asks = try PriceLevel.levels(&reader)
+            default: try reader.skip()
+            }
+        }
+        guard let last, let bids, let asks else { throw reader.failure("a book lacks its update id or a side") }
+        let levels = DepthLevels(symbol: name.symbol ?? "", bids: bids, asks: asks, lastUpdateID: last, time: time ?? eventTime ?? now)
+        return FetchedContent(rows: .depth([levels.sorted]), eventTime: eventTime)
     }
 
     /// Bars are arrays: open time, open, high, low, close, volume, close time, quote volume, trades, taker buy base and quote, unused.

@@ -9,6 +9,10 @@ struct WireFields {
     private(set) var event = ""
     private(set) var symbol = ""
     private(set) var eventTime: Int64?
+    private(set) var bids: [PriceLevel]?
+    private(set) var asks: [PriceLevel]?
+    private(set) var previousUpdateID: UInt64?
+    private(set) var averagePrice: DecimalString?
 
     private var slots: InlineArray<64, Slot> = InlineArray(repeating: Slot())
 
@@ -24,6 +28,10 @@ struct WireFields {
     }
 
     private mutating func take(_ reader: inout JSONReader, _ key: UnsafeBufferPointer<UInt8>) throws(Failure) {
+        if key.count == 2 {
+            try takePair(&reader, key)
+            return
+        }
         guard key.count == 1, let slot = Self.slot(key[0]) else {
             try reader.skip()
             return
@@ -36,10 +44,23 @@ struct WireFields {
             eventTime = try reader.integer()
             var again = reader.reader(at: start)
             slots[slot].text = try again.scalar()
-        case (UInt8(ascii: "k"), .object): try reader.object { (reader, key) throws(Failure) in try take(&reader, key) }
+        case (UInt8(ascii: "b"), .array): bids = try PriceLevel.levels(&reader)
+        case (UInt8(ascii: "a"), .array): asks = try PriceLevel.levels(&reader)
+        case (UInt8(ascii: "k"), .object), (UInt8(ascii: "o"), .object): try reader.object { (reader, key) throws(Failure) in try take(&reader, key) }
         case (_, .boolean): slots[slot].isTrue = try reader.boolean()
         case (_, .string), (_, .number), (_, .null): slots[slot].text = try reader.scalar()
         case (_, .object), (_, .array): try reader.skip()
+        }
+    }
+
+    /// The fields with names of two letters: a depth update's `pu`, a liquidation's `ap`.
+    private mutating func takePair(_ reader: inout JSONReader, _ key: UnsafeBufferPointer<UInt8>) throws(Failure) {
+        switch (key[0], key[1], try reader.peek()) {
+        case (UInt8(ascii: "p"), UInt8(ascii: "u"), .number): previousUpdateID = try reader.integer()
+        case (UInt8(ascii: "a"), UInt8(ascii: "p"), .string):
+            let text = try reader.rawString()
+            if DecimalString.isDecimal(text) { averagePrice = DecimalString(checked: String(decoding: text, as: UTF8.self)) }
+        default: try reader.skip()
         }
     }
 
@@ -78,6 +99,11 @@ struct WireFields {
         return value
     }
 
+    /// A word, as in `BUY`; nil where the field is missing.
+    func word(_ letter: Unicode.Scalar) -> String? {
+        text(letter).map { String(decoding: $0, as: UTF8.self) }
+    }
+
     /// A trade id; nil for -1, which stands for none.
     func tradeID(_ letter: Unicode.Scalar, _ reader: JSONReader) throws(Failure) -> UInt64? {
         let id = try integer(letter, reader, Int64.self)
@@ -87,5 +113,22 @@ struct WireFields {
     func flag(_ letter: Unicode.Scalar, _ reader: JSONReader) throws(Failure) -> Bool {
         guard let slot = Self.slot(UInt8(ascii: letter)), let isTrue = slots[slot].isTrue else { throw reader.failure("a flag is missing") }
         return isTrue
+    }
+}
+
+extension PriceLevel {
+    /// Reads `[["price","quantity"],…]`. A price that cannot be compared by (more than 18 digits before or after the point) is refused.
+    static func levels(_ reader: inout JSONReader) throws(JSONReader.Failure) -> [PriceLevel] {
+        var levels: [PriceLevel] = []
+        try reader.array { (reader) throws(JSONReader.Failure) in
+            var texts: [DecimalString] = []
+            try reader.array { (reader) throws(JSONReader.Failure) in
+                guard let text = try reader.scalar(), DecimalString.isDecimal(text) else { throw reader.failure("a level is not decimal") }
+                texts.append(DecimalString(checked: String(decoding: text, as: UTF8.self)))
+            }
+            guard texts.count >= 2, texts[0].scaled != nil else { throw reader.failure("a level is not a price and a quantity") }
+            levels.append(PriceLevel(price: texts[0], quantity: texts[1]))
+        }
+        return levels
     }
 }

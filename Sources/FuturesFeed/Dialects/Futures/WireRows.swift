@@ -13,6 +13,9 @@ struct WireRows {
         case .assetIndex: try rows(&reader, FeedRows.assetIndex, assetIndex)
         case .bookTicker: try rows(&reader, FeedRows.bookTicker, bookTicker)
         case .aggregateTrade: try rows(&reader, FeedRows.aggregateTrade, aggregateTrade)
+        case .trade: try rows(&reader, FeedRows.trade, trade)
+        case .liquidation: try rows(&reader, FeedRows.liquidation, liquidation)
+        case .partialDepth, .depth: try rows(&reader, FeedRows.depth, depth)
         case .kline: try rows(&reader, FeedRows.kline, kline)
         case .miniTicker: try rows(&reader, FeedRows.miniTicker, miniTicker)
         case .ticker: try rows(&reader, FeedRows.ticker, ticker)
@@ -50,6 +53,9 @@ struct WireRows {
         case .assetIndex: "assetIndexUpdate"
         case .bookTicker: "bookTicker"
         case .aggregateTrade: "aggTrade"
+        case .trade: "trade"
+        case .liquidation: "forceOrder"
+        case .partialDepth, .depth: "depthUpdate"
         case .kline: "kline"
         case .miniTicker: "24hrMiniTicker"
         case .ticker: "24hrTicker"
@@ -86,6 +92,38 @@ struct WireRows {
             id: try fields.integer("a", reader), price: try fields.decimal("p", reader), quantity: try fields.decimal("q", reader),
             firstTradeID: try fields.integer("f", reader), lastTradeID: try fields.integer("l", reader),
             time: try fields.integer("T", reader), isBuyerMaker: try fields.flag("m", reader))
+    }
+
+    private func trade(_ fields: WireFields, _ reader: JSONReader) throws(Failure) -> Trade {
+        Trade(
+            id: try fields.integer("t", reader), price: try fields.decimal("p", reader), quantity: try fields.decimal("q", reader),
+            type: fields.word("X"), time: try fields.integer("T", reader), isBuyerMaker: try fields.flag("m", reader))
+    }
+
+    private func liquidation(_ fields: WireFields, _ reader: JSONReader) throws(Failure) -> Liquidation {
+        guard let side = fields.word("S"), let type = fields.word("o"), let inForce = fields.word("f"), let status = fields.word("X"),
+            let averagePrice = fields.averagePrice
+        else { throw reader.failure("a liquidation lacks a field") }
+        return Liquidation(
+            symbol: fields.symbol, side: side, orderType: type, timeInForce: inForce, quantity: try fields.decimal("q", reader),
+            price: try fields.decimal("p", reader), averagePrice: averagePrice, status: status,
+            lastFilledQuantity: try fields.decimal("l", reader), filledQuantity: try fields.decimal("z", reader),
+            time: try fields.integer("T", reader))
+    }
+
+    /// A partial book is whole each time: its levels are put in order, and it has no update before it.
+    private func depth(_ fields: WireFields, _ reader: JSONReader) throws(Failure) -> DepthLevels {
+        guard let bids = fields.bids, let asks = fields.asks else { throw reader.failure("a side of the book is missing") }
+        let last = try fields.integer("u", reader, UInt64.self)
+        let time = try fields.integer("T", reader, Int64.self)
+        if name.channel == .partialDepth {
+            return DepthLevels(symbol: fields.symbol, bids: bids, asks: asks, lastUpdateID: last, time: time).sorted
+        }
+        guard let previous = fields.previousUpdateID else { throw reader.failure("the previous update's id is missing") }
+        let first = try fields.integer("U", reader, UInt64.self)
+        guard first <= last, previous <= last else { throw reader.failure("the update ids are not in order") }
+        return DepthLevels(
+            symbol: fields.symbol, bids: bids, asks: asks, firstUpdateID: first, lastUpdateID: last, previousUpdateID: previous, time: time)
     }
 
     private func kline(_ fields: WireFields, _ reader: JSONReader) throws(Failure) -> Kline {

@@ -1,0 +1,86 @@
+/// One side of a book: levels sorted by price, the best one last, where most changes are.
+struct BookSide: Sendable {
+    private struct Entry: Sendable {
+        let key: Int128
+        var level: PriceLevel
+    }
+
+    private var entries: [Entry] = []
+    private let isBid: Bool
+    private let limit: Int
+    /// The worst price a full snapshot reached. What is beyond it is known from updates alone, so it is incomplete and not handed out.
+    private var horizon: Int128?
+
+    init(isBid: Bool, limit: Int) {
+        self.isBid = isBid
+        self.limit = limit
+    }
+
+    var count: Int { entries.count }
+
+    /// The best level's price, comparable with the other side's; nil where the side is empty.
+    var bestPrice: Int128? { entries.last.map { isBid ? $0.key : -$0.key } }
+
+    func best(_ depth: Int) -> [PriceLevel] {
+        let count = min(depth, limit, entries.count)
+        var levels: [PriceLevel] = []
+        levels.reserveCapacity(count)
+        for entry in entries.suffix(count).reversed() {
+            if let horizon, entry.key < horizon { break }
+            levels.append(entry.level)
+        }
+        return levels
+    }
+
+    mutating func replaceAll(_ levels: [PriceLevel]) {
+        entries = levels.compactMap { level in key(level).map { Entry(key: $0, level: level) } }.filter { !$0.level.quantity.isZero }
+        entries.sort { $0.key < $1.key }
+        horizon = levels.count >= limit ? entries.first?.key : nil
+    }
+
+    /// Sets a level's quantity; zero removes it, and removing an unknown level is normal.
+    mutating func set(_ level: PriceLevel) {
+        guard let key = key(level) else { return }
+        let place = place(of: key)
+        let isKnown = place < entries.count && entries[place].key == key
+        if level.quantity.isZero {
+            if isKnown { entries.remove(at: place) }
+        } else if isKnown {
+            entries[place].level = level
+        } else {
+            entries.insert(Entry(key: key, level: level), at: place)
+            if entries.count > limit + limit / 2 { entries.removeFirst(entries.count - limit - limit / 4) }
+        }
+    }
+
+    private func place(of key: Int128) -> Int {
+        var (low, high) = (0, entries.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].key < key { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// Rises towards the better price.
+    private func key(_ level: PriceLevel) -> Int128? { level.price.scaled.map { isBid ? $0 : -$0 } }
+}
+
+extension DecimalString {
+    /// The number times 10^18, to compare by; nil beyond 18 digits before or after the point.
+    package var scaled: Int128? {
+        var (value, whole, fraction): (Int128, Int, Int) = (0, 0, -1)
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "."): fraction = 0
+            case UInt8(ascii: "-"): continue
+            default:
+                value = value * 10 + Int128(byte &- UInt8(ascii: "0"))
+                if fraction >= 0 { fraction += 1 } else { whole += 1 }
+                guard whole <= 18, fraction <= 18 else { return nil }
+            }
+        }
+        for _ in max(0, fraction)..<18 { value *= 10 }
+        return text.utf8.first == UInt8(ascii: "-") ? -value : value
+    }
+}

@@ -1,0 +1,217 @@
+/// A price and what stands there.
+public struct PriceLevel: Equatable, Sendable {
+    /// The price.
+    public let price: DecimalString
+    /// The absolute quantity; zero removes the level in an update.
+    public let quantity: DecimalString
+
+    /// Makes a level.
+    public init(price: DecimalString, quantity: DecimalString) {
+        self.price = price
+        self.quantity = quantity
+    }
+}
+
+/// Levels of one symbol's order book: the whole book, its top, or what changed in it (`depthUpdate`, `GET depth`).
+public struct DepthLevels: Equatable, Sendable {
+    /// The symbol as in payloads, `BTCUSDT`.
+    public var symbol: String
+    /// Bids, best first.
+    public var bids: [PriceLevel]
+    /// Asks, best first.
+    public var asks: [PriceLevel]
+    /// The first update the levels come from; nil for a whole book.
+    public var firstUpdateID: UInt64?
+    /// The last update in the levels.
+    public var lastUpdateID: UInt64
+    /// The last update of the message before this one (`pu`); nil for a whole book.
+    public var previousUpdateID: UInt64?
+    /// The venue's transaction time, ms since 1970 UTC.
+    public var time: Int64
+
+    /// Makes levels; `time` in ms since 1970 UTC.
+    public init(
+        symbol: String, bids: [PriceLevel], asks: [PriceLevel], firstUpdateID: UInt64? = nil, lastUpdateID: UInt64,
+        previousUpdateID: UInt64? = nil, time: Int64
+    ) {
+        self.symbol = symbol
+        self.bids = bids
+        self.asks = asks
+        self.firstUpdateID = firstUpdateID
+        self.lastUpdateID = lastUpdateID
+        self.previousUpdateID = previousUpdateID
+        self.time = time
+    }
+}
+
+extension DepthLevels {
+    /// The same levels, each side best first.
+    package var sorted: DepthLevels {
+        var levels = self
+        let keyed: ([PriceLevel]) -> [(Int128, PriceLevel)] = { $0.map { ($0.price.scaled ?? 0, $0) } }
+        levels.bids = keyed(bids).sorted { $0.0 > $1.0 }.map(\.1)
+        levels.asks = keyed(asks).sorted { $0.0 < $1.0 }.map(\.1)
+        return levels
+    }
+}
+
+extension DepthLevels: FeedRow {
+    package var key: String { symbol }
+    package func isOlder(than other: DepthLevels) -> Bool { lastUpdateID <= other.lastUpdateID }
+}
+
+/// One symbol's book, kept equal to the venue's by its update ids (venue.md §5; the futures rule, which is not the spot rule).
+///
+/// Events are buffered first; then a snapshot is asked for. Events before the snapshot are dropped. An event covers what happened after `pu` up
+/// to `u`, so the first one applied has to have the snapshot in between, `pu <= lastUpdateId <= u`: that is the venue's rule
+/// (`U <= lastUpdateId <= u`), its known exception (`pu == lastUpdateId`), and the quiet symbol whose next event begins later than its snapshot.
+/// Each next one's `pu` has to be the `u` before it. Anything else, and a crossed book, means that something was lost: the book is built anew.
+struct OrderBook: Sendable {
+    enum Outcome: Equatable, Sendable {
+        /// Held back until a snapshot comes; `isFirst` asks for one.
+        case buffered(isFirst: Bool)
+        /// It joins the buffered events to the snapshot that waited for it: the book stands.
+        case built
+        /// The book is now at the update.
+        case applied
+        /// It was in the book already.
+        case repeated
+        /// Something was lost; the event begins a new buffer.
+        case lost(String)
+    }
+
+    enum Adoption: Equatable, Sendable {
+        /// The book stands, the buffered events are applied.
+        case built
+        /// The buffered events do not reach the snapshot yet, or there are none; it waits for them.
+        case waiting
+        /// The snapshot is older than the first buffered event.
+        case tooOld
+        /// Something was lost among the buffered events.
+        case lost(String)
+    }
+
+    private enum Phase: Sendable {
+        /// Without a snapshot.
+        case buffering([DepthLevels])
+        /// A snapshot that no buffered event reaches yet.
+        case waiting(DepthLevels)
+        case standing
+    }
+
+    /// More than this many events without a snapshot mean that the snapshot does not come.
+    static let bufferLimit = 10_000
+
+    private var phase = Phase.buffering([])
+    private var bids: BookSide
+    private var asks: BookSide
+    private(set) var lastUpdateID: UInt64 = 0
+    private(set) var time: Int64 = 0
+    private var symbol = ""
+
+    /// - Parameter limit: how many levels of a side are kept and handed out.
+    init(limit: Int) {
+        bids = BookSide(isBid: true, limit: limit)
+        asks = BookSide(isBid: false, limit: limit)
+    }
+
+    var stands: Bool {
+        if case .standing = phase { true } else { false }
+    }
+
+    /// Whether the levels are a snapshot after which nothing was heard yet.
+    var isQuiet: Bool {
+        if case .waiting(let snapshot) = phase { snapshot.lastUpdateID == lastUpdateID } else { false }
+    }
+
+    var levelCounts: (bids: Int, asks: Int) { (bids.count, asks.count) }
+
+    /// The whole book, best levels first, at most `depth` a side.
+    func levels(depth: Int = .max) -> DepthLevels {
+        DepthLevels(symbol: symbol, bids: bids.best(depth), asks: asks.best(depth), lastUpdateID: lastUpdateID, time: time)
+    }
+
+    /// The next event begins a new buffer. The old levels stay to be shown, with their update id, until new ones come.
+    mutating func reset() {
+        phase = .buffering([])
+    }
+
+    mutating func receive(_ event: DepthLevels) -> Outcome {
+        switch phase {
+        case .buffering(var events):
+            phase = .buffering([])
+            if let last = events.last, event.previousUpdateID != last.lastUpdateID { events = [] }
+            if events.count >= Self.bufferLimit { events = [] }
+            events.append(event)
+            phase = .buffering(events)
+            return .buffered(isFirst: events.count == 1)
+        case .waiting(let snapshot):
+            phase = .buffering([event])
+            return switch adopt(snapshot) {
+            case .built: .built
+            case .waiting: .buffered(isFirst: false)
+            case .tooOld: restart(with: event, "the snapshot is older than the stream")
+            case .lost(let reason): restart(with: event, reason)
+            }
+        case .standing:
+            if event.lastUpdateID <= lastUpdateID { return .repeated }
+            guard event.previousUpdateID == lastUpdateID else {
+                return restart(with: event, "update \(event.previousUpdateID.map(String.init) ?? "none") was expected to be \(lastUpdateID)")
+            }
+            apply(event)
+            return isCrossed ? restart(with: event, "the book is crossed") : .applied
+        }
+    }
+
+    /// Takes complete data. A standing book needs none: it is newer, or will be when the events come that the snapshot has seen.
+    mutating func adopt(_ snapshot: DepthLevels) -> Adoption {
+        let events: [DepthLevels]
+        switch phase {
+        case .standing: return .built
+        case .waiting: events = []
+        case .buffering(let buffered): events = buffered
+        }
+        let relevant = events.drop { $0.lastUpdateID < snapshot.lastUpdateID }
+        guard let first = relevant.first else {
+            phase = .waiting(snapshot)
+            if events.isEmpty { show(snapshot) }
+            return .waiting
+        }
+        guard let previous = first.previousUpdateID, previous <= snapshot.lastUpdateID else { return .tooOld }
+        show(snapshot)
+        phase = .standing
+        for (position, event) in relevant.enumerated() {
+            if position > 0, event.previousUpdateID != lastUpdateID {
+                return .lost("an update is missing between \(lastUpdateID) and \(event.lastUpdateID)")
+            }
+            apply(event)
+        }
+        return isCrossed ? .lost("the book is crossed") : .built
+    }
+
+    private mutating func show(_ snapshot: DepthLevels) {
+        bids.replaceAll(snapshot.bids)
+        asks.replaceAll(snapshot.asks)
+        symbol = snapshot.symbol
+        lastUpdateID = snapshot.lastUpdateID
+        time = snapshot.time
+    }
+
+    private mutating func restart(with event: DepthLevels, _ reason: String) -> Outcome {
+        reset()
+        phase = .buffering([event])
+        return .lost(reason)
+    }
+
+    private mutating func apply(_ event: DepthLevels) {
+        for level in event.bids { bids.set(level) }
+        for level in event.asks { asks.set(level) }
+        lastUpdateID = event.lastUpdateID
+        time = event.time
+    }
+
+    private var isCrossed: Bool {
+        guard let bid = bids.bestPrice, let ask = asks.bestPrice else { return false }
+        return bid >= ask
+    }
+}

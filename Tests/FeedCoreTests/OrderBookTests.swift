@@ -1,0 +1,186 @@
+import Testing
+
+@testable import FeedCore
+
+private func levels(_ pairs: [(Int, Int)]) -> [PriceLevel] {
+    pairs.map { PriceLevel(price: DecimalString($0.0), quantity: DecimalString($0.1)) }
+}
+
+private func event(_ previous: UInt64, _ first: UInt64, _ last: UInt64, bids: [(Int, Int)] = [], asks: [(Int, Int)] = []) -> DepthLevels {
+    DepthLevels(
+        symbol: "BTCUSDT", bids: levels(bids), asks: levels(asks), firstUpdateID: first, lastUpdateID: last, previousUpdateID: previous, time: 1)
+}
+
+private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(Int, Int)] = [(101, 1)]) -> DepthLevels {
+    DepthLevels(symbol: "BTCUSDT", bids: levels(bids), asks: levels(asks), lastUpdateID: last, time: 1)
+}
+
+@Suite struct OrderBookTests {
+    @Test func theFirstEventAsksForASnapshotAndWhatItHasSeenIsDropped() {
+        var book = OrderBook(limit: 10)
+        #expect(book.receive(event(0, 1, 5, bids: [(90, 9)])) == .buffered(isFirst: true))
+        #expect(book.receive(event(5, 8, 12, bids: [(98, 2)])) == .buffered(isFirst: false))
+        #expect(book.receive(event(12, 20, 25, asks: [(101, 0), (102, 3)])) == .buffered(isFirst: false))
+        #expect(book.adopt(snapshot(10)) == .built)
+        #expect(
+            book.levels() == DepthLevels(symbol: "BTCUSDT", bids: levels([(99, 1), (98, 2)]), asks: levels([(102, 3)]), lastUpdateID: 25, time: 1))
+    }
+
+    @Test func aSnapshotBetweenTwoUpdatesFitsToo() {
+        var book = OrderBook(limit: 10)
+        _ = book.receive(event(10, 20, 25))
+        #expect(book.adopt(snapshot(10)) == .built, "pu equals the snapshot")
+        book = OrderBook(limit: 10)
+        _ = book.receive(event(8, 20, 25))
+        #expect(book.adopt(snapshot(10)) == .built, "nothing of this symbol happened between 8 and 20")
+    }
+
+    @Test func aSnapshotOlderThanTheBufferIsRefused() {
+        var book = OrderBook(limit: 10)
+        _ = book.receive(event(15, 20, 25))
+        #expect(book.adopt(snapshot(10)) == .tooOld)
+    }
+
+    @Test func aSnapshotAheadOfTheEventsWaitsForThem() {
+        var book = OrderBook(limit: 10)
+        _ = book.receive(event(0, 1, 5))
+        #expect(book.adopt(snapshot(30)) == .waiting)
+        #expect(book.receive(event(5, 6, 20)) == .buffered(isFirst: false))
+        #expect(book.receive(event(20, 29, 31, bids: [(100, 5)])) == .built)
+        #expect(book.levels().bids.first?.price.text == "100")
+    }
+
+    @Test func aMissingUpdateLosesTheBookAndARepeatedOneDoesNot() {
+        var book = OrderBook(limit: 10)
+        _ = book.receive(event(0, 1, 5))
+        _ = book.adopt(snapshot(3))
+        #expect(book.receive(event(5, 9, 9)) == .applied)
+        #expect(book.receive(event(5, 9, 9)) == .repeated)
+        guard case .lost = book.receive(event(10, 11, 12)) else {
+            Issue.record("a gap went unnoticed")
+            return
+        }
+        #expect(book.levels().lastUpdateID == 9, "the old levels stay to be shown, with their id")
+        #expect(book.adopt(snapshot(11)) == .built)
+    }
+
+    @Test func aCrossedBookIsLost() {
+        var book = OrderBook(limit: 10)
+        _ = book.receive(event(0, 1, 5))
+        _ = book.adopt(snapshot(3))
+        guard case .lost = book.receive(event(5, 6, 7, bids: [(101, 1)])) else {
+            Issue.record("a crossed book went unnoticed")
+            return
+        }
+    }
+
+    @Test func levelsBeyondWhatTheSnapshotReachedAreNotHandedOut() {
+        var book = OrderBook(limit: 2)
+        _ = book.receive(event(0, 1, 5))
+        _ = book.adopt(snapshot(3, bids: [(99, 1), (98, 1)], asks: [(101, 1), (102, 1)]))
+        _ = book.receive(event(5, 6, 7, bids: [(99, 0), (90, 1)]))
+        #expect(book.levels().bids == levels([(98, 1)]), "between 98 and 90 there may be levels nobody told of")
+    }
+
+    @Test func randomUpdatesKeepTheSidesSortedAndEqualToADictionary() {
+        let seed = UInt64.random(in: .min ... .max)
+        print("seed \(seed)")
+        var random = SplitMix64(seed: seed)
+        var book = OrderBook(limit: 1000)
+        var bids: [Int: Int] = [99: 1]
+        var asks: [Int: Int] = [1001: 1]
+        _ = book.receive(event(0, 1, 1))
+        _ = book.adopt(snapshot(1, bids: [(99, 1)], asks: [(1001, 1)]))
+        for id in 2...3000 as ClosedRange<UInt64> {
+            let bid = (Int.random(in: 1...500, using: &random), Int.random(in: 0...2, using: &random))
+            let ask = (Int.random(in: 501...1000, using: &random), Int.random(in: 0...2, using: &random))
+            bids[bid.0] = bid.1 == 0 ? nil : bid.1
+            asks[ask.0] = ask.1 == 0 ? nil : ask.1
+            #expect(book.receive(event(id - 1, id, id, bids: [bid], asks: [ask])) == .applied, "seed \(seed)")
+        }
+        #expect(book.levels().bids == levels(bids.sorted { $0.key > $1.key }.map { ($0.key, $0.value) }), "seed \(seed)")
+        #expect(book.levels().asks == levels(asks.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }), "seed \(seed)")
+    }
+}
+
+@Suite struct BookStreamTests {
+    static let name = FuturesServiceStreamName.depth(symbol: "BTCUSDT")
+    static let other = FuturesServiceStreamName.depth(symbol: "ETHUSDT")
+
+    static func harness() -> CoreHarness {
+        var harness = CoreHarness()
+        harness.goLive([name, other])
+        for name in [name, other] { harness.receive(name, .depth([event(0, 1, 5)])) }
+        harness.answerFetches { _ in .success(FetchedContent(rows: .depth([snapshot(3)]), eventTime: 1)) }
+        for name in [name, other] { harness.receive(name, .depth([event(5, 6, 6)])) }
+        return harness
+    }
+
+    @Test func aBookIsAskedForOnlyOnceAnEventIsBuffered() {
+        var harness = CoreHarness()
+        harness.goLive([Self.name])
+        #expect(harness.attempts.isEmpty)
+        harness.receive(Self.name, .depth([event(0, 1, 5)]))
+        #expect(harness.attempts.count == 1)
+        #expect(harness.kinds == ["connect"], "nothing is handed out before the book stands")
+        harness.answerFetches { _ in .success(FetchedContent(rows: .depth([snapshot(3)]), eventTime: 1)) }
+        harness.receive(Self.name, .depth([event(5, 6, 7)]))
+        #expect(harness.kinds == ["connect", "fetch", "update delta"])
+    }
+
+    @Test func aGapInOneBookLeavesTheOthersAlone() {
+        var harness = Self.harness()
+        harness.forgetEffects()
+        harness.receive(Self.name, .depth([event(90, 91, 92)]))
+        harness.receive(Self.other, .depth([event(6, 7, 7)]))
+        #expect(harness.events.map { "\($0.stream) \(CoreHarness.kind($0))" } == ["btcusdt@depth status recovering", "ethusdt@depth update delta"])
+        #expect(harness.attempts.map(\.name) == [Self.name])
+        #expect(!harness.effects.contains { if case .disconnect = $0 { true } else { false } })
+        harness.answerFetches { _ in .success(FetchedContent(rows: .depth([snapshot(91)]), eventTime: 1)) }
+        #expect(harness.kinds.suffix(3) == ["recover success", "status live", "fetch"])
+    }
+
+    @Test func aBookThatKeepsBreakingIsRebuiltEverMoreSlowly() {
+        var harness = Self.harness()
+        harness.forgetEffects()
+        var id: UInt64 = 100
+        for _ in 0..<20 {
+            harness.step(.heard(harness.connection))
+            harness.receive(Self.name, .depth([event(id, id + 1, id + 2)]))
+            if let last = harness.attempts.last {
+                harness.step(.fetched(Self.name, attempt: last.attempt, .success(FetchedContent(rows: .depth([snapshot(1)]), eventTime: 1))))
+            }
+            harness.pass(.milliseconds(100))
+            id += 10
+        }
+        #expect((2...9).contains(harness.attempts.count), "2 s of trouble cost \(harness.attempts.count) requests")
+        #expect(harness.kinds.filter { $0.hasPrefix("recover") }.isEmpty)
+    }
+
+    @Test func aReplyFromBeforeAReconnectBuildsNoBook() {
+        var harness = CoreHarness()
+        harness.goLive([Self.name])
+        harness.receive(Self.name, .depth([event(0, 1, 5)]))
+        let early = harness.attempts
+        harness.step(.closed(harness.connection, reason: "gone"))
+        harness.pass(.seconds(3))
+        harness.step(.opened(harness.connection))
+        harness.acknowledge()
+        harness.receive(Self.name, .depth([event(50, 51, 55)]))
+        for (name, attempt) in early {
+            #expect(harness.step(.fetched(name, attempt: attempt, .success(FetchedContent(rows: .depth([snapshot(3)]), eventTime: 1)))).isEmpty)
+        }
+        #expect(!harness.kinds.contains("fetch"))
+    }
+
+    @Test func aQuietBookIsShownFromItsSnapshotAlone() {
+        var harness = CoreHarness()
+        harness.goLive([Self.name])
+        harness.pass(.seconds(2))
+        harness.answerFetches { _ in .success(FetchedContent(rows: .depth([snapshot(3)]), eventTime: 1)) }
+        #expect(harness.kinds == ["connect", "fetch"])
+        harness.receive(Self.name, .depth([event(2, 9, 9, bids: [(98, 4)])]))
+        #expect(harness.kinds == ["connect", "fetch", "update full"])
+        #expect(harness.core.content(of: Self.name)?.state == .live)
+    }
+}
