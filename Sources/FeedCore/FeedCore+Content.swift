@@ -91,20 +91,18 @@ extension FeedCore {
             receivedAt: stream.receivedAt, rows: changed ?? stream.content.rows)
     }
 
+    /// Somebody asks for complete data now; where it cannot be had now, that is the answer.
     mutating func refetch(_ name: FuturesServiceStreamName) {
         guard let index = indices[name], let stream = streams[index], stream.fetch == nil else { return }
         guard stream.traits.hasSnapshotSource else {
-            publish(
-                index,
-                .failed(FeedError(.noSnapshotSource, "The venue has no REST source for \(name); its WebSocket data is all there is."), fetch: true))
+            let words = "The venue has no REST source for \(name); its WebSocket data is all there is."
+            publish(index, .failed(FeedError(.noSnapshotSource, words), fetch: true))
             return
         }
-        if let until = fetchesBlockedUntil, until > now.instant {
-            let wait = until.milliseconds(since: now.instant) + 1
-            publish(index, .failed(FeedError(.rateLimited, "The venue asked to wait; try again in \(wait) ms.", retryAfterMs: wait), fetch: true))
-            return
-        }
-        startFetch(index)
+        guard let wait = startFetch(index) else { return }
+        let milliseconds = max(1, wait.nanoseconds / 1_000_000)
+        let words = "The venue's request budget is used up, or it asked to wait; try again in \(milliseconds) ms."
+        publish(index, .failed(FeedError(.rateLimited, words, retryAfterMs: milliseconds), fetch: true))
     }
 
     mutating func fetch(_ index: Int, at instant: Instant) {
@@ -112,17 +110,20 @@ extension FeedCore {
         wake(at: instant)
     }
 
-    mutating func startFetch(_ index: Int) {
-        guard let subscription = streams[index]?.subscription else { return }
-        if let until = fetchesBlockedUntil, until > now.instant {
-            fetch(index, at: until)
-            return
+    /// Asks for complete data, now if the venue's budget allows it, else when it does; returns that wait.
+    @discardableResult
+    mutating func startFetch(_ index: Int) -> Duration? {
+        guard let stream = streams[index] else { return nil }
+        let asked = fetchesBlockedUntil.flatMap { $0 > now.instant ? Duration.nanoseconds($0.nanoseconds &- now.instant.nanoseconds) : nil }
+        if let wait = asked ?? budget.take(stream.traits.fetchWeight, now: now) {
+            fetch(index, at: now.instant + wait)
+            return wait
         }
         lastAttempt &+= 1
         streams[index]?.fetchAt = nil
-        streams[index]?.fetch = StreamState.Fetch(attempt: lastAttempt, followsSubscription: subscription == .effective)
-        guard let name = streams[index]?.name else { return }
-        effects.append(.fetch(name, attempt: lastAttempt))
+        streams[index]?.fetch = StreamState.Fetch(attempt: lastAttempt, followsSubscription: stream.subscription == .effective)
+        effects.append(.fetch(stream.name, attempt: lastAttempt))
+        return nil
     }
 
     mutating func fetched(_ name: FuturesServiceStreamName, attempt: UInt64, _ result: Result<FetchedContent, FeedError>) {

@@ -132,8 +132,13 @@ extension FeedCore {
                 wake(at: at)
             }
         }
-        if let at = streams[index]?.fetchAt {
-            if at <= now.instant { startFetch(index) } else { wake(at: at) }
-        }
+        if let at = streams[index]?.fetchAt, at > now.instant { wake(at: at) }
+    }
+
+    /// What was to be fetched by now; where the budget does not reach for all, the streams with most observers come first.
+    mutating func startDueFetches() {
+        let due = streams.indices.filter { index in streams[index]?.fetchAt.map { $0 <= now.instant } ?? false }
+        guard !due.isEmpty else { return }
+        for index in due.sorted(by: { streams[$0]?.observers.count ?? 0 > streams[$1]?.observers.count ?? 0 }) { startFetch(index) }
     }
 }

@@ -32,6 +32,9 @@ package struct FeedCore: Sendable {
         package var acknowledgementWait: Duration = .seconds(2)
         /// How many failed fetches end an outage as not recovered.
         package var recoverAttempts = 5
+        /// The request weight of a minute, until the venue tells its own, and the share of it that is left to others.
+        package var weightLimit = 2400
+        package var weightReserve = 0.1
         /// How long to leave REST alone after 429 or 418 without a word from the venue.
         package var defaultRetryAfter: Duration = .seconds(60)
 
@@ -60,6 +63,7 @@ package struct FeedCore: Sendable {
     var lastRequest: UInt64 = 0
     var lastAttempt: UInt64 = 0
     var fetchesBlockedUntil: Instant?
+    var budget: WeightBudget
     /// What the venue sent that no stream could be blamed for.
     package internal(set) var malformedFrames: UInt64 = 0
     /// How often a book had to be built anew.
@@ -78,6 +82,7 @@ package struct FeedCore: Sendable {
         self.epoch = epoch
         self.traits = traits
         random = SplitMix64(seed: seed)
+        budget = WeightBudget(limit: configuration.weightLimit, reserve: configuration.weightReserve)
     }
 
     /// Takes one input and says what is to be done about it, in order.
@@ -89,7 +94,10 @@ package struct FeedCore: Sendable {
         case .pause(let observer, let names): pause(observer, names)
         case .resume(let observer, let names): resume(observer, names)
         case .refetch(let name): refetch(name)
-        case .listed(let symbols): listedSymbols = symbols
+        case .listed(let listing):
+            listedSymbols = listing.symbols
+            if let limit = listing.weightLimit, limit > 0 { budget.limit = limit }
+        case .usedWeight(let used): budget.observe(used: used, now: self.now)
         case .opened(let id): opened(id)
         case .closed(let id, let reason): closed(id, reason: reason)
         case .heard(let id): heard(id)
@@ -107,6 +115,7 @@ package struct FeedCore: Sendable {
     private mutating func passDeadlines() {
         nextDeadline = nil
         for index in streams.indices where streams[index] != nil { passDeadlines(stream: index) }
+        startDueFetches()
         for slot in connections.indices { passDeadlines(connection: slot) }
     }
 

@@ -4,14 +4,17 @@ package struct StreamTraits: Sendable {
     package let endpoint: Int
     /// Whether REST has its complete data.
     package let hasSnapshotSource: Bool
+    /// What a request for complete data costs of the venue's budget.
+    package let fetchWeight: Int
     /// After how long without data it is stale; nil where silence is normal.
     package let staleAfter: Duration?
     /// How many rows are kept.
     package let limit: Int
 
-    package init(endpoint: Int, hasSnapshotSource: Bool, staleAfter: Duration?, limit: Int) {
+    package init(endpoint: Int, hasSnapshotSource: Bool, fetchWeight: Int = 1, staleAfter: Duration?, limit: Int) {
         self.endpoint = endpoint
         self.hasSnapshotSource = hasSnapshotSource
+        self.fetchWeight = fetchWeight
         self.staleAfter = staleAfter
         self.limit = limit
     }
@@ -38,6 +41,19 @@ package enum UpstreamEvent: Sendable {
     case unknown(String)
 }
 
+/// What the venue says of itself.
+package struct VenueListing: Sendable {
+    /// Every symbol a stream can be named by.
+    package var symbols: Set<String>
+    /// Request weight per minute; nil where it is not told.
+    package var weightLimit: Int?
+
+    package init(symbols: Set<String> = [], weightLimit: Int? = nil) {
+        self.symbols = symbols
+        self.weightLimit = weightLimit
+    }
+}
+
 /// Complete data as REST gave it.
 package struct FetchedContent: Sendable {
     package let rows: FeedRows
@@ -57,7 +73,9 @@ package enum FeedInput: Sendable {
     case pause(ObserverID, [FuturesServiceStreamName]?)
     case resume(ObserverID, [FuturesServiceStreamName]?)
     case refetch(FuturesServiceStreamName)
-    case listed(symbols: Set<String>)
+    case listed(VenueListing)
+    /// REST says how much weight this minute has cost so far.
+    case usedWeight(Int)
     case opened(ConnectionID)
     case closed(ConnectionID, reason: String)
     /// Any frame at all came, also a ping or a pong.

@@ -55,7 +55,7 @@ public final class Gateway: Service {
     /// Opens the server and returns its port.
     @discardableResult
     public func start() throws -> UInt16 {
-        service.engine.loadSymbols()
+        service.engine.loadListing()
         loop.start()
         let port = try server.start()
         let host = configuration.http.host.contains(":") ? "[\(configuration.http.host)]" : configuration.http.host

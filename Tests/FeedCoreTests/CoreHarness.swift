@@ -8,11 +8,11 @@ struct CoreHarness {
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
     private(set) var effects: [FeedEffect] = []
 
-    init(seed: UInt64 = 1, hasSnapshotSource: Bool = true, configuration: FeedCore.Configuration = FeedCore.Configuration()) {
+    init(seed: UInt64 = 1, hasSnapshotSource: Bool = true, fetchWeight: Int = 1, configuration: FeedCore.Configuration = FeedCore.Configuration()) {
         core = FeedCore(configuration: configuration, epoch: 7, seed: seed) { name in
             guard name.channel != .ticker else { return nil }
             return StreamTraits(
-                endpoint: name.channel == .bookTicker ? 1 : 0, hasSnapshotSource: hasSnapshotSource,
+                endpoint: name.channel == .bookTicker ? 1 : 0, hasSnapshotSource: hasSnapshotSource, fetchWeight: fetchWeight,
                 staleAfter: name.channel == .markPrice ? .seconds(15) : nil, limit: 5)
         }
     }

@@ -27,11 +27,14 @@ package protocol Dialect: Sendable {
     /// Reads an answer to a request for complete data. `now` is ms since 1970 UTC.
     func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError>
 
-    /// Where the list of symbols is; nil where there is none.
-    var symbolListURL: String? { get }
+    /// Where the venue says what it lists and allows; nil where it does not.
+    var listingURL: String? { get }
 
-    /// Reads the list of symbols.
-    func decodeSymbols(_ answer: RESTAnswer) -> Result<Set<String>, FeedError>
+    /// Reads what the venue lists and allows.
+    func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError>
+
+    /// The header that tells how much of the minute's request weight is used; nil where there is none.
+    var usedWeightHeader: String? { get }
 }
 
 /// A REST answer as far as a dialect needs it.

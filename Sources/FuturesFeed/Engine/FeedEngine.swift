@@ -99,17 +99,19 @@ package final class FeedEngine: Sendable {
         state.withLock { look($0.core, Moment.current.instant) }
     }
 
-    /// Reads the venue's list of symbols, and again after a while where that failed.
-    package func loadSymbols(retryAfter delay: Duration = .seconds(5)) {
-        guard let url = dialect.symbolListURL else { return }
+    /// Reads what the venue lists and allows, and again every hour, or sooner where that failed: new listings appear.
+    package func loadListing(retryAfter delay: Duration = .seconds(5)) {
+        guard let url = dialect.listingURL else { return }
         get(url).whenComplete { result in
-            let symbols = Result { try result.get() }.flatMap { response -> Result<Set<String>, any Error> in
-                self.dialect.decode(response) { self.dialect.decodeSymbols($0) }.mapError { $0 as any Error }
+            let listing = Result { try result.get() }.flatMap { response -> Result<VenueListing, any Error> in
+                self.dialect.decode(response) { self.dialect.decodeListing($0) }.mapError { $0 as any Error }
             }
-            if case .success(let symbols) = symbols {
-                self.step(.listed(symbols: symbols))
-            } else if !self.state.withLock({ $0.isStopped }) {
-                self.loop.scheduleTask(in: TimeAmount(delay)) { self.loadSymbols(retryAfter: min(delay * 2, .seconds(60))) }
+            guard !self.state.withLock({ $0.isStopped }) else { return }
+            if case .success(let listing) = listing {
+                self.step(.listed(listing))
+                self.loop.scheduleTask(in: .hours(1)) { self.loadListing() }
+            } else {
+                self.loop.scheduleTask(in: TimeAmount(delay)) { self.loadListing(retryAfter: min(delay * 2, .seconds(60))) }
             }
         }
     }
@@ -244,6 +246,11 @@ package final class FeedEngine: Sendable {
         return rest.get(request, on: loop).flatMapError { error in
             guard (error as? TransportError)?.code == .closed else { return self.loop.makeFailedFuture(error) }
             return self.rest.get(request, on: self.loop)
+        }.map { response in
+            if let used = self.dialect.usedWeightHeader.flatMap({ response.headers.first(name: $0) }).flatMap({ Int($0) }) {
+                self.step(.usedWeight(used))
+            }
+            return response
         }
     }
 

@@ -234,9 +234,10 @@ extension FuturesServiceStreamName {
         #expect(throws: Never.self) { try FuturesDialectTests.snapshot(.markPrices, premium).get() }
         let ticker = String(decoding: try Recordings.bytes("polyoxide/rest/ticker_24hr.json"), as: UTF8.self)
         #expect(throws: Never.self) { try FuturesDialectTests.snapshot(.tickers, ticker).get() }
-        let symbols = try Recordings.bytes("aster-api-demo/exchangeInfo_v3_trimmed.json").withUnsafeBufferPointer {
-            try FuturesDialectTests.dialect.decodeSymbols(RESTAnswer(status: 200, retryAfter: nil, body: $0)).get()
+        let listing = try Recordings.bytes("aster-api-demo/exchangeInfo_v3_trimmed.json").withUnsafeBufferPointer {
+            try FuturesDialectTests.dialect.decodeListing(RESTAnswer(status: 200, retryAfter: nil, body: $0)).get()
         }
-        #expect(symbols.contains("BTCUSDT"))
+        #expect(listing.symbols.contains("BTCUSDT"))
+        #expect(listing.weightLimit == 2400)
     }
 }

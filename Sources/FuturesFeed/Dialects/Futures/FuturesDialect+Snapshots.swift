@@ -22,7 +22,9 @@ extension FuturesDialect {
         return base + query.0 + (items.isEmpty ? "" : "?" + items.joined(separator: "&"))
     }
 
-    package var symbolListURL: String? { venue.restURL + "/fapi/v1/exchangeInfo" }
+    package var listingURL: String? { venue.restURL + "/fapi/v1/exchangeInfo" }
+
+    package var usedWeightHeader: String? { "X-MBX-USED-WEIGHT-1M" }
 
     package func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError> {
         if let error = RESTFailure(answer).error { return .failure(error) }
@@ -37,23 +39,29 @@ extension FuturesDialect {
         }
     }
 
-    package func decodeSymbols(_ answer: RESTAnswer) -> Result<Set<String>, FeedError> {
+    package func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError> {
         if let error = RESTFailure(answer).error { return .failure(error) }
-        var symbols: Set<String> = []
+        var listing = VenueListing()
         do throws(JSONReader.Failure) {
             var reader = JSONReader(answer.body)
             try reader.object { (reader, key) throws(JSONReader.Failure) in
                 switch String(decoding: key, as: UTF8.self) {
-                case "symbols": try Self.collect("symbol", &reader) { symbols.insert($0) }
+                case "symbols": try Self.collect("symbol", &reader) { listing.symbols.insert($0) }
                 // Asset indices are named by asset and USD, whatever contracts are listed.
-                case "assets": try Self.collect("asset", &reader) { symbols.insert($0 + "USD") }
+                case "assets": try Self.collect("asset", &reader) { listing.symbols.insert($0 + "USD") }
+                case "rateLimits":
+                    try reader.array { (reader) throws(JSONReader.Failure) in
+                        let fields = try RESTFields(&reader)
+                        guard fields.word("rateLimitType") == "REQUEST_WEIGHT", fields.word("interval") == "MINUTE" else { return }
+                        listing.weightLimit = try fields.integer("limit", Int.self) / max(1, fields.integer("intervalNum", Int.self))
+                    }
                 default: try reader.skip()
                 }
             }
         } catch {
             return .failure(FeedError(.malformed, "The venue's list of symbols cannot be read: \(error.reason) at byte \(error.offset)."))
         }
-        return .success(symbols)
+        return .success(listing)
     }
 
     private static func collect(_ wanted: String, _ reader: inout JSONReader, _ take: (String) -> Void) throws(JSONReader.Failure) {

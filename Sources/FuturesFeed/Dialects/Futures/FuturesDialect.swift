@@ -13,7 +13,7 @@ package struct FuturesDialect: Dialect {
 
     package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
         StreamTraits(
-            endpoint: endpoint(name), hasSnapshotSource: name.channel != .liquidation, staleAfter: staleAfter(name), limit: limit(name))
+            endpoint: endpoint(name), hasSnapshotSource: name.channel != .liquidation, fetchWeight: fetchWeight(name), staleAfter: staleAfter(name), limit: limit(name))
     }
 
     /// The most levels REST gives of a book.
@@ -23,6 +23,21 @@ package struct FuturesDialect: Dialect {
         switch name.channel {
         case .bookTicker, .depth, .partialDepth, .trade: venue.bookEndpoint
         default: 0
+        }
+    }
+
+    /// The larger of what the venues charge (venue.md §3).
+    private func fetchWeight(_ name: FuturesServiceStreamName) -> Int {
+        let isAll = name.symbol == nil
+        return switch name.channel {
+        case .markPrice, .assetIndex: isAll ? 10 : 1
+        case .bookTicker: isAll ? 5 : 2
+        case .miniTicker, .ticker: isAll ? 40 : 1
+        case .kline: history < 100 ? 1 : history < 500 ? 2 : 5
+        case .trade: 5
+        case .aggregateTrade, .depth: 20
+        case .partialDepth: 2
+        case .liquidation: 0
         }
     }
 

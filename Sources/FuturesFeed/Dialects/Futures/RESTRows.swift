@@ -168,6 +168,8 @@ struct RESTFields {
         return symbolIfTold
     }
 
+    func word(_ key: String) -> String? { texts[key].map { String(decoding: $0, as: UTF8.self) } }
+
     func decimal(_ key: String) throws(Failure) -> DecimalString {
         guard let text = texts[key], DecimalString.isDecimal(text) else { throw failure("a decimal is missing or is none") }
         return DecimalString(checked: String(decoding: text, as: UTF8.self))

@@ -1,0 +1,39 @@
+/// The venue's request weight: so much per UTC clock minute and address (venue.md §6), of which a part stays in reserve for others behind the
+/// same address.
+struct WeightBudget: Sendable {
+    /// What the venue allows in a minute.
+    var limit: Int
+    /// The share that is left alone.
+    let reserve: Double
+    private var minute: Int64 = 0
+    private var used = 0
+
+    init(limit: Int, reserve: Double) {
+        self.limit = limit
+        self.reserve = reserve
+    }
+
+    /// Takes the weight, or says how long to wait until a new minute begins.
+    mutating func take(_ weight: Int, now: Moment) -> Duration? {
+        enter(now)
+        guard used == 0 || used &+ weight <= Int(Double(limit) * (1 - reserve)) else {
+            return .milliseconds(60_000 - now.wallClock % 60_000)
+        }
+        used = used &+ weight
+        return nil
+    }
+
+    /// The venue says what was used; others may share the address.
+    mutating func observe(used observed: Int, now: Moment) {
+        enter(now)
+        used = max(used, observed)
+    }
+
+    private mutating func enter(_ now: Moment) {
+        let current = now.wallClock / 60_000
+        if current != minute {
+            minute = current
+            used = 0
+        }
+    }
+}
