@@ -55,7 +55,8 @@ extension FeedCore {
     /// An update is missing, or the book is crossed: readers are told, and the book is built anew from what comes.
     private mutating func bookLost(_ index: Int, _ reason: String) {
         bookResyncs &+= 1
-        if streams[index]?.outage == nil { streams[index]?.outage = StreamState.Outage(since: now.instant) }
+        note(index, .resync, reason)
+        if streams[index]?.outage == nil { streams[index]?.outage = StreamState.Outage(since: now.instant, lastID: nil) }
         streams[index]?.needsFetch = true
         setState(index, .recovering)
         requestSnapshot(index)

@@ -6,10 +6,7 @@ extension FeedCore {
 
     mutating func connectionSlot(endpoint: Int) -> Int {
         if let slot = roomyConnection(endpoint: endpoint) { return slot }
-        connections.append(
-            ConnectionState(
-                endpoint: endpoint, id: ConnectionID(0),
-                backoff: Backoff(base: configuration.reconnectBase, cap: configuration.reconnectCap)))
+        connections.append(newConnection(endpoint: endpoint))
         return connections.count - 1
     }
 
@@ -33,6 +30,36 @@ extension FeedCore {
         } else if connections[slot].phase == .open, stream.subscription == .requested || stream.subscription == .effective {
             connections[slot].toUnsubscribe.append(stream.name)
         }
+    }
+
+    /// Data that should have come did not, on a socket that lives: the stream is subscribed to anew, and if that does not help it is moved to
+    /// a socket of its own.
+    mutating func restart(_ index: Int) {
+        guard let stream = streams[index], connections[stream.connection].phase == .open else { return }
+        if stream.stalls % 2 == 1 {
+            guard stream.subscription == .effective || stream.subscription == .requested else { return }
+            connections[stream.connection].toUnsubscribe.append(stream.name)
+            connections[stream.connection].toSubscribe.append(index)
+            streams[index]?.subscription = .queued
+        } else {
+            leave(index, connection: stream.connection)
+            let slot = freshConnection(endpoint: stream.traits.endpoint)
+            streams[index]?.connection = slot
+            streams[index]?.subscription = .none
+            join(index, connection: slot)
+        }
+    }
+
+    private mutating func freshConnection(endpoint: Int) -> Int {
+        if let slot = connections.firstIndex(where: { $0.endpoint == endpoint && $0.phase == .idle }) { return slot }
+        connections.append(newConnection(endpoint: endpoint))
+        return connections.count - 1
+    }
+
+    private func newConnection(endpoint: Int) -> ConnectionState {
+        ConnectionState(
+            endpoint: endpoint, id: ConnectionID(0),
+            backoff: Backoff(base: configuration.reconnectBase, cap: configuration.reconnectCap))
     }
 
     private mutating func enqueueSubscription(_ index: Int, connection slot: Int) {
@@ -88,6 +115,7 @@ extension FeedCore {
     private mutating func lose(_ index: Int, reason: String) {
         let wasConnected = streams[index]?.isConnected
         streams[index]?.subscription = .none
+        streams[index]?.hasFrame = false
         streams[index]?.staleAt = nil
         streams[index]?.fetch?.followsSubscription = false
         streams[index]?.content.beginGeneration()
@@ -96,7 +124,13 @@ extension FeedCore {
             publish(index, .disconnected(reason: reason))
         }
         guard wasConnected == true else { return }
-        if streams[index]?.outage == nil { streams[index]?.outage = StreamState.Outage(since: now.instant) }
+        beginOutage(index)
+    }
+
+    mutating func beginOutage(_ index: Int) {
+        if let stream = streams[index], stream.outage == nil {
+            streams[index]?.outage = StreamState.Outage(since: now.instant, lastID: stream.content.lastID)
+        }
         setState(index, .recovering)
     }
 

@@ -5,7 +5,9 @@ extension FeedCore {
         streams[index]?.subscription = .effective
         let awaitsCompleteData = stream.rule == .byKey || stream.rule == .append || (stream.rule == .replace && stream.outage != nil)
         if stream.needsFetch, stream.fetch?.followsSubscription != true, awaitsCompleteData { startFetch(index) }
-        if stream.contentID != nil, stream.outage == nil { becomeLive(index) }
+        if stream.outage == nil, stream.stalls == 0 {
+            if stream.contentID != nil { becomeLive(index) } else { beginPatience(index) }
+        }
     }
 
     mutating func reject(_ index: Int, _ error: FeedError) {
@@ -26,6 +28,8 @@ extension FeedCore {
             publish(index, .failed(FeedError(.malformed, "The venue sent another stream's data under this name; it was left out."), fetch: false))
             return
         }
+        streams[index]?.hasFrame = true
+        streams[index]?.stalls = 0
         becomeEffective(index)
         let isFirst = streams[index]?.contentID == nil
         let isWhole = streams[index]?.isWholeAfterUpdate ?? true
@@ -40,20 +44,30 @@ extension FeedCore {
 
     /// Data comes: the stream is live, and its patience begins anew.
     mutating func becomeLive(_ index: Int) {
-        if let staleAfter = streams[index]?.traits.staleAfter {
-            let at = now.instant + staleAfter
-            if streams[index]?.staleAt == nil { wake(at: at) }
-            streams[index]?.staleAt = at
-        }
+        beginPatience(index)
         setState(index, .live)
     }
 
-    mutating func endOutage(_ index: Int) {
+    private mutating func beginPatience(_ index: Int) {
+        guard let staleAfter = streams[index]?.traits.staleAfter else { return }
+        let at = now.instant + staleAfter
+        if streams[index]?.staleAt == nil { wake(at: at) }
+        streams[index]?.staleAt = at
+    }
+
+    /// The stream is back: said once, with what it cost.
+    ///
+    /// - Parameter rows: the complete data that ends it; ids in it tell what was missed.
+    mutating func endOutage(_ index: Int, with rows: FeedRows? = nil) {
         guard let outage = streams[index]?.outage else { return }
         streams[index]?.outage = nil
         guard !outage.isReported else { return }
         let downMs = now.instant.milliseconds(since: outage.since)
-        publish(index, .recovered(FeedRecovery(error: nil, method: .snapshot, downMs: downMs)))
+        var missed: UInt64?
+        if let before = outage.lastID, let ids = rows?.ids, ids.upperBound >= before {
+            missed = ids.lowerBound > before ? ids.lowerBound - before - 1 : 0
+        }
+        publish(index, .recovered(FeedRecovery(error: nil, method: missed == 0 ? .continuous : .snapshot, downMs: downMs, missed: missed)))
     }
 
     /// The outage could not be ended; it is reported once, and goes on being worked at.
@@ -149,7 +163,7 @@ extension FeedCore {
         let eventTime = stream.contentID == nil ? fetched.eventTime : [fetched.eventTime, stream.eventTime].compactMap(\.self).max()
         remember(index, source: .rest, eventTime: eventTime)
         if followsSubscription {
-            endOutage(index)
+            endOutage(index, with: fetched.rows)
             becomeLiveAfterFetch(index)
         } else if stream.subscription == .effective, streams[index]?.needsFetch == true {
             startFetch(index)

@@ -126,13 +126,32 @@ extension FeedCore {
         }
         if let at = streams[index]?.staleAt {
             if at <= now.instant {
-                streams[index]?.staleAt = nil
-                if streams[index]?.state == .live { setState(index, .stale) }
+                passStaleness(index)
             } else {
                 wake(at: at)
             }
         }
         if let at = streams[index]?.fetchAt, at > now.instant { wake(at: at) }
+    }
+
+    /// What should have come did not. A subscription that was acknowledged and never gave anything is a failure; one that stopped is stale.
+    private mutating func passStaleness(_ index: Int) {
+        guard let stream = streams[index], let patience = stream.traits.staleAfter, stream.outage == nil else {
+            streams[index]?.staleAt = nil
+            return
+        }
+        streams[index]?.stalls += 1
+        if stream.hasFrame {
+            setState(index, .stale)
+        } else if stream.state != .failed {
+            let words = "The venue acknowledged the subscription to \(stream.name) and sends nothing; it is tried again."
+            publish(index, .failed(FeedError(.subscriptionRejected, words, isTransient: true), fetch: false))
+            setState(index, .failed)
+        }
+        restart(index)
+        let at = now.instant + patience * min(stream.stalls + 1, 8)
+        streams[index]?.staleAt = at
+        wake(at: at)
     }
 
     /// What was to be fetched by now; where the budget does not reach for all, the streams with most observers come first.

@@ -1,3 +1,5 @@
+import DequeModule
+
 /// What is known of a stream, for people and probes.
 package struct StreamStatus: Sendable {
     package let name: FuturesServiceStreamName
@@ -10,7 +12,41 @@ package struct StreamStatus: Sendable {
     package let observers: Int
 }
 
+/// Something that went wrong with a stream, or the end of it.
+package struct StreamIncident: Sendable {
+    package enum Kind: String, Sendable { case disconnect, recover, fail, stale, resync, failed }
+
+    /// Milliseconds since 1970 UTC.
+    package let at: Int64
+    package let kind: Kind
+    package let detail: String
+}
+
 extension FeedCore {
+    /// The stream's last hundred incidents, oldest first.
+    package func incidents(of name: FuturesServiceStreamName) -> [StreamIncident] {
+        indices[name].flatMap { streams[$0] }.map { Array($0.incidents) } ?? []
+    }
+
+    mutating func note(_ index: Int, _ kind: StreamIncident.Kind, _ detail: String) {
+        streams[index]?.incidents.append(StreamIncident(at: now.wallClock, kind: kind, detail: detail))
+        if streams[index]?.incidents.count ?? 0 > 100 { streams[index]?.incidents.removeFirst() }
+    }
+
+    /// Writes down what is about to be published where it is an incident.
+    mutating func note(_ index: Int, _ event: FeedEvent.Kind) {
+        switch event {
+        case .disconnected(let reason): note(index, .disconnect, reason)
+        case .recovered(let recovery):
+            let outcome = recovery.error.map { "not recovered: \($0.reason.message)" } ?? "recovered, \(recovery.method.rawValue)"
+            note(index, .recover, "\(outcome) after \(recovery.downMs) ms")
+        case .failed(let error, _): note(index, .fail, error.description)
+        case .status(.stale, _): note(index, .stale, "data that should have come did not")
+        case .status(.failed, _): note(index, .failed, "the stream cannot be had for now")
+        case .fetched, .updated, .connected, .status, .ended: break
+        }
+    }
+
     /// The observers a published event is for: who reads the stream, is not paused, and did not begin after it.
     package func readers(of event: FeedEvent) -> [ObserverID] {
         guard let index = indices[event.stream], let stream = streams[index] else { return [] }

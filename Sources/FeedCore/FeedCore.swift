@@ -129,8 +129,9 @@ package struct FeedCore: Sendable {
     }
 
     mutating func publish(_ index: Int, _ kind: FeedEvent.Kind) {
-        guard let stream = streams[index] else { return }
-        effects.append(.publish(FeedEvent(stream: stream.name, id: nextID(), kind: kind)))
+        guard let name = streams[index]?.name else { return }
+        note(index, kind)
+        effects.append(.publish(FeedEvent(stream: name, id: nextID(), kind: kind)))
     }
 
     mutating func setState(_ index: Int, _ state: FeedState) {

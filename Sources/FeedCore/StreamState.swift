@@ -1,3 +1,5 @@
+import DequeModule
+
 /// Everything known of one stream that somebody wants, or wanted a moment ago.
 struct StreamState: Sendable {
     enum Subscription: Sendable {
@@ -20,6 +22,8 @@ struct StreamState: Sendable {
 
     struct Outage: Sendable {
         let since: Instant
+        /// The last message before it, where messages are counted.
+        let lastID: UInt64?
         var isReported = false
     }
 
@@ -43,6 +47,12 @@ struct StreamState: Sendable {
 
     var state = FeedState.connecting
     var staleAt: Instant?
+    /// Whether a frame came since the subscription.
+    var hasFrame = false
+    /// How often in a row data that should have come did not.
+    var stalls = 0
+    /// The last hundred things that went wrong, and how they ended.
+    var incidents: Deque<StreamIncident> = []
 
     var content: StreamContent
     var contentID: EventID?

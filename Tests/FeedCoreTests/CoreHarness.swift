@@ -103,6 +103,7 @@ extension ObserverID {
 extension FuturesServiceStreamName {
     static let btc = markPrice(symbol: "BTCUSDT")
     static let trades = aggregateTrade(symbol: "BTCUSDT")
+    static let bars = kline(symbol: "BTCUSDT", interval: .minute1)
 }
 
 extension DecimalString {

@@ -16,9 +16,9 @@ import Testing
 
     @Test func theLastObserverLingersAndThenUnsubscribes() {
         var harness = CoreHarness()
-        harness.goLive([.btc, .trades])
-        harness.step(.observe(.two, [.btc], forceFetch: false))
-        harness.step(.unobserve(.one, [.btc]))
+        harness.goLive([.trades, .bars])
+        harness.step(.observe(.two, [.trades], forceFetch: false))
+        harness.step(.unobserve(.one, [.trades]))
         harness.step(.unobserve(.two, nil))
         harness.forgetEffects()
         harness.passAlive(.seconds(59))
@@ -27,7 +27,7 @@ import Testing
         let names = harness.effects.flatMap { effect -> [FuturesServiceStreamName] in
             if case .unsubscribe(_, let names, _) = effect { names } else { [] }
         }
-        #expect(names == [.btc])
+        #expect(names == [.trades])
         #expect(harness.kinds.contains("ended"))
     }
 

@@ -130,7 +130,7 @@ import Testing
 
     @Test func aConnectionThatSaysNothingIsPingedAndThenGivenUp() {
         var harness = CoreHarness()
-        harness.goLive([.btc])
+        harness.goLive([.trades])
         let id = harness.connection
         harness.pass(.seconds(21))
         #expect(harness.effects.contains { if case .ping(id) = $0 { true } else { false } })
@@ -152,5 +152,65 @@ import Testing
         harness.forgetEffects()
         #expect(harness.step(.received(old, .rows(.btc, .markPrice([.price(9)]), eventTime: nil))).isEmpty)
         #expect(harness.step(.closed(old, reason: "again")).isEmpty)
+    }
+
+    @Test func whatAnOutageMissedIsToldWhereIdsTellIt() {
+        for (first, missed, method) in [(6 as UInt64, 0 as UInt64, FeedRecovery.Method.continuous), (9, 3, .snapshot)] {
+            var harness = CoreHarness()
+            harness.goLive([.trades])
+            harness.answerFetches { _ in .success(FetchedContent(rows: AggregateTrade.trades(1...5), eventTime: nil)) }
+            harness.step(.closed(harness.connection, reason: "gone"))
+            harness.pass(.seconds(3))
+            harness.step(.opened(harness.connection))
+            harness.acknowledge()
+            harness.answerFetches { _ in .success(FetchedContent(rows: AggregateTrade.trades(first...12), eventTime: nil)) }
+            let recovery = harness.events.compactMap { if case .recovered(let recovery) = $0.kind { recovery } else { nil } }.first
+            #expect(recovery?.missed == missed)
+            #expect(recovery?.method == method)
+        }
+    }
+
+    @Test func aSubscriptionThatIsAcknowledgedAndSilentFailsAndIsTriedAgain() {
+        var harness = CoreHarness(hasSnapshotSource: false)
+        harness.goLive([.btc])
+        harness.forgetEffects()
+        harness.passAlive(.seconds(16))
+        #expect(harness.kinds == ["fail subscriptionRejected", "status failed"])
+        #expect(harness.effects.contains { if case .unsubscribe = $0 { true } else { false } })
+        #expect(harness.effects.contains { if case .subscribe = $0 { true } else { false } })
+        harness.receive(.btc, .markPrice([.price(1)]))
+        #expect(harness.kinds.suffix(2) == ["status live", "update full"])
+    }
+
+    @Test func aStreamThatStallsOnALiveSocketIsSubscribedAnewAndThenMovedToAFreshOne() {
+        var harness = CoreHarness()
+        harness.goLive([.btc, .trades])
+        harness.receive(.btc, .markPrice([.price(1)]))
+        let first = harness.connection
+        harness.forgetEffects()
+        harness.passAlive(.seconds(16))
+        #expect(harness.kinds == ["status stale"])
+        #expect(!harness.effects.contains { if case .connect = $0 { true } else { false } })
+        harness.passAlive(.seconds(31))
+        let fresh = harness.effects.compactMap { if case .connect(let id, _) = $0 { id } else { nil } }.first
+        #expect(fresh != nil && fresh != first)
+        #expect(harness.kinds == ["status stale"], "told once")
+        guard let fresh else { return }
+        harness.step(.opened(fresh))
+        harness.step(.received(fresh, .rows(.btc, .markPrice([.price(2, time: 9)]), eventTime: nil)))
+        #expect(harness.kinds == ["status stale", "status live", "update full"])
+        #expect(harness.connection == first, "the other streams stay where they are")
+    }
+
+    @Test func incidentsAreKeptWithTheStream() {
+        var harness = CoreHarness()
+        harness.goLive([.trades])
+        for _ in 0..<200 {
+            harness.step(.closed(harness.connection, reason: "gone"))
+            harness.pass(.seconds(31))
+            harness.step(.opened(harness.connection))
+        }
+        #expect(harness.core.incidents(of: .trades).count == 100)
+        #expect(harness.core.incidents(of: .trades).last?.kind == .disconnect)
     }
 }

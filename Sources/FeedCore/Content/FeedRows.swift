@@ -38,6 +38,22 @@ public enum FeedRows: Equatable, Sendable {
     }
 }
 
+extension FeedRows {
+    /// The first and the last id of rows that are counted one by one; nil for others.
+    package var ids: ClosedRange<UInt64>? {
+        switch self {
+        case .aggregateTrade(let rows): range(rows.first?.id, rows.last?.id)
+        case .trade(let rows): range(rows.first?.id, rows.last?.id)
+        default: nil
+        }
+    }
+
+    private func range(_ first: UInt64?, _ last: UInt64?) -> ClosedRange<UInt64>? {
+        guard let first, let last, first <= last else { return nil }
+        return first...last
+    }
+}
+
 /// What an update does to the content a reader has.
 public enum MergeRule: String, Sendable {
     /// The update is the whole new content.

@@ -146,6 +146,15 @@ struct StreamContent: Sendable {
         return true
     }
 
+    /// The id of the last row, where rows are counted one by one.
+    var lastID: UInt64? {
+        switch tables {
+        case .aggregateTrade(let table): table.rows.last?.id
+        case .trade(let table): table.rows.last?.id
+        default: nil
+        }
+    }
+
     /// The order book; nil for any other stream.
     var book: OrderBook? {
         if case .book(let book) = tables { book } else { nil }

@@ -81,10 +81,19 @@ struct StreamHandlers: Sendable {
         guard let name = stream(request, responder) else { return }
         hub.run { hub in
             let status = hub.status(of: name)
+            let incidents = hub.engine.read { core, _ in core.incidents(of: name) }
             var writer = JSONWriter()
             writer.object { json in
                 if let status {
                     Self.write(status, &json)
+                    json.member("incidents")
+                    json.array(incidents) { json, incident in
+                        json.object {
+                            $0.member("at", incident.at)
+                            $0.member("kind", incident.kind.rawValue)
+                            $0.member("detail", incident.detail)
+                        }
+                    }
                 } else {
                     json.member("stream", name.description)
                     json.member("state", "idle")
