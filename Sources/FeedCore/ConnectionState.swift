@@ -15,6 +15,14 @@ struct ConnectionState: Sendable {
     var backoff: Backoff
     var lastHeard = Instant(nanoseconds: 0)
     var pingAt = Instant(nanoseconds: 0)
+    /// When it is to be replaced; nil while it is being replaced, and before it is open.
+    var rotateAt: Instant?
+    /// The connection that replaces it, and the one it replaces.
+    var successor: Int?
+    var predecessor: Int?
+    /// While it replaces another: which streams the venue acknowledged here, and until when both run.
+    var covered: Set<Int> = []
+    var overlapUntil: Instant?
 
     /// When the paced sender may send again.
     var controlAt = Instant(nanoseconds: 0)

@@ -1,7 +1,9 @@
 extension FeedCore {
     /// A connection of the endpoint with room for one more stream.
     func roomyConnection(endpoint: Int) -> Int? {
-        connections.firstIndex { $0.endpoint == endpoint && $0.streams.count < configuration.streamsPerConnection }
+        connections.firstIndex {
+            $0.endpoint == endpoint && $0.streams.count < configuration.streamsPerConnection && $0.successor == nil && $0.predecessor == nil
+        }
     }
 
     mutating func connectionSlot(endpoint: Int) -> Int {
@@ -23,10 +25,14 @@ extension FeedCore {
         guard let stream = streams[index] else { return }
         connections[slot].streams.remove(index)
         connections[slot].toSubscribe.removeAll { $0 == index }
+        if let successor = connections[slot].successor {
+            connections[successor].toSubscribe.removeAll { $0 == index }
+            connections[successor].covered.remove(index)
+            if connections[successor].phase == .open { connections[successor].toUnsubscribe.append(stream.name) }
+        }
         if connections[slot].streams.isEmpty {
-            effects.append(.disconnect(connections[slot].id))
-            connections[slot].forgetRequests()
-            connections[slot].phase = .idle
+            abandonRotation(slot)
+            retire(slot)
         } else if connections[slot].phase == .open, stream.subscription == .requested || stream.subscription == .effective {
             connections[slot].toUnsubscribe.append(stream.name)
         }
@@ -50,7 +56,7 @@ extension FeedCore {
         }
     }
 
-    private mutating func freshConnection(endpoint: Int) -> Int {
+    mutating func freshConnection(endpoint: Int) -> Int {
         if let slot = connections.firstIndex(where: { $0.endpoint == endpoint && $0.phase == .idle }) { return slot }
         connections.append(newConnection(endpoint: endpoint))
         return connections.count - 1
@@ -77,7 +83,7 @@ extension FeedCore {
         }
     }
 
-    private mutating func connect(_ slot: Int) {
+    mutating func connect(_ slot: Int) {
         lastConnectionID &+= 1
         connections[slot].id = ConnectionID(lastConnectionID)
         connections[slot].phase = .connecting
@@ -93,10 +99,23 @@ extension FeedCore {
         connections[slot].pingAt = now.instant + configuration.pingInterval
         connections[slot].controlAt = now.instant
         wake(at: connections[slot].pingAt)
+        if connections[slot].predecessor != nil {
+            beginOverlap(slot)
+            return
+        }
+        scheduleRotation(slot)
         for index in connections[slot].streams.sorted() {
             if let stream = streams[index], stream.outage != nil { streams[index]?.needsFetch = stream.traits.hasSnapshotSource }
             enqueueSubscription(index, connection: slot)
         }
+    }
+
+    /// Somewhat before the age is reached, so that many connections do not all go at once.
+    mutating func scheduleRotation(_ slot: Int) {
+        let age = configuration.rotateAfter.nanoseconds
+        let at = now.instant + .nanoseconds(age - Int64.random(in: 0...max(1, age / 50), using: &random))
+        connections[slot].rotateAt = at
+        wake(at: at)
     }
 
     mutating func closed(_ id: ConnectionID, reason: String) {
@@ -104,6 +123,13 @@ extension FeedCore {
         switch connections[slot].phase {
         case .connecting, .open: break
         case .waiting, .idle: return
+        }
+        abandonRotation(slot)
+        connections[slot].rotateAt = nil
+        guard !connections[slot].streams.isEmpty else {
+            connections[slot].forgetRequests()
+            connections[slot].phase = .idle
+            return
         }
         let until = now.instant + connections[slot].backoff.next(using: &random)
         connections[slot].phase = .waiting(until: until)
@@ -157,6 +183,13 @@ extension FeedCore {
                 effects.append(.ping(connections[slot].id))
             }
             wake(at: min(deadAt, connections[slot].pingAt))
+            if let at = connections[slot].rotateAt {
+                if at <= now.instant { rotate(slot) } else { wake(at: at) }
+            }
+            if let until = connections[slot].overlapUntil {
+                if until <= now.instant { endOverlap(slot) } else { wake(at: until) }
+            }
+            guard connections[slot].phase == .open else { return }
             if connections[slot].hasControlToSend { wake(at: connections[slot].controlAt) }
         }
     }
@@ -187,6 +220,7 @@ extension FeedCore {
         for index in batch {
             guard let stream = streams[index] else { continue }
             names.append(stream.name)
+            guard stream.connection == slot else { continue }
             streams[index]?.subscription = .requested
             if stream.needsFetch, stream.fetch == nil { fetch(index, at: now.instant + configuration.acknowledgementWait) }
         }
@@ -203,21 +237,25 @@ extension FeedCore {
                 return
             }
             connections[slot].backoff.reset()
+            guard streams[index]?.connection == slot || takesOver(index, slot: slot, rows) else { return }
             update(index, rows, eventTime: eventTime)
         case .acknowledged(let request):
             for name in connections[slot].requests.removeValue(forKey: request) ?? [] {
-                if let index = indices[name] { becomeEffective(index) }
+                guard let index = indices[name] else { continue }
+                if streams[index]?.connection == slot { becomeEffective(index) } else { connections[slot].covered.insert(index) }
             }
         case .rejected(let request, let error):
             let names = request.flatMap { connections[slot].requests.removeValue(forKey: $0) } ?? []
             if names.isEmpty { malformedFrames &+= 1 }
             for name in names {
-                if let index = indices[name] { reject(index, error) }
+                if let index = indices[name], streams[index]?.connection == slot { reject(index, error) }
             }
         case .malformed(let name, let message):
             malformedFrames &+= 1
             guard let index = name.flatMap({ indices[$0] }) else { return }
             publish(index, .failed(FeedError(.malformed, message), fetch: false))
+        case .goingAway:
+            rotate(slot)
         case .unknown:
             ignoredEvents &+= 1
         }

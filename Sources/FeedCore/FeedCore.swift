@@ -13,6 +13,11 @@ package struct FeedCore: Sendable {
         package var pingInterval: Duration = .seconds(20)
         /// After how long without any frame a connection is dead (venue.md §4: the venue's own ping comes every 5 min only).
         package var deadAfter: Duration = .seconds(30)
+        /// At which age a connection is replaced (the venues cut it at 24 h), how long the old and the new one run side by side at most, and how
+        /// long a rotation that failed waits for another try.
+        package var rotateAfter: Duration = .seconds(23 * 3600)
+        package var overlap: Duration = .seconds(10)
+        package var rotationRetry: Duration = .seconds(300)
         /// The first bound of the delay before a reconnect, and the last.
         package var reconnectBase: Duration = .milliseconds(500)
         package var reconnectCap: Duration = .seconds(30)

@@ -38,6 +38,8 @@ package enum UpstreamEvent: Sendable {
     case acknowledged(request: UInt64)
     case rejected(request: UInt64?, FeedError)
     case malformed(FuturesServiceStreamName?, String)
+    /// The venue is about to close the connection.
+    case goingAway
     case unknown(String)
 }
 

@@ -124,6 +124,11 @@ struct OrderBook: Sendable {
         if case .waiting(let snapshot) = phase { snapshot.lastUpdateID == lastUpdateID } else { false }
     }
 
+    /// Whether the event repeats what is in the book, or directly follows it. A book that does not stand can take any.
+    func isContinued(by event: DepthLevels) -> Bool {
+        !stands || event.lastUpdateID <= lastUpdateID || event.previousUpdateID == lastUpdateID
+    }
+
     var levelCounts: (bids: Int, asks: Int) { (bids.count, asks.count) }
 
     /// The whole book, best levels first, at most `depth` a side.

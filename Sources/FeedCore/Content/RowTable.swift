@@ -1,7 +1,7 @@
 /// A stream's rows, found by key, with the rule that newer rows win.
 ///
 /// A lost connection begins a new generation: rows of an older one are replaced by whatever comes next, also by a venue whose ids or clock
-/// went back, while within a generation an older row never replaces a newer one.
+/// went back, while within a generation an older row never replaces a newer one, and a row that says nothing new changes nothing.
 struct RowTable<Row: FeedRow>: Sendable {
     private(set) var rows: [Row] = []
     private var generations: [UInt32] = []
@@ -42,6 +42,7 @@ struct RowTable<Row: FeedRow>: Sendable {
         if let known = rows.first {
             guard generations[0] != generation || known.key != row.key || !row.isOlder(than: known) else { return [] }
             let completed = known.key == row.key ? row.completed(by: known) : row
+            guard generations[0] != generation || completed != known else { return [] }
             adopt([completed], limit: 1)
             return [completed]
         }
@@ -56,6 +57,7 @@ struct RowTable<Row: FeedRow>: Sendable {
             if let position = positions[row.key] {
                 guard generations[position] != generation || !row.isOlder(than: rows[position]) else { continue }
                 let completed = row.completed(by: rows[position])
+                guard generations[position] != generation || completed != rows[position] else { continue }
                 rows[position] = completed
                 generations[position] = generation
                 accepted.append(completed)

@@ -155,6 +155,17 @@ struct StreamContent: Sendable {
         }
     }
 
+    /// Whether the rows follow what is here without a hole: where every message counts they repeat or directly follow the last one; elsewhere
+    /// every message will do.
+    func isContinued(by rows: FeedRows) -> Bool {
+        switch (tables, rows) {
+        case (.book(let book), .depth(let levels)): levels.first.map { book.isContinued(by: $0) } ?? false
+        case (.liquidation(let table), .liquidation(let rows)): rows.first.map { table.rows.contains($0) } ?? false
+        default:
+            if let lastID, let ids = rows.ids { ids.lowerBound <= lastID &+ 1 } else { true }
+        }
+    }
+
     /// The order book; nil for any other stream.
     var book: OrderBook? {
         if case .book(let book) = tables { book } else { nil }

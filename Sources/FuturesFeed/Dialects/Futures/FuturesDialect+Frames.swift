@@ -40,6 +40,8 @@ private struct Envelope {
     var data: Int?
     var request: UInt64?
     var hasResult = false
+    /// The event of a frame without an envelope.
+    var event: String?
     var errorCode: Int?
     var errorMessage = ""
 
@@ -59,6 +61,8 @@ private struct Envelope {
             case 6 where key.elementsEqual("result".utf8):
                 envelope.hasResult = true
                 try reader.skip()
+            case 1 where key[0] == UInt8(ascii: "e"):
+                if try reader.peek() == .string { envelope.event = try reader.string() } else { try reader.skip() }
             case 5 where key.elementsEqual("error".utf8):
                 try reader.object { (reader, key) throws(JSONReader.Failure) in try envelope.readError(&reader, key) }
             default: try envelope.readError(&reader, key)
@@ -81,6 +85,7 @@ private struct Envelope {
             let message = "The venue refused a request: \(errorMessage) (\(errorCode))."
             return .rejected(request: request, FeedError(.subscriptionRejected, message, venueCode: errorCode))
         }
+        if event == "serverShutdown" { return .goingAway }
         if hasResult, let request { return .acknowledged(request: request) }
         return .unknown("a frame that is neither data nor an answer")
     }

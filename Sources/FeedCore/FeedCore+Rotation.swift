@@ -1,0 +1,88 @@
+/// The life of a connection: the venues cut it at 24 h, so it is replaced before, by a second one that delivers before the first one goes.
+/// Readers see nothing of it.
+extension FeedCore {
+    /// Opens the successor of a connection.
+    mutating func rotate(_ slot: Int) {
+        guard connections[slot].phase == .open, connections[slot].successor == nil, connections[slot].predecessor == nil,
+            !connections[slot].streams.isEmpty
+        else { return }
+        connections[slot].rotateAt = nil
+        let fresh = freshConnection(endpoint: connections[slot].endpoint)
+        connections[slot].successor = fresh
+        connections[fresh].predecessor = slot
+        connect(fresh)
+    }
+
+    /// The successor is open: it subscribes to all its predecessor has, while the predecessor goes on.
+    mutating func beginOverlap(_ slot: Int) {
+        guard let predecessor = connections[slot].predecessor else { return }
+        connections[slot].toSubscribe += connections[predecessor].streams.sorted()
+        let until = now.instant + configuration.overlap
+        connections[slot].overlapUntil = until
+        wake(at: until)
+    }
+
+    /// Whether rows from a socket the stream is not on (yet) are to be taken: the successor's are, from the first that leaves no hole.
+    mutating func takesOver(_ index: Int, slot: Int, _ rows: FeedRows) -> Bool {
+        guard let stream = streams[index], connections[slot].predecessor == stream.connection, stream.content.isContinued(by: rows)
+        else { return false }
+        handOver(index, to: slot)
+        return true
+    }
+
+    /// The overlap has lasted long enough: streams that were merely silent change sockets too.
+    mutating func endOverlap(_ slot: Int) {
+        guard let predecessor = connections[slot].predecessor else { return }
+        for index in connections[predecessor].streams.sorted() where connections[slot].covered.contains(index) {
+            if streams[index]?.subscription == .effective { handOver(index, to: slot) }
+        }
+        guard connections[slot].predecessor != nil else { return }
+        separate(slot)
+        postponeRotation(predecessor)
+        if connections[slot].streams.isEmpty { retire(slot) } else { scheduleRotation(slot) }
+    }
+
+    private mutating func handOver(_ index: Int, to slot: Int) {
+        guard let predecessor = connections[slot].predecessor else { return }
+        connections[predecessor].streams.remove(index)
+        connections[slot].streams.insert(index)
+        streams[index]?.connection = slot
+        streams[index]?.subscription = .effective
+        guard connections[predecessor].streams.isEmpty else { return }
+        separate(slot)
+        scheduleRotation(slot)
+        retire(predecessor)
+    }
+
+    /// A connection that no stream is on is closed.
+    mutating func retire(_ slot: Int) {
+        effects.append(.disconnect(connections[slot].id))
+        connections[slot].forgetRequests()
+        connections[slot].rotateAt = nil
+        connections[slot].phase = .idle
+    }
+
+    /// A connection that is lost ends the rotation it was part of.
+    mutating func abandonRotation(_ slot: Int) {
+        if let successor = connections[slot].successor {
+            separate(successor)
+            if connections[successor].streams.isEmpty { retire(successor) } else { scheduleRotation(successor) }
+        }
+        guard let predecessor = connections[slot].predecessor else { return }
+        separate(slot)
+        postponeRotation(predecessor)
+    }
+
+    private mutating func separate(_ successor: Int) {
+        if let predecessor = connections[successor].predecessor { connections[predecessor].successor = nil }
+        connections[successor].predecessor = nil
+        connections[successor].overlapUntil = nil
+        connections[successor].covered = []
+    }
+
+    private mutating func postponeRotation(_ slot: Int) {
+        let at = now.instant + configuration.rotationRetry
+        connections[slot].rotateAt = at
+        wake(at: at)
+    }
+}

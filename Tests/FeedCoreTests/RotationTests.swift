@@ -1,0 +1,108 @@
+import Testing
+
+@testable import FeedCore
+
+@Suite struct RotationTests {
+    /// A live book ticker, trades and mark price, and the connection that is to replace theirs.
+    static func rotating() -> (CoreHarness, old: ConnectionID, new: ConnectionID) {
+        var harness = CoreHarness()
+        harness.goLive([.btc, .trades])
+        harness.answerFetches { name in
+            .success(
+                FetchedContent(rows: name == .trades ? AggregateTrade.trades(1...5) : .markPrice([.price(1, time: 1)]), eventTime: nil))
+        }
+        let old = harness.connection
+        harness.step(.received(old, .goingAway))
+        let new = harness.effects.compactMap { if case .connect(let id, _) = $0 { id } else { nil } }.last ?? old
+        harness.forgetEffects()
+        return (harness, old, new)
+    }
+
+    @Test func aConnectionIsReplacedBeforeTheVenueCutsIt() {
+        var harness = CoreHarness()
+        harness.goLive([.trades])
+        harness.forgetEffects()
+        harness.passAlive(.seconds(22 * 3600))
+        #expect(!harness.effects.contains { if case .connect = $0 { true } else { false } })
+        harness.passAlive(.seconds(3600))
+        #expect(harness.effects.filter { if case .connect = $0 { true } else { false } }.count == 1)
+    }
+
+    @Test func theNewSocketTakesOverWithoutAVisibleEventAndTheOldOneGoes() {
+        var (harness, old, new) = Self.rotating()
+        #expect(new != old)
+        harness.step(.opened(new))
+        harness.acknowledge()
+        harness.step(.received(new, .rows(.trades, AggregateTrade.trades(7...7), eventTime: nil)))
+        harness.step(.received(old, .rows(.trades, AggregateTrade.trades(6...6), eventTime: nil)))
+        harness.step(.received(old, .rows(.trades, AggregateTrade.trades(7...7), eventTime: nil)))
+        harness.step(.received(new, .rows(.trades, AggregateTrade.trades(8...8), eventTime: nil)))
+        harness.step(.received(old, .rows(.trades, AggregateTrade.trades(8...8), eventTime: nil)))
+        harness.step(.received(new, .rows(.btc, .markPrice([.price(2, time: 2)]), eventTime: nil)))
+        harness.step(.received(old, .rows(.btc, .markPrice([.price(2, time: 2)]), eventTime: nil)))
+        #expect(harness.kinds == ["update delta", "update delta", "update delta", "update full"])
+        #expect(harness.core.content(of: .trades)?.rows == AggregateTrade.trades(4...8))
+        #expect(harness.effects.contains { if case .disconnect(old) = $0 { true } else { false } })
+        #expect(harness.step(.closed(old, reason: "done")).isEmpty)
+    }
+
+    @Test func silentStreamsChangeSocketsOnceTheOverlapHasLastedLongEnough() {
+        var (harness, old, new) = Self.rotating()
+        harness.step(.opened(new))
+        harness.acknowledge()
+        harness.step(.heard(new))
+        harness.pass(.seconds(11))
+        #expect(harness.kinds.isEmpty)
+        #expect(harness.effects.contains { if case .disconnect(old) = $0 { true } else { false } })
+        harness.step(.received(new, .rows(.trades, AggregateTrade.trades(6...6), eventTime: nil)))
+        #expect(harness.kinds == ["update delta"])
+    }
+
+    @Test func aSuccessorThatCannotConnectCostsNothingAndIsTriedAgain() {
+        var (harness, old, new) = Self.rotating()
+        harness.step(.closed(new, reason: "refused"))
+        harness.step(.received(old, .rows(.trades, AggregateTrade.trades(6...6), eventTime: nil)))
+        #expect(harness.kinds == ["update delta"])
+        harness.passAlive(.seconds(301))
+        #expect(harness.effects.contains { if case .connect = $0 { true } else { false } })
+        _ = new
+    }
+
+    @Test func anOldSocketThatDiesInTheOverlapIsAnOutageOfWhatItStillHad() {
+        var (harness, old, new) = Self.rotating()
+        harness.step(.opened(new))
+        harness.acknowledge()
+        harness.step(.received(new, .rows(.trades, AggregateTrade.trades(6...6), eventTime: nil)))
+        harness.step(.closed(old, reason: "cut"))
+        #expect(harness.events.filter { CoreHarness.kind($0) == "disconnect" }.map(\.stream) == [.btc])
+    }
+
+    @Test func aStreamLetGoInTheOverlapIsLetGoOnBothSockets() {
+        var (harness, _, new) = Self.rotating()
+        harness.step(.opened(new))
+        harness.acknowledge()
+        harness.step(.unobserve(.one, [.trades]))
+        harness.passAlive(.seconds(5))
+        let streams = harness.core.connections.reduce(into: 0) { $0 += $1.streams.count }
+        #expect(streams == 2, "it lingers")
+        harness.passAlive(.seconds(61))
+        #expect(harness.core.status(of: .trades, now: harness.now) == nil)
+        #expect(harness.core.connections.reduce(into: 0) { $0 += $1.streams.count } == 1)
+    }
+
+    @Test func noSocketIsLeftBehindWhenEverythingEndsInTheOverlap() {
+        for closesOld in [true, false] {
+            var (harness, old, new) = Self.rotating()
+            harness.step(.opened(new))
+            if closesOld { harness.step(.closed(old, reason: "cut")) } else { harness.step(.unobserve(.one, nil)) }
+            harness.passAlive(.seconds(2))
+            if closesOld {
+                #expect(harness.effects.contains { if case .disconnect(new) = $0 { true } else { false } })
+            } else {
+                harness.passAlive(.seconds(61))
+                #expect(harness.core.connections.allSatisfy { $0.phase == .idle })
+                #expect(harness.core.nextDeadline == nil)
+            }
+        }
+    }
+}
