@@ -1,6 +1,6 @@
 package import FeedCore
 public import Logging
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// A futures venue's market data: one upstream connection, every stream's latest content, any number of observers.
 ///
@@ -26,7 +26,7 @@ public final class FuturesFeedService: Sendable {
     public static let shared = FuturesFeedService(configuration: FuturesFeedConfiguration())
 
     package let engine: FeedEngine
-    private let adapters = Mutex<[ObjectIdentifier: ObserverAdapter]>([:])
+    private let adapters = NIOLockedValueBox<[ObjectIdentifier: ObserverAdapter]>([:])
 
     /// Makes a service; nothing is connected before the first subscription.
     ///
@@ -56,7 +56,7 @@ public final class FuturesFeedService: Sendable {
 
     /// Ends all of an observer's subscriptions; also to be called from its `deinit`.
     public func unsubscribeAllFeeds(with observer: any FuturesFeedObserving) {
-        guard let adapter = adapters.withLock({ $0.removeValue(forKey: ObjectIdentifier(observer)) }) else { return }
+        guard let adapter = adapters.withLockedValue({ $0.removeValue(forKey: ObjectIdentifier(observer)) }) else { return }
         engine.remove(adapter.id)
     }
 
@@ -106,12 +106,12 @@ public final class FuturesFeedService: Sendable {
     }
 
     private func id(of observer: any FuturesFeedObserving) -> ObserverID? {
-        adapters.withLock { $0[ObjectIdentifier(observer)]?.id }
+        adapters.withLockedValue { $0[ObjectIdentifier(observer)]?.id }
     }
 
     /// An observer that died without unsubscribing leaves its adapter behind, and its address may be used again: such are ended first.
     private func adapter(for observer: any FuturesFeedObserving) -> ObserverAdapter {
-        let (adapter, orphans) = adapters.withLock { adapters -> (ObserverAdapter, [ObserverAdapter]) in
+        let (adapter, orphans) = adapters.withLockedValue { adapters -> (ObserverAdapter, [ObserverAdapter]) in
             if let known = adapters[ObjectIdentifier(observer)], known.belongs(to: observer) { return (known, []) }
             let orphans = adapters.filter { $0.value.isOrphan }
             for key in orphans.keys { adapters[key] = nil }
@@ -127,33 +127,33 @@ public final class FuturesFeedService: Sendable {
 
 /// Turns a feed's events into an observer's calls.
 private final class ObserverAdapter: FeedReader {
-    private let observer: Mutex<Weak>
-    private let registration = Mutex<(id: ObserverID, engine: FeedEngine?)>((ObserverID(0), nil))
+    private let observer: NIOLockedValueBox<Weak>
+    private let registration = NIOLockedValueBox<(id: ObserverID, engine: FeedEngine?)>((ObserverID(0), nil))
 
     private struct Weak {
         weak var observer: (any FuturesFeedObserving)?
     }
 
     init(_ observer: any FuturesFeedObserving) {
-        self.observer = Mutex(Weak(observer: observer))
+        self.observer = NIOLockedValueBox(Weak(observer: observer))
     }
 
     func register(with engine: FeedEngine) {
         let id = engine.add(self)
-        registration.withLock { $0 = (id, engine) }
+        registration.withLockedValue { $0 = (id, engine) }
     }
 
-    var id: ObserverID { registration.withLock { $0.id } }
+    var id: ObserverID { registration.withLockedValue { $0.id } }
 
-    var isOrphan: Bool { observer.withLock { $0.observer == nil } }
+    var isOrphan: Bool { observer.withLockedValue { $0.observer == nil } }
 
     func belongs(to other: any FuturesFeedObserving) -> Bool {
-        observer.withLock { $0.observer === other }
+        observer.withLockedValue { $0.observer === other }
     }
 
     func receive(_ event: FeedEvent) {
-        guard let observer = observer.withLock({ $0.observer }) else {
-            let (id, engine) = registration.withLock { $0 }
+        guard let observer = observer.withLockedValue({ $0.observer }) else {
+            let (id, engine) = registration.withLockedValue { $0 }
             engine?.remove(id)
             return
         }

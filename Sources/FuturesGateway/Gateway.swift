@@ -1,8 +1,8 @@
 import FuturesFeed
 public import Logging
 import MicroHTTP
+import NIOConcurrencyHelpers
 public import ServiceLifecycle
-import Synchronization
 
 /// The gateway: one feed, one hub, one fan-out and one HTTP server, wired together and taken down in the right order.
 public final class Gateway: Service {
@@ -79,9 +79,9 @@ public final class Gateway: Service {
 
     /// The fan-out needs its loop to be woken by and the loop its fan-out to write with; this is where they meet.
     private final class Wiring: Sendable {
-        private let parts = Mutex<(EventFanOut, EventStreamLoop)?>(nil)
-        var fanOut: EventFanOut? { parts.withLock { $0?.0 } }
-        var loop: EventStreamLoop? { parts.withLock { $0?.1 } }
-        func connect(_ fanOut: EventFanOut, _ loop: EventStreamLoop) { parts.withLock { $0 = (fanOut, loop) } }
+        private let parts = NIOLockedValueBox<(EventFanOut, EventStreamLoop)?>(nil)
+        var fanOut: EventFanOut? { parts.withLockedValue { $0?.0 } }
+        var loop: EventStreamLoop? { parts.withLockedValue { $0?.1 } }
+        func connect(_ fanOut: EventFanOut, _ loop: EventStreamLoop) { parts.withLockedValue { $0 = (fanOut, loop) } }
     }
 }

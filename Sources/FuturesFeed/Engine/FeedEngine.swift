@@ -1,8 +1,8 @@
 package import FeedCore
 package import Logging
+import NIOConcurrencyHelpers
 package import NIOCore
 import NIOPosix
-import Synchronization
 
 /// Takes a feed's events, one at a time, in order, on the engine's thread and under no lock.
 package protocol FeedReader: AnyObject, Sendable {
@@ -24,7 +24,7 @@ package final class FeedEngine: Sendable {
         var isStopped = false
     }
 
-    private let state: Mutex<State>
+    private let state: NIOLockedValueBox<State>
     package let dialect: any Dialect
     package let loop: any EventLoop
     private let group: MultiThreadedEventLoopGroup
@@ -53,7 +53,7 @@ package final class FeedEngine: Sendable {
         self.logger = logger
         let core = FeedCore(
             configuration: configuration, epoch: UInt64(clamping: Moment.current.wallClock), seed: seed, traits: { dialect.traits(of: $0) })
-        state = Mutex(State(core: core))
+        state = NIOLockedValueBox(State(core: core))
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         loop = group.next()
         rest = RESTClient(eventLoopGroup: group)
@@ -62,7 +62,7 @@ package final class FeedEngine: Sendable {
 
     /// Registers a reader; it observes nothing yet. Held until `remove`. Nil registers demand alone: nothing is delivered to it.
     package func add(_ reader: (any FeedReader)?) -> ObserverID {
-        state.withLock {
+        state.withLockedValue {
             $0.lastObserver &+= 1
             let id = ObserverID($0.lastObserver)
             $0.readers[id] = reader
@@ -72,18 +72,18 @@ package final class FeedEngine: Sendable {
 
     /// Hands every event of every stream to `listener`, until the engine stops. There is one at most.
     package func listen(_ listener: any FeedReader) {
-        state.withLock { $0.listener = listener }
+        state.withLockedValue { $0.listener = listener }
     }
 
     /// Ends all a reader observes. Once this returns no further call to it begins.
     package func remove(_ id: ObserverID) {
         step(.unobserve(id, nil))
-        state.withLock { $0.readers[id] = nil }
+        state.withLockedValue { $0.readers[id] = nil }
     }
 
     /// Steps the core. On return the decision stands; its effects follow on the loop.
     package func step(_ input: FeedInput) {
-        let isDue = state.withLock { state in
+        let isDue = state.withLockedValue { state in
             guard !state.isStopped else { return false }
             state.effects += state.core.step(input, now: .current)
             guard !state.isScheduled else { return false }
@@ -95,8 +95,8 @@ package final class FeedEngine: Sendable {
     }
 
     /// Looks at the core.
-    package func read<Answer>(_ look: (FeedCore, Instant) -> sending Answer) -> sending Answer {
-        state.withLock { look($0.core, Moment.current.instant) }
+    package func read<Answer>(_ look: (FeedCore, Instant) -> Answer) -> Answer {
+        state.withLockedValue { look($0.core, Moment.current.instant) }
     }
 
     /// Reads what the venue lists and allows, and again every hour, or sooner where that failed: new listings appear.
@@ -106,7 +106,7 @@ package final class FeedEngine: Sendable {
             let listing = Result { try result.get() }.flatMap { response -> Result<VenueListing, any Error> in
                 self.dialect.decode(response) { self.dialect.decodeListing($0) }.mapError { $0 as any Error }
             }
-            guard !self.state.withLock({ $0.isStopped }) else { return }
+            guard !self.state.withLockedValue({ $0.isStopped }) else { return }
             if case .success(let listing) = listing {
                 self.step(.listed(listing))
                 self.loop.scheduleTask(in: .hours(1)) { self.loadListing() }
@@ -118,7 +118,7 @@ package final class FeedEngine: Sendable {
 
     /// Closes the sockets and the thread. Nothing is called after it; idempotent.
     package func stop() async {
-        let wasStopped = state.withLock { state in
+        let wasStopped = state.withLockedValue { state in
             defer { state.isStopped = true }
             state.effects = []
             state.readers = [:]
@@ -150,7 +150,7 @@ package final class FeedEngine: Sendable {
 
     /// What was decided meanwhile; nil, and the timer set, where there is nothing left to do.
     private func takeEffects() -> [FeedEffect]? {
-        let (effects, deadline) = state.withLock { state in
+        let (effects, deadline) = state.withLockedValue { state in
             let effects = state.effects
             state.effects = []
             if effects.isEmpty { state.isScheduled = false }
@@ -179,7 +179,7 @@ package final class FeedEngine: Sendable {
     private func perform(_ effect: FeedEffect) {
         switch effect {
         case .publish(let event):
-            let (readers, listener) = state.withLock { ($0.core.readers(of: event), $0.listener) }
+            let (readers, listener) = state.withLockedValue { ($0.core.readers(of: event), $0.listener) }
             listener?.receive(event)
             for id in readers { deliver(event, to: id) }
         case .tell(let id, let event):
@@ -202,7 +202,7 @@ package final class FeedEngine: Sendable {
 
     /// The last look before the call: who unsubscribed or paused meanwhile is left in peace.
     private func deliver(_ event: FeedEvent, to id: ObserverID) {
-        let reader = state.withLock { state -> (any FeedReader)? in
+        let reader = state.withLockedValue { state -> (any FeedReader)? in
             if case .failed(let error, _) = event.kind, error.code == .unknownStream { return state.readers[id] }
             return state.core.reads(id, event.stream) ? state.readers[id] : nil
         }

@@ -1,4 +1,4 @@
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// Gives up one call of `WebSocketConnection.connect`, from any thread.
 package final class ConnectCancellation: Sendable {
@@ -8,13 +8,13 @@ package final class ConnectCancellation: Sendable {
         case cancelled
     }
 
-    private let state = Mutex(State.idle)
+    private let state = NIOLockedValueBox(State.idle)
 
     package init() {}
 
     /// The attempt fails with code `cancelled` and its socket is cut. An attempt that begins later fails at once.
     package func cancel() {
-        let action: (@Sendable () -> Void)? = state.withLock {
+        let action: (@Sendable () -> Void)? = state.withLockedValue {
             let before = $0
             $0 = .cancelled
             return if case .armed(let action) = before { action } else { nil }
@@ -24,7 +24,7 @@ package final class ConnectCancellation: Sendable {
 
     /// Returns `false` when it has been cancelled already.
     func arm(_ action: @escaping @Sendable () -> Void) -> Bool {
-        state.withLock {
+        state.withLockedValue {
             if case .cancelled = $0 { return false }
             $0 = .armed(action)
             return true
@@ -32,6 +32,6 @@ package final class ConnectCancellation: Sendable {
     }
 
     func disarm() {
-        state.withLock { if case .armed = $0 { $0 = .idle } }
+        state.withLockedValue { if case .armed = $0 { $0 = .idle } }
     }
 }

@@ -1,10 +1,10 @@
 import AsyncHTTPClient
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOHTTP1
 import NIOHTTPCompression
 import NIOPosix
 import NIOSSL
-import Synchronization
 
 /// Gathers one answer and gives it up as soon as its body is larger than allowed.
 final class RESTBody: HTTPClientResponseDelegate {
@@ -15,7 +15,7 @@ final class RESTBody: HTTPClientResponseDelegate {
     }
 
     private let limit: Int
-    private let answer = Mutex(Answer())
+    private let answer = NIOLockedValueBox(Answer())
 
     init(limit: Int) {
         self.limit = limit
@@ -23,24 +23,24 @@ final class RESTBody: HTTPClientResponseDelegate {
 
     /// Translates what ended the request, and adds the status where one had come.
     func failure(_ error: any Error, url: String) -> TransportError {
-        let (wasSent, head) = answer.withLock { ($0.wasSent, $0.head) }
+        let (wasSent, head) = answer.withLockedValue { ($0.wasSent, $0.head) }
         var failure = TransportError(restError: error, url: url, wasSent: wasSent)
         failure.status = head.map { Int($0.status.code) }
         return failure
     }
 
     func didSendRequestHead(task: HTTPClient.Task<RESTResponse>, _ head: HTTPRequestHead) {
-        answer.withLock { $0.wasSent = true }
+        answer.withLockedValue { $0.wasSent = true }
     }
 
     func didReceiveHead(task: HTTPClient.Task<RESTResponse>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
-        answer.withLock { $0.head = head }
+        answer.withLockedValue { $0.head = head }
         let announced = head.headers.first(name: "Content-Length").flatMap { Int($0) } ?? 0
         return announced > limit ? task.eventLoop.makeFailedFuture(tooLarge) : task.eventLoop.makeSucceededVoidFuture()
     }
 
     func didReceiveBodyPart(task: HTTPClient.Task<RESTResponse>, _ part: ByteBuffer) -> EventLoopFuture<Void> {
-        let fits = answer.withLock {
+        let fits = answer.withLockedValue {
             guard part.readableBytes <= limit - $0.body.readableBytes else { return false }
             $0.body.writeImmutableBuffer(part)
             return true
@@ -49,7 +49,7 @@ final class RESTBody: HTTPClientResponseDelegate {
     }
 
     func didFinishRequest(task: HTTPClient.Task<RESTResponse>) throws -> RESTResponse {
-        try answer.withLock {
+        try answer.withLockedValue {
             guard let head = $0.head else { throw TransportError(.protocolViolation, "The server sent an answer without a head: try again later.") }
             return RESTResponse(status: Int(head.status.code), headers: .init(fields: head.headers), body: $0.body)
         }

@@ -1,7 +1,7 @@
 import FuturesFeed
 import Glibc
 import MicroHTTP
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// The reader side of the hub: appends events to their streams' logs and sends every reader all it lacks, in one call per reader and sweep.
 ///
@@ -29,7 +29,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         let fellBehind: @Sendable (_ number: UInt64, _ log: Int) -> Void
     }
 
-    private let inbox = Mutex<[Command]>([])
+    private let inbox = NIOLockedValueBox<[Command]>([])
     private let callbacks: Callbacks
     private let limits: GatewayConfiguration.Events
     private let wakeLoop: @Sendable () -> Void
@@ -75,7 +75,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
 
     /// From any thread: carries out the command after those before it.
     func post(_ command: Command) {
-        let isFirst = inbox.withLock { inbox in
+        let isFirst = inbox.withLockedValue { inbox in
             inbox.append(command)
             return inbox.count == 1
         }
@@ -83,7 +83,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     }
 
     func streamsDidWake() {
-        let commands = inbox.withLock { inbox in
+        let commands = inbox.withLockedValue { inbox in
             let commands = inbox
             inbox.removeAll(keepingCapacity: commands.count < 4096)
             return commands

@@ -1,6 +1,6 @@
 import DemoExchange
 import FuturesFeed
-import Synchronization
+import NIOConcurrencyHelpers
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct FuturesFeedServiceTests {
@@ -107,7 +107,7 @@ import Testing
         final class Restless: FuturesFeedObserving {
             let service: FuturesFeedService
             let done: AsyncStream<Void>.Continuation
-            let count = Mutex(0)
+            let count = NIOLockedValueBox(0)
             init(_ service: FuturesFeedService, _ done: AsyncStream<Void>.Continuation) {
                 self.service = service
                 self.done = done
@@ -117,7 +117,7 @@ import Testing
                 service.pauseAllSubscriptions(with: self)
                 service.resumeAllSubscriptions(with: self)
                 service.subscribe(streamNames: [.assetIndex], with: self)
-                if count.withLock({
+                if count.withLockedValue({
                     $0 += 1; return $0
                 }) == 5 {
                     service.unsubscribeAllFeeds(with: self)
@@ -132,7 +132,7 @@ import Testing
             let restless = Restless(service, continuation)
             service.subscribe(streamNames: [.bookTicker(symbol: "BTCUSDT")], with: restless)
             for await _ in finished {}
-            #expect(restless.count.withLock { $0 } == 5)
+            #expect(restless.count.withLockedValue { $0 } == 5)
         }
     }
 

@@ -1,6 +1,6 @@
 import DemoExchange
 import FuturesFeed
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// Runs `body` with an exchange on loopback and a service that reads it, and takes both down.
 func withExchange(
@@ -37,13 +37,13 @@ final class CallRecorder: FuturesFeedObserving {
 
     let calls: AsyncStream<Call>
     private let continuation: AsyncStream<Call>.Continuation
-    private let all = Mutex<[Call]>([])
+    private let all = NIOLockedValueBox<[Call]>([])
 
     init() {
         (calls, continuation) = AsyncStream.makeStream(of: Call.self)
     }
 
-    var recorded: [Call] { all.withLock { $0 } }
+    var recorded: [Call] { all.withLockedValue { $0 } }
 
     /// The next call that is the one waited for.
     func next<Value>(_ match: (Call) -> Value?) async -> Value? {
@@ -54,7 +54,7 @@ final class CallRecorder: FuturesFeedObserving {
     }
 
     private func record(_ call: Call) {
-        all.withLock { $0.append(call) }
+        all.withLockedValue { $0.append(call) }
         continuation.yield(call)
     }
 

@@ -13,7 +13,8 @@ package struct FuturesDialect: Dialect {
 
     package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
         StreamTraits(
-            endpoint: endpoint(name), hasSnapshotSource: name.channel != .liquidation, fetchWeight: fetchWeight(name), staleAfter: staleAfter(name), limit: limit(name))
+            endpoint: endpoint(name), hasSnapshotSource: name.channel != .liquidation, fetchWeight: fetchWeight(name), staleAfter: staleAfter(name),
+            limit: limit(name))
     }
 
     /// The most levels REST gives of a book.
