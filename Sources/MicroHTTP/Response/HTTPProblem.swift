@@ -81,7 +81,8 @@ extension HTTPProblem {
 
     static func methodNotAllowed(allow: String) -> HTTPProblem {
         HTTPProblem(
-            status: 405, title: "Method Not Allowed", detail: "The Allow header lists this resource's methods.", headers: [HTTPHeader("Allow", allow)])
+            status: 405, title: "Method Not Allowed", detail: "The Allow header lists this resource's methods.", headers: [HTTPHeader("Allow", allow)]
+        )
     }
 }
 

@@ -24,10 +24,11 @@ final class InFlight: Sendable {
     }
 
     func ended() {
-        notify(state.withLock { state in
-            state.active -= 1
-            return state.active == 0 && !state.takesStreams
-        })
+        notify(
+            state.withLock { state in
+                state.active -= 1
+                return state.active == 0 && !state.takesStreams
+            })
     }
 
     var isDraining: Bool {
@@ -47,11 +48,12 @@ final class InFlight: Sendable {
 
     func resume(_ connection: MHDConnection, for exchange: Exchange) {
         connection.resume()
-        notify(state.withLock { state in
-            state.waiting[ObjectIdentifier(exchange)] = nil
-            state.suspended -= 1
-            return state.suspended == 0 && !state.takesStreams
-        })
+        notify(
+            state.withLock { state in
+                state.waiting[ObjectIdentifier(exchange)] = nil
+                state.suspended -= 1
+                return state.suspended == 0 && !state.takesStreams
+            })
     }
 
     /// False when the server is stopping.
@@ -65,10 +67,11 @@ final class InFlight: Sendable {
     }
 
     func streamEnded() {
-        notify(state.withLock { state in
-            state.streams -= 1
-            return state.streams == 0 && !state.takesStreams
-        })
+        notify(
+            state.withLock { state in
+                state.streams -= 1
+                return state.streams == 0 && !state.takesStreams
+            })
     }
 
     /// Ends all streams of `server` and waits until every answer is out, at most `grace`; then answers what still waits with 503.
