@@ -14,7 +14,7 @@ test: setup lint ## Everything CI runs
 	swift test --skip-build $(SWIFT_FLAGS)
 
 sanitize: setup ## The whole suite under ThreadSanitizer and AddressSanitizer
-	swift test --sanitize=thread --scratch-path .build-thread
+	swift test --sanitize=thread -Xswiftc -DTSAN --scratch-path .build-thread
 	swift test --sanitize=address --scratch-path .build-address
 
 bench: setup ## Fan-out and snapshot figures of the release executable

@@ -3,6 +3,7 @@ import FuturesFeed
 import FuturesGateway
 import GatewayTestSupport
 import Logging
+import MicroHTTP
 
 /// A gateway on a free port in front of a demo exchange.
 struct House {
@@ -11,16 +12,19 @@ struct House {
 
     /// Builds a house, lets `body` use it, and takes it down again.
     static func open(
-        _ exchange: DemoExchangeConfiguration = DemoExchangeConfiguration(), configure: (inout GatewayConfiguration) -> Void = { _ in },
-        _ body: (House) async throws -> Void
+        _ exchange: DemoExchangeConfiguration = DemoExchangeConfiguration(), linger: Duration = .seconds(60),
+        reconnectBase: Duration = .milliseconds(500), logBytes: Int = 8 << 20, _ body: (House) async throws -> Void
     ) async throws {
         let exchange = DemoExchange(configuration: exchange)
         _ = try await exchange.start()
         var configuration = GatewayConfiguration()
         configuration.feed.venue.restURL = exchange.restURL
         configuration.feed.venue.webSocketURL = exchange.webSocketURL
+        configuration.feed.linger = linger
+        configuration.feed.reconnectBase = reconnectBase
+        configuration.events.logBytes = logBytes
         configuration.http.port = 0
-        configure(&configuration)
+        configuration.http.allowedHosts = []
         let gateway = Gateway(configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let port = try gateway.start()
         let result = await Result { try await body(House(exchange: exchange, client: GatewayClient(port: Int(port)))) }
@@ -34,6 +38,7 @@ struct House {
         let deadline = ContinuousClock.now + .seconds(30)
         while try await client.get("/readyz").status != 200 {
             guard ContinuousClock.now < deadline else { throw Unexpected("the gateway did not become ready") }
+            try await Task.sleep(for: .milliseconds(20))
         }
     }
 

@@ -14,8 +14,9 @@ package actor EventReader {
         self.connection = connection
         var bytes: [UInt8] = []
         var head: HTTPHead?
+        let deadline = ContinuousClock.Instant.safetyNet
         while head == nil {
-            bytes += try await connection.receive(of: "the head of an event stream").readableBytesView
+            bytes += try await connection.receive(by: deadline, of: "the head of an event stream")
             head = try HTTPHead(&bytes)
         }
         guard let head, head.status == 200, head.header("Content-Type") == "text/event-stream; charset=utf-8" else {
@@ -24,7 +25,7 @@ package actor EventReader {
         self.head = head
         var parser = ServerEventParser()
         var events = try parser.read(bytes)[...]
-        while events.isEmpty { events = try parser.read(try await connection.receive(of: "the session").readableBytesView)[...] }
+        while events.isEmpty { events = try parser.read(try await connection.receive(by: deadline, of: "the session"))[...] }
         let session = events.removeFirst()
         guard session.name == "session" else { throw Unexpected("\(session) before the session") }
         self.session = session
@@ -35,30 +36,25 @@ package actor EventReader {
     /// The id that controls this connection.
     package nonisolated var client: String { session.data["client"]?.text ?? "" }
 
-    /// Heartbeats read so far.
-    package var comments: Int { parser.comments }
+    /// Waits for a heartbeat; events before it stay to be read.
+    package func heartbeat() async throws {
+        let known = parser.comments
+        let deadline = ContinuousClock.Instant.safetyNet
+        while parser.comments == known {
+            events += try parser.read(try await connection.receive(by: deadline, of: "a heartbeat"))
+        }
+    }
 
     /// The next event; throws `ConnectionEnd` after the last.
-    package func next(within limit: Duration = .seconds(30), of what: @autoclosure () -> String = "an event") async throws -> ServerEvent {
-        while events.isEmpty {
-            if let end { throw end }
-            do {
-                let bytes = try await connection.receive(within: limit, of: what())
-                events = try parser.read(bytes.readableBytesView)[...]
-            } catch let end as ConnectionEnd {
-                guard end == .reset || parser.isBetweenEvents else { throw Unexpected("the stream ended within an event") }
-                self.end = end
-            }
-        }
-        return events.removeFirst()
-    }
+    package func next() async throws -> ServerEvent { try await next(by: .safetyNet, of: "an event") }
 
     /// The next event of these names that fits; others are passed over.
     package func next(
         _ names: String..., of stream: String? = nil, where fits: @Sendable (ServerEvent) -> Bool = { _ in true }
     ) async throws -> ServerEvent {
+        let deadline = ContinuousClock.Instant.safetyNet
         while true {
-            let event = try await next(of: "\(names.joined(separator: " or ")) of \(stream ?? "any stream")")
+            let event = try await next(by: deadline, of: "\(names.joined(separator: " or ")) of \(stream ?? "any stream")")
             if names.contains(event.name), stream == nil || stream == event.stream, fits(event) { return event }
         }
     }
@@ -66,8 +62,9 @@ package actor EventReader {
     /// Everything up to the first event that fits, that one included.
     package func all(until isLast: @Sendable (ServerEvent) -> Bool) async throws -> [ServerEvent] {
         var events: [ServerEvent] = []
+        let deadline = ContinuousClock.Instant.safetyNet
         while true {
-            let event = try await next(of: "the last of \(events.count) events")
+            let event = try await next(by: deadline, of: "the last of some events")
             events.append(event)
             if isLast(event) { return events }
         }
@@ -76,10 +73,25 @@ package actor EventReader {
     /// Everything up to the connection's end, and how it ended.
     package func rest() async throws -> (events: [ServerEvent], end: ConnectionEnd) {
         var events: [ServerEvent] = []
+        let deadline = ContinuousClock.Instant.safetyNet
         do {
-            while true { events.append(try await next(of: "the end")) }
+            while true { events.append(try await next(by: deadline, of: "the connection's end")) }
         } catch let end as ConnectionEnd {
             return (events, end)
         }
+    }
+
+    private func next(by deadline: ContinuousClock.Instant, of what: @autoclosure @Sendable () -> String) async throws -> ServerEvent {
+        while events.isEmpty {
+            if let end { throw end }
+            do {
+                events = try parser.read(try await connection.receive(by: deadline, of: what()))[...]
+            } catch let end as ConnectionEnd {
+                guard end == .reset || parser.isBetweenEvents else { throw Unexpected("the stream ended within an event") }
+                self.end = end
+            }
+        }
+        guard ContinuousClock.now < deadline else { throw Unexpected("\(what()) did not come in time") }
+        return events.removeFirst()
     }
 }

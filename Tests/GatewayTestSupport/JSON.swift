@@ -48,7 +48,8 @@ extension JSON: Decodable {
     }
 }
 
-extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
+extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral {
+    package init(arrayLiteral elements: JSON...) { self = .array(elements) }
     package init(stringLiteral text: String) { self = .string(text) }
     package init(integerLiteral integer: Int64) { self = .integer(integer) }
     package init(booleanLiteral flag: Bool) { self = .flag(flag) }

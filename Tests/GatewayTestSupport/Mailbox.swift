@@ -8,11 +8,16 @@ package struct Unexpected: Error, CustomStringConvertible {
     package init(_ description: String) { self.description = description }
 }
 
-/// What arrives, in order, for one reader that waits for it. The deadline is a safety net: nothing waits for ever.
+extension ContinuousClock.Instant {
+    /// The safety net of everything that is awaited: nothing waits for ever.
+    package static var safetyNet: Self { .now + .seconds(30) }
+}
+
+/// What arrives, in order, for one reader that waits for it.
 package final class Mailbox<Element: Sendable>: Sendable {
     private struct Waiter {
         let continuation: CheckedContinuation<Element, any Error>
-        let deadline: Scheduled<Void>
+        let timeout: Scheduled<Void>
     }
 
     private struct State {
@@ -30,7 +35,7 @@ package final class Mailbox<Element: Sendable>: Sendable {
             if state.waiter == nil { state.elements.append(element) }
             return state.waiter.take()
         }
-        waiter?.deadline.cancel()
+        waiter?.timeout.cancel()
         waiter?.continuation.resume(returning: element)
     }
 
@@ -40,21 +45,22 @@ package final class Mailbox<Element: Sendable>: Sendable {
             state.end = state.end ?? error
             return state.waiter.take()
         }
-        waiter?.deadline.cancel()
+        waiter?.timeout.cancel()
         waiter?.continuation.resume(throwing: error)
     }
 
-    package func next(within limit: Duration = .seconds(30), of what: @autoclosure () -> String = "anything") async throws -> Element {
-        let late = Unexpected("\(what()) did not come within \(limit)")
+    package func next(by deadline: ContinuousClock.Instant, of what: @autoclosure @Sendable () -> String) async throws -> Element {
+        let late = Unexpected("\(what()) did not come in time")
         return try await withCheckedThrowingContinuation { continuation in
             state.withLock { state in
                 if let element = state.elements.popFirst() { return continuation.resume(returning: element) }
                 if let end = state.end { return continuation.resume(throwing: end) }
                 guard state.waiter == nil else { return continuation.resume(throwing: Unexpected("two readers wait at one mailbox")) }
-                let deadline = MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: TimeAmount(limit)) {
-                    self.state.withLock { $0.waiter.take() }?.continuation.resume(throwing: late)
+                let timeout = MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: TimeAmount(deadline - .now)) {
+                    let waiter = self.state.withLock { $0.waiter.take() }
+                    waiter?.continuation.resume(throwing: late)
                 }
-                state.waiter = Waiter(continuation: continuation, deadline: deadline)
+                state.waiter = Waiter(continuation: continuation, timeout: timeout)
             }
         }
     }

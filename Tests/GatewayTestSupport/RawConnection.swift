@@ -1,4 +1,4 @@
-package import NIOCore
+import NIOCore
 import NIOPosix
 
 /// How a connection ended.
@@ -10,7 +10,7 @@ package enum ConnectionEnd: Error, Equatable {
 /// A TCP connection to loopback: bytes out, bytes in.
 package final class RawConnection: Sendable {
     private let channel: any Channel
-    private let received = Mailbox<ByteBuffer>()
+    private let received = Mailbox<[UInt8]>()
 
     /// - Parameter receiveBuffer: the kernel's buffer in bytes, for readers that are to fill up soon.
     package init(port: Int, receiveBuffer: Int? = nil) async throws {
@@ -34,8 +34,8 @@ package final class RawConnection: Sendable {
     }
 
     /// The next bytes; throws `ConnectionEnd` after the last ones.
-    package func receive(within limit: Duration = .seconds(30), of what: @autoclosure () -> String = "anything") async throws -> ByteBuffer {
-        try await received.next(within: limit, of: what())
+    package func receive(by deadline: ContinuousClock.Instant, of what: @autoclosure @Sendable () -> String) async throws -> [UInt8] {
+        try await received.next(by: deadline, of: what())
     }
 
     /// Whether bytes are taken from the kernel; while not, its buffers fill up.
@@ -50,11 +50,11 @@ package final class RawConnection: Sendable {
 
     private final class Receiver: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
-        private let received: Mailbox<ByteBuffer>
+        private let received: Mailbox<[UInt8]>
 
-        init(_ received: Mailbox<ByteBuffer>) { self.received = received }
+        init(_ received: Mailbox<[UInt8]>) { self.received = received }
 
-        func channelRead(context: ChannelHandlerContext, data: NIOAny) { received.post(Self.unwrapInboundIn(data)) }
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) { received.post(Array(buffer: Self.unwrapInboundIn(data))) }
         func channelInactive(context: ChannelHandlerContext) { received.end(ConnectionEnd.orderly) }
         func errorCaught(context: ChannelHandlerContext, error: any Error) {
             received.end(ConnectionEnd.reset)

@@ -26,10 +26,14 @@ extension MicroHTTPTests {
         @Test func aClientThatDripsItsHeadIsCutWith408() async throws {
             try await withServer(Self.configuration()) { server, port in
                 let client = try RawClient(port: port)
-                let elapsed = drip("GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: \(String(repeating: "a", count: 500))", into: client)
+                client.send("GET / HTTP/1.1\r\n")
+                let elapsed = drip("Host: localhost\r\nX-Slow: \(String(repeating: "a", count: 500))", into: client)
                 print("cut after \(elapsed)")
                 #expect(elapsed > .milliseconds(250) && elapsed < .seconds(3))
-                #expect(client.response()?.status == 408)
+                let answer = try #require(client.response())
+                #expect(answer.status == 408)
+                #expect(answer.field("content-type") == "application/problem+json")
+                #expect(answer.field("date")?.hasSuffix(" GMT") == true)
             }
         }
 
@@ -118,11 +122,34 @@ extension MicroHTTPTests {
             }
         }
 
+        /// Silent connections can take the reserve, but not more, and not those inside the cap.
+        @Test func clientsBeyondTheReserveAreTurnedAwayAtOnce() async throws {
+            var configuration = HTTPServerConfiguration()
+            configuration.maximumConnections = 10
+            try await withServer(configuration) { server, port in
+                let inside = try RawClient(port: port)
+                inside.get("/")
+                #expect(inside.response()?.status == 200)
+                let silent = try (0..<400).map { _ in try RawClient(port: port) }
+                let deadline = ContinuousClock.now + .seconds(4)
+                while server.connectionCount < 266, .now < deadline { await Task.yield() }
+                // Each of the two threads checks before it accepts.
+                #expect((266...267).contains(server.connectionCount))
+                inside.get("/")
+                #expect(inside.response()?.status == 200)
+                let start = ContinuousClock.now
+                _ = try RawClient(port: port).end()
+                #expect(ContinuousClock.now - start < .seconds(2), "before the header deadline")
+                for client in silent { client.send("") }
+            }
+        }
+
         @Test func theOverloadAnswerIsTheOneConfigured() async throws {
             var configuration = HTTPServerConfiguration()
             configuration.maximumConnections = 1
             let shed: @Sendable (HTTPRequest) -> HTTPResponse = { request in
-                HTTPResponse(status: 200, headers: [HTTPHeader("Content-Type", "text/event-stream")], body: Array("retry: 1000\n\n\(request.path)".utf8))
+                HTTPResponse(
+                    status: 200, headers: [HTTPHeader("Content-Type", "text/event-stream")], body: Array("retry: 1000\n\n\(request.path)".utf8))
             }
             try await withServer(configuration, overloaded: shed) { _, port in
                 let inside = try RawClient(port: port)

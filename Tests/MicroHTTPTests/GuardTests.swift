@@ -135,10 +135,12 @@ extension MicroHTTPTests {
         /// A request that follows a refused one on the same connection must never run.
         @Test func nothingSmuggledBehindARefusedRequestRuns() async throws {
             let ran = Inbox<Void>()
-            try await withServer(routes: { $0.on("GET", "/marker") { _, responder in
-                ran.put(())
-                responder.respond(.text("smuggled"))
-            } }) { _, port in
+            try await withServer(routes: {
+                $0.on("GET", "/marker") { _, responder in
+                    ran.put(())
+                    responder.respond(.text("smuggled"))
+                }
+            }) { _, port in
                 for entry in Self.requestLines + Self.fields + Self.framing where entry.status >= 400 {
                     let client = try RawClient(port: port)
                     client.send(entry.request + "GET /marker HTTP/1.1\r\n\(Self.good)\r\n")

@@ -52,10 +52,12 @@ extension MicroHTTPTests {
 
         @Test func queryAndHeadersReachTheHandlerDecodedAndInOrder() async throws {
             let requests = Inbox<HTTPRequest>()
-            try await withServer(routes: { $0.on("GET", "/q") { request, responder in
-                requests.put(request)
-                responder.respond(.text(""))
-            } }) { _, port in
+            try await withServer(routes: {
+                $0.on("GET", "/q") { request, responder in
+                    requests.put(request)
+                    responder.respond(.text(""))
+                }
+            }) { _, port in
                 let client = try RawClient(port: port)
                 client.get("/q?streams=a%40b,c%2Cd&x=1+1&x=2&empty=&flag&%6E=%26%3D", "X-One: 1", "x-one: 2", "Accept:  */*  ")
                 #expect(client.response()?.status == 200)
@@ -97,7 +99,9 @@ extension MicroHTTPTests {
             var configuration = HTTPServerConfiguration()
             configuration.commonHeaders = [
                 HTTPHeader("Access-Control-Allow-Origin", "http://localhost:3000"),
-                HTTPHeader("Access-Control-Expose-Headers", "ETag, Last-Modified, Link, RateLimit, RateLimit-Policy, Retry-After, X-Stream-State, X-Request-Id"),
+                HTTPHeader(
+                    "Access-Control-Expose-Headers",
+                    "ETag, Last-Modified, Link, RateLimit, RateLimit-Policy, Retry-After, X-Stream-State, X-Request-Id"),
                 HTTPHeader("X-Content-Type-Options", "nosniff"),
                 HTTPHeader("Vary", "Accept, Accept-Encoding, Origin"),
             ]
@@ -119,6 +123,42 @@ extension MicroHTTPTests {
                 expectStatus(431, try RawClient.answer(port: port, to: "GET / HTTP/1.1\r\n\(Self.host)X-Long: \(long)\r\n\r\n"))
                 let many = (0..<2000).map { "X-\($0): 1\r\n" }.joined()
                 expectStatus(431, try RawClient.answer(port: port, to: "GET / HTTP/1.1\r\n\(Self.host)\(many)\r\n"))
+            }
+        }
+
+        /// Around the sizes where the head still fits and the answer's head might not.
+        @Test func aRequestOfAnySizeGetsAnAnswer() async throws {
+            try await withServer { _, port in
+                var statuses: [Int: Int] = [:]
+                for size in stride(from: 5000, through: 18_000, by: 50) {
+                    let filler = String(repeating: "a", count: size)
+                    let fields = (0..<(size / 50)).map { "X-\($0): \(String(repeating: "v", count: 40))\r\n" }.joined()
+                    let arguments = (0..<(size / 8)).map { "a\($0)=b" }.joined(separator: "&")
+                    for request in [
+                        "GET /\(filler) HTTP/1.1\r\n\(Self.host)\r\n", "GET / HTTP/1.1\r\n\(Self.host)X-Long: \(filler)\r\n\r\n",
+                        "GET / HTTP/1.1\r\n\(Self.host)\(fields)\r\n", "GET /?\(arguments) HTTP/1.1\r\n\(Self.host)\r\n",
+                        "GET / HTTP/1.1\r\n\(Self.host)Cookie: \(filler.prefix(15_000))\r\n\r\n",
+                        "GET /?\(filler.prefix(6000)) HTTP/1.1\r\n\(Self.host)X-Long: \(filler)\r\n\r\n",
+                    ] {
+                        let status = try RawClient.answer(port: port, to: request)?.status
+                        statuses[status ?? 0, default: 0] += 1
+                        if ![200, 404, 414, 431].contains(status) {
+                            Issue.record("\(size): \(status.map(String.init) ?? "no answer") to \(request.prefix(20))")
+                        }
+                    }
+                }
+                print("answers to requests of 5 to 18 kB: \(statuses.sorted { $0.key < $1.key })")
+            }
+        }
+
+        @Test func largePipelinedRequestsAreAllAnswered() async throws {
+            try await withServer { _, port in
+                for size in [3000, 7000, 11_000] {
+                    let client = try RawClient(port: port)
+                    let request = "GET /streams/x HTTP/1.1\r\n\(Self.host)X-Long: \(String(repeating: "a", count: size))\r\n\r\n"
+                    client.send(String(repeating: request, count: 10))
+                    for _ in 0..<10 { #expect(client.response()?.status == 200, "\(size)") }
+                }
             }
         }
 
@@ -163,6 +203,7 @@ extension MicroHTTPTests {
                 let sent = try RawClient(port: port)
                 sent.send("POST /echo HTTP/1.1\r\n\(Self.host)Content-Length: 100000\r\n\r\n" + String(repeating: "x", count: 100_000))
                 #expect(sent.response()?.status == 413)
+                #expect(sent.end() == 0, "no reset that could take the answer with it")
 
                 let expecting = try RawClient(port: port)
                 expecting.send("POST /echo HTTP/1.1\r\n\(Self.host)Expect: 100-continue\r\nContent-Length: 100000\r\n\r\n")

@@ -7,7 +7,9 @@ extension MicroHTTPTests {
     @Suite struct Responders {
         @Test func aThousandConcurrentRequestsAreAnsweredLaterFromAnotherThread() async throws {
             let waiting = Inbox<(HTTPResponder, String)>()
-            try await withServer(routes: { $0.on("GET", "/later/{n}") { request, responder in waiting.put((responder, request.parameters["n"] ?? "")) } }) { _, port in
+            try await withServer(routes: {
+                $0.on("GET", "/later/{n}") { request, responder in waiting.put((responder, request.parameters["n"] ?? "")) }
+            }) { _, port in
                 let clients = try (0..<1000).map { number in
                     let client = try RawClient(port: port)
                     client.get("/later/\(number)")
@@ -36,10 +38,12 @@ extension MicroHTTPTests {
         }
 
         @Test func onlyTheFirstAnswerCounts() async throws {
-            try await withServer(routes: { $0.on("GET", "/twice") { _, responder in
-                responder.respond(.text("first"))
-                responder.respond(.text("second"))
-            } }) { _, port in
+            try await withServer(routes: {
+                $0.on("GET", "/twice") { _, responder in
+                    responder.respond(.text("first"))
+                    responder.respond(.text("second"))
+                }
+            }) { _, port in
                 let client = try RawClient(port: port)
                 client.get("/twice")
                 #expect(client.response()?.text == "first")

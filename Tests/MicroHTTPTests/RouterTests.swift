@@ -6,7 +6,9 @@ extension MicroHTTPTests {
         static let host = "Host: localhost\r\n"
 
         static func routes(_ router: inout Router) {
-            router.on("POST", "/streams/{name}/refetch") { request, responder in responder.respond(.text("refetch " + (request.parameters["name"] ?? ""))) }
+            router.on("POST", "/streams/{name}/refetch") { request, responder in
+                responder.respond(.text("refetch " + (request.parameters["name"] ?? "")))
+            }
             router.on("GET", "/streams/all") { _, responder in responder.respond(.text("literal")) }
             router.on("GET", "/pairs/{base}/{quote}") { request, responder in
                 responder.respond(.text("\(request.parameters["base"] ?? "")-\(request.parameters["quote"] ?? "")"))
@@ -17,7 +19,8 @@ extension MicroHTTPTests {
             try await withServer(routes: Self.routes) { _, port in
                 let client = try RawClient(port: port)
                 for (method, path, text) in [
-                    ("POST", "/streams/a%40b/refetch", "refetch a@b"), ("GET", "/streams/all", "literal"), ("GET", "/pairs/btc/usdt", "btc-usdt"), ("GET", "/", "root"),
+                    ("POST", "/streams/a%40b/refetch", "refetch a@b"), ("GET", "/streams/all", "literal"), ("GET", "/pairs/btc/usdt", "btc-usdt"),
+                    ("GET", "/", "root"),
                 ] {
                     client.send("\(method) \(path) HTTP/1.1\r\n\(Self.host)\r\n")
                     #expect(client.response()?.text == text)
@@ -78,10 +81,12 @@ extension MicroHTTPTests {
 
         @Test func aNotModifiedAnswerStatesTheLengthAndSendsNoBody() async throws {
             let shared = SharedBytes(Array("shared body".utf8))
-            try await withServer(routes: { $0.on("GET", "/cached") { request, responder in
-                let isKnown = request.header("If-None-Match") == "\"1\""
-                responder.respond(HTTPResponse(status: isKnown ? 304 : 200, headers: [HTTPHeader("ETag", "\"1\"")], content: shared))
-            } }) { _, port in
+            try await withServer(routes: {
+                $0.on("GET", "/cached") { request, responder in
+                    let isKnown = request.header("If-None-Match") == "\"1\""
+                    responder.respond(HTTPResponse(status: isKnown ? 304 : 200, headers: [HTTPHeader("ETag", "\"1\"")], content: shared))
+                }
+            }) { _, port in
                 let client = try RawClient(port: port)
                 for _ in 0..<3 {
                     client.get("/cached")
@@ -95,9 +100,11 @@ extension MicroHTTPTests {
         }
 
         @Test func anAnswerWithALineEndInAHeaderBecomes500() async throws {
-            try await withServer(routes: { $0.on("GET", "/split") { _, responder in
-                responder.respond(HTTPResponse(status: 200, headers: [HTTPHeader("X-Split", "a\r\nX-Injected: b")]))
-            } }) { _, port in
+            try await withServer(routes: {
+                $0.on("GET", "/split") { _, responder in
+                    responder.respond(HTTPResponse(status: 200, headers: [HTTPHeader("X-Split", "a\r\nX-Injected: b")]))
+                }
+            }) { _, port in
                 let client = try RawClient(port: port)
                 client.get("/split")
                 let answer = try #require(client.response())

@@ -208,7 +208,11 @@ extension MicroHTTPTests {
             let entered = Inbox<Void>()
             let release = DispatchSemaphore(value: 0)
             let blocker = DispatchQueue(label: "blocker")
-            blocker.async { writer.onLoop(loop) { entered.put(()); release.wait() } }
+            blocker.async {
+                writer.onLoop(loop) {
+                    entered.put(()); release.wait()
+                }
+            }
             _ = entered.next()
             for _ in 0..<1000 { loop.wake() }
             release.signal()

@@ -176,7 +176,7 @@ final class Venue {
         let targets = stream.map { subscriptions[$0]?.readers ?? [:] } ?? connections
         for connection in Array(targets.values) {
             connection.write(text: ByteBuffer(string: text))
-            connection.flush()
+            connection.flush(cutting: false)
         }
     }
 

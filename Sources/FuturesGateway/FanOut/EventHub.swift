@@ -1,4 +1,5 @@
 import FuturesFeed
+import MicroHTTP
 import NIOCore
 
 /// The gateway's reader of the feed: encodes every event once, counts who wants which stream, and answers what is cached.
@@ -14,7 +15,7 @@ final class EventHub: FeedReader {
         var waiters: [UInt64: Waiter] = [:]
         /// The latest full value as an event, and what it was made from.
         var cachedEvent: (id: EventID, state: FeedState, body: [UInt8])?
-        var cachedSnapshot: (id: EventID, state: FeedState, body: [UInt8])?
+        var cachedSnapshot: (id: EventID, state: FeedState, body: SharedBytes)?
     }
 
     /// A request that waits for a stream.
@@ -144,18 +145,20 @@ final class EventHub: FeedReader {
     /// always finds a live value.
     ///
     /// - Parameter depth: the most levels of a side of an order book; nil for all.
-    func snapshot(of name: FuturesServiceStreamName, depth: Int? = nil) -> (body: [UInt8], status: StreamStatus, receivedAt: Int64)? {
+    func snapshot(of name: FuturesServiceStreamName, depth: Int? = nil) -> (body: SharedBytes, status: StreamStatus, receivedAt: Int64)? {
         if let stream = state.value.streams[name], stream.demand == 0 {
             retain([name])
             release([name])
         }
         let (status, content) = engine.read { core, now in (core.status(of: name, now: now), core.content(of: name)) }
         guard let status, let content else { return nil }
-        if let depth { return (ContentEncoder.snapshot(content, state: status.state, depth: depth), status, content.receivedAt) }
+        if let depth {
+            return (SharedBytes(ContentEncoder.snapshot(content, state: status.state, depth: depth)), status, content.receivedAt)
+        }
         if let cached = state.value.streams[name]?.cachedSnapshot, cached.id == content.id, cached.state == status.state {
             return (cached.body, status, content.receivedAt)
         }
-        let body = ContentEncoder.snapshot(content, state: status.state)
+        let body = SharedBytes(ContentEncoder.snapshot(content, state: status.state))
         state.value.streams[name]?.cachedSnapshot = (content.id, status.state, body)
         return (body, status, content.receivedAt)
     }

@@ -143,8 +143,9 @@ struct StreamHandlers: Sendable {
             HTTPHeader(name: "Cache-Control", value: "public, max-age=0, must-revalidate"),
             HTTPHeader(name: "Link", value: "</events?streams=\(percentEncoded(name.description))&lastEventId=\(id)>; rel=\"monitor\""),
         ]
-        if let noneMatch, matches(noneMatch, tag) { return HTTPResponse(status: 304, headers: headers, body: []) }
-        return HTTPResponse(status: 200, headers: headers + [HTTPHeader(name: "Content-Type", value: "application/json")], body: body)
+        // A 304 states the length of the body it leaves out (RFC 9110 §8.6), so it is given that body.
+        if let noneMatch, matches(noneMatch, tag) { return HTTPResponse(status: 304, headers: headers, content: body) }
+        return HTTPResponse(status: 200, headers: headers + [HTTPHeader(name: "Content-Type", value: "application/json")], content: body)
     }
 
     /// `If-None-Match` compares weakly and may be a list or `*` (RFC 9110 §13.1.2).

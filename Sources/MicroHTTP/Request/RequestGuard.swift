@@ -17,9 +17,8 @@ struct RequestGuard: Sendable {
 
     init(_ configuration: HTTPServerConfiguration) {
         allowedHosts = configuration.allowedHosts.map { names in
-            Set(names.map { $0.lowercased() }).union([
-                "localhost", "127.0.0.1", "[::1]", configuration.host.lowercased(), "[\(configuration.host.lowercased())]",
-            ])
+            let bound = configuration.host.lowercased()
+            return Set(names.map { $0.lowercased() }).union(["localhost", "127.0.0.1", "[::1]", bound, "[\(bound)]"])
         }
         maximumBodyBytes = configuration.maximumBodyBytes
     }

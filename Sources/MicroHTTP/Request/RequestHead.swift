@@ -8,7 +8,7 @@ struct RequestHead: Sendable {
     var target: String?
     var version: String
     var headers: [HTTPHeader] = []
-    /// About how much of the connection's memory the head takes: its bytes and a record for each field, query argument and cookie.
+    /// About how much of the connection's memory the head takes: its bytes and a record for each field and cookie.
     var memory: Int
     /// Whether method, target, version and every field follow each other by exactly one SP or CRLF. libmicrohttpd forgives doubled spaces,
     /// bare LF and folded lines and cuts at NUL; each of these leaves a gap that shows here.
@@ -33,8 +33,7 @@ extension RequestHead {
         let headSize = cmhd_head_size(connection)
         let headEnd = UnsafeRawPointer(method) + headSize
         let cookies = headers.filter { $0.name.equalsIgnoringCase("Cookie") }.map(\.value.utf8)
-        let records =
-            headers.count + target.count { $0 == UInt8(ascii: "&") } + 1 + cookies.reduce(0) { $0 + $1.count { $0 == UInt8(ascii: ";") } + 1 }
+        let records = headers.count + cookies.reduce(0) { $0 + $1.count { $0 == UInt8(ascii: ";") } + 1 }
         memory = headSize + cookies.reduce(0) { $0 + $1.count } + records * 64
         isWellSpaced =
             methodEnd + 1 == UnsafeRawPointer(url) && targetEnd + 1 == UnsafeRawPointer(version)

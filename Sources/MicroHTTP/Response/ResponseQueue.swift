@@ -1,4 +1,5 @@
 import CMicroHTTPD
+import Glibc
 
 extension HTTPResponse {
     /// Hands the answer to libmicrohttpd. `.NO` makes it drop the connection.
@@ -21,7 +22,7 @@ extension HTTPResponse {
     /// The answer as bytes, for a connection that libmicrohttpd will not answer on.
     func wireBytes(adding common: [HTTPHeader]) -> [UInt8] {
         let phrase = MHD_get_reason_phrase_for(UInt32(clamping: status)).map { String(cString: $0) } ?? ""
-        var lines = ["HTTP/1.1 \(status) \(phrase)", "Connection: close", "Content-Length: \(content.count)"]
+        var lines = ["HTTP/1.1 \(status) \(phrase)", "Date: \(currentDate())", "Connection: close", "Content-Length: \(content.count)"]
         for header in headers + common.missing(in: headers) { lines.append("\(header.name): \(header.value)") }
         return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body
     }
@@ -47,6 +48,19 @@ extension [HTTPHeader] {
     fileprivate func missing(in own: [HTTPHeader]) -> [HTTPHeader] {
         filter { common in !own.contains { $0.name.equalsIgnoringCase(common.name) } }
     }
+}
+
+/// RFC 9110 §5.6.7, the preferred form.
+private func currentDate() -> String {
+    var now = time(nil)
+    var parts = tm()
+    guard gmtime_r(&now, &parts) != nil else { return "" }
+    let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    guard days.indices.contains(Int(parts.tm_wday)), months.indices.contains(Int(parts.tm_mon)) else { return "" }
+    let date = "\(two(parts.tm_mday)) \(months[Int(parts.tm_mon)]) \(Int(parts.tm_year) + 1900)"
+    return "\(days[Int(parts.tm_wday)]), \(date) \(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) GMT"
 }
 
 private func addHeaders(to response: OpaquePointer, _ own: [HTTPHeader], _ common: [HTTPHeader], closing: Bool) -> Bool {

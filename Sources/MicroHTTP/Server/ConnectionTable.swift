@@ -53,14 +53,14 @@ final class ConnectionTable: ThreadBody {
     private let headDeadline: UInt64
     private let bodyDeadline: UInt64
     private let idleDeadline: UInt64
-    private let timeoutAnswer: [UInt8]
+    private let commonHeaders: [HTTPHeader]
 
     init(_ configuration: HTTPServerConfiguration, limit: Int) {
         self.limit = limit
         headDeadline = configuration.headerDeadline.nanoseconds
         bodyDeadline = configuration.bodyDeadline.nanoseconds
         idleDeadline = configuration.keepAliveIdle.nanoseconds
-        timeoutAnswer = HTTPProblem.requestTimeout.response.wireBytes(adding: configuration.commonHeaders)
+        commonHeaders = configuration.commonHeaders
     }
 
     deinit {
@@ -195,7 +195,8 @@ final class ConnectionTable: ThreadBody {
         for slot in state.entries.indices where state.entries[slot].deadline != 0 && state.entries[slot].deadline <= now {
             let entry = state.entries[slot]
             if entry.phase != .idle {
-                _ = timeoutAnswer.withUnsafeBytes { send(entry.descriptor, $0.baseAddress, $0.count, neverWaiting) }
+                let answer = HTTPProblem.requestTimeout.response.wireBytes(adding: commonHeaders)
+                _ = answer.withUnsafeBytes { send(entry.descriptor, $0.baseAddress, $0.count, neverWaiting) }
             }
             shutdown(entry.descriptor, Int32(SHUT_RDWR))
             state.entries[slot].phase = .expired

@@ -10,7 +10,7 @@ extension HTTPServer {
         return cmhd_options(
             listening_socket: socket,
             worker_threads: UInt32(workers),
-            // libmicrohttpd divides the limit among its threads, whose loads are uneven; the cap proper is ours.
+            // libmicrohttpd divides the limit among its threads, whose loads are uneven, and leaves clients beyond it waiting. The cap proper is ours.
             connection_limit: UInt32(clamping: (limit + connectionReserve) * workers),
             inactivity_timeout_seconds: UInt32(clamping: max(2, configuration.keepAliveIdle.components.seconds)),
             connection_memory: connectionMemory,
@@ -29,7 +29,7 @@ private func server(_ context: UnsafeMutableRawPointer?) -> HTTPServer? {
 }
 
 private func acceptConnection(_ context: UnsafeMutableRawPointer?, _: UnsafePointer<sockaddr>?, _: socklen_t) -> MHD_Result {
-    server(context).map { $0.inFlight.isDraining ? .NO : .YES } ?? .NO
+    server(context)?.acceptsConnections == true ? .YES : .NO
 }
 
 private func connectionChanged(
@@ -51,8 +51,11 @@ private func requestLineArrived(
 ) -> UnsafeMutableRawPointer? {
     guard let server = server(context), let target, let pointer, let slot = MHDConnection(pointer: pointer).slot else { return nil }
     server.connections.requestLineArrived(slot)
-    let bytes = UnsafeRawBufferPointer(start: target, count: strlen(target))
-    return Unmanaged.passRetained(Exchange(target: Array(bytes), inFlight: server.inFlight)).toOpaque()
+    let bytes = Array(UnsafeRawBufferPointer(start: target, count: strlen(target)))
+    // The query is parsed here, not by libmicrohttpd, which would go on reading after its own 431 when the arguments exceed the connection's memory.
+    // It looks for them behind the mark, in its own buffer, when this call returns.
+    if let mark = bytes.firstIndex(of: UInt8(ascii: "?")), mark + 1 < bytes.count { UnsafeMutablePointer(mutating: target)[mark + 1] = 0 }
+    return Unmanaged.passRetained(Exchange(target: bytes, inFlight: server.inFlight)).toOpaque()
 }
 
 /// Decoding is ours: libmicrohttpd would cut at `%00` and make `%2F` a separator.

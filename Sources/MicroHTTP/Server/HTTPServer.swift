@@ -6,7 +6,7 @@ import Synchronization
 public final class HTTPServer: Sendable {
     /// Bytes per connection for a request head and its answer's head, held until the answer is out; a stream holds none.
     static let connectionMemory = 16384
-    /// Connections beyond the cap that still get an answer instead of waiting in the kernel's queue.
+    /// Connections beyond the cap that still get an answer.
     static let connectionReserve = 256
     private static let reservedDescriptors = 128
 
@@ -36,8 +36,8 @@ public final class HTTPServer: Sendable {
         self.router = router
         self.overloaded = overloaded ?? { _ in HTTPProblem.overloaded.response }
         requestGuard = RequestGuard(configuration)
-        connectionLimit = min(
-            max(configuration.maximumConnections, 1), max(raiseDescriptorLimit() - Self.reservedDescriptors - Self.connectionReserve, 1))
+        let descriptors = raiseDescriptorLimit() - Self.reservedDescriptors - Self.connectionReserve
+        connectionLimit = max(min(configuration.maximumConnections, descriptors), 1)
         connections = ConnectionTable(configuration, limit: connectionLimit)
     }
 
@@ -65,6 +65,7 @@ public final class HTTPServer: Sendable {
                 connections.stop()
                 pthread_join(reaper, nil)
                 owner.release()
+                box.value = .stopped
                 throw HTTPServerError(
                     .systemFailure, "libmicrohttpd did not start (errno \(reason)). Check the limits of threads, descriptors and memory.")
             }
@@ -97,9 +98,17 @@ public final class HTTPServer: Sendable {
         }
     }
 
+    /// Beyond the reserve a client is turned away at once, so that it neither waits in the kernel's queue nor takes descriptors the process needs.
+    var acceptsConnections: Bool {
+        !inFlight.isDraining && connections.count < connectionLimit + Self.connectionReserve
+    }
+
     func headArrived(_ head: RequestHead, _ exchange: Exchange, _ connection: MHDConnection) -> MHD_Result {
         guard let slot = connection.slot else { return .NO }
         switch requestGuard.admit(head) {
+        case .failure(let problem) where problem.status == 414 || problem.status == 431:
+            // The head may have left no memory for an answer's.
+            return refuseDirectly(problem.response, connection)
         case .failure(let problem):
             return refuse(problem.response, slot, connection)
         case .success(let (target, body)):
@@ -114,10 +123,7 @@ public final class HTTPServer: Sendable {
     func bodyContinued(_ bytes: UnsafeRawBufferPointer, _ exchange: Exchange, _ connection: MHDConnection) -> MHD_Result {
         if exchange.append(bytes, limit: configuration.maximumBodyBytes) { return .YES }
         // libmicrohttpd takes no answer in the middle of a body, so this one goes out beside it.
-        guard let slot = connection.slot, connections.refused(slot) else { return .NO }
-        let answer = HTTPProblem.contentTooLarge.response.wireBytes(adding: configuration.commonHeaders)
-        _ = answer.withUnsafeBytes { send(connection.descriptor, $0.baseAddress, $0.count, neverWaiting) }
-        return .NO
+        return refuseDirectly(HTTPProblem.contentTooLarge.response, connection)
     }
 
     func requestArrived(_ exchange: Exchange, _ connection: MHDConnection) -> MHD_Result {
@@ -141,6 +147,14 @@ public final class HTTPServer: Sendable {
             return StreamHandover(connection: connection, loop: loop, context: context, server: self)
                 .queue(headers: headers, adding: configuration.commonHeaders)
         }
+    }
+
+    /// Writes the answer to the socket and drops the connection. libmicrohttpd has nothing to send on it: it is still reading the request.
+    private func refuseDirectly(_ response: HTTPResponse, _ connection: MHDConnection) -> MHD_Result {
+        guard let slot = connection.slot, connections.refused(slot) else { return .NO }
+        let answer = response.wireBytes(adding: configuration.commonHeaders)
+        _ = answer.withUnsafeBytes { send(connection.descriptor, $0.baseAddress, $0.count, neverWaiting) }
+        return .NO
     }
 
     /// False when the server is stopping.

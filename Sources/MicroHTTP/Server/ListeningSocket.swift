@@ -11,8 +11,8 @@ struct ListeningSocket {
         guard let length = Self.fill(&storage, host: host == "localhost" ? "127.0.0.1" : host, port: port) else {
             throw HTTPServerError(.invalidAddress, "\(host) is no IP address. Use an IPv4 or IPv6 address or localhost.")
         }
-        let descriptor = socket(
-            Int32(storage.ss_family), Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(Int32(storage.ss_family), kind, 0)
         guard descriptor >= 0 else { throw Self.failure(host, port) }
         setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
         if Int32(storage.ss_family) == AF_INET6 { setOption(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, host == "::" ? 0 : 1) }

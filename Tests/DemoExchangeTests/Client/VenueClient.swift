@@ -42,8 +42,10 @@ final class VenueClient: Sendable {
                         upgradeRequestHead: HTTPRequestHead(version: .http1_1, method: .GET, uri: path, headers: headers),
                         upgraders: [upgrader],
                         notUpgradingCompletionHandler: { channel in channel.close().map { nil } })
-                    return try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(
-                        configuration: .init(upgradeConfiguration: upgrade))
+                    var configuration = NIOUpgradableHTTPClientPipelineConfiguration(upgradeConfiguration: upgrade)
+                    // The default loses frames that arrive together with the answer to the handshake.
+                    configuration.leftOverBytesStrategy = .forwardBytes
+                    return try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(configuration: configuration)
                 }
             }
         guard let channel = try await result.get() else { throw Unexpected("\(path) was not upgraded") }

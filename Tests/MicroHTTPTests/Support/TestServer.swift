@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 import MicroHTTP
 import Synchronization
@@ -39,20 +38,51 @@ extension HTTPResponse {
     }
 }
 
-/// Values handed from one thread to another.
-final class Inbox<Value: Sendable>: Sendable {
-    private let values = Mutex<[Value]>([])
-    private let count = DispatchSemaphore(value: 0)
+/// Values handed from one thread to another. POSIX primitives, because the thread sanitizer knows them.
+final class Inbox<Value: Sendable>: @unchecked Sendable {
+    private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let arrival = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var values: [Value] = []
+
+    init() {
+        pthread_mutex_init(lock, nil)
+        pthread_cond_init(arrival, nil)
+    }
+
+    deinit {
+        pthread_mutex_destroy(lock)
+        pthread_cond_destroy(arrival)
+        lock.deallocate()
+        arrival.deallocate()
+    }
 
     func put(_ value: Value) {
-        values.withLock { $0.append(value) }
-        count.signal()
+        pthread_mutex_lock(lock)
+        values.append(value)
+        pthread_cond_signal(arrival)
+        pthread_mutex_unlock(lock)
     }
 
     /// The next value, or `nil` after the deadline.
     func next(within seconds: Double = 10) -> Value? {
-        guard count.wait(timeout: .now() + seconds) == .success else { return nil }
-        return values.withLock { $0.removeFirst() }
+        var deadline = timespec()
+        clock_gettime(CLOCK_REALTIME, &deadline)
+        let nanoseconds = deadline.tv_nsec + Int(seconds * 1e9)
+        deadline.tv_sec += nanoseconds / 1_000_000_000
+        deadline.tv_nsec = nanoseconds % 1_000_000_000
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        while values.isEmpty {
+            guard pthread_cond_timedwait(arrival, lock, &deadline) == 0 || !values.isEmpty else { return nil }
+        }
+        return values.removeFirst()
+    }
+
+    /// Everything that is there.
+    func all() -> [Value] {
+        var found: [Value] = []
+        while let value = next(within: 0) { found.append(value) }
+        return found
     }
 
     /// So many values, or fewer after the deadline.
@@ -75,7 +105,7 @@ final class RecordingWriter: EventStreamWriter {
 
     let events = Inbox<Event>()
     let ticks = Atomic<Int>(0)
-    private let tasks = Mutex<[@Sendable () -> Void]>([])
+    private let tasks = Inbox<@Sendable () -> Void>()
     private let whenOpened: @Sendable (EventStream) -> Void
     private let whenWritable: @Sendable (EventStream) -> Void
 
@@ -99,10 +129,7 @@ final class RecordingWriter: EventStreamWriter {
     func streamDidClose(_ stream: EventStream) { events.put(.closed(stream, at: .now)) }
 
     func streamsDidWake() {
-        let due = tasks.withLock { tasks in
-            defer { tasks = [] }
-            return tasks
-        }
+        let due = tasks.all()
         for task in due { task() }
         if due.isEmpty { events.put(.woke) }
     }
@@ -112,7 +139,7 @@ final class RecordingWriter: EventStreamWriter {
     /// Runs `task` on the loop's thread and returns its result.
     func onLoop<Result: Sendable>(_ loop: EventStreamLoop, _ task: @escaping @Sendable () -> Result) -> Result? {
         let results = Inbox<Result>()
-        tasks.withLock { $0.append { results.put(task()) } }
+        tasks.put { results.put(task()) }
         loop.wake()
         return results.next()
     }

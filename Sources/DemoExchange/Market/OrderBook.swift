@@ -1,0 +1,64 @@
+/// The order book of one symbol, about 1 000 to 1 200 levels a side. Its best levels are set from outside, the others move by themselves.
+struct OrderBook {
+    /// The best levels right after one update.
+    struct Top {
+        static let depth = 20
+
+        let updateID: Int64
+        let bids: ArraySlice<Level>
+        let asks: ArraySlice<Level>
+    }
+
+    private(set) var bids: BookSide
+    private(set) var asks: BookSide
+    private(set) var updateID: Int64
+    /// Time of the last update.
+    private(set) var time: Int64
+    /// Id of the first update of this tick; nil where there was none.
+    private(set) var firstUpdateID: Int64?
+    /// One for each update of this tick, oldest first.
+    private(set) var tops: [Top] = []
+    private var generator: SeededGenerator
+
+    init(_ listing: Listing, bid: Level, ask: Level, updateID: Int64, time: Int64, generator: SeededGenerator) {
+        self.updateID = updateID
+        self.time = time
+        self.generator = generator
+        bids = BookSide(direction: -1, best: bid, listing: listing, generator: SeededGenerator(seed: self.generator.next()))
+        asks = BookSide(direction: 1, best: ask, listing: listing, generator: SeededGenerator(seed: self.generator.next()))
+        noteTop()
+    }
+
+    /// Forgets what the last tick did.
+    mutating func beginTick() {
+        firstUpdateID = nil
+        bids.clearChanges()
+        asks.clearChanges()
+        tops.removeAll(keepingCapacity: true)
+    }
+
+    /// An update of the best levels and whatever that entails behind them.
+    mutating func move(bid: Level, ask: Level, updateID: Int64, time: Int64) {
+        bids.move(to: bid)
+        asks.move(to: ask)
+        note(updateID, time)
+    }
+
+    /// An update of one side behind its best level.
+    mutating func alter(updateID: Int64, time: Int64) {
+        if generator.chance(50) { bids.alter() } else { asks.alter() }
+        note(updateID, time)
+    }
+
+    private mutating func note(_ updateID: Int64, _ time: Int64) {
+        self.updateID = updateID
+        self.time = time
+        firstUpdateID = firstUpdateID ?? updateID
+        noteTop()
+    }
+
+    private mutating func noteTop() {
+        let (bids, asks) = (bids.levels.prefix(Top.depth), asks.levels.prefix(Top.depth))
+        tops.append(Top(updateID: updateID, bids: ArraySlice(Array(bids)), asks: ArraySlice(Array(asks))))
+    }
+}
