@@ -7,8 +7,7 @@ import Synchronization
 /// A simulated futures venue in the dialect of ApolloX, Aster and Binance USDⓈ-M: WebSocket market streams and REST market data
 /// over real sockets on loopback, from a seeded market or a recording, with faults on request.
 ///
-/// The dialect is that of the project's venue fact sheet: streams §2, REST §3 and §6, control messages §4. Depth streams are not
-/// served yet. Unprefixed paths carry every stream, as on ApolloX and Aster; under `/public` and `/market` each stream belongs to one
+/// The dialect is that of the project's venue fact sheet: streams §2, REST §3 and §6, control messages §4, order books §5. Unprefixed paths carry every stream, as on ApolloX and Aster; under `/public` and `/market` each stream belongs to one
 /// path, as on Binance. Everything here may be called from any thread.
 public final class DemoExchange: Sendable {
     private enum Phase {
@@ -26,6 +25,7 @@ public final class DemoExchange: Sendable {
     private let configuration: DemoExchangeConfiguration
     private let loop: any EventLoop
     private let ledger = Ledger()
+    private let bookLog: BookLog
     private let venue: NIOLoopBoundBox<Venue>
     private let children: NIOLoopBoundBox<[ObjectIdentifier: any Channel]>
     private let state: Mutex<State>
@@ -34,7 +34,8 @@ public final class DemoExchange: Sendable {
     public init(configuration: DemoExchangeConfiguration) {
         self.configuration = configuration
         loop = MultiThreadedEventLoopGroup.singleton.next()
-        venue = .makeBoxSendingValue(Venue(configuration, ledger: ledger, loop: loop), eventLoop: loop)
+        bookLog = BookLog(limit: configuration.bookMemory)
+        venue = .makeBoxSendingValue(Venue(configuration, ledger: ledger, bookLog: bookLog, loop: loop), eventLoop: loop)
         children = .makeBoxSendingValue([:], eventLoop: loop)
         state = Mutex(State(port: configuration.port))
     }
@@ -76,7 +77,11 @@ public final class DemoExchange: Sendable {
 
     private func makeFeed() throws(DemoExchangeError) -> Venue.Feed {
         guard let replay = configuration.replay else {
-            return .market(Market(seed: configuration.seed, symbolCount: configuration.symbolCount, now: wallClock()))
+            let depthInterval = configuration.depthInterval.map { min(max(TimeAmount($0).nanoseconds / 1_000_000, 1), Interval.minute) }
+            return .market(
+                Market(
+                    seed: configuration.seed, symbolCount: configuration.symbolCount, now: wallClock(),
+                    bookUpdatesPerSecond: Int64(min(max(configuration.bookUpdatesPerSecond, 0), 1_000)), depthInterval: depthInterval))
         }
         return .recording(try Recording(path: replay.path))
     }
@@ -108,6 +113,15 @@ public final class DemoExchange: Sendable {
 
     /// What the exchange has seen up to now.
     public func statistics() -> Statistics { ledger.statistics }
+
+    /// The 20 best levels of each side of a symbol's book, best first, right after the update `updateID`, as the venue writes prices and
+    /// quantities: what a client that has followed the venue's rule up to that `u` or `lastUpdateId` has to show.
+    ///
+    /// Nil where the id is none of this symbol's, or was forgotten (``DemoExchangeConfiguration/bookMemory``). Ids are remembered
+    /// while somebody is subscribed to a depth stream of the symbol, and those of REST replies always.
+    public func trueLevels(symbol: String, at updateID: UInt64) -> (bids: [(String, String)], asks: [(String, String)])? {
+        bookLog.levels(symbol, at: updateID)
+    }
 
     /// Sends `text` as a text frame, as it is, to every connection or to those subscribed to `stream`; even while stalled.
     public func inject(_ text: String, to stream: String? = nil) {

@@ -12,11 +12,20 @@ public struct DemoExchangeConfiguration: Sendable {
     public var replay: Replay?
     /// How often the exchange pings each WebSocket connection. The venues do it every 3 to 5 minutes.
     public var pingInterval: Duration
+    /// Updates a second of each order book behind its best levels, held between 0 and 1 000; each changes one to three levels of one
+    /// side. The best levels move about five times a second besides.
+    public var bookUpdatesPerSecond: Int
+    /// Interval of every depth stream in place of the venue's 100, 250 and 500 ms, held between 1 ms and 1 min; nil keeps those. With 50
+    /// updates a second, 20 ms gives an event for each of them.
+    public var depthInterval: Duration?
+    /// How many updates of each order book ``DemoExchange/trueLevels(symbol:at:)`` remembers at least; 0 remembers none. 1 000 take up
+    /// to about 1 MB.
+    public var bookMemory: Int
 
     /// Makes a configuration; every value has a default.
     public init(
         host: String = "127.0.0.1", port: Int = 0, seed: UInt64 = 1, symbolCount: Int = 24, replay: Replay? = nil,
-        pingInterval: Duration = .seconds(180)
+        pingInterval: Duration = .seconds(180), bookUpdatesPerSecond: Int = 10, depthInterval: Duration? = nil, bookMemory: Int = 4_000
     ) {
         self.host = host
         self.port = port
@@ -24,6 +33,9 @@ public struct DemoExchangeConfiguration: Sendable {
         self.symbolCount = symbolCount
         self.replay = replay
         self.pingInterval = pingInterval
+        self.bookUpdatesPerSecond = bookUpdatesPerSecond
+        self.depthInterval = depthInterval
+        self.bookMemory = bookMemory
     }
 }
 

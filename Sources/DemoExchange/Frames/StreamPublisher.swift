@@ -4,18 +4,36 @@ struct StreamPublisher {
     /// Last trade id published per symbol, where only changes are published.
     private var published: [Int: Int64] = [:]
     private var lastBar: Bar?
+    private var depth: DepthPublisher?
 
-    /// The array streams publish what changes from now on.
+    /// The array and depth streams publish what changes from now on.
     init(_ stream: MarketStream, in market: Market) {
         self.stream = stream
+        switch stream {
+        case .depth(let symbol, let interval):
+            depth = DepthPublisher(symbol: symbol, levels: nil, interval: market.depthInterval ?? interval, in: market)
+        case .partialDepth(let symbol, let levels, let interval):
+            depth = DepthPublisher(symbol: symbol, levels: levels, interval: market.depthInterval ?? interval, in: market)
+        default: break
+        }
         guard stream == .allMiniTickers || stream == .allTickers else { return }
         for symbol in market.symbols.indices { published[symbol] = market.symbols[symbol].trades.last?.lastTradeID }
     }
 
-    /// The payloads due after the market's latest step; most of the time none.
+    /// The payloads due after the market's latest tick; most of the time none.
     mutating func payloads(_ market: Market) -> [String] {
+        if depth != nil { return depth?.payload(market).map { [$0] } ?? [] }
+        return market.hasStepped ? stepPayloads(market) : []
+    }
+
+    private mutating func stepPayloads(_ market: Market) -> [String] {
         let now = market.now
         switch stream {
+        case .depth, .partialDepth: return []
+        case .forceOrder(let symbol):
+            return market.liquidations.filter { $0.symbol == symbol }.map { $0.forceOrder(market.symbols[symbol], at: now) }
+        case .allForceOrders:
+            return market.liquidations.map { $0.forceOrder(market.symbols[$0.symbol], at: now) }
         case .markPrice(let symbol, let everySecond):
             return isDue(market, everySecond ? 1_000 : 3_000) ? [market.symbols[symbol].markPriceUpdate(at: now)] : []
         case .allMarkPrices(let everySecond):

@@ -54,7 +54,7 @@ struct BookSide {
     /// Changes one to three levels behind the best one; some of the removals are of levels that are not there.
     mutating func alter() {
         let edge = announcedEdge
-        for _ in 0..<generator.integer(in: 1...3) {
+        for _ in 0..<generator.integer(in: 1...3) where levels.count > 1 {
             let level = levels[nearRank()]
             switch generator.next() % 100 {
             case 0..<15: set(level.price, 0)

@@ -9,14 +9,30 @@ struct Market {
     private(set) var assets: [AssetIndex]
     /// Steps made since the market opened.
     private(set) var step = 0
+    /// Whether the last tick was a step too.
+    private(set) var hasStepped = false
+    /// Length of the last tick, and of all ticks since the market opened.
+    private var tickLength: Int64 = 1
+    private var elapsed: Int64 = 0
+    /// What was liquidated in the last step.
+    private(set) var liquidations: [Liquidation] = []
+    private var liquidator: SeededGenerator
+    private let bookUpdatesPerSecond: Int64
+    /// Interval of all depth streams in milliseconds; nil where each has the venue's own.
+    let depthInterval: Int64?
+    private var restarts: Int64 = 0
     /// Time of the last step, in milliseconds since 1970 UTC.
     private(set) var now: Int64
     private var lastUpdateID: Int64
     private let positions: [String: Int]
+    private static let firstUpdateID: Int64 = 10_000_000_000_001
 
-    init(seed: UInt64, symbolCount: Int, now: Int64) {
-        let firstUpdateID: Int64 = 10_000_000_000_001
+    init(seed: UInt64, symbolCount: Int, now: Int64, bookUpdatesPerSecond: Int64 = 10, depthInterval: Int64? = nil) {
+        let firstUpdateID = Self.firstUpdateID + 500_000_000_000
         self.now = now
+        self.bookUpdatesPerSecond = bookUpdatesPerSecond
+        self.depthInterval = depthInterval
+        liquidator = SeededGenerator(seed: seed, purpose: 1 << 43)
         let listings = Listing.all(symbolCount)
         symbols = listings.enumerated().map { number, listing in
             SymbolMarket(listing: listing, number: number, seed: seed, now: now, bookUpdateID: firstUpdateID + Int64(number))
@@ -30,9 +46,25 @@ struct Market {
     /// Position in ``symbols`` of a symbol, given with its ASCII letters lowered.
     func position(ofLowercased symbol: String) -> Int? { positions[symbol] }
 
+    /// Whether a whole multiple of `period` (ms) was reached in the last tick.
+    func crosses(_ period: Int64) -> Bool { elapsed / period != (elapsed - tickLength) / period }
+
+    /// Advances the books by `length` milliseconds and all the rest wherever a step is complete.
+    mutating func tick(now: Int64, length: Int64) {
+        tickLength = length
+        elapsed += length
+        hasStepped = false
+        for position in symbols.indices {
+            symbols[position].updateBook(now: now, length: length, perSecond: bookUpdatesPerSecond, lastUpdateID: &lastUpdateID)
+        }
+        if crosses(Self.stepLength) { step(now: now) }
+    }
+
     mutating func step(now: Int64) {
         self.now = max(self.now, now)
         step += 1
+        hasStepped = true
+        liquidations.removeAll()
         let isSecond = step.isMultiple(of: Self.stepsPerSecond)
         for position in symbols.indices {
             symbols[position].step(now: self.now, lastUpdateID: &lastUpdateID)
@@ -40,6 +72,35 @@ struct Market {
         }
         guard isSecond else { return }
         for position in assets.indices { assets[position].revalue(symbols) }
+        liquidate()
+    }
+
+    /// Every three seconds on average somebody is liquidated, in the first two symbols half of the time.
+    private mutating func liquidate() {
+        guard liquidator.next() % 3 == 0 else { return }
+        let last = Int64(liquidator.chance(50) ? 1 : symbols.count - 1)
+        let symbol = Int(liquidator.integer(in: 0...last))
+        guard symbols[symbol].listing.isTrading else { return }
+        liquidations.append(Liquidation(of: symbol, in: symbols[symbol], time: now, generator: &liquidator))
+    }
+
+    /// Brings the book of a symbol up to date for somebody who asks once.
+    mutating func settleBook(_ symbol: Int) { symbols[symbol].settleBook(now: now) }
+
+    /// Keeps the book of a symbol up to date until as many calls of ``unwatchBook(_:)``.
+    mutating func watchBook(_ symbol: Int) { symbols[symbol].watchBook(now: now) }
+
+    mutating func unwatchBook(_ symbol: Int) { symbols[symbol].unwatchBook() }
+
+    /// Lets all ids go back, as after a restart of a venue that has lost count; each time further.
+    mutating func restartIDs() {
+        restarts += 1
+        lastUpdateID = Self.firstUpdateID + 500_000_000_000 - restarts * 1_000_000_000
+        for position in symbols.indices {
+            lastUpdateID += 1
+            symbols[position].restartIDs(
+                bookUpdateID: lastUpdateID, tradeID: 8_000_000_001 - restarts * 1_000_000, aggregateID: 3_000_000_001 - restarts * 1_000_000)
+        }
     }
 
     /// Makes the steps missed since the last one, at most a minute's worth.

@@ -5,8 +5,8 @@ struct OrderBook {
         static let depth = 20
 
         let updateID: Int64
-        let bids: ArraySlice<Level>
-        let asks: ArraySlice<Level>
+        let bids: [Level]
+        let asks: [Level]
     }
 
     private(set) var bids: BookSide
@@ -18,6 +18,8 @@ struct OrderBook {
     private(set) var firstUpdateID: Int64?
     /// One for each update of this tick, oldest first.
     private(set) var tops: [Top] = []
+    private var latestBids: [Level] = []
+    private var latestAsks: [Level] = []
     private var generator: SeededGenerator
 
     init(_ listing: Listing, bid: Level, ask: Level, updateID: Int64, time: Int64, generator: SeededGenerator) {
@@ -50,6 +52,13 @@ struct OrderBook {
         note(updateID, time)
     }
 
+    /// Carries another id from now on, with the same levels.
+    mutating func restart(updateID: Int64) {
+        self.updateID = updateID
+        beginTick()
+        noteTop()
+    }
+
     private mutating func note(_ updateID: Int64, _ time: Int64) {
         self.updateID = updateID
         self.time = time
@@ -57,8 +66,10 @@ struct OrderBook {
         noteTop()
     }
 
+    /// Most updates change the best levels of one side at most; the other one's array is then shared.
     private mutating func noteTop() {
-        let (bids, asks) = (bids.levels.prefix(Top.depth), asks.levels.prefix(Top.depth))
-        tops.append(Top(updateID: updateID, bids: ArraySlice(Array(bids)), asks: ArraySlice(Array(asks))))
+        if !bids.levels.prefix(Top.depth).elementsEqual(latestBids) { latestBids = Array(bids.levels.prefix(Top.depth)) }
+        if !asks.levels.prefix(Top.depth).elementsEqual(latestAsks) { latestAsks = Array(asks.levels.prefix(Top.depth)) }
+        tops.append(Top(updateID: updateID, bids: latestBids, asks: latestAsks))
     }
 }

@@ -7,6 +7,14 @@ struct SymbolMarket {
     private(set) var askQuantity: Int64
     private(set) var bookUpdateID: Int64
     private(set) var bookTime: Int64
+    /// Id of the book's last update of any kind; ``bookUpdateID`` is that of the last one of the best levels.
+    private(set) var lastBookID: Int64
+    /// Kept up to date while it is watched, and brought up to date when it is asked for.
+    private(set) var book: OrderBook?
+    private var bookReaders = 0
+    private var bookCredit: Int64
+    private var bookGenerator: SeededGenerator
+    private let levelGenerator: SeededGenerator
     /// The last ``tradeLimit`` aggregate trades at least, oldest first.
     private(set) var trades: [AggregateTrade] = []
     /// Index and mark price with eight decimals, funding rate in units of 1e-8.
@@ -31,6 +39,10 @@ struct SymbolMarket {
     init(listing: Listing, number: Int, seed: UInt64, now: Int64, bookUpdateID: Int64) {
         self.listing = listing
         self.bookUpdateID = bookUpdateID
+        lastBookID = bookUpdateID
+        bookCredit = Int64(number) * 37 % 1_000
+        bookGenerator = SeededGenerator(seed: seed, purpose: 1 << 41 + UInt64(number))
+        levelGenerator = SeededGenerator(seed: seed, purpose: 1 << 42 + UInt64(number))
         generator = SeededGenerator(seed: seed, purpose: UInt64(number) * 2 + 1)
         let firstTrade = now - Int64(Self.tradeLimit) * Self.openingTradeGap
         bars = BarSeries(
@@ -75,9 +87,60 @@ struct SymbolMarket {
             bookUpdateID = lastUpdateID
             bookTime = now
             bookChanged = true
+            lastBookID = lastUpdateID
+            if bookReaders > 0 { alignBook() }
         }
         if chance >= 1_000 - tradePerMille { trade(at: now) }
     }
+
+    /// Makes the updates behind the best levels that are due after another `length` milliseconds. Their ids are spent whether or not
+    /// anybody watches, so that watching one book changes no other.
+    mutating func updateBook(now: Int64, length: Int64, perSecond: Int64, lastUpdateID: inout Int64) {
+        book?.beginTick()
+        guard listing.isTrading else { return }
+        bookCredit += perSecond * length
+        while bookCredit >= 1_000 {
+            bookCredit -= 1_000
+            lastUpdateID += bookGenerator.integer(in: 1...900)
+            lastBookID = lastUpdateID
+            if bookReaders > 0 { book?.alter(updateID: lastUpdateID, time: now) }
+        }
+    }
+
+    /// Brings the book up to date; a settling symbol has none.
+    mutating func settleBook(now: Int64) {
+        guard listing.isTrading else { return }
+        if book == nil {
+            book = OrderBook(listing, bid: bestBid, ask: bestAsk, updateID: lastBookID, time: now, generator: levelGenerator)
+        } else if book?.updateID != lastBookID {
+            alignBook()
+        }
+    }
+
+    mutating func watchBook(now: Int64) {
+        settleBook(now: now)
+        bookReaders += 1
+    }
+
+    /// Lets ids go on from other values, as after a restart of the venue that has lost count; older trades are forgotten.
+    mutating func restartIDs(bookUpdateID: Int64, tradeID: Int64, aggregateID: Int64) {
+        self.bookUpdateID = bookUpdateID
+        lastBookID = bookUpdateID
+        book?.restart(updateID: bookUpdateID)
+        (nextTradeID, nextAggregateID) = (tradeID, aggregateID)
+        trades.removeAll()
+    }
+
+    mutating func unwatchBook() { bookReaders = max(0, bookReaders - 1) }
+
+    /// Gives the book the present best levels.
+    private mutating func alignBook() {
+        let (bid, ask, updateID, time) = (bestBid, bestAsk, lastBookID, bookTime)
+        book?.move(bid: bid, ask: ask, updateID: updateID, time: time)
+    }
+
+    private var bestBid: Level { Level(price: bid, quantity: bidQuantity) }
+    private var bestAsk: Level { Level(price: ask, quantity: askQuantity) }
 
     /// Sets index, mark price and funding rate anew; called once a second.
     mutating func revalue() {

@@ -1,4 +1,4 @@
-/// A stream the simulated market can publish, named as the venues name it. Depth streams are to come.
+/// A stream the simulated market can publish, named as the venues name it.
 enum MarketStream: Equatable {
     case markPrice(symbol: Int, everySecond: Bool)
     case allMarkPrices(everySecond: Bool)
@@ -13,6 +13,11 @@ enum MarketStream: Equatable {
     case allMiniTickers
     case ticker(symbol: Int)
     case allTickers
+    /// Changes of a book; `interval` in milliseconds.
+    case depth(symbol: Int, interval: Int64)
+    case partialDepth(symbol: Int, levels: Int, interval: Int64)
+    case forceOrder(symbol: Int)
+    case allForceOrders
 
     /// Nil for a name that does not exist, which the venue acknowledges and never serves. Names are case-sensitive.
     init?(name: String, in market: Market) {
@@ -23,6 +28,7 @@ enum MarketStream: Equatable {
         case "!bookTicker": self = .allBookTickers
         case "!miniTicker@arr": self = .allMiniTickers
         case "!ticker@arr": self = .allTickers
+        case "!forceOrder@arr": self = .allForceOrders
         default:
             guard let at = name.firstIndex(of: "@") else { return nil }
             let (prefix, type) = (String(name[..<at]), String(name[name.index(after: at)...]))
@@ -45,9 +51,31 @@ enum MarketStream: Equatable {
         case "trade": return .trade(symbol: symbol)
         case "miniTicker": return .miniTicker(symbol: symbol)
         case "ticker": return .ticker(symbol: symbol)
+        case "forceOrder": return .forceOrder(symbol: symbol)
         default:
+            if type.hasPrefix("depth") { return depth(symbol, type.dropFirst(5)) }
             guard type.hasPrefix("kline_"), let interval = Interval(rawValue: String(type.dropFirst(6))) else { return nil }
             return .kline(symbol: symbol, interval)
+        }
+    }
+
+    /// `suffix` is what follows `depth`: a number of levels or nothing, then the speed. 250 ms is the bare name, never `@250ms`.
+    private static func depth(_ symbol: Int, _ suffix: Substring) -> MarketStream? {
+        let parts = suffix.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+        let intervals: [Substring: Int64] = ["100ms": 100, "500ms": 500]
+        guard let interval = parts.count == 1 ? 250 : intervals[parts[1]] else { return nil }
+        switch parts[0] {
+        case "": return .depth(symbol: symbol, interval: interval)
+        case "5", "10", "20": return Int(parts[0]).map { .partialDepth(symbol: symbol, levels: $0, interval: interval) }
+        default: return nil
+        }
+    }
+
+    /// Position of the symbol whose book the stream carries.
+    var bookSymbol: Int? {
+        switch self {
+        case .depth(let symbol, _), .partialDepth(let symbol, _, _): symbol
+        default: nil
         }
     }
 }

@@ -36,6 +36,13 @@ extension Market: RESTSource {
         return market.trades.suffix(SymbolMarket.tradeLimit).flatMap(market.tradeRows)
     }
 
+    /// As of the last time the book was brought up to date.
+    func depth(_ symbol: String, limit: Int) -> String? {
+        guard let market = market(symbol), let book = market.book else { return nil }
+        var writer = DepthWriter(market.listing)
+        return writer.depthReply(book, limit: limit, at: now)
+    }
+
     func exchangeInfo(now: Int64) -> String {
         let assetRows = ["USDT", "USDC", "BTC", "ETH", "BNB", "SOL", "XRP", "ADA", "DOGE"].map { asset in
             #"{"asset":"\#(asset)","marginAvailable":true,"autoAssetExchange":"\#(asset == "USDT" ? "-10000" : "0")"}"#

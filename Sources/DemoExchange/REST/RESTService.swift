@@ -12,6 +12,8 @@ protocol RESTSource {
     func aggTrades(_ symbol: String) -> [(id: Int64, time: Int64, json: String)]
     /// Single trades, oldest first.
     func trades(_ symbol: String) -> [String]
+    /// The whole reply with the best `limit` levels of each side; nil where there is no book.
+    func depth(_ symbol: String, limit: Int) -> String?
 }
 
 /// The endpoints that answer one object with `symbol` and an array without.
@@ -63,6 +65,7 @@ struct RESTService<Source: RESTSource> {
         case "klines": return checked(5) { () throws(RESTParameters.Refused) in try klines(parameters) }
         case "aggTrades": return checked(20) { () throws(RESTParameters.Refused) in try aggTrades(parameters) }
         case "trades": return checked(1) { () throws(RESTParameters.Refused) in try trades(parameters) }
+        case "depth": return checked(10) { () throws(RESTParameters.Refused) in try depth(parameters) }
         default: return unknownPath(method, target)
         }
     }
@@ -119,6 +122,18 @@ struct RESTService<Source: RESTSource> {
         if let fromID { return array(trades.filter { $0.id >= fromID }.prefix(limit).map(\.json), weight: 20) }
         let within = trades.filter { $0.time >= start ?? .min && $0.time <= end ?? .max }
         return array((start == nil ? within.suffix(limit) : within.prefix(limit)).map(\.json), weight: 20)
+    }
+
+    private func depth(_ parameters: RESTParameters) throws(RESTParameters.Refused) -> RESTReply {
+        let symbol = try parameters.listedSymbol(in: source)
+        let limit = try parameters.integer("limit") ?? 500
+        guard let weight = [5: 2, 10: 2, 20: 2, 50: 2, 100: 5, 500: 10, 1_000: 20][limit] else {
+            throw .init(code: -4021, message: "'\(limit)' is not valid depth limit.")
+        }
+        guard let body = source.depth(symbol, limit: Int(limit)) else {
+            throw .init(code: RESTReply.invalidSymbol.code, message: RESTReply.invalidSymbol.message)
+        }
+        return RESTReply(body: body, weight: weight)
     }
 
     private func trades(_ parameters: RESTParameters) throws(RESTParameters.Refused) -> RESTReply {

@@ -73,6 +73,9 @@ struct PlayedMarket: RESTSource {
 
     /// Single trades are not kept.
     func trades(_ symbol: String) -> [String] { [] }
+
+    /// A recording of streams alone has no whole book.
+    func depth(_ symbol: String, limit: Int) -> String? { nil }
 }
 
 extension RESTRow {

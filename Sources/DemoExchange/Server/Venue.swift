@@ -16,6 +16,7 @@ final class Venue {
     }
 
     private let ledger: Ledger
+    private let bookLog: BookLog
     private let configuration: DemoExchangeConfiguration
     private let loop: any EventLoop
     private var market: Market?
@@ -31,9 +32,10 @@ final class Venue {
     var isStalled = false
     var fault: RESTFault?
 
-    init(_ configuration: DemoExchangeConfiguration, ledger: Ledger, loop: any EventLoop) {
+    init(_ configuration: DemoExchangeConfiguration, ledger: Ledger, bookLog: BookLog, loop: any EventLoop) {
         self.configuration = configuration
         self.ledger = ledger
+        self.bookLog = bookLog
         self.loop = loop
     }
 
@@ -66,12 +68,19 @@ final class Venue {
     }
 
     private func tick() {
-        market?.step(now: wallClock())
+        let length = min(market?.depthInterval ?? Market.stepLength, Market.stepLength)
+        market?.tick(now: wallClock(), length: length)
+        rememberBooks()
         publish()
-        nextTick = nextTick + .milliseconds(Market.stepLength)
+        nextTick = nextTick + .milliseconds(length)
         let now = NIODeadline.now()
         if now - nextTick > .seconds(1) { nextTick = now }
         ticks = loop.assumeIsolated().scheduleTask(deadline: nextTick) { [weak self] in self?.tick() }
+    }
+
+    private func rememberBooks() {
+        guard let market else { return }
+        bookLog.add(market.symbols)
     }
 
     private func publish() {
@@ -134,6 +143,7 @@ final class Venue {
                 }
                 subscriptions[name] = Subscription(publisher: publisher)
                 if publisher != nil { published.append(name) }
+                if let symbol = publisher?.stream.bookSymbol { watchBook(symbol) }
             }
             subscriptions[name]?.readers[ObjectIdentifier(connection)] = connection
         }
@@ -167,9 +177,24 @@ final class Venue {
 
     private func release(_ name: String, _ connection: WebSocketConnection) {
         subscriptions[name]?.readers[ObjectIdentifier(connection)] = nil
-        guard subscriptions[name]?.readers.isEmpty ?? false else { return }
+        guard let subscription = subscriptions[name], subscription.readers.isEmpty else { return }
+        if let symbol = subscription.publisher?.stream.bookSymbol { market?.unwatchBook(symbol) }
         subscriptions[name] = nil
         published.removeAll { $0 == name }
+    }
+
+    private func watchBook(_ symbol: Int) {
+        market?.watchBook(symbol)
+        rememberBooks()
+    }
+
+    /// Brings the book that a request asks for up to date.
+    private func settleBook(_ target: RequestTarget) {
+        guard target.path.hasSuffix("/depth"), let name = target.query["symbol"],
+            let symbol = market?.position(ofLowercased: asciiLowercased(name))
+        else { return }
+        market?.settleBook(symbol)
+        rememberBooks()
     }
 
     func inject(_ text: String, to stream: String?) {
@@ -206,6 +231,7 @@ final class Venue {
         if WebSocketTarget(uri) != nil {
             return RESTReply(status: 400, body: #"Can "Upgrade" only to "WebSocket"."#, contentType: "text/plain")
         }
+        settleBook(target)
         var reply =
             if let player {
                 RESTService(source: player.played, now: now).answer(method, target)

@@ -236,6 +236,7 @@ package final class FeedEngine: Sendable {
         performer.value.sockets[id] = nil
         let code = reason.code.map { " (\($0))" } ?? ""
         let words = reason.error?.message ?? (reason.reason.isEmpty ? "the venue closed the connection" : reason.reason)
+        guard !state.withLockedValue({ $0.isStopped }) else { return }
         logger.warning("disconnected", metadata: ["reason": "\(words + code)"])
         step(.closed(id, reason: words + code))
     }
