@@ -7,6 +7,9 @@ import MicroHTTP
 
 /// A gateway on a free port in front of a demo exchange.
 struct House {
+    /// More houses at a time would keep each other from meeting the gateway's own deadlines.
+    private static let gate = Gate(places: 6)
+
     let exchange: DemoExchange
     let client: GatewayClient
 
@@ -14,6 +17,15 @@ struct House {
     static func open(
         _ exchange: DemoExchangeConfiguration = DemoExchangeConfiguration(), linger: Duration = .seconds(60),
         reconnectBase: Duration = .milliseconds(500), logBytes: Int = 8 << 20, _ body: (House) async throws -> Void
+    ) async throws {
+        await gate.enter()
+        let result = await Result { try await openNow(exchange, linger: linger, reconnectBase: reconnectBase, logBytes: logBytes, body) }
+        await gate.leave()
+        try result.get()
+    }
+
+    private static func openNow(
+        _ exchange: DemoExchangeConfiguration, linger: Duration, reconnectBase: Duration, logBytes: Int, _ body: (House) async throws -> Void
     ) async throws {
         let exchange = DemoExchange(configuration: exchange)
         _ = try await exchange.start()
@@ -44,6 +56,27 @@ struct House {
 
     /// How many REST requests the exchange has seen for this path and query.
     func requests(_ target: String) -> Int { exchange.statistics().requests["/fapi/v1/" + target] ?? 0 }
+}
+
+/// Lets so many in at a time, in order.
+private actor Gate {
+    private var places: Int
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    init(places: Int) { self.places = places }
+
+    func enter() async {
+        guard places == 0 else {
+            places -= 1
+            return
+        }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    func leave() {
+        guard waiting.isEmpty else { return waiting.removeFirst().resume() }
+        places += 1
+    }
 }
 
 extension Result where Failure == any Error {

@@ -20,9 +20,10 @@ import Testing
             #expect(json["state"] == "live")
             #expect(json["source"] == "websocket")
             let content = try #require(json["content"])
-            #expect(content.names.subtracting(["interestRate"]) == [
-                "symbol", "markPrice", "indexPrice", "estimatedSettlePrice", "lastFundingRate", "nextFundingTime", "time",
-            ])
+            #expect(
+                content.names.subtracting(["interestRate"]) == [
+                    "symbol", "markPrice", "indexPrice", "estimatedSettlePrice", "lastFundingRate", "nextFundingTime", "time",
+                ])
             #expect(content["symbol"] == "BTCUSDT")
             #expect(content["markPrice"]?.text?.split(separator: ".").last?.count == 8)
             #expect(json["eventTime"] == content["time"])

@@ -37,7 +37,9 @@ package struct GatewayClient: Sendable {
         do {
             while true { all += try await connection.receive(by: deadline, of: "the rest of the answer to \(bytes.prefix(80))") }
         } catch is ConnectionEnd {}
-        guard let head = try HTTPHead(&all) else { throw Unexpected("no HTTP answer to \(bytes.prefix(80)): \(String(decoding: all, as: UTF8.self))") }
+        guard let head = try HTTPHead(&all) else {
+            throw Unexpected("no HTTP answer to \(bytes.prefix(80)): \(String(decoding: all, as: UTF8.self))")
+        }
         return HTTPAnswer(head: head, body: all)
     }
 

@@ -1,0 +1,71 @@
+import DemoExchange
+import Foundation
+import GatewayTestSupport
+import Testing
+
+@Suite struct CommandLineTests {
+    @Test func oneCommandServesLiveDemoDataAndTellsWhere() async throws {
+        let program = try await Program("serve", "--demo", "--port", "0")
+        let line = try await program.line()
+        let match = try #require(line.wholeMatch(of: /FuturesGateway serves the embedded exchange at http:\/\/127\.0\.0\.1:(\d+)/), "\(line)")
+        let client = GatewayClient(port: try #require(Int(match.1)))
+        let snapshot = try await client.get("/streams/btcusdt@markPrice")
+        #expect(snapshot.status == 200)
+        #expect(try snapshot.json["content"]?["symbol"] == "BTCUSDT")
+        let reader = try await client.events("streams=btcusdt@markPrice,!assetIndex@arr")
+        #expect(try await reader.next("update", of: "!assetIndex@arr") { $0.kind == "delta" }.rows.isEmpty == false)
+        #expect(try await client.get("/readyz").status == 200)
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT])
+    func aHundredReadersAreSentOffAndTheProgramEndsCleanly(signal: Int32) async throws {
+        let program = try await Program("serve", "--demo", "--port", "0")
+        let client = try await program.client()
+        let readers = try await withThrowingTaskGroup(of: EventReader.self) { group in
+            for _ in 0..<100 { group.addTask { try await client.events("streams=btcusdt@bookTicker") } }
+            return try await group.reduce(into: [EventReader]()) { $0.append($1) }
+        }
+        for reader in readers { _ = try await reader.next("fetch", "update") }
+        let start = ContinuousClock.now
+        program.send(signal)
+        for reader in readers {
+            let (events, end) = try await reader.rest()
+            #expect(end == .orderly)
+            let bye = try #require(events.last)
+            #expect(bye.name == "bye")
+            #expect(bye.data["code"] == "draining")
+            #expect((1500...2500).contains(bye.retry ?? 0))
+        }
+        #expect(try await program.exitStatus() == 0)
+        let time = ContinuousClock.now - start
+        #expect(time < .seconds(10))
+        print("signal \(signal) with 100 readers: ended after \(time)")
+    }
+
+    @Test(arguments: [
+        (["--history", "0"], [:], "history"), (["--history", "many"], [:], "history"), (["--port", "65536"], [:], "port"),
+        (["--venue", "nasdaq"], [:], "venue"), (["--rest-url", "ftp://x"], [:], "rest-url"), (["--ws-url", "http://x"], [:], "ws-url"),
+        (["--linger", "-1"], [:], "linger"), (["--max-connections", "0"], [:], "max-connections"), (["--log-level", "loud"], [:], "log-level"),
+        (["--host", "nowhere"], [:], "nowhere"), ([], ["FUTURES_GATEWAY_PORT": "eighty"], "FUTURES_GATEWAY_PORT"),
+        ([], ["FUTURES_GATEWAY_LINGER": "-5"], "linger"), ([], ["FUTURES_GATEWAY_VENUE": "nasdaq"], "FUTURES_GATEWAY_VENUE"),
+        ([], ["FUTURES_GATEWAY_DEMO": "maybe"], "FUTURES_GATEWAY_DEMO"),
+    ])
+    func aBadValueIsRefusedAtStartByName(arguments: [String], environment: [String: String], name: String) async throws {
+        let program = try await Program(["serve"] + arguments, environment: environment)
+        #expect(try await program.exitStatus() > 0)
+        #expect(try await program.errorsToEnd().contains(name))
+    }
+
+    @Test func theEnvironmentSetsAnOptionAndAFlagWins() async throws {
+        let taken = DemoExchange(configuration: DemoExchangeConfiguration())
+        let port = try await taken.start()
+        let environment = ["FUTURES_GATEWAY_PORT": String(port), "FUTURES_GATEWAY_DEMO": "true"]
+        let refused = try await Program("serve", environment: environment)
+        #expect(try await refused.exitStatus() > 0)
+        #expect(try await refused.errorsToEnd().contains("Port \(port) on 127.0.0.1 is in use"))
+
+        let served = try await Program("serve", "--port", "0", environment: environment)
+        #expect(try await served.client().get("/healthz").status == 200)
+        await taken.stop()
+    }
+}

@@ -1,0 +1,66 @@
+import DemoExchange
+import Foundation
+import GatewayTestSupport
+import Testing
+
+private let project = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+
+/// The operations of `openapi.yaml`, from the few lines that name them.
+private func documentedOperations() throws -> [String: Set<String>] {
+    let text = try String(contentsOf: project.appending(path: "openapi.yaml"), encoding: .utf8)
+    var operations: [String: Set<String>] = [:]
+    var path: String?
+    var isInPaths = false
+    for line in text.split(separator: "\n") {
+        if line.prefixMatch(of: /[a-z]/) != nil { isInPaths = line == "paths:" }
+        guard isInPaths else { continue }
+        if let match = line.wholeMatch(of: /\ \ (\/.*):/) { path = String(match.1) }
+        if let path, let match = line.wholeMatch(of: /\ {4}(get|put|post|delete|patch|head|options|trace|query):/) {
+            operations[path, default: []].insert(match.1.uppercased())
+        }
+    }
+    return operations
+}
+
+@Suite struct ContractTests {
+    @Test func theServedContractIsTheFile() async throws {
+        let file = try Data(contentsOf: project.appending(path: "openapi.yaml"))
+        try await House.open { house in
+            let answer = try await house.client.get("/openapi.yaml")
+            #expect(answer.status == 200)
+            #expect(answer.header("Content-Type") == "application/yaml")
+            #expect(answer.body == Array(file))
+        }
+    }
+
+    @Test func everyRouteOfTheContractAnswers() async throws {
+        let operations = try documentedOperations()
+        try await House.open { house in
+            let reader = try await house.client.events("streams=btcusdt@bookTicker")
+            _ = try await reader.next("update")
+            for (path, methods) in operations {
+                let target = path.replacing("{name}", with: "btcusdt@bookTicker").replacing("{client}", with: reader.client)
+                let allow = try await house.client.request("OPTIONS", target).header("Allow") ?? ""
+                let allowed = Set(allow.split(separator: ", ").map(String.init)).subtracting(["HEAD", "OPTIONS"])
+                #expect(allowed == methods, "\(path)")
+                for method in methods where method != "DELETE" {
+                    if target == "/events" {
+                        _ = try await house.client.events("streams=btcusdt@bookTicker")
+                    } else {
+                        let query = target.hasSuffix("subscribe") ? "?streams=ethusdt@bookTicker" : ""
+                        #expect(try await house.client.request(method, target + query).status == 200, "\(method) \(target)")
+                    }
+                }
+            }
+            #expect(try await house.client.request("DELETE", "/events/\(reader.client)").status == 200)
+        }
+    }
+
+    @Test func everyRouteOfTheServerIsInTheContract() throws {
+        let source = try String(contentsOf: project.appending(path: "Sources/FuturesGateway/Routes.swift"), encoding: .utf8)
+        var routes: [String: Set<String>] = [:]
+        for match in source.matches(of: /router\.on\("([A-Z]+)", "([^"]+)"/) { routes[String(match.2), default: []].insert(String(match.1)) }
+        #expect(routes.count >= 11)
+        #expect(try documentedOperations() == routes)
+    }
+}

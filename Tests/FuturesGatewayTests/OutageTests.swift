@@ -1,0 +1,81 @@
+import DemoExchange
+import GatewayTestSupport
+import Testing
+
+@Suite struct OutageTests {
+    @Test func everyReaderIsToldOfAnOutageOfItsEndAndGetsFullValues() async throws {
+        let streams = ["btcusdt@bookTicker", "!assetIndex@arr", "btcusdt@aggTrade"]
+        let port = try ReservedPort()
+        try await House.open(DemoExchangeConfiguration(port: port.number), reconnectBase: .milliseconds(300)) { house in
+            var readers: [EventReader] = []
+            for _ in 0..<5 { readers.append(try await house.client.events("streams=" + streams.joined(separator: ","))) }
+            for reader in readers {
+                var live: Set<String> = []
+                while live != Set(streams) { live.insert(try await reader.next("update").stream) }
+            }
+            await house.exchange.stop()
+            for reader in readers {
+                var gone: Set<String> = []
+                while gone != Set(streams) { gone.insert(try await reader.next("disconnect").stream) }
+            }
+            for stream in streams {
+                let answer = try await house.client.get("/streams/\(stream)")
+                #expect(answer.status == 200)
+                #expect(answer.header("X-Feed-State") == "recovering")
+                #expect(try answer.json["state"] == "recovering")
+                #expect(try await house.client.get("/streams/\(stream)/status").json["connected"] == false)
+            }
+            _ = try await house.exchange.start()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for reader in readers { group.addTask { try await expectRecovery(of: streams, at: reader) } }
+                try await group.waitForAll()
+            }
+            for stream in streams { #expect(try await house.client.get("/streams/\(stream)").header("X-Feed-State") == "live") }
+        }
+    }
+
+    /// Reads on until each stream came back and moved on: `connect`, one `recover`, then a full value, then live ones.
+    private func expectRecovery(of streams: [String], at reader: EventReader) async throws {
+        var events: [String: [ServerEvent]] = [:]
+        func isBack(_ stream: String) -> Bool {
+            guard let recovered = events[stream]?.firstIndex(where: { $0.name == "recover" }) else { return false }
+            return (events[stream] ?? [])[recovered...].count { $0.name == "update" } >= 3
+        }
+        while !streams.allSatisfy(isBack) {
+            let event = try await reader.next()
+            events[event.stream, default: []].append(event)
+        }
+        for stream in streams {
+            let told = (events[stream] ?? []).filter { $0.name != "status" }
+            #expect(told.first?.name == "connect", "\(stream): \(told.map(\.name))")
+            let recovered = try #require(told.firstIndex { $0.name == "recover" })
+            #expect(told.count { $0.name == "recover" } == 1)
+            #expect(told.count { $0.name == "connect" } == 1)
+            #expect(!told.contains { $0.name == "disconnect" })
+            let recovery = told[recovered].data
+            #expect(recovery["result"] == "success")
+            #expect(recovery["method"] == "snapshot")
+            #expect(recovery["downMs"]?.integer ?? 0 > 0)
+            let value = told[recovered + 1]
+            #expect(["fetch", "update"].contains(value.name))
+            #expect(value.kind == "full", "\(stream): \(told.map { "\($0.name) \($0.kind ?? "")" })")
+            let states = (events[stream] ?? []).filter { $0.name == "status" }.compactMap { $0.data["state"]?.text }
+            #expect(states.last == "live")
+        }
+    }
+
+    @Test func aConnectionDroppedByTheVenueIsBroughtBack() async throws {
+        try await House.open(reconnectBase: .milliseconds(100)) { house in
+            let reader = try await house.client.events("streams=btcusdt@bookTicker")
+            for code: UInt16? in [nil, 1001, 1008] {
+                _ = try await reader.next("update")
+                house.exchange.dropConnections(code: code)
+                let gone = try await reader.next("disconnect")
+                if let code { #expect(gone.data["reason"]?.text?.contains("\(code)") == true) }
+                _ = try await reader.next("connect")
+                #expect(try await reader.next("recover").data["result"] == "success")
+            }
+            #expect(house.exchange.statistics().connectionsEver == 4)
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import DemoExchange
+import Foundation
+import GatewayTestSupport
+import Testing
+
+/// A session recorded at a venue, read here without any of the code under test.
+private struct Recording {
+    static let path = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../../shared/recordings/cryptofeed/BINANCE_FUTURES.ws.1.0").standardized.path(percentEncoded: false)
+
+    static var isThere: Bool { FileManager.default.fileExists(atPath: path) }
+
+    /// The data of each stream's frames, in order.
+    var frames: [String: [JSON]] = [:]
+
+    init() throws {
+        for line in try String(contentsOfFile: Self.path, encoding: .utf8).split(separator: "\n").dropFirst() {
+            guard let start = line.firstIndex(of: "{") else { continue }
+            let frame = try JSON(String(line[start...]))
+            guard let stream = frame["stream"]?.text, !stream.contains("@depth"), let data = frame["data"] else { continue }
+            frames[stream, default: []].append(data)
+        }
+    }
+
+    /// What a client is to see of one frame, in its vocabulary.
+    static func row(_ data: JSON) throws -> JSON {
+        let (fields, source): ([String: String], JSON) =
+            switch data["e"]?.text {
+            case "bookTicker":
+                (["symbol": "s", "bidPrice": "b", "bidQty": "B", "askPrice": "a", "askQty": "A", "updateId": "u", "time": "T"], data)
+            case "aggTrade":
+                (["id": "a", "price": "p", "qty": "q", "firstTradeId": "f", "lastTradeId": "l", "time": "T", "isBuyerMaker": "m"], data)
+            case "kline":
+                (
+                    [
+                        "openTime": "t", "closeTime": "T", "open": "o", "high": "h", "low": "l", "close": "c", "volume": "v", "quoteVolume": "q",
+                        "count": "n", "takerBuyVolume": "V", "takerBuyQuoteVolume": "Q", "isClosed": "x",
+                    ], try #require(data["k"])
+                )
+            default: throw Unexpected("a frame of another kind: \(data)")
+            }
+        return .object(try fields.mapValues { try #require(source[$0]) })
+    }
+}
+
+@Suite struct ReplayTests {
+    @Test(.enabled(if: Recording.isThere, "the recordings are not beside the project"), arguments: [0.0, 20.0])
+    func everyRecordedMessageReachesAReaderOnceInOrderDigitForDigit(speed: Double) async throws {
+        let recording = try Recording()
+        var expected: [String: [JSON]] = [:]
+        for (stream, frames) in recording.frames { expected[stream] = try frames.map(Recording.row) }
+        for (kind, count) in [("bookTicker", 613), ("aggTrade", 91), ("kline", 67)] {
+            #expect(expected.filter { $0.key.contains(kind) }.values.map(\.count).reduce(0, +) == count)
+        }
+        let replay = Replay(path: Recording.path, speed: speed, settle: .seconds(2))
+        try await House.open(DemoExchangeConfiguration(replay: replay)) { house in
+            let reader = try await house.client.events("streams=" + expected.keys.sorted().joined(separator: ","))
+            let total = expected.values.map(\.count).reduce(0, +)
+            var seen: [String: [JSON]] = [:]
+            let start = ContinuousClock.now
+            for _ in 0..<total {
+                let update = try await reader.next("update")
+                #expect(update.rows.count == 1)
+                seen[update.stream, default: []] += update.rows
+            }
+            print("replayed \(total) messages at speed \(speed) in \(ContinuousClock.now - start), 2 s of settling included")
+            for (stream, rows) in expected { #expect(seen[stream] == rows, "\(stream)") }
+            try await expectNothingMore(house, reader)
+        }
+    }
+
+    /// What a farewell follows is all there was.
+    private func expectNothingMore(_ house: House, _ reader: EventReader) async throws {
+        _ = try await house.client.request("DELETE", "/events/\(reader.client)")
+        #expect(try await reader.rest().events.map(\.name) == ["bye"])
+    }
+}

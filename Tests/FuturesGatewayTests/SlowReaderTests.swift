@@ -1,0 +1,84 @@
+import DemoExchange
+import GatewayTestSupport
+import Testing
+
+@Suite struct SlowReaderTests {
+    @Test func aReaderThatStopsSkipsToTheLatestFullValueAndDelaysNobody() async throws {
+        let stream = "!miniTicker@arr"
+        try await House.open(logBytes: 256 << 10) { house in
+            house.exchange.setStalled(true)
+            let slow = try await house.client.events("streams=\(stream)", receiveBuffer: 4096)
+            let fast = try await house.client.events("streams=\(stream)")
+            for reader in [slow, fast] { _ = try await reader.next("fetch", "update") }
+            try await slow.connection.setReading(false)
+            let rounds = 60
+            for round in 1...rounds {
+                house.exchange.inject(Self.miniTickers(round: round))
+                let update = try await fast.next("update")
+                #expect(update.kind == "delta")
+                #expect(update.rows.last?["lastPrice"]?.text == "\(round).00")
+            }
+            try await slow.connection.setReading(true)
+            let late = try await slow.all { $0.rows.contains { $0["lastPrice"]?.text == "\(rounds).00" } }
+            #expect(late.allSatisfy { $0.name == "update" || $0.name == "fetch" })
+            #expect(late.count < rounds)
+            let full = try #require(late.last { $0.kind == "full" })
+            let symbols = Set(full.rows.compactMap { $0["symbol"]?.text })
+            #expect((0..<200).allSatisfy { symbols.contains("X\($0)USDT") })
+            house.exchange.inject(Self.miniTickers(round: rounds + 1))
+            for reader in [slow, fast] { _ = try await reader.next("update") { $0.rows.last?["lastPrice"]?.text == "\(rounds + 1).00" } }
+        }
+    }
+
+    @Test func aReaderThatStopsIsToldHowManyTradesItMissed() async throws {
+        let stream = "btcusdt@aggTrade"
+        try await House.open(logBytes: 256 << 10) { house in
+            house.exchange.setStalled(true)
+            let slow = try await house.client.events("streams=\(stream)", receiveBuffer: 4096)
+            let fast = try await house.client.events("streams=\(stream)")
+            var last: Int64 = 0
+            for reader in [slow, fast] {
+                let full = try await reader.next("fetch", "update") { $0.rows.count == 500 }
+                last = try #require(full.rows.last?["id"]?.integer)
+            }
+            try await slow.connection.setReading(false)
+            let first = last + 1
+            let batch: Int64 = 100
+            for _ in 0..<50 {
+                for id in last + 1...last + batch { house.exchange.inject(Self.trade(id)) }
+                for id in last + 1...last + batch { #expect(try await fast.next("update").rows.first?["id"]?.integer == id) }
+                last += batch
+            }
+            try await slow.connection.setReading(true)
+            var next = first
+            var gaps: Int64 = 0
+            while next <= last {
+                let event = try await slow.next("update", "gap")
+                if event.name == "gap" {
+                    let dropped = try #require(event.data["dropped"]?.integer)
+                    gaps += dropped
+                    next += dropped
+                } else {
+                    #expect(event.rows.count == 1)
+                    #expect(event.rows.first?["id"]?.integer == next)
+                    next += 1
+                }
+            }
+            #expect(gaps > 0)
+            #expect(next == last + 1)
+        }
+    }
+
+    private static func miniTickers(round: Int) -> String {
+        let rows = (0..<200).map { number in
+            #"{"e":"24hrMiniTicker","E":\#(1_900_000_000_000 + round),"s":"X\#(number)USDT","c":"\#(round).00","o":"1.00","h":"99.00","l":"0.10","#
+                + #""v":"1000","q":"1000.00"}"#
+        }
+        return #"{"stream":"!miniTicker@arr","data":[\#(rows.joined(separator: ","))]}"#
+    }
+
+    private static func trade(_ id: Int64) -> String {
+        #"{"stream":"btcusdt@aggTrade","data":{"e":"aggTrade","E":1763679600000,"s":"BTCUSDT","a":\#(id),"p":"1.0","q":"1.000","#
+            + #""f":\#(id),"l":\#(id),"T":1763679600000,"m":true}}"#
+    }
+}
