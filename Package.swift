@@ -30,7 +30,8 @@ let package = Package(
         .target(
             name: "FeedCore",
             dependencies: [
-                .product(name: "OrderedCollections", package: "swift-collections")
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "OrderedCollections", package: "swift-collections"),
             ],
             swiftSettings: strict),
         .target(

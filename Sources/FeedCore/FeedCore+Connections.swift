@@ -189,8 +189,6 @@ extension FeedCore {
             if let until = connections[slot].overlapUntil {
                 if until <= now.instant { endOverlap(slot) } else { wake(at: until) }
             }
-            guard connections[slot].phase == .open else { return }
-            if connections[slot].hasControlToSend { wake(at: connections[slot].controlAt) }
         }
     }
 

@@ -80,8 +80,8 @@ extension FeedCore {
     package func knows(_ name: FuturesServiceStreamName) -> Bool {
         if indices[name] != nil { return true }
         guard traits(name) != nil else { return false }
-        guard let symbol = name.symbol, let listedSymbols else { return true }
-        return listedSymbols.contains(symbol)
+        guard let symbol = name.symbol, let listing else { return true }
+        return (name.channel == .assetIndex ? listing.assetIndices : listing.symbols).contains(symbol)
     }
 
     private mutating func addStream(_ name: FuturesServiceStreamName) -> Int? {

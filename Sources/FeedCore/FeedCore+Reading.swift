@@ -73,7 +73,7 @@ extension FeedCore {
     }
 
     /// Whether the venue has told which symbols it lists.
-    package var knowsSymbols: Bool { listedSymbols != nil }
+    package var knowsSymbols: Bool { listing != nil }
 
     /// Every stream somebody wants or lately wanted.
     package var streamNames: [FuturesServiceStreamName] { indices.keys.sorted { $0.description < $1.description } }

@@ -58,7 +58,7 @@ package struct FeedCore: Sendable {
 
     /// The newest event's number.
     package internal(set) var sequence: UInt64 = 0
-    var listedSymbols: Set<String>?
+    var listing: VenueListing?
     var indices: [FuturesServiceStreamName: Int] = [:]
     var streams: [StreamState?] = []
     var freeIndices: [Int] = []
@@ -100,7 +100,7 @@ package struct FeedCore: Sendable {
         case .resume(let observer, let names): resume(observer, names)
         case .refetch(let name): refetch(name)
         case .listed(let listing):
-            listedSymbols = listing.symbols
+            self.listing = listing
             if let limit = listing.weightLimit, limit > 0 { budget.limit = limit }
         case .usedWeight(let used): budget.observe(used: used, now: self.now)
         case .opened(let id): opened(id)

@@ -45,13 +45,16 @@ package enum UpstreamEvent: Sendable {
 
 /// What the venue says of itself.
 package struct VenueListing: Sendable {
-    /// Every symbol a stream can be named by.
+    /// The contracts' symbols, `BTCUSDT`.
     package var symbols: Set<String>
+    /// The asset indices' symbols, `BTCUSD`.
+    package var assetIndices: Set<String>
     /// Request weight per minute; nil where it is not told.
     package var weightLimit: Int?
 
-    package init(symbols: Set<String> = [], weightLimit: Int? = nil) {
+    package init(symbols: Set<String> = [], assetIndices: Set<String> = [], weightLimit: Int? = nil) {
         self.symbols = symbols
+        self.assetIndices = assetIndices
         self.weightLimit = weightLimit
     }
 }

@@ -27,7 +27,7 @@ import Testing
 
     private func expectUnknownNamesAreRefused(_ client: GatewayClient) async throws {
         for name in [
-            "nosuchusdt@markPrice", "BTCUSDT@markPrice", "btcusdt", "btcusdt@depth", "btcusdt@kline_7m", "!nothing@arr", "btcusdt@markPrice@2s",
+            "nosuchusdt@markPrice", "BTCUSDT@markPrice", "btcusdt", "btcusdt@depth7", "btcusdt@kline_7m", "!nothing@arr", "btcusdt@markPrice@2s",
             "@markPrice",
         ] {
             for (method, target) in [

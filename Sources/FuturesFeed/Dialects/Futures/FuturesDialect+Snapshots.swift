@@ -47,8 +47,7 @@ extension FuturesDialect {
             try reader.object { (reader, key) throws(JSONReader.Failure) in
                 switch String(decoding: key, as: UTF8.self) {
                 case "symbols": try Self.collect("symbol", &reader) { listing.symbols.insert($0) }
-                // Asset indices are named by asset and USD, whatever contracts are listed.
-                case "assets": try Self.collect("asset", &reader) { listing.symbols.insert($0 + "USD") }
+                case "assets": try Self.collect("asset", &reader) { listing.assetIndices.insert($0 + "USD") }
                 case "rateLimits":
                     try reader.array { (reader) throws(JSONReader.Failure) in
                         let fields = try RESTFields(&reader)
