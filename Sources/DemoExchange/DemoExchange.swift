@@ -136,12 +136,23 @@ public final class DemoExchange: Sendable {
 
     /// While stalled, connections stay, pings and control messages are answered, and no data is sent; what is missed stays missed.
     public func setStalled(_ stalled: Bool) {
-        onLoop { $0.isStalled = stalled }
+        onLoop { $0.faults.isStalled = stalled }
     }
 
     /// Lets every REST request from now on meet this fault; nil ends it.
     public func setRESTFault(_ fault: RESTFault?) {
-        onLoop { $0.fault = fault }
+        onLoop { ($0.faults.rest, $0.faults.restPath) = (fault, nil) }
+    }
+
+    /// Lets something go wrong. The same over HTTP: `POST /control/fault` with `{"fault":NAME, …parameters}`; `GET /control/faults`
+    /// lists the names.
+    public func inflict(_ fault: Fault) {
+        onLoop { $0.inflict(fault) }
+    }
+
+    /// Ends all faults, those of ``setStalled(_:)`` and ``setRESTFault(_:)`` included; `POST /control/clear` does the same.
+    public func clearFaults() {
+        onLoop { $0.clearFaults() }
     }
 
     /// What happens from now on. Each call gives a stream of its own; a listener that falls 10 000 events behind loses the oldest.
@@ -176,6 +187,7 @@ public final class DemoExchange: Sendable {
                     let key = ObjectIdentifier(channel)
                     children.value[key] = channel
                     channel.closeFuture.whenComplete { _ in children.value[key] = nil }
+                    try channel.pipeline.syncOperations.addHandler(Gate(venue: venue.value))
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline(
                         withServerUpgrade: (
                             upgraders: [upgrader],

@@ -16,6 +16,8 @@ public struct Statistics: Sendable, Equatable {
     public internal(set) var activeSubscriptions: [String: Int] = [:]
     /// REST requests per path and query, exactly as received.
     public internal(set) var requests: [String: Int] = [:]
+    /// How often ``Fault/drop(code:afterBytes:)`` and ``Fault/dropRandomly(mean:seed:duration:)`` have struck.
+    public internal(set) var drops = 0
     /// Data frames sent per stream name, counted once per connection.
     public internal(set) var framesSent: [String: Int] = [:]
 }

@@ -32,7 +32,8 @@ import Testing
         func count() { for _ in harness.attempts { spent[harness.now.nanoseconds / 60_000_000_000, default: 0] += 20 } }
         for name in names {
             harness.receive(
-                name, .depth([DepthLevels(symbol: name.symbol ?? "", bids: [], asks: [], firstUpdateID: 1, lastUpdateID: 5, previousUpdateID: 0, time: 1)]))
+                name,
+                .depth([DepthLevels(symbol: name.symbol ?? "", bids: [], asks: [], firstUpdateID: 1, lastUpdateID: 5, previousUpdateID: 0, time: 1)]))
         }
         var built = 0
         for _ in 0..<40 {

@@ -1,3 +1,5 @@
+import Foundation
+
 /// SplitMix64: the whole of the market's chance, a pure function of its seed.
 struct SeededGenerator {
     private var state: UInt64
@@ -21,6 +23,12 @@ struct SeededGenerator {
     /// Uniform but for a bias far below what a market could show.
     mutating func integer(in range: ClosedRange<Int64>) -> Int64 {
         range.lowerBound + Int64(next() % UInt64(range.upperBound - range.lowerBound + 1))
+    }
+
+    /// A waiting time between events that come at random, this far apart on average; at most ten times that.
+    mutating func exponential(mean: Int64) -> Int64 {
+        let uniform = Double(next() >> 11) * 0x1p-53
+        return Int64(min(Double(mean) * -log(1 - uniform), Double(mean) * 10, 1e18))
     }
 
     /// True with a chance of `percent` in a hundred.

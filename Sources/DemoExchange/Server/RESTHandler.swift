@@ -10,7 +10,7 @@ final class RESTHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     private let venue: Venue
     private var head: HTTPRequestHead?
-    private var bodyBytes = 0
+    private var body = ByteBuffer()
 
     init(venue: Venue) { self.venue = venue }
 
@@ -18,10 +18,10 @@ final class RESTHandler: ChannelInboundHandler, RemovableChannelHandler {
         switch Self.unwrapInboundIn(data) {
         case .head(let head):
             self.head = head
-            bodyBytes = 0
-        case .body(let part):
-            bodyBytes += part.readableBytes
-            if bodyBytes > Self.maxBodyBytes { context.close(promise: nil) }
+            body.clear()
+        case .body(var part):
+            guard body.readableBytes + part.readableBytes <= Self.maxBodyBytes else { return context.close(promise: nil) }
+            body.writeBuffer(&part)
         case .end:
             guard let head else { return }
             self.head = nil
@@ -34,6 +34,9 @@ final class RESTHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        if head.uri.hasPrefix("/control/") {
+            return write(venue.control(head.method.rawValue, head.uri, String(buffer: body)), head, context)
+        }
         switch venue.request(head.method.rawValue, head.uri) {
         case .now(let reply):
             write(reply, head, context)

@@ -15,22 +15,26 @@ final class Venue {
         var readers: [ObjectIdentifier: WebSocketConnection] = [:]
     }
 
-    private let ledger: Ledger
-    private let bookLog: BookLog
+    let ledger: Ledger
+    let bookLog: BookLog
     private let configuration: DemoExchangeConfiguration
-    private let loop: any EventLoop
-    private var market: Market?
+    let loop: any EventLoop
+    var market: Market?
     private var player: ReplayPlayer?
     private var ticks: Scheduled<Void>?
     private var nextTick = NIODeadline.now()
 
-    private var connections: [ObjectIdentifier: WebSocketConnection] = [:]
+    private(set) var connections: [ObjectIdentifier: WebSocketConnection] = [:]
     private var subscriptions: [String: Subscription] = [:]
     /// Names with a publisher, in the order they were subscribed.
     private var published: [String] = []
     private var budget = WeightBudget()
-    var isStalled = false
-    var fault: RESTFault?
+
+    var faults = Faults()
+    /// One for every socket, REST ones included.
+    var gates: [ObjectIdentifier: Gate] = [:]
+    var faultEndings: [String: Scheduled<Void>] = [:]
+    var randomCut: Scheduled<Void>?
 
     init(_ configuration: DemoExchangeConfiguration, ledger: Ledger, bookLog: BookLog, loop: any EventLoop) {
         self.configuration = configuration
@@ -84,7 +88,7 @@ final class Venue {
     }
 
     private func publish() {
-        guard let market, !isStalled else { return }
+        guard let market else { return }
         var frames: [(name: String, payload: String)] = []
         for name in published {
             for payload in subscriptions[name]?.publisher?.payloads(market) ?? [] { frames.append((name, payload)) }
@@ -98,13 +102,21 @@ final class Venue {
     private func queue(_ frame: DataFrame, for name: String) {
         let readers = (subscriptions[name]?.readers ?? [:]).values.filter { $0.session.route.carries(name) }
         guard !readers.isEmpty else { return }
-        for reader in readers { reader.deliver(frame) }
-        ledger.update { $0.framesSent.count(name, readers.count) }
+        let frames: [DataFrame] =
+            switch faults.passage(of: name) {
+            case .pass: [frame]
+            case .leaveOut: []
+            case .double: [frame, frame]
+            case .truncate: [frame.truncated]
+            }
+        for frame in frames {
+            for reader in readers { reader.deliver(frame) }
+            ledger.update { $0.framesSent.count(name, readers.count) }
+        }
     }
 
     /// Sends a recorded frame to its readers at once.
     func play(_ frame: Recording.Frame) {
-        guard !isStalled else { return }
         queue(DataFrame(payload: frame.payload, envelope: frame.envelope), for: frame.stream)
         for reader in (subscriptions[frame.stream]?.readers ?? [:]).values { reader.flush(cutting: false) }
     }
@@ -213,7 +225,7 @@ final class Venue {
 
     func request(_ method: String, _ uri: String) -> Answer {
         ledger.note(.request(uri)) { $0.requests.count(uri) }
-        switch fault {
+        switch faults.restFault(uri) {
         case nil: return .now(reply(method, uri))
         case .hang: return .never
         case .delay(let delay): return .later(reply(method, uri), TimeAmount(delay))

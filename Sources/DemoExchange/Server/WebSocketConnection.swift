@@ -14,6 +14,15 @@ struct DataFrame {
         self.payload = ByteBuffer(string: payload)
         self.envelope = ByteBuffer(string: envelope)
     }
+
+    /// The first half of it, in a complete WebSocket frame.
+    var truncated: DataFrame {
+        func half(_ buffer: ByteBuffer) -> String {
+            let text = String(buffer: buffer)
+            return String(text.prefix(text.count / 2))
+        }
+        return DataFrame(payload: half(payload), envelope: half(envelope))
+    }
 }
 
 /// The server side of one WebSocket: RFC 6455 duties, and the text between the socket and its ``ControlSession``.
@@ -120,11 +129,19 @@ final class WebSocketConnection: ChannelInboundHandler {
     }
 
     private func act(on answer: ControlSession.Answer) {
-        for reply in answer.replies { write(text: ByteBuffer(string: reply)) }
-        context?.flush()
+        if let delay = venue.faults.ackDelay {
+            context?.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(delay)) { [weak self] in self?.send(answer.replies) }
+        } else {
+            send(answer.replies)
+        }
         if !answer.subscribed.isEmpty { venue.subscribed(self, answer.subscribed) }
         if !answer.unsubscribed.isEmpty { venue.unsubscribed(self, answer.unsubscribed) }
         if let reason = answer.close { close(.policyViolation, reason) }
+    }
+
+    private func send(_ replies: [String]) {
+        for reply in replies { write(text: ByteBuffer(string: reply)) }
+        context?.flush()
     }
 
     /// Queues a data frame; ``flush()`` sends it.

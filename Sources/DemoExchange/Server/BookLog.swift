@@ -1,0 +1,55 @@
+import Synchronization
+
+/// The best levels of every book right after each of its updates, for a while, so that a test can compare what a client shows.
+final class BookLog: Sendable {
+    private struct Book {
+        var pricePrecision: Int
+        var quantityPrecision: Int
+        /// Rising ids.
+        var tops: [OrderBook.Top] = []
+
+        mutating func add(_ new: [OrderBook.Top], _ limit: Int) {
+            for top in new where top.updateID > tops.last?.updateID ?? 0 { tops.append(top) }
+            if tops.count >= 2 * limit { tops.removeFirst(tops.count - limit) }
+        }
+
+        func top(_ updateID: Int64) -> OrderBook.Top? {
+            var (low, high) = (0, tops.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if tops[middle].updateID < updateID { low = middle + 1 } else { high = middle }
+            }
+            return low < tops.count && tops[low].updateID == updateID ? tops[low] : nil
+        }
+    }
+
+    private let limit: Int
+    private let books = Mutex<[String: Book]>([:])
+
+    /// - Parameter limit: updates remembered at least for each book.
+    init(limit: Int) { self.limit = max(0, limit) }
+
+    /// Takes in what the last tick did; what is known already is passed over.
+    func add(_ symbols: [SymbolMarket]) {
+        guard limit > 0 else { return }
+        books.withLock { books in
+            for symbol in symbols {
+                guard let tops = symbol.book?.tops, !tops.isEmpty else { continue }
+                let listing = symbol.listing
+                books[listing.symbol, default: Book(pricePrecision: listing.pricePrecision, quantityPrecision: listing.quantityPrecision)]
+                    .add(tops, limit)
+            }
+        }
+    }
+
+    /// Forgets everything, because the ids begin anew.
+    func clear() { books.withLock { $0.removeAll() } }
+
+    func levels(_ symbol: String, at updateID: UInt64) -> (bids: [(String, String)], asks: [(String, String)])? {
+        guard let id = Int64(exactly: updateID), let book = books.withLock({ $0[symbol] }), let top = book.top(id) else { return nil }
+        func texts(_ levels: [Level]) -> [(String, String)] {
+            levels.map { (decimal($0.price, book.pricePrecision), decimal($0.quantity, book.quantityPrecision)) }
+        }
+        return (texts(top.bids), texts(top.asks))
+    }
+}

@@ -1,0 +1,88 @@
+import NIOCore
+
+/// Stands between a socket and everything else, where faults act on bytes: it holds them back, or cuts the connection after a number of
+/// them. Lives on the exchange's event loop.
+final class Gate: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let venue: Venue
+    private var context: ChannelHandlerContext?
+    /// Whether faults spare this connection; nil before its first bytes.
+    private var isControl: Bool?
+    private var bytesLeft: Int?
+    private var held: [NIOAny] = []
+    private var wantsRead = false
+
+    init(venue: Venue) { self.venue = venue }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        venue.gates[ObjectIdentifier(self)] = self
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        venue.gates[ObjectIdentifier(self)] = nil
+    }
+
+    private var isShut: Bool { venue.faults.isBlackholed && isControl == false }
+
+    /// Ends the connection with a TCP reset.
+    func cut() {
+        guard isControl != true, let context else { return }
+        DemoExchange.reset(context.channel)
+    }
+
+    /// Ends the connection in the middle of what is sent after `bytes` more bytes; nil calls that off.
+    func cut(after bytes: Int?) {
+        if isControl != true { bytesLeft = bytes }
+    }
+
+    /// Lets through what was held back, once the black hole is gone.
+    func open() {
+        guard let context, !isShut else { return }
+        let parts = held
+        held.removeAll()
+        for part in parts { context.fireChannelRead(part) }
+        if !parts.isEmpty { context.fireChannelReadComplete() }
+        if wantsRead { context.read() }
+        wantsRead = false
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if isControl == nil {
+            let bytes = Self.unwrapInboundIn(data).readableBytesView
+            isControl = ["GET /control/", "POST /control/"].contains { bytes.starts(with: $0.utf8) }
+            if isControl == false, venue.faults.refuses { return cut() }
+        }
+        if isShut { held.append(data) } else { context.fireChannelRead(data) }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if isShut { wantsRead = true } else { context.fireChannelReadComplete() }
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if isShut { wantsRead = true } else { context.read() }
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard !isShut else {
+            promise?.succeed()
+            return
+        }
+        guard let left = bytesLeft else { return context.write(data, promise: promise) }
+        var bytes = Self.unwrapOutboundIn(data)
+        guard bytes.readableBytes > left else {
+            bytesLeft = left - bytes.readableBytes
+            return context.write(data, promise: promise)
+        }
+        guard let part = bytes.readSlice(length: min(max(left, 1), bytes.readableBytes)) else { return }
+        bytesLeft = nil
+        context.writeAndFlush(Self.wrapOutboundOut(part), promise: promise)
+        cut()
+    }
+}
