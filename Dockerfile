@@ -11,7 +11,7 @@ RUN swift build -c release --static-swift-stdlib --product futures-gateway \
 
 FROM debian:bookworm-slim
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates libmicrohttpd12 \
+    && apt-get install -y --no-install-recommends ca-certificates libmicrohttpd12 libstdc++6 zlib1g \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /futures-gateway /usr/local/bin/futures-gateway
 COPY LICENSE /usr/share/doc/futures-gateway/LICENSE

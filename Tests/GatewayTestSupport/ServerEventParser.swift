@@ -5,6 +5,13 @@ package struct ServerEvent: Sendable {
     package let id: String?
     package let retry: Int?
 
+    package init(name: String, data: JSON, id: String? = nil, retry: Int? = nil) {
+        self.name = name
+        self.data = data
+        self.id = id
+        self.retry = retry
+    }
+
     /// The stream it is about.
     package var stream: String { data["stream"]?.text ?? "" }
     package var kind: String? { data["kind"]?.text }
