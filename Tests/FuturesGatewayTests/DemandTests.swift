@@ -29,7 +29,7 @@ import Testing
             let changes = house.exchange.changes()
             let left = ContinuousClock.now
             for reader in readers { await reader.connection.close() }
-            for await change in changes where change == .unsubscribed([stream]) { break }
+            try await house.awaitEvent(.unsubscribed([stream]), in: changes)
             #expect(ContinuousClock.now >= left + .seconds(1))
             let empty = house.exchange.statistics()
             #expect(empty.unsubscribes == [stream: 1])

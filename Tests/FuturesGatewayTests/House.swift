@@ -54,6 +54,19 @@ struct House {
         }
     }
 
+    /// Waits until the exchange sees this.
+    func awaitEvent(_ wanted: Event, in changes: AsyncStream<Event>) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { for await change in changes where change == wanted { return } }
+            group.addTask {
+                try await Task.sleep(for: .seconds(30))
+                throw Unexpected("the exchange did not see \(wanted)")
+            }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+
     /// How many REST requests the exchange has seen for this path and query.
     func requests(_ target: String) -> Int { exchange.statistics().requests["/fapi/v1/" + target] ?? 0 }
 }

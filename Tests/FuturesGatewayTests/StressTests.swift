@@ -1,22 +1,22 @@
 import DemoExchange
 import GatewayTestSupport
-import Synchronization
+import NIOConcurrencyHelpers
 import Testing
 
 /// What any reader, or anybody who asked for a snapshot, saw under a content's id. All of them must have seen the same.
 private final class Witness: Sendable {
-    private let seen = Mutex<[String: [UInt64: [JSON]]]>([:])
+    private let seen = NIOLockedValueBox<[String: [UInt64: [JSON]]]>([:])
 
     /// What was seen first under this id: `value` or what it should have been.
     func first(_ stream: String, _ sequence: UInt64, _ value: [JSON]) -> [JSON] {
-        seen.withLock { seen in
+        seen.withLockedValue { seen in
             let known = seen[stream]?[sequence] ?? value
             seen[stream, default: [:]][sequence] = known
             return known
         }
     }
 
-    var count: Int { seen.withLock { $0.values.map(\.count).reduce(0, +) } }
+    var count: Int { seen.withLockedValue { $0.values.map(\.count).reduce(0, +) } }
 }
 
 /// A stream as a client holds it that applies full values and deltas.

@@ -1,6 +1,6 @@
 import NIOCore
 import NIOPosix
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// What a test did not expect.
 package struct Unexpected: Error, CustomStringConvertible {
@@ -26,12 +26,12 @@ package final class Mailbox<Element: Sendable>: Sendable {
         var waiter: Waiter?
     }
 
-    private let state = Mutex(State())
+    private let state = NIOLockedValueBox(State())
 
     package init() {}
 
     package func post(_ element: Element) {
-        let waiter = state.withLock { state in
+        let waiter = state.withLockedValue { state in
             if state.waiter == nil { state.elements.append(element) }
             return state.waiter.take()
         }
@@ -41,7 +41,7 @@ package final class Mailbox<Element: Sendable>: Sendable {
 
     /// What comes after the last element; only the first call counts.
     package func end(_ error: any Error) {
-        let waiter = state.withLock { state in
+        let waiter = state.withLockedValue { state in
             state.end = state.end ?? error
             return state.waiter.take()
         }
@@ -52,12 +52,12 @@ package final class Mailbox<Element: Sendable>: Sendable {
     package func next(by deadline: ContinuousClock.Instant, of what: @autoclosure @Sendable () -> String) async throws -> Element {
         let late = Unexpected("\(what()) did not come in time")
         return try await withCheckedThrowingContinuation { continuation in
-            state.withLock { state in
+            state.withLockedValue { state in
                 if let element = state.elements.popFirst() { return continuation.resume(returning: element) }
                 if let end = state.end { return continuation.resume(throwing: end) }
                 guard state.waiter == nil else { return continuation.resume(throwing: Unexpected("two readers wait at one mailbox")) }
                 let timeout = MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: TimeAmount(deadline - .now)) {
-                    let waiter = self.state.withLock { $0.waiter.take() }
+                    let waiter = self.state.withLockedValue { $0.waiter.take() }
                     waiter?.continuation.resume(throwing: late)
                 }
                 state.waiter = Waiter(continuation: continuation, timeout: timeout)

@@ -1,6 +1,5 @@
 import DemoExchange
 import FuturesFeed
-import Synchronization
 import Testing
 
 /// The manual's example, as its readers write it; that it compiles is half of the test.
