@@ -14,7 +14,12 @@ extension FeedCore {
             becomeLive(index)
             remember(index, source: .websocket, eventTime: eventTime)
             publishContent(index, kind: .delta, delta: .depth([event]), as: FeedEvent.Kind.updated)
-            if streams[index]?.fetchBackoff.attempts != 0 { streams[index]?.fetchBackoff.reset() }
+            if let stream = streams[index], stream.content.book?.isThin == true, stream.fetch == nil, stream.fetchAt == nil {
+                streams[index]?.needsFetch = true
+                requestSnapshot(index)
+            } else if streams[index]?.fetchBackoff.attempts != 0, streams[index]?.needsFetch == false {
+                streams[index]?.fetchBackoff.reset()
+            }
         case .lost(let reason):
             bookLost(index, reason)
         }
@@ -27,7 +32,10 @@ extension FeedCore {
             bookStands(index, source: .rest, eventTime: eventTime, as: FeedEvent.Kind.fetched)
         case .waiting where streams[index]?.content.book?.isQuiet == true:
             streams[index]?.needsFetch = !followsSubscription
-            if followsSubscription { endOutage(index) }
+            if followsSubscription {
+                endOutage(index)
+                becomeLive(index)
+            }
             remember(index, source: .rest, eventTime: eventTime)
             publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched)
         case .waiting:

@@ -30,6 +30,9 @@ extension FeedCore {
             connections[successor].covered.remove(index)
             if connections[successor].phase == .open { connections[successor].toUnsubscribe.append(stream.name) }
         }
+        if let predecessor = connections[slot].predecessor, connections[predecessor].phase == .open {
+            connections[predecessor].toUnsubscribe.append(stream.name)
+        }
         if connections[slot].streams.isEmpty {
             abandonRotation(slot)
             retire(slot)
@@ -227,7 +230,7 @@ extension FeedCore {
     }
 
     mutating func received(_ id: ConnectionID, _ event: UpstreamEvent) {
-        guard let slot = slot(id) else { return }
+        guard let slot = slot(id), connections[slot].phase == .open else { return }
         switch event {
         case .rows(let name, let rows, let eventTime):
             guard let index = indices[name] else {

@@ -3,8 +3,13 @@ extension FeedCore {
     mutating func becomeEffective(_ index: Int) {
         guard let stream = streams[index], stream.subscription == .requested || stream.subscription == .queued else { return }
         streams[index]?.subscription = .effective
+        if stream.rule == .append, stream.needsFetch { streams[index]?.content.beginGeneration() }
         let awaitsCompleteData = stream.rule == .byKey || stream.rule == .append || (stream.rule == .replace && stream.outage != nil)
         if stream.needsFetch, stream.fetch?.followsSubscription != true, awaitsCompleteData { startFetch(index) }
+        if stream.outage != nil, !stream.traits.hasSnapshotSource, stream.traits.staleAfter == nil {
+            endOutage(index)
+            becomeLive(index)
+        }
         if stream.outage == nil, stream.stalls == 0 {
             if stream.contentID != nil { becomeLive(index) } else { beginPatience(index) }
         }
@@ -23,6 +28,11 @@ extension FeedCore {
             for event in levels { updateBook(index, event, eventTime: eventTime) }
             return
         }
+        if rule == .append {
+            becomeEffective(index)
+            if let stream = streams[index], rows.ids != nil, !stream.content.beginsAnew, !stream.content.isContinued(by: rows) { loseMessages(index) }
+        }
+        let beginsAnew = rule == .append && streams[index]?.content.beginsAnew == true
         guard let changed = streams[index]?.content.update(rows) else {
             malformedFrames &+= 1
             publish(index, .failed(FeedError(.malformed, "The venue sent another stream's data under this name; it was left out."), fetch: false))
@@ -36,10 +46,20 @@ extension FeedCore {
         let recovers = isWhole && streams[index]?.outage != nil
         if recovers { endOutage(index) }
         if streams[index]?.outage == nil { becomeLive(index) }
-        guard changed.count > 0 else { return }
+        guard changed.count > 0 || recovers else { return }
         remember(index, source: .websocket, eventTime: eventTime)
-        let kind: FuturesServiceFeedContent.Kind = rule == .replace || isFirst || recovers ? .full : .delta
-        publishContent(index, kind: kind, delta: changed, as: FeedEvent.Kind.updated)
+        let kind: FuturesServiceFeedContent.Kind = rule == .replace || isFirst || recovers || beginsAnew ? .full : .delta
+        publishContent(index, kind: kind, delta: changed.count > 0 ? changed : nil, as: FeedEvent.Kind.updated)
+    }
+
+    /// Messages are missing where every one counts: what follows begins anew, and complete data fills the hole.
+    private mutating func loseMessages(_ index: Int) {
+        note(index, .resync, "messages are missing")
+        beginOutage(index)
+        streams[index]?.content.beginGeneration()
+        guard let stream = streams[index], stream.traits.hasSnapshotSource else { return }
+        streams[index]?.needsFetch = true
+        if stream.fetch == nil { startFetch(index) } else { streams[index]?.fetch?.followsSubscription = false }
     }
 
     /// Data comes: the stream is live, and its patience begins anew.
@@ -92,6 +112,7 @@ extension FeedCore {
     ) {
         let id = nextID()
         streams[index]?.contentID = id
+        streams[index]?.lastEvent = id.sequence
         guard let stream = streams[index], let content = content(index, kind: kind, delta: delta) else { return }
         effects.append(.publish(FeedEvent(stream: stream.name, id: id, kind: event(content))))
     }
@@ -141,6 +162,10 @@ extension FeedCore {
     }
 
     mutating func fetched(_ name: FuturesServiceStreamName, attempt: UInt64, _ result: Result<FetchedContent, FeedError>) {
+        if case .failure(let error) = result, error.code == .rateLimited {
+            let until = now.instant + (error.retryAfterMs.map { Duration.milliseconds($0) } ?? configuration.defaultRetryAfter)
+            fetchesBlockedUntil = max(fetchesBlockedUntil ?? until, until)
+        }
         guard let index = indices[name], let stream = streams[index], let fetch = stream.fetch, fetch.attempt == attempt else { return }
         streams[index]?.fetch = nil
         switch result {
@@ -159,6 +184,7 @@ extension FeedCore {
             return
         }
         streams[index]?.fetchBackoff.reset()
+        if stream.subscription != .effective { streams[index]?.content.beginGeneration() }
         if followsSubscription || (stream.rule == .replace && stream.outage == nil) { streams[index]?.needsFetch = false }
         let eventTime = stream.contentID == nil ? fetched.eventTime : [fetched.eventTime, stream.eventTime].compactMap(\.self).max()
         remember(index, source: .rest, eventTime: eventTime)
@@ -176,13 +202,9 @@ extension FeedCore {
     }
 
     private mutating func fetchFailed(_ index: Int, _ error: FeedError) {
-        if error.code == .rateLimited {
-            let wait = error.retryAfterMs.map { Duration.milliseconds($0) } ?? configuration.defaultRetryAfter
-            fetchesBlockedUntil = now.instant + wait
-        }
         publish(index, .failed(error, fetch: true))
         guard let stream = streams[index], stream.needsFetch else { return }
-        guard error.isTransient else {
+        guard error.isTransient || stream.rule == .book else {
             streams[index]?.needsFetch = false
             return
         }

@@ -40,15 +40,13 @@ extension FeedCore {
     mutating func resume(_ observer: ObserverID, _ names: [FuturesServiceStreamName]?) {
         let sequence = sequence
         for index in affected(observer, names) where isPaused(observer, at: index) {
-            var pausedAt: UInt64?
+            var pausedAt = sequence
             change(observer, at: index) {
-                pausedAt = $0.pausedAt
+                pausedAt = $0.pausedAt ?? sequence
                 $0.pausedAt = nil
                 $0.since = sequence
             }
-            guard let pausedAt, let contentID = streams[index]?.contentID, contentID.sequence > pausedAt,
-                let content = content(index, kind: .full)
-            else { continue }
+            guard let stream = streams[index], stream.lastEvent > pausedAt, let content = content(index, kind: .full) else { continue }
             tell(observer, index, .updated(content))
         }
     }

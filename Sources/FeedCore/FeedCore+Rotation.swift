@@ -74,10 +74,26 @@ extension FeedCore {
     }
 
     private mutating func separate(_ successor: Int) {
-        if let predecessor = connections[successor].predecessor { connections[predecessor].successor = nil }
+        if let predecessor = connections[successor].predecessor {
+            connections[predecessor].successor = nil
+            unsubscribe(connections[successor].streams, from: predecessor)
+            unsubscribe(connections[predecessor].streams, from: successor)
+        }
         connections[successor].predecessor = nil
         connections[successor].overlapUntil = nil
         connections[successor].covered = []
+    }
+
+    private mutating func unsubscribe(_ others: Set<Int>, from slot: Int) {
+        guard connections[slot].phase == .open else { return }
+        for index in others.sorted() {
+            guard let name = streams[index]?.name else { continue }
+            if let place = connections[slot].toSubscribe.firstIndex(of: index) {
+                connections[slot].toSubscribe.remove(at: place)
+            } else {
+                connections[slot].toUnsubscribe.append(name)
+            }
+        }
     }
 
     private mutating func postponeRotation(_ slot: Int) {

@@ -136,7 +136,9 @@ package struct FeedCore: Sendable {
     mutating func publish(_ index: Int, _ kind: FeedEvent.Kind) {
         guard let name = streams[index]?.name else { return }
         note(index, kind)
-        effects.append(.publish(FeedEvent(stream: name, id: nextID(), kind: kind)))
+        let id = nextID()
+        streams[index]?.lastEvent = id.sequence
+        effects.append(.publish(FeedEvent(stream: name, id: id, kind: kind)))
     }
 
     mutating func setState(_ index: Int, _ state: FeedState) {

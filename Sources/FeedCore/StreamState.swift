@@ -54,6 +54,9 @@ struct StreamState: Sendable {
     /// The last hundred things that went wrong, and how they ended.
     var incidents: Deque<StreamIncident> = []
 
+    /// The newest event that was published.
+    var lastEvent: UInt64 = 0
+
     var content: StreamContent
     var contentID: EventID?
     var source = FeedSource.websocket

@@ -21,6 +21,9 @@ struct BookSide: Sendable {
     /// The best level's price, comparable with the other side's; nil where the side is empty.
     var bestPrice: Int128? { entries.last.map { isBid ? $0.key : -$0.key } }
 
+    /// Whether fewer than half of the levels that are to be handed out are known to be complete.
+    var isThin: Bool { horizon.map { entries.count - place(of: $0) < limit / 2 } ?? false }
+
     func best(_ depth: Int) -> [PriceLevel] {
         let count = min(depth, limit, entries.count)
         var levels: [PriceLevel] = []
@@ -38,19 +41,24 @@ struct BookSide: Sendable {
         horizon = levels.count >= limit ? entries.first?.key : nil
     }
 
-    /// Sets a level's quantity; zero removes it, and removing an unknown level is normal.
-    mutating func set(_ level: PriceLevel) {
-        guard let key = key(level) else { return }
+    /// Sets a level's quantity; zero removes it, and removing an unknown level is normal. Returns what stood at the price, zero for nothing.
+    mutating func set(_ level: PriceLevel) -> PriceLevel {
+        let nothing = PriceLevel(price: level.price, quantity: DecimalString(checked: "0"))
+        guard let key = key(level) else { return nothing }
         let place = place(of: key)
-        let isKnown = place < entries.count && entries[place].key == key
+        let known = place < entries.count && entries[place].key == key ? entries[place].level : nil
         if level.quantity.isZero {
-            if isKnown { entries.remove(at: place) }
-        } else if isKnown {
+            if known != nil { entries.remove(at: place) }
+        } else if known != nil {
             entries[place].level = level
         } else {
             entries.insert(Entry(key: key, level: level), at: place)
-            if entries.count > limit + limit / 2 { entries.removeFirst(entries.count - limit - limit / 4) }
+            if entries.count > limit + limit / 2 {
+                entries.removeFirst(entries.count - limit - limit / 4)
+                horizon = entries.first.map { max($0.key, horizon ?? $0.key) }
+            }
         }
+        return known ?? nothing
     }
 
     private func place(of key: Int128) -> Int {

@@ -55,6 +55,14 @@ extension DepthLevels {
     }
 }
 
+extension DepthLevels {
+    /// Whether a bid stands at or above an ask.
+    var isCrossed: Bool {
+        guard let bid = bids.compactMap({ $0.price.scaled }).max(), let ask = asks.compactMap({ $0.price.scaled }).min() else { return false }
+        return bid >= ask
+    }
+}
+
 extension DepthLevels: FeedRow {
     package var key: String { symbol }
     package func isOlder(than other: DepthLevels) -> Bool { lastUpdateID <= other.lastUpdateID }
@@ -105,6 +113,8 @@ struct OrderBook: Sendable {
     private var phase = Phase.buffering([])
     private var bids: BookSide
     private var asks: BookSide
+    /// What was applied since the book became thin, so that a new snapshot can be put below it.
+    private var sinceThin: [DepthLevels] = []
     private(set) var lastUpdateID: UInt64 = 0
     private(set) var time: Int64 = 0
     private var symbol = ""
@@ -129,6 +139,9 @@ struct OrderBook: Sendable {
         !stands || event.lastUpdateID <= lastUpdateID || event.previousUpdateID == lastUpdateID
     }
 
+    /// Whether the market has walked away from the snapshot, so that a new one is needed.
+    var isThin: Bool { stands && (bids.isThin || asks.isThin) }
+
     var levelCounts: (bids: Int, asks: Int) { (bids.count, asks.count) }
 
     /// The whole book, best levels first, at most `depth` a side.
@@ -138,6 +151,7 @@ struct OrderBook: Sendable {
 
     /// The next event begins a new buffer. The old levels stay to be shown, with their update id, until new ones come.
     mutating func reset() {
+        sinceThin = []
         phase = .buffering([])
     }
 
@@ -163,8 +177,14 @@ struct OrderBook: Sendable {
             guard event.previousUpdateID == lastUpdateID else {
                 return restart(with: event, "update \(event.previousUpdateID.map(String.init) ?? "none") was expected to be \(lastUpdateID)")
             }
-            apply(event)
-            return isCrossed ? restart(with: event, "the book is crossed") : .applied
+            let before = apply(event)
+            if isCrossed {
+                takeBack(before)
+                return restart(with: event, "the book is crossed")
+            }
+            if isThin { sinceThin.append(event) } else { sinceThin = [] }
+            if sinceThin.count > Self.bufferLimit { sinceThin = [] }
+            return .applied
         }
     }
 
@@ -172,10 +192,17 @@ struct OrderBook: Sendable {
     mutating func adopt(_ snapshot: DepthLevels) -> Adoption {
         let events: [DepthLevels]
         switch phase {
-        case .standing: return .built
-        case .waiting: events = []
+        case .standing:
+            guard !snapshot.isCrossed, let first = sinceThin.first, (first.previousUpdateID ?? .max) <= snapshot.lastUpdateID else { return .built }
+            events = sinceThin
+            sinceThin = []
+            phase = .buffering(events)
+        case .waiting(let known):
+            guard known.lastUpdateID <= snapshot.lastUpdateID else { return .waiting }
+            events = []
         case .buffering(let buffered): events = buffered
         }
+        if snapshot.isCrossed { return .tooOld }
         let relevant = events.drop { $0.lastUpdateID < snapshot.lastUpdateID }
         guard let first = relevant.first else {
             phase = .waiting(snapshot)
@@ -183,15 +210,22 @@ struct OrderBook: Sendable {
             return .waiting
         }
         guard let previous = first.previousUpdateID, previous <= snapshot.lastUpdateID else { return .tooOld }
+        let before = self
         show(snapshot)
         phase = .standing
         for (position, event) in relevant.enumerated() {
             if position > 0, event.previousUpdateID != lastUpdateID {
-                return .lost("an update is missing between \(lastUpdateID) and \(event.lastUpdateID)")
+                let reason = "an update is missing between \(lastUpdateID) and \(event.lastUpdateID)"
+                self = before
+                reset()
+                return .lost(reason)
             }
             apply(event)
         }
-        return isCrossed ? .lost("the book is crossed") : .built
+        guard isCrossed else { return .built }
+        self = before
+        reset()
+        return .lost("the book is crossed")
     }
 
     private mutating func show(_ snapshot: DepthLevels) {
@@ -208,11 +242,30 @@ struct OrderBook: Sendable {
         return .lost(reason)
     }
 
-    private mutating func apply(_ event: DepthLevels) {
-        for level in event.bids { bids.set(level) }
-        for level in event.asks { asks.set(level) }
+    /// What an event replaced.
+    private struct Replaced {
+        var bids: [PriceLevel] = []
+        var asks: [PriceLevel] = []
+        let lastUpdateID: UInt64
+        let time: Int64
+    }
+
+    @discardableResult
+    private mutating func apply(_ event: DepthLevels) -> Replaced {
+        var replaced = Replaced(lastUpdateID: lastUpdateID, time: time)
+        for level in event.bids { replaced.bids.append(bids.set(level)) }
+        for level in event.asks { replaced.asks.append(asks.set(level)) }
         lastUpdateID = event.lastUpdateID
         time = event.time
+        return replaced
+    }
+
+    /// The book as it was before an event, so that what is shown is never what is wrong.
+    private mutating func takeBack(_ replaced: Replaced) {
+        for level in replaced.bids.reversed() { _ = bids.set(level) }
+        for level in replaced.asks.reversed() { _ = asks.set(level) }
+        lastUpdateID = replaced.lastUpdateID
+        time = replaced.time
     }
 
     private var isCrossed: Bool {

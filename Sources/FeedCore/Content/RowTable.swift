@@ -8,6 +8,9 @@ struct RowTable<Row: FeedRow>: Sendable {
     private var positions: [Row.Key: Int] = [:]
     private var generation: UInt32 = 0
 
+    /// Whether the newest row is of an older generation.
+    var isOutdated: Bool { generations.last.map { $0 != generation } ?? false }
+
     mutating func beginGeneration() { generation &+= 1 }
 
     /// Merges rows of an update and returns those that changed the content, in order.

@@ -146,6 +146,16 @@ struct StreamContent: Sendable {
         return true
     }
 
+    /// Whether the next row begins the content anew, where every message counts: what is there is of before the subscription.
+    var beginsAnew: Bool {
+        switch tables {
+        case .aggregateTrade(let table): table.isOutdated
+        case .trade(let table): table.isOutdated
+        case .liquidation(let table): table.isOutdated
+        default: false
+        }
+    }
+
     /// The id of the last row, where rows are counted one by one.
     var lastID: UInt64? {
         switch tables {

@@ -1,0 +1,54 @@
+@testable import FeedCore
+
+/// The venue's REST side: complete data as it is at the moment of serving, which may reach the asker long after.
+extension SimulatedVenue {
+    func serve(_ stream: Int, attempt: UInt64) {
+        let (result, delay) = answer(stream)
+        let isSlow = queue.now < slowUntil && dice.chance(0.7)
+        let way = isSlow ? Nanoseconds.ms(dice.spread(100, 9000)) : Nanoseconds.ms(dice.spread(1, 150))
+        queue.plan(.input(.fetched(streams[stream].name, attempt: attempt, result)), in: delay ?? way)
+    }
+
+    private func answer(_ stream: Int) -> (Result<FetchedContent, FeedError>, Nanoseconds?) {
+        let timeOut: Nanoseconds = .seconds(10)
+        if queue.now < bannedUntil {
+            let left = (bannedUntil - queue.now) / 1_000_000 + 1
+            return (.failure(FeedError(.rateLimited, "too many requests", retryAfterMs: bansWithoutWord ? nil : left)), nil)
+        }
+        if queue.now < downUntil {
+            return dice.chance(0.5) ? (.failure(FeedError(.unreachable, "503")), nil) : (.failure(FeedError(.timedOut, "no answer")), timeOut)
+        }
+        if faults.occurs(.serverError, &dice) { return (.failure(FeedError(.unreachable, "502")), nil) }
+        if faults.occurs(.timeOut, &dice) { return (.failure(FeedError(.timedOut, "no answer")), timeOut) }
+        if faults.occurs(.malformedAnswer, &dice) { return (.failure(FeedError(.malformed, "garbled")), nil) }
+        if faults.occurs(.refusedAnswer, &dice) { return (.failure(FeedError(.venueRejected, "400")), nil) }
+        let channel = streams[stream].name.channel
+        if faults.occurs(.otherAnswer, &dice) { return (.success(FetchedContent(rows: otherRows(than: channel), eventTime: nil)), nil) }
+        guard let rows = rows(stream) else { return (.failure(FeedError(.noSnapshotSource, "none")), nil) }
+        return (.success(FetchedContent(rows: rows, eventTime: queue.wallClock)), nil)
+    }
+
+    private func rows(_ stream: Int) -> FeedRows? {
+        guard let symbol = streams[stream].symbol else {
+            return .markPrice(markets.map { $0.markPriceRow(queue.wallClock, isREST: true) })
+        }
+        let market = markets[symbol]
+        switch streams[stream].name.channel {
+        case .depth:
+            if faults.occurs(.crossedAnswer, &dice) { return .depth([Self.crossed(market.depth(bookDepth, id: market.lastID))]) }
+            if faults.occurs(.oldAnswer, &dice), let ids = market.lives.last?.ids {
+                return .depth([market.depth(bookDepth, at: ids[max(0, ids.count - dice.between(1, 30))])])
+            }
+            return .depth([market.depth(bookDepth, id: dice.chance(0.5) ? market.lastID : lastUpdateID)])
+        case .partialDepth: return .depth([market.depth(5, id: market.lastID)])
+        case .aggregateTrade: return .aggregateTrade(market.lastTrades(history))
+        case .markPrice: return .markPrice([market.markPriceRow(queue.wallClock, isREST: true)])
+        case .bookTicker: return market.bookTicker(isREST: true).map { .bookTicker([$0]) }
+        case .kline:
+            var market = market
+            market.closeBars(time: queue.wallClock)
+            return .kline(market.bars.suffix(history).compactMap(market.kline))
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,209 @@
+@testable import FeedCore
+
+/// The venue: what is true, who is connected, and everything that goes wrong. It shares nothing with the core but the names of things.
+final class SimulatedVenue {
+    static let idsPerLife: UInt64 = 10_000_000_000
+    /// How the venue treats a connection.
+    enum Mood { case healthy, stalled, blackHole }
+
+    /// One socket, from the venue's side.
+    struct Wire {
+        let id: ConnectionID
+        let endpoint: Int
+        let latency: Nanoseconds
+        var isOpen = false
+        var mood = Mood.healthy
+        var subscribed: [Int] = []
+        var hasRefused = false
+        var lastArrival: Nanoseconds = 0
+        var lastProcessed: Nanoseconds = 0
+    }
+
+    /// One stream, whoever listens.
+    struct Stream {
+        let name: FuturesServiceStreamName
+        /// The only symbol; nil for a stream of all.
+        let symbol: Int?
+        let endpoint: Int
+        var period: Nanoseconds?
+        var cursor = 1
+        var lastEventID: UInt64
+        var sentBars = 0
+        var recent: [FeedRows] = []
+        /// The newest message there was, sent or not.
+        var count: UInt64 = 0
+    }
+
+    let queue: EventQueue
+    let verdict: Verdict
+    var dice: Dice
+    var faults: FaultPlan
+    var markets: [SymbolMarket] = []
+    var streams: [Stream] = []
+    var wires: [Wire] = []
+    /// How many levels REST gives of a book, and rows of trades and bars.
+    let bookDepth: Int
+    let history: Int
+    let wireLimit: Int
+
+    private var life: UInt64 = 0
+    var lastUpdateID: UInt64 = 0
+    var downUntil: Nanoseconds = 0
+    var cutsUntil: Nanoseconds = 0
+    var bannedUntil: Nanoseconds = 0
+    var bansWithoutWord = false
+    var slowUntil: Nanoseconds = 0
+    var isCalm = false
+    var isFrozen = false
+    var liquidations = 0
+
+    init(queue: EventQueue, verdict: Verdict, seed: UInt64, symbols: Int, bookDepth: Int, history: Int, wireLimit: Int) {
+        self.queue = queue
+        self.verdict = verdict
+        self.bookDepth = bookDepth
+        self.history = history
+        self.wireLimit = wireLimit
+        dice = Dice(seed: seed &* 3 &+ 1)
+        faults = FaultPlan(&dice)
+        lastUpdateID = Self.idsPerLife * 1000
+        let wanders = dice.chance(0.15)
+        for index in 0..<symbols {
+            let market = SymbolMarket(
+                symbol: "SYM\(index)", index: index, wanders: wanders, id: lastUpdateID + UInt64(index), time: queue.wallClock)
+            markets.append(market)
+            add(.depth(symbol: market.symbol), index, endpoint: 1, period: .ms(500))
+            add(.depth(symbol: market.symbol, speed: .milliseconds100), index, endpoint: 1, period: .ms(150))
+            add(.partialDepth(symbol: market.symbol, levels: .five), index, endpoint: 1, period: .ms(400))
+            add(.bookTicker(symbol: market.symbol), index, endpoint: 1, period: nil)
+            add(.aggregateTrade(symbol: market.symbol), index, endpoint: 0, period: nil)
+            add(.markPrice(symbol: market.symbol, fast: true), index, endpoint: 0, period: nil)
+            add(.kline(symbol: market.symbol, interval: .minute1), index, endpoint: 0, period: .ms(450))
+            add(.liquidation(symbol: market.symbol), index, endpoint: 0, period: nil)
+            queue.plan(.market(symbol: index), in: .ms(10))
+        }
+        lastUpdateID += UInt64(symbols)
+        add(.fastMarkPrices, nil, endpoint: 0, period: nil)
+        for stream in streams.indices { if let period = streams[stream].period { queue.plan(.flush(stream: stream), in: dice.between(1, period)) } }
+        queue.plan(.tick, in: .ms(700))
+        queue.plan(.fault, in: dice.between(0, faults.interval))
+    }
+
+    private func add(_ name: FuturesServiceStreamName, _ symbol: Int?, endpoint: Int, period: Nanoseconds?) {
+        streams.append(Stream(name: name, symbol: symbol, endpoint: endpoint, period: period, lastEventID: symbol.map { markets[$0].lastID } ?? 0))
+    }
+
+    func nextID() -> UInt64 {
+        lastUpdateID += 1 + lastUpdateID * 7 % 3
+        return lastUpdateID
+    }
+
+    func wire(_ id: ConnectionID) -> Int? { wires.firstIndex { $0.id == id } }
+
+    func isWatched(_ stream: Int) -> Bool { wires.contains { $0.subscribed.contains(stream) } }
+
+    /// The venue is the same, its ids begin again lower, and nobody is connected any more.
+    func restart() {
+        cutAll()
+        life += 1
+        lastUpdateID = Self.idsPerLife * (1000 - life)
+        for index in markets.indices { markets[index].beginLife(id: nextID(), time: queue.wallClock) }
+        for stream in streams.indices {
+            streams[stream].cursor = 1
+            streams[stream].recent = []
+            if let symbol = streams[stream].symbol { streams[stream].lastEventID = markets[symbol].lastID }
+        }
+    }
+
+    // The venue's side of the connections.
+
+    func accept(_ id: ConnectionID) {
+        guard let place = wire(id) else { return }
+        let latency = wires[place].latency
+        if faults.occurs(.hangConnection, &dice) {
+            wires.remove(at: place)
+            queue.plan(.input(.closed(id, reason: "no answer")), in: .seconds(10))
+        } else if queue.now < downUntil || faults.occurs(.refuseConnection, &dice) {
+            wires.remove(at: place)
+            queue.plan(.input(.closed(id, reason: "refused")), in: latency)
+        } else {
+            wires[place].isOpen = true
+            wires[place].lastArrival = queue.now + latency
+            queue.plan(.input(.opened(id)), in: latency)
+            if queue.now < cutsUntil { queue.plan(.cut(id), in: .ms(dice.between(1, 400))) }
+        }
+    }
+
+    func take(_ message: ControlMessage, on id: ConnectionID) {
+        guard let place = wire(id), wires[place].mood != .blackHole else { return }
+        if message.subscribes, faults.occurs(.cutAfterSubscribe, &dice) { return queue.plan(.cut(id), in: .ms(dice.between(0, 50))) }
+        let isLate = faults.occurs(.lateAcknowledgement, &dice)
+        let at = max(queue.now + (isLate ? .ms(dice.spread(5, 6000)) : .ms(dice.between(0, 3))), wires[place].lastProcessed)
+        wires[place].lastProcessed = at
+        queue.plan(.processed(id, message), at: at)
+    }
+
+    func process(_ message: ControlMessage, on id: ConnectionID) {
+        guard let place = wire(id), wires[place].mood != .blackHole else { return }
+        guard message.subscribes else {
+            wires[place].subscribed.removeAll { message.streams.contains($0) }
+            return send(.acknowledged(request: message.request), on: id)
+        }
+        if faults.occurs(.refuseSubscription, &dice) {
+            wires[place].hasRefused = true
+            return send(.rejected(request: message.request, FeedError(.subscriptionRejected, "refused")), on: id)
+        }
+        for stream in message.streams {
+            verdict.expect(!wires[place].subscribed.contains(stream), .namesOnce, "\(streams[stream].name) twice on \(id)")
+            verdict.expect(streams[stream].endpoint == wires[place].endpoint, .effects, "\(streams[stream].name) on the wrong path")
+            wires[place].subscribed.append(stream)
+        }
+        verdict.expect(wires[place].subscribed.count <= wireLimit, .streamsPerConnection, "\(wires[place].subscribed.count) on \(id)")
+        if faults.occurs(.replay, &dice) {
+            for stream in message.streams { for rows in streams[stream].recent { send(.rows(streams[stream].name, rows, eventTime: nil), on: id) } }
+        }
+        if faults.occurs(.dataBeforeAcknowledgement, &dice) {
+            queue.plan(.frame(id, .acknowledged(request: message.request)), in: .ms(dice.spread(2, 4000)))
+        } else {
+            send(.acknowledged(request: message.request), on: id)
+        }
+    }
+
+    /// What a socket carries arrives in order.
+    func send(_ event: UpstreamEvent, on id: ConnectionID) {
+        guard let place = wire(id), wires[place].isOpen, wires[place].mood == .healthy else { return }
+        let at = max(wires[place].lastArrival, queue.now + wires[place].latency + dice.between(0, Nanoseconds.ms(4)))
+        wires[place].lastArrival = at
+        queue.plan(.frame(id, event), at: at)
+    }
+
+    func pong(_ id: ConnectionID) {
+        guard let place = wire(id), wires[place].mood != .blackHole else { return }
+        queue.plan(.input(.heard(id)), in: wires[place].latency * 2)
+    }
+
+    /// The end of a connection: what was sent arrives first, or the end overtakes it.
+    func cut(_ id: ConnectionID) {
+        guard let place = wire(id) else { return }
+        let wire = wires.remove(at: place)
+        let at = dice.chance(0.5) ? queue.now : max(wire.lastArrival, queue.now + wire.latency)
+        queue.plan(.input(.closed(id, reason: "cut")), at: at)
+    }
+
+    func cutAll() {
+        for wire in wires where wire.isOpen { cut(wire.id) }
+    }
+
+    /// The core closed the connection; a last word may still come from it.
+    func left(_ id: ConnectionID) {
+        guard let place = wire(id) else { return }
+        wires.remove(at: place)
+        if dice.chance(0.5) { queue.plan(.input(.closed(id, reason: "closed here")), in: .ms(dice.between(0, 30))) }
+    }
+
+    /// From now on all is well: what was broken for good is cut, so that it can be mended.
+    func heal() {
+        faults.end()
+        (downUntil, cutsUntil, slowUntil) = (queue.now, queue.now, queue.now)
+        for wire in wires where wire.mood == .stalled || wire.hasRefused { cut(wire.id) }
+    }
+}

@@ -1,0 +1,101 @@
+@testable import FeedCore
+
+/// The invariants that are looked at from outside the core, or into it.
+extension Simulation {
+    /// What the core decided in one step.
+    func check(_ decided: [FeedEffect], after input: FeedInput, sequence before: UInt64) {
+        var sequence = before
+        for effect in decided {
+            switch effect {
+            case .publish(let event):
+                verdict.expect(event.id.sequence > sequence && event.id.epoch == core.epoch, .idsRise, "\(event.id.sequence) after \(sequence)")
+                sequence = event.id.sequence
+                check(event)
+            case .tell(_, let event): verdict.expect(event.id.sequence <= core.sequence, .idsRise, "told \(event.id.sequence) of \(core.sequence)")
+            case .connect(let id, _): wireWatch.connects(id, core, queue.now, verdict)
+            case .disconnect(let id): checkDisconnect(id)
+            case .subscribe(let id, let names, let request):
+                verdict.expect(names.count <= configuration.namesPerMessage, .effects, "\(names.count) names in a message")
+                wireWatch.sends(request, names.compactMap(index), on: id, queue.now, verdict)
+                for stream in names.compactMap(index) { renew(stream) }
+            case .unsubscribe(let id, let names, let request):
+                verdict.expect(!names.isEmpty, .effects, "nothing to unsubscribe")
+                wireWatch.sends(request, [], on: id, queue.now, verdict)
+            case .fetch(let name, let attempt): checkFetch(name, attempt)
+            default: break
+            }
+        }
+        verdict.expect(sequence <= core.sequence, .idsRise, "\(sequence) of \(core.sequence)")
+    }
+
+    private func checkDisconnect(_ id: ConnectionID) {
+        for stream in watches.indices where connection(of: stream) == id { watches[stream].serial += 1 }
+        for (slot, connection) in core.connections.enumerated() where connection.id == id {
+            switch connection.phase {
+            case .waiting: wireWatch.ended(slot, id, queue.now)
+            case .idle: wireWatch.retired(slot, id)
+            default: break
+            }
+        }
+    }
+
+    private func checkFetch(_ name: FuturesServiceStreamName, _ attempt: UInt64) {
+        guard let stream = index(name) else { return verdict.expect(false, .effects, "a fetch of \(name)") }
+        verdict.expect(
+            queue.now >= wireWatch.waitUntil, .waitIsKept, "\(name) is fetched \((wireWatch.waitUntil - queue.now) / 1_000_000) ms too early")
+        wireWatch.spends(Self.weight(name), wallClock: queue.wallClock, verdict)
+        if let last = watches[stream].attempts.last {
+            verdict.expect(last.serial != watches[stream].serial, .oneFetch, "\(name): \(attempt) while \(last.attempt) is out")
+        }
+        watches[stream].attempts.append((attempt, watches[stream].serial))
+        verdict.expect(watches[stream].attempts.count < 30, .oneFetch, "\(name): \(watches[stream].attempts.count) are out")
+    }
+
+    private func check(_ event: FeedEvent) {
+        guard let stream = index(event.stream) else { return verdict.expect(false, .effects, "an event of \(event.stream)") }
+        watches[stream].take(event, verdict)
+        switch event.kind {
+        case .updated(let content), .fetched(let content): check(content, stream)
+        case .status(.stale, _):
+            guard let last = watches[stream].lastFrame else { return }
+            verdict.expect(
+                queue.now - last >= staleAfter.nanoseconds, .noFalseAlarm, "\(event.stream) \((queue.now - last) / 1_000_000) ms after a frame")
+        default: break
+        }
+    }
+
+    /// Every row is one the venue made, of this stream's symbol, and there are no more than are to be kept.
+    private func check(_ content: FuturesServiceFeedContent, _ stream: Int) {
+        let name = content.streamName
+        verdict.expect(content.rows.count <= max(1, limit(of: name)), .memory, "\(content.rows.count) rows of \(name)")
+        guard let symbol = venue.streams[stream].symbol else {
+            guard case .markPrice(let rows) = content.rows else { return verdict.expect(false, .rowsAreTrue, "\(name) gives something else") }
+            for row in rows { verdict.expect(venue.markets.contains { $0.hadMark(row) }, .rowsAreTrue, "\(name): \(row)") }
+            return
+        }
+        let market = venue.markets[symbol]
+        switch (content.rows, name.channel) {
+        case (.markPrice(let rows), .markPrice): for row in rows { verdict.expect(market.hadMark(row), .rowsAreTrue, "\(name): \(row)") }
+        case (.bookTicker(let rows), .bookTicker): for row in rows { verdict.expect(market.hadTicker(row), .rowsAreTrue, "\(name): \(row)") }
+        case (.aggregateTrade(let rows), .aggregateTrade):
+            for row in rows { verdict.expect(market.hasTraded(row), .rowsAreTrue, "\(name): \(row.id)") }
+            for (row, next) in zip(rows, rows.dropFirst()) where content.state == .live {
+                verdict.expect(
+                    next.id == row.id + 1, .tradesAreWhole, "\(name): \(next.id) after \(row.id) in one value (\(content.kind) \(content.state))")
+            }
+        case (.kline(let rows), .kline): for row in rows { verdict.expect(market.hadBar(row, now: queue.wallClock), .rowsAreTrue, "\(name): \(row)") }
+        case (.liquidation(let rows), .liquidation): for row in rows { verdict.expect(row.symbol == market.symbol, .rowsAreTrue, "\(name): \(row)") }
+        case (.depth(let rows), .partialDepth):
+            for row in rows {
+                let truth = market.depth(5, at: row.lastUpdateID)
+                verdict.expect(truth.bids == row.bids && truth.asks == row.asks, .bookIsTrue, "\(name) at \(row.lastUpdateID)")
+            }
+        case (.depth(let rows), .depth):
+            guard content.kind == .full, let row = rows.first else { return }
+            verdict.expect(
+                row.bids.count <= limit(of: name) && row.asks.count <= limit(of: name), .memory,
+                "\(row.bids.count) + \(row.asks.count) levels of \(name)")
+        default: verdict.expect(false, .rowsAreTrue, "\(name) gives something else")
+        }
+    }
+}

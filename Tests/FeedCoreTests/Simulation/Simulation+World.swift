@@ -1,0 +1,146 @@
+@testable import FeedCore
+
+/// What happens in the world, and what the core has done in it.
+extension Simulation {
+    /// True once the run is over.
+    func happen(_ happening: Happening) -> Bool {
+        switch happening {
+        case .input(let input):
+            note(input)
+            step(input)
+        case .frame(let id, let event): arrive(event, on: id)
+        case .connect(let id): venue.accept(id)
+        case .control(let id, let message): venue.take(message, on: id)
+        case .processed(let id, let message): venue.process(message, on: id)
+        case .cut(let id): venue.cut(id)
+        case .request(let stream, let attempt): venue.serve(stream, attempt: attempt)
+        case .ping(let id): venue.pong(id)
+        case .market(let symbol): venue.move(symbol)
+        case .flush(let stream): venue.flush(stream)
+        case .tick: venue.tick()
+        case .fault: venue.fail()
+        case .restart: venue.restart()
+        case .venueUp: break
+        case .reader(let place):
+            act(place)
+            queue.plan(.reader(place), in: .ms(dice.spread(50, venue.isCalm ? 60_000 : 12_000)))
+        case .check:
+            checkWorld()
+            queue.plan(.check, in: .seconds(1))
+        case .heal:
+            venue.heal()
+            venue.isCalm = true
+        case .calm:
+            venue.isFrozen = true
+        case .verify: verify()
+        case .leave:
+            for place in readers.indices {
+                for stream in watches.indices where readers[place].wants[stream] { unwant(stream, place) }
+                step(.unobserve(readers[place].id, nil))
+            }
+        case .empty:
+            checkEmpty()
+            return true
+        }
+        return verdict.broken != nil
+    }
+
+    /// A frame is heard, and then understood.
+    private func arrive(_ event: UpstreamEvent, on id: ConnectionID) {
+        wireWatch.heard(id, queue.now)
+        step(.heard(id))
+        note(event, on: id)
+        step(.received(id, event))
+        guard case .rows(let name, let rows, _) = event, let stream = index(name), connection(of: stream) == id, isKind(rows, of: name) else {
+            return
+        }
+        watches[stream].lastData = queue.now
+        watches[stream].lastFrame = queue.now
+    }
+
+    func perform(_ effect: FeedEffect) {
+        trace?.note(queue, effect)
+        switch effect {
+        case .publish(let event): deliver(event)
+        case .tell(let id, let event): deliver(event, to: id)
+        case .connect(let id, let endpoint):
+            let latency = Nanoseconds.ms(dice.spread(1, 120))
+            venue.wires.append(SimulatedVenue.Wire(id: id, endpoint: endpoint, latency: latency))
+            queue.plan(.connect(id), in: latency)
+        case .subscribe(let id, let names, let request):
+            send(ControlMessage(subscribes: true, streams: names.compactMap(index), request: request), on: id)
+        case .unsubscribe(let id, let names, let request):
+            send(ControlMessage(subscribes: false, streams: names.compactMap(index), request: request), on: id)
+        case .ping(let id): if let wire = venue.wire(id) { queue.plan(.ping(id), in: venue.wires[wire].latency) }
+        case .disconnect(let id): venue.left(id)
+        case .fetch(let name, let attempt):
+            if let stream = index(name) { queue.plan(.request(stream: stream, attempt: attempt), in: .ms(dice.spread(1, 80))) }
+        }
+    }
+
+    /// Messages reach the venue in the order they were sent.
+    private func send(_ message: ControlMessage, on id: ConnectionID) {
+        guard let wire = venue.wire(id) else { return }
+        queue.plan(.control(id, message), in: venue.wires[wire].latency)
+    }
+
+    /// What comes into the core, as the checks need to know it.
+    private func note(_ input: FeedInput) {
+        switch input {
+        case .opened(let id): wireWatch.opened(id, queue.now)
+        case .heard(let id): wireWatch.heard(id, queue.now)
+        case .closed(let id, _):
+            wireWatch.closing(id, core, queue.now)
+            for stream in watches.indices where connection(of: stream) == id { renew(stream) }
+        case .fetched(let name, let attempt, let result):
+            guard let stream = index(name) else { return }
+            watches[stream].attempts.removeAll { $0.attempt == attempt }
+            let isCurrent = state(of: stream)?.fetch?.attempt == attempt
+            switch result {
+            case .success: if isCurrent { watches[stream].lastData = queue.now }
+            case .failure(let error):
+                guard error.code == .rateLimited else { return }
+                wireWatch.told(toWait: error.retryAfterMs.map { .milliseconds($0) } ?? configuration.defaultRetryAfter, queue.now)
+            }
+        default: break
+        }
+    }
+
+    private func note(_ event: UpstreamEvent, on id: ConnectionID) {
+        switch event {
+        case .rows(let name, let rows, _):
+            guard let stream = index(name) else { return }
+            if state(of: stream) != nil, core.connections.contains(where: { $0.id == id && $0.phase == .open }) { wireWatch.gotData(id) }
+            guard connection(of: stream) == id, isKind(rows, of: name) else { return }
+            if !watches[stream].hadDataSinceSubscription { renew(stream) }
+            watches[stream].hadDataSinceSubscription = true
+            watches[stream].lastData = queue.now
+            watches[stream].lastFrame = queue.now
+        case .acknowledged(let request):
+            for stream in wireWatch.subscribed(request) {
+                renew(stream)
+                watches[stream].lastData = queue.now
+            }
+        default: break
+        }
+    }
+
+    func renew(_ stream: Int) {
+        watches[stream].serial += 1
+        watches[stream].hadDataSinceSubscription = false
+    }
+
+    private func isKind(_ rows: FeedRows, of name: FuturesServiceStreamName) -> Bool {
+        switch (rows, name.channel) {
+        case (.depth, .depth), (.depth, .partialDepth), (.aggregateTrade, .aggregateTrade), (.markPrice, .markPrice), (.kline, .kline),
+            (.bookTicker, .bookTicker), (.liquidation, .liquidation):
+            true
+        default: false
+        }
+    }
+
+    /// What the core holds of a stream.
+    func state(of stream: Int) -> StreamState? { core.indices[venue.streams[stream].name].flatMap { core.streams[$0] } }
+
+    func connection(of stream: Int) -> ConnectionID? { state(of: stream).map { core.connections[$0.connection].id } }
+}

@@ -1,0 +1,42 @@
+/// What must hold after every step.
+enum Invariant: String {
+    case idsRise = "event ids rise"
+    case onlyReadersAreTold = "nothing is delivered to who paused or left"
+    case everyReaderIsTold = "every reader is told"
+    case bookIsTrue = "a book equals the venue's at its update id"
+    case bookIsUncrossed = "a book is not crossed"
+    case bookIsDeep = "a live book has levels where the venue has"
+    case deltasChain = "book deltas chain"
+    case tradesAreWhole = "trades neither repeat nor skip unannounced"
+    case rowsAreTrue = "rows are what the venue made of this stream"
+    case readerEqualsCache = "what a reader was told adds up to the cached content"
+    case oneRecoverPerOutage = "one recover per outage"
+    case recoverThenFull = "a recover is followed by the full value"
+    case connectsAlternate = "connect and disconnect alternate"
+    case convergence = "all is live and true once the faults are over"
+    case controlPace = "at most 5 control messages a second"
+    case streamsPerConnection = "streams per connection"
+    case namesOnce = "a name is subscribed once"
+    case unwantedIsLeft = "what nobody wants is left"
+    case wantedIsKept = "what somebody wants is kept"
+    case oneFetch = "one fetch per stream at a time"
+    case waitIsKept = "no REST call while told to wait"
+    case reconnectDelay = "reconnect delays are within bounds"
+    case fetchDelay = "failed fetches are repeated within bounds"
+    case memory = "memory is bounded"
+    case deadline = "the next deadline is right"
+    case freshness = "what is old says so"
+    case noFalseAlarm = "what is fresh is not called stale"
+    case deadIsLeft = "a dead connection is given up"
+    case effects = "effects name what there is"
+}
+
+/// The first invariant found broken, and what was seen.
+final class Verdict {
+    private(set) var broken: (invariant: Invariant, detail: String)?
+
+    func expect(_ holds: Bool, _ invariant: Invariant, _ detail: @autoclosure () -> String) {
+        guard !holds, broken == nil else { return }
+        broken = (invariant, detail())
+    }
+}

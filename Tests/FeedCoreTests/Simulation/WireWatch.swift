@@ -1,0 +1,104 @@
+@testable import FeedCore
+
+/// What is known of connections and requests from the outside: when they were heard, how often they were tried, what was sent on them.
+struct WireWatch {
+    let configuration: FeedCore.Configuration
+    let lag: Nanoseconds
+    private var lastHeard: [(id: ConnectionID, at: Nanoseconds)] = []
+    private var controls: [(id: ConnectionID, at: Nanoseconds)] = []
+    private var requests: [(request: UInt64, streams: [Int])] = []
+    /// By place in the core's list: attempts in a row without data, and when the last one ended and how soon the next has to come.
+    private var failures: [Int: Int] = [:]
+    private var ends: [Int: (at: Nanoseconds, bound: Nanoseconds)] = [:]
+    private var quickInARow: [Int: Int] = [:]
+    private(set) var waitUntil: Nanoseconds = 0
+    private var minute: (number: Int64, weight: Int) = (0, 0)
+
+    init(configuration: FeedCore.Configuration, lag: Nanoseconds) {
+        self.configuration = configuration
+        self.lag = lag
+    }
+
+    mutating func opened(_ id: ConnectionID, _ now: Nanoseconds) {
+        lastHeard.append((id, now))
+        if lastHeard.count > 40 { lastHeard.removeFirst(10) }
+    }
+
+    mutating func heard(_ id: ConnectionID, _ now: Nanoseconds) {
+        if let place = lastHeard.lastIndex(where: { $0.id == id }) { lastHeard[place].at = now }
+    }
+
+    func lastHeard(_ id: ConnectionID) -> Nanoseconds? { lastHeard.last { $0.id == id }?.at }
+
+    private func slot(_ id: ConnectionID, _ core: FeedCore) -> Int? {
+        core.connections.firstIndex { $0.id == id && $0.phase != .idle }
+    }
+
+    var dataOn: [ConnectionID] = []
+
+    mutating func gotData(_ id: ConnectionID) {
+        if dataOn.last != id { dataOn.append(id) }
+        if dataOn.count > 40 { dataOn.removeFirst(10) }
+    }
+
+    /// A connection of the core's is about to end.
+    mutating func closing(_ id: ConnectionID, _ core: FeedCore, _ now: Nanoseconds) {
+        guard let slot = slot(id, core), !core.connections[slot].streams.isEmpty else { return }
+        switch core.connections[slot].phase {
+        case .connecting, .open: ended(slot, id, now)
+        default: break
+        }
+    }
+
+    /// An attempt or a connection ended, and another has to follow within the bound.
+    mutating func ended(_ slot: Int, _ id: ConnectionID, _ now: Nanoseconds) {
+        retired(slot, id)
+        let count = failures[slot] ?? 0
+        failures[slot] = count + 1
+        ends[slot] = (now, min(configuration.reconnectCap.nanoseconds, configuration.reconnectBase.nanoseconds << min(count, 20)))
+    }
+
+    /// A connection is not wanted any more.
+    mutating func retired(_ slot: Int, _ id: ConnectionID) {
+        ends[slot] = nil
+        guard dataOn.contains(id) else { return }
+        dataOn.removeAll { $0 == id }
+        failures[slot] = 0
+        quickInARow[slot] = 0
+    }
+
+    /// A new attempt: not before the floor, not after the bound, and not always near the floor once the bound is high.
+    mutating func connects(_ id: ConnectionID, _ core: FeedCore, _ now: Nanoseconds, _ verdict: Verdict) {
+        guard let slot = slot(id, core), let (at, bound) = ends.removeValue(forKey: slot) else { return }
+        let delay = now - at
+        let words = "connection \(id.value) is tried after \(delay / 1_000_000) ms of at most \(bound / 1_000_000)"
+        verdict.expect(delay >= .ms(100) && delay <= max(bound, .ms(100)) + lag, .reconnectDelay, words)
+        guard bound > .seconds(1) else { return }
+        let isQuick = delay <= configuration.reconnectBase.nanoseconds
+        quickInARow[slot] = isQuick ? (quickInARow[slot] ?? 0) + 1 : 0
+        verdict.expect(quickInARow[slot] ?? 0 < 14, .reconnectDelay, "14 times in a row after less than the first bound, without data in between")
+    }
+
+    mutating func sends(_ request: UInt64, _ streams: [Int], on id: ConnectionID, _ now: Nanoseconds, _ verdict: Verdict) {
+        if !streams.isEmpty { requests.append((request, streams)) }
+        if requests.count > 400 { requests.removeFirst(200) }
+        controls.removeAll { $0.at <= now - .seconds(1) }
+        controls.append((id, now))
+        let count = controls.count { $0.id == id }
+        verdict.expect(count <= 5, .controlPace, "\(count) within a second on \(id.value)")
+    }
+
+    mutating func subscribed(_ request: UInt64) -> [Int] {
+        guard let place = requests.firstIndex(where: { $0.request == request }) else { return [] }
+        return requests.remove(at: place).streams
+    }
+
+    mutating func told(toWait wait: Duration, _ now: Nanoseconds) { waitUntil = max(waitUntil, now + wait.nanoseconds) }
+
+    mutating func spends(_ weight: Int, wallClock: Int64, _ verdict: Verdict) {
+        if minute.number != wallClock / 60_000 { minute = (wallClock / 60_000, 0) }
+        minute.weight += weight
+        let allowed = Int(Double(configuration.weightLimit) * (1 - configuration.weightReserve))
+        verdict.expect(minute.weight <= max(allowed, weight), .waitIsKept, "\(minute.weight) of \(allowed) spent in a minute")
+    }
+}
