@@ -1,6 +1,6 @@
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
-import NIOConcurrencyHelpers
 
 /// What a test did not expect.
 package struct Unexpected: Error, CustomStringConvertible {
