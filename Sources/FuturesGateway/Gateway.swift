@@ -13,6 +13,7 @@ public final class Gateway: Service {
     private let hub: EventHub
     private let loop: EventStreamLoop
     private let server: HTTPServer
+    private let wiring = Wiring()
 
     /// Builds a gateway; nothing is opened before `start`. `listening` is told the address once it can be reached there.
     public init(configuration: GatewayConfiguration, logger: Logger, listening: @escaping @Sendable (String) -> Void = { _ in }) {
@@ -21,7 +22,7 @@ public final class Gateway: Service {
         self.listening = listening
         service = FuturesFeedService(configuration: configuration.feed, logger: logger)
         let engine = service.engine
-        let wiring = Wiring()
+        let wiring = wiring
         let hub = EventHub(engine: engine, limits: configuration.events) { wiring.fanOut?.post($0) }
         let fanOut = EventFanOut(
             limits: configuration.events,
@@ -74,6 +75,7 @@ public final class Gateway: Service {
         await server.stop(grace: .seconds(1))
         loop.stop()
         await service.stop()
+        wiring.disconnect()
         logger.notice("stopped")
     }
 
@@ -82,6 +84,8 @@ public final class Gateway: Service {
         private let parts = NIOLockedValueBox<(EventFanOut, EventStreamLoop)?>(nil)
         var fanOut: EventFanOut? { parts.withLockedValue { $0?.0 } }
         var loop: EventStreamLoop? { parts.withLockedValue { $0?.1 } }
+        /// Ends the circle of hub, fan-out and loop, so that a stopped gateway is freed.
+        func disconnect() { parts.withLockedValue { $0 = nil } }
         func connect(_ fanOut: EventFanOut, _ loop: EventStreamLoop) { parts.withLockedValue { $0 = (fanOut, loop) } }
     }
 }

@@ -83,7 +83,7 @@ import Testing
 
     @Test func aReaderThatStopsReadingIsCutOff() async throws {
         try await withExchange { exchange, port async throws in
-            let client = try await VenueClient(port: port, path: "/ws")
+            let client = try await VenueClient(port: port, path: "/ws/!bookTicker")
             try await client.stopReading()
             let events = exchange.changes()
             for _ in 0..<64 { exchange.inject(String(repeating: "x", count: 1 << 20)) }

@@ -11,12 +11,9 @@ struct DepthWriter {
     /// `previousID` is the `u` of the previous event of the same stream.
     mutating func depthUpdate(
         _ book: OrderBook, first: Int64, previousID: Int64, bids: some Sequence<Level>, asks: some Sequence<Level>, at now: Int64
-    )
-        -> String
-    {
-        append(
-            #"{"e":"depthUpdate","E":\#(now),"T":\#(book.time),"s":"\#(listing.symbol)","U":\#(first),"u":\#(book.updateID),"pu":\#(previousID),"b":"#
-        )
+    ) -> String {
+        append(#"{"e":"depthUpdate","E":\#(now),"T":\#(book.time),"s":"\#(listing.symbol)","#)
+        append(#""U":\#(first),"u":\#(book.updateID),"pu":\#(previousID),"b":"#)
         append(bids)
         append(#","a":"#)
         append(asks)
