@@ -4,7 +4,7 @@ TEST_TARGETS = FeedCoreTests FuturesFeedTests MicroHTTPTests DemoExchangeTests F
 RUN_ARGS ?= --demo
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: run test suite bench lint format build sanitize setup
+.PHONY: run test suite bench lint format simulate sanitize setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build and serve the embedded exchange (RUN_ARGS="--venue aster" for a venue)
@@ -16,6 +16,9 @@ test: setup lint suite ## Everything CI runs
 suite:
 	swift build --build-tests $(SWIFT_FLAGS)
 	for target in $(TEST_TARGETS); do swift test --skip-build $(SWIFT_FLAGS) --filter "^$$target\." || exit 1; done
+
+simulate: ## The core, a venue and readers under SEEDS seeds (SEED=N replays one)
+	SEEDS=$(or $(SEEDS),1000) swift test --filter SimulationTests
 
 sanitize: setup ## The whole suite under ThreadSanitizer and AddressSanitizer
 	$(MAKE) suite SWIFT_FLAGS="--sanitize=thread -Xswiftc -DTSAN --scratch-path .build-thread"
