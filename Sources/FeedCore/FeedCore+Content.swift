@@ -71,7 +71,7 @@ extension FeedCore {
     private mutating func beginPatience(_ index: Int) {
         guard let staleAfter = streams[index]?.traits.staleAfter else { return }
         let at = now.instant + staleAfter
-        if streams[index]?.staleAt == nil { wake(at: at) }
+        if streams[index]?.staleAt.map({ $0 > at }) ?? true { wake(at: at) }
         streams[index]?.staleAt = at
     }
 

@@ -50,13 +50,20 @@ extension FeedCore {
     /// The observers a published event is for: who reads the stream, is not paused, and did not begin after it.
     package func readers(of event: FeedEvent) -> [ObserverID] {
         guard let index = indices[event.stream], let stream = streams[index] else { return [] }
-        return stream.observers.compactMap { $0.pausedAt == nil && $0.since < event.id.sequence ? $0.id : nil }
+        return stream.observers.compactMap { !$0.isPaused && $0.since < event.id.sequence ? $0.id : nil }
     }
 
-    /// Whether the observer still wants the stream and is not paused.
-    package func reads(_ observer: ObserverID, _ name: FuturesServiceStreamName) -> Bool {
-        guard let index = indices[name], let stream = streams[index] else { return false }
-        return stream.observers.contains { $0.id == observer && $0.pausedAt == nil }
+    /// The last look before an event is handed to an observer: false where it does not want the stream any more, or paused meanwhile. What it
+    /// was handed is remembered, so that resuming tells exactly who missed something.
+    package mutating func hands(_ event: FeedEvent, to observer: ObserverID) -> Bool {
+        guard let index = indices[event.stream] else { return false }
+        var isHanded = false
+        change(observer, at: index) {
+            guard !$0.isPaused else { return }
+            $0.told = max($0.told, $0.since, event.id.sequence)
+            isHanded = true
+        }
+        return isHanded
     }
 
     /// The whole cached content; nil where there is none.

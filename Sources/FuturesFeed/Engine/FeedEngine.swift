@@ -204,7 +204,7 @@ package final class FeedEngine: Sendable {
     private func deliver(_ event: FeedEvent, to id: ObserverID) {
         let reader = state.withLockedValue { state -> (any FeedReader)? in
             if case .failed(let error, _) = event.kind, error.code == .unknownStream { return state.readers[id] }
-            return state.core.reads(id, event.stream) ? state.readers[id] : nil
+            return state.core.hands(event, to: id) ? state.readers[id] : nil
         }
         reader?.receive(event)
     }
