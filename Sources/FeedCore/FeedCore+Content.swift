@@ -179,6 +179,10 @@ extension FeedCore {
             completeBook(index, snapshot, eventTime: fetched.eventTime, followsSubscription: followsSubscription)
             return
         }
+        if followsSubscription, streams[index]?.content.isJoined(by: fetched.rows) == false {
+            fetchFailed(index, FeedError(.malformed, "The venue's REST answer ends before what its WebSocket sent.", isTransient: true))
+            return
+        }
         guard let stream = streams[index], streams[index]?.content.complete(fetched.rows) == true else {
             fetchFailed(index, FeedError(.malformed, "The venue's REST answer carries another stream's data."))
             return
@@ -197,8 +201,13 @@ extension FeedCore {
         publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched)
     }
 
+    /// Complete data makes a stream live for its usual patience, but does not put off what is due because its socket is silent.
     private mutating func becomeLiveAfterFetch(_ index: Int) {
-        if streams[index]?.staleAt == nil { becomeLive(index) } else { setState(index, .live) }
+        guard let stream = streams[index], let at = stream.staleAt, let patience = stream.traits.staleAfter, at <= now.instant + patience else {
+            becomeLive(index)
+            return
+        }
+        setState(index, .live)
     }
 
     private mutating func fetchFailed(_ index: Int, _ error: FeedError) {

@@ -176,6 +176,20 @@ struct StreamContent: Sendable {
         }
     }
 
+    /// Whether complete data reaches what has come since the subscription, where every message counts.
+    func isJoined(by complete: FeedRows) -> Bool {
+        switch (tables, complete) {
+        case (.aggregateTrade(let table), .aggregateTrade(let rows)): isJoined(table, rows)
+        case (.trade(let table), .trade(let rows)): isJoined(table, rows)
+        default: true
+        }
+    }
+
+    private func isJoined<Row: FeedRow>(_ table: RowTable<Row>, _ rows: [Row]) -> Bool where Row.Key == UInt64 {
+        guard !table.isOutdated, table.rows.count < limit, let first = table.rows.first?.key, let last = rows.last?.key else { return true }
+        return first <= last &+ 1
+    }
+
     /// The order book; nil for any other stream.
     var book: OrderBook? {
         if case .book(let book) = tables { book } else { nil }
