@@ -14,7 +14,7 @@ package struct StreamStatus: Sendable {
 
 /// Something that went wrong with a stream, or the end of it.
 package struct StreamIncident: Sendable {
-    package enum Kind: String, Sendable { case disconnect, recover, fail, stale, resync, failed }
+    package enum Kind: String, Sendable { case disconnect, recover, fail, stale, resync, divergence, failed, ended }
 
     /// Milliseconds since 1970 UTC.
     package let at: Int64
@@ -43,6 +43,7 @@ extension FeedCore {
         case .failed(let error, _): note(index, .fail, error.description)
         case .status(.stale, _): note(index, .stale, "data that should have come did not")
         case .status(.failed, _): note(index, .failed, "the stream cannot be had for now")
+        case .status(.ended, _): note(index, .ended, "the venue has settled the symbol")
         case .fetched, .updated, .connected, .status, .ended: break
         }
     }

@@ -75,12 +75,13 @@ import Testing
         var harness = CoreHarness()
         let names = (0..<201).map { FuturesServiceStreamName.aggregateTrade(symbol: "S\($0)") }
         harness.step(.observe(.one, names, forceFetch: false))
+        harness.pass(.seconds(1))
         #expect(harness.effects.filter { if case .connect = $0 { true } else { false } }.count == 2)
     }
 
     @Test func aStreamTheVenueLacksIsToldToItsObserverAndNothingIsSent() {
         var harness = CoreHarness()
-        harness.step(.listed(VenueListing(symbols: ["BTCUSDT"])))
+        harness.step(.listed(.success(VenueListing(symbols: ["BTCUSDT"]))))
         let effects = harness.step(.observe(.one, [.ticker(symbol: "BTCUSDT"), .markPrice(symbol: "NOPE")], forceFetch: true))
         #expect(effects.count == 2)
         for effect in effects {
