@@ -29,9 +29,9 @@ struct ServeCommand: AsyncParsableCommand {
     var demo = false
     @Option(name: .long, help: "The venue: aster (default), apollox or binance.")
     var venue: Venue?
-    @Option(name: .long, help: "Another host for the venue's REST interface, as in http://127.0.0.1:9000.")
+    @Option(name: .long, help: "Other hosts for the venue's REST interface, first choice first, as in http://127.0.0.1:9000,http://127.0.0.1:9001.")
     var restUrl: String?
-    @Option(name: .long, help: "Another host for the venue's WebSocket, as in ws://127.0.0.1:9000.")
+    @Option(name: .long, help: "Other hosts for the venue's WebSocket, first choice first, as in ws://127.0.0.1:9000,ws://127.0.0.1:9001.")
     var wsUrl: String?
     @Option(name: .long, help: "The address to listen on (default 127.0.0.1).")
     var host: String?
@@ -60,8 +60,7 @@ struct ServeCommand: AsyncParsableCommand {
         if try setting(demo ? true : nil, "demo") ?? false {
             let exchange = DemoExchange(configuration: DemoExchangeConfiguration())
             _ = try await exchange.start()
-            configuration.feed.venue.restURL = exchange.restURL
-            configuration.feed.venue.webSocketURL = exchange.webSocketURL
+            configuration.feed.venue = configuration.feed.venue.at(restURLs: [exchange.restURL], webSocketURLs: [exchange.webSocketURL])
             services.append(RunningExchange(exchange: exchange))
         }
         let venue = services.isEmpty ? configuration.feed.venue.name : "the embedded exchange"
@@ -76,8 +75,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func configuration() throws -> GatewayConfiguration {
         var feed = FuturesFeedConfiguration(venue: (try setting(venue, "venue") ?? .aster).venue)
-        if let url = try url(restUrl, "rest-url", schemes: ["http", "https"]) { feed.venue.restURL = url }
-        if let url = try url(wsUrl, "ws-url", schemes: ["ws", "wss"]) { feed.venue.webSocketURL = url }
+        feed.venue = feed.venue.at(
+            restURLs: try urls(restUrl, "rest-url", schemes: ["http", "https"]), webSocketURLs: try urls(wsUrl, "ws-url", schemes: ["ws", "wss"]))
         feed.linger = .seconds(try number(linger, "linger", in: 0...86_400) ?? 60)
         feed.history = try number(history, "history", in: 1...1000) ?? 500
         var http = HTTPServerConfiguration()
@@ -100,12 +99,17 @@ struct ServeCommand: AsyncParsableCommand {
         return number
     }
 
-    private func url(_ flag: String?, _ option: String, schemes: [String]) throws -> String? {
-        guard let text = try setting(flag, option) else { return nil }
-        guard let scheme = schemes.first(where: { text.hasPrefix($0 + "://") }), text.count > scheme.count + 3 else {
-            throw ValidationError("--\(option) is \"\(text)\"; it takes \(schemes.map { $0 + "://HOST[:PORT]" }.joined(separator: " or ")).")
+    private func urls(_ flag: String?, _ option: String, schemes: [String]) throws -> [String]? {
+        try setting(flag, option).map { list in
+            try list.split(separator: ",", omittingEmptySubsequences: false).map { part in
+                let text = part.trimmingPrefix(" ")
+                guard let scheme = schemes.first(where: { text.hasPrefix($0 + "://") }), text.count > scheme.count + 3 else {
+                    let forms = schemes.map { $0 + "://HOST[:PORT]" }.joined(separator: " or ")
+                    throw ValidationError("--\(option) is \"\(list)\"; it takes \(forms), several of them separated by commas.")
+                }
+                return String(text.hasSuffix("/") ? text.dropLast() : text)
+            }
         }
-        return text.hasSuffix("/") ? String(text.dropLast()) : text
     }
 
     private static func logger(_ level: LogLevel) -> Logger {

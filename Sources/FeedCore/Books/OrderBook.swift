@@ -149,6 +149,12 @@ struct OrderBook: Sendable {
         DepthLevels(symbol: symbol, bids: bids.best(depth), asks: asks.best(depth), lastUpdateID: lastUpdateID, time: time)
     }
 
+    /// Where this book and another at the same update differ, for a person; nil where they do not, as far as both are complete.
+    func difference(from other: OrderBook) -> String? {
+        guard lastUpdateID == other.lastUpdateID else { return nil }
+        return bids.difference(from: other.bids).map { "bid " + $0 } ?? asks.difference(from: other.asks).map { "ask " + $0 }
+    }
+
     /// The next event begins a new buffer. The old levels stay to be shown, with their update id, until new ones come.
     mutating func reset() {
         sinceThin = []

@@ -14,11 +14,12 @@ package struct FuturesDialect: Dialect {
     package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
         StreamTraits(
             endpoint: endpoint(name), hasSnapshotSource: name.channel != .liquidation, fetchWeight: fetchWeight(name), staleAfter: staleAfter(name),
-            limit: limit(name))
+            limit: limit(name), backfillLimit: name.channel == .aggregateTrade ? Self.backfillLimit : nil)
     }
 
-    /// The most levels REST gives of a book.
+    /// The most levels REST gives of a book, and the most trades at once.
     static let bookDepth = 1000
+    static let backfillLimit = 1000
 
     private func endpoint(_ name: FuturesServiceStreamName) -> Int {
         switch name.channel {
@@ -86,8 +87,11 @@ package struct FuturesDialect: Dialect {
         CatalogueEntry(pattern: pattern, carries: carries, rule: rule, hasSnapshotSource: refetch)
     }
 
-    package func webSocketURL(endpoint: Int) -> String {
-        venue.webSocketURL + (venue.combinedPaths.indices.contains(endpoint) ? venue.combinedPaths[endpoint] : venue.combinedPaths[0])
+    package var hosts: (webSocket: Int, rest: Int) { (venue.webSocketURLs.count, venue.restURLs.count) }
+
+    package func webSocketURL(endpoint: Int, host: Int) -> String {
+        venue.webSocketURLs[host % venue.webSocketURLs.count]
+            + (venue.combinedPaths.indices.contains(endpoint) ? venue.combinedPaths[endpoint] : venue.combinedPaths[0])
     }
 
     package func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String { control("SUBSCRIBE", names, request) }
