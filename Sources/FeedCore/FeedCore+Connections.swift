@@ -244,7 +244,7 @@ extension FeedCore {
         guard let slot = slot(id), connections[slot].phase == .open else { return }
         switch event {
         case .rows(let name, let rows, let eventTime):
-            guard let index = indices[name] else {
+            guard let index = indices[name], streams[index]?.state != .ended else {
                 counters.ignoredEvents &+= 1
                 return
             }

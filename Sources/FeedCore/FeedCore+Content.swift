@@ -52,7 +52,7 @@ extension FeedCore {
         let isFirst = streams[index]?.contentID == nil
         let isWhole = streams[index]?.isWholeAfterUpdate ?? true
         let recovers = isWhole && streams[index]?.outage != nil
-        if recovers { endOutage(index) }
+        if recovers { endOutage(index, with: streams[index]?.content.rows) }
         if streams[index]?.outage == nil { becomeLive(index) }
         guard changed.count > 0 || recovers else { return }
         remember(index, source: .websocket, eventTime: eventTime)
@@ -89,7 +89,7 @@ extension FeedCore {
 
     /// The stream is back: said once, with what it cost.
     ///
-    /// - Parameter rows: the complete data that ends it; ids in it tell what was missed.
+    /// - Parameter rows: the content that ends it; ids in it tell what was missed.
     mutating func endOutage(_ index: Int, with rows: FeedRows? = nil) {
         var missed: UInt64?
         if let before = streams[index]?.outage?.lastID, let ids = rows?.ids, ids.upperBound >= before {
@@ -241,6 +241,13 @@ extension FeedCore {
             return
         }
         abandonBackfill(index, unlessContinuedBy: fetched.rows)
+        if followsSubscription, let stream = streams[index], stream.rule == .append, !stream.content.beginsAnew,
+            !stream.content.isContinued(by: fetched.rows)
+        {
+            note(index, .resync, "messages are missing")
+            beginOutage(index)
+            abandonBackfill(index)
+        }
         guard let stream = streams[index], streams[index]?.content.complete(fetched.rows) == true else {
             fetchFailed(index, FeedError(.malformed, "The venue's REST answer carries another stream's data."))
             return
@@ -251,7 +258,7 @@ extension FeedCore {
         let eventTime = stream.contentID == nil ? fetched.eventTime : [fetched.eventTime, stream.eventTime].compactMap(\.self).max()
         remember(index, source: .rest, eventTime: eventTime)
         if followsSubscription {
-            endOutage(index, with: fetched.rows)
+            endOutage(index, with: streams[index]?.content.rows)
             becomeLiveAfterFetch(index)
         } else if stream.subscription == .effective, streams[index]?.needsFetch == true {
             startFetch(index)

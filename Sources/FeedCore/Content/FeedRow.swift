@@ -5,7 +5,8 @@ package protocol FeedRow: Sendable, Equatable {
     /// Whether the rows of a content stand in the order of their keys (bars, trades).
     static var isOrdered: Bool { get }
 
-    /// Whether `key` tells two rows of a content apart; liquidations have nothing that does, so each one counts.
+    /// Whether `key` tells two rows of a content apart; liquidations have nothing that does, so a row is a repetition where all of it is the
+    /// same, to the millisecond (the venues send at most one a second and symbol).
     static var hasIdentity: Bool { get }
 
     /// What the row is about; rows of one content have different keys.

@@ -171,23 +171,31 @@ struct StreamContent: Sendable {
         switch (tables, rows) {
         case (.book(let book), .depth(let levels)): levels.first.map { book.isContinued(by: $0) } ?? false
         case (.liquidation(let table), .liquidation(let rows)): rows.first.map { table.rows.contains($0) } ?? false
-        default:
-            if let lastID, let ids = rows.ids { ids.lowerBound <= lastID &+ 1 } else { true }
-        }
-    }
-
-    /// Whether complete data reaches what has come since the subscription, where every message counts.
-    func isJoined(by complete: FeedRows) -> Bool {
-        switch (tables, complete) {
-        case (.aggregateTrade(let table), .aggregateTrade(let rows)): isJoined(table, rows)
-        case (.trade(let table), .trade(let rows)): isJoined(table, rows)
+        case (.aggregateTrade(let table), .aggregateTrade(let rows)): isContinued(table, rows) { ($0.id, $0.time) }
+        case (.trade(let table), .trade(let rows)): isContinued(table, rows) { ($0.id, $0.time) }
         default: true
         }
     }
 
-    private func isJoined<Row: FeedRow>(_ table: RowTable<Row>, _ rows: [Row]) -> Bool where Row.Key == UInt64 {
-        guard !table.isOutdated, table.rows.count < limit, let first = table.rows.first?.key, let last = rows.last?.key else { return true }
-        return first <= last &+ 1
+    /// A message made later with a lower id is not a repetition: the venue counts anew.
+    private func isContinued<Row>(_ table: RowTable<Row>, _ rows: [Row], _ place: (Row) -> (id: UInt64, time: Int64)) -> Bool {
+        guard let known = table.rows.last.map(place), let first = rows.first.map(place), let last = rows.last.map(place) else { return true }
+        return first.id <= known.id &+ 1 && !(last.id <= known.id && last.time > known.time)
+    }
+
+    /// Whether complete data reaches what has come since the subscription, where every message counts, and is counted alike.
+    func isJoined(by complete: FeedRows) -> Bool {
+        switch (tables, complete) {
+        case (.aggregateTrade(let table), .aggregateTrade(let rows)): isJoined(table, rows) { ($0.id, $0.time) }
+        case (.trade(let table), .trade(let rows)): isJoined(table, rows) { ($0.id, $0.time) }
+        default: true
+        }
+    }
+
+    private func isJoined<Row>(_ table: RowTable<Row>, _ rows: [Row], _ place: (Row) -> (id: UInt64, time: Int64)) -> Bool {
+        guard !table.isOutdated, let first = table.rows.first.map(place), let known = table.rows.last.map(place), let last = rows.last.map(place)
+        else { return true }
+        return first.id <= last.id &+ 1 && !(last.id > known.id && last.time < known.time)
     }
 
     /// The order book; nil for any other stream.

@@ -60,7 +60,8 @@ extension Simulation {
                 let owner = connection(of: stream)
                 verdict.expect(
                     isWanted(stream) || state(of: stream) != nil, .unwantedIsLeft, "\(venue.streams[stream].name) is subscribed on \(wire.id.value)")
-                if isWanted(stream), owner != wire.id, core.connections.allSatisfy({ $0.predecessor == nil }) {
+                let isSettled = core.connections.allSatisfy { $0.predecessor == nil && $0.controlAt.nanoseconds < queue.now - .seconds(2) }
+                if isWanted(stream), owner != wire.id, isSettled {
                     verdict.expect(false, .namesOnce, "\(venue.streams[stream].name) on \(wire.id.value), the core has it on \(owner?.value ?? 0)")
                 }
             }
