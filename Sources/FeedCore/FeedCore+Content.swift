@@ -260,8 +260,8 @@ extension FeedCore {
         if followsSubscription {
             endOutage(index, with: streams[index]?.content.rows)
             becomeLiveAfterFetch(index)
-        } else if stream.subscription == .effective, streams[index]?.needsFetch == true {
-            startFetch(index)
+        } else if stream.subscription == .effective {
+            if streams[index]?.needsFetch == true { startFetch(index) } else if stream.state == .connecting { becomeLiveAfterFetch(index) }
         }
         publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched)
     }

@@ -11,7 +11,7 @@ struct Progress {
     /// What was told since that outage began.
     private var toldSince: Set<UInt64> = []
     private var newest: [String: Int64] = [:]
-    private var newestBar: (openTime: Int64, trades: UInt64) = (0, 0)
+    private var tradesOfBars: [Int64: UInt64] = [:]
     private var liquidations: Set<String> = []
 
     private enum Announcement {
@@ -22,7 +22,7 @@ struct Progress {
 
     mutating func beginGeneration() {
         newest = [:]
-        newestBar = (0, 0)
+        tradesOfBars = [:]
         liquidations = []
     }
 
@@ -50,10 +50,10 @@ struct Progress {
         case .markPrice(let rows): for row in rows { expectRise(row.symbol, row.time, name, verdict) }
         case .bookTicker(let rows): for row in rows { if let id = row.updateID { expectRise(row.symbol, Int64(clamping: id), name, verdict) } }
         case .kline(let rows):
-            guard let bar = rows.last else { return }
-            let isBehind = (bar.openTime, bar.tradeCount) < newestBar
-            verdict.expect(!isBehind, .noWayBack, "\(name) goes back to \(bar.openTime) with \(bar.tradeCount) trades from \(newestBar)")
-            newestBar = (bar.openTime, bar.tradeCount)
+            for bar in rows.suffix(2) {
+                let known = tradesOfBars.updateValue(bar.tradeCount, forKey: bar.openTime) ?? 0
+                verdict.expect(bar.tradeCount >= known, .noWayBack, "\(name): \(bar.openTime) goes back to \(bar.tradeCount) trades from \(known)")
+            }
         case .liquidation(let rows):
             if content.kind == .full { liquidations = [] }
             for row in rows {

@@ -36,10 +36,10 @@ final class Simulation {
     /// From then on readers want nothing new.
     private(set) var quietFrom = Nanoseconds.max
 
-    init(seed: UInt64, traces: Bool = false, script: Script? = nil) {
+    init(seed: UInt64, trace: Trace? = nil, script: Script? = nil) {
         self.seed = seed
         self.script = script
-        trace = traces ? Trace() : nil
+        self.trace = trace
         var dice = Dice(seed: seed)
         let history = script == nil ? dice.between(3, 30) : 100
         let bookDepth = script == nil ? dice.pick(5, 10, 20) : 20
@@ -124,7 +124,7 @@ final class Simulation {
         var healed = faults + caps.nanoseconds + .seconds(45) + tight
         // The last frame of a bar that closes just then would still be on its way.
         if queue.wallClock(in: healed) % SymbolMarket.barLength < 3000 { healed += .seconds(3) }
-        quietFrom = queue.now + healed - .seconds(22)
+        quietFrom = queue.now + healed - .seconds(22) - tight
         queue.plan(.check, in: .seconds(1))
         queue.plan(.list, in: dice.between(0, .seconds(10)))
         queue.plan(.heal, in: faults)
