@@ -14,8 +14,10 @@ extension FeedCore {
             endOutage(index)
             becomeLive(index)
         }
-        if stream.outage == nil, stream.stalls == 0 {
-            if stream.contentID != nil { becomeLive(index) } else { beginPatience(index) }
+        if stream.outage == nil, stream.stalls == 0, stream.contentID != nil {
+            becomeLive(index)
+        } else if stream.staleAt == nil || stream.stalls == 0 {
+            beginPatience(index)
         }
     }
 
@@ -53,7 +55,7 @@ extension FeedCore {
         let isWhole = streams[index]?.isWholeAfterUpdate ?? true
         let recovers = isWhole && streams[index]?.outage != nil
         if recovers { endOutage(index, with: streams[index]?.content.rows) }
-        if streams[index]?.outage == nil { becomeLive(index) }
+        if streams[index]?.outage == nil { becomeLive(index) } else { beginPatience(index) }
         guard changed.count > 0 || recovers else { return }
         remember(index, source: .websocket, eventTime: eventTime)
         let kind: FuturesServiceFeedContent.Kind = rule == .replace || isFirst || recovers || beginsAnew ? .full : .delta
@@ -236,7 +238,7 @@ extension FeedCore {
             completeBook(index, snapshot, eventTime: fetched.eventTime, followsSubscription: followsSubscription)
             return
         }
-        if followsSubscription, streams[index]?.content.isJoined(by: fetched.rows) == false {
+        if streams[index]?.subscription == .effective, streams[index]?.content.isJoined(by: fetched.rows) == false {
             fetchFailed(index, FeedError(.malformed, "The venue's REST answer ends before what its WebSocket sent.", isTransient: true))
             return
         }

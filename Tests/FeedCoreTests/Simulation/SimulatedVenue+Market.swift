@@ -102,7 +102,7 @@ extension SimulatedVenue {
         let (name, channel) = (streams[stream].name, streams[stream].name.channel)
         if let symbol = streams[stream].symbol, settled.contains(symbol) { return }
         streams[stream].recent.append(rows)
-        if streams[stream].recent.count > 3 { streams[stream].recent.removeFirst() }
+        if streams[stream].recent.count > (channel == .liquidation ? 2 : 3) { streams[stream].recent.removeFirst() }
         let mayBeLost = channel != .aggregateTrade && channel != .liquidation && channel != .kline
         for id in wires.compactMap({ $0.subscribed.contains(stream) && !$0.muted.contains(stream) ? $0.id : nil }) {
             let event = UpstreamEvent.rows(name, rows, eventTime: queue.wallClock)
@@ -123,10 +123,11 @@ extension SimulatedVenue {
         }
     }
 
-    /// The same levels with a bid far above every ask.
+    /// The same levels with a bid far above every price, and an ask below it.
     static func crossed(_ levels: DepthLevels) -> DepthLevels {
         var crossed = levels
         crossed.bids.insert(PriceLevel(price: DecimalString(checked: "900000"), quantity: DecimalString(checked: "1")), at: 0)
+        crossed.asks.append(PriceLevel(price: DecimalString(checked: "899999"), quantity: DecimalString(checked: "1")))
         return crossed
     }
 

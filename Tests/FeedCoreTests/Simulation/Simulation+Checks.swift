@@ -58,10 +58,11 @@ extension Simulation {
         let follows = state.fetch?.followsSubscription == true
         // Whole data and a part that is missed may take each other's place, and so may what follows the subscription and what did not.
         let isBackfill = request.from != nil
-        if let last = watches[stream].attempts.last, last.isBackfill == isBackfill, last.followsSubscription || !follows {
+        if let last = watches[stream].attempts.last, last.isCurrent, last.isBackfill == isBackfill, last.followsSubscription || !follows {
             verdict.expect(last.serial != watches[stream].serial, .oneFetch, "\(name): \(request.attempt) while \(last.attempt) is out")
         }
-        watches[stream].attempts.append((request.attempt, watches[stream].serial, follows, isBackfill))
+        for place in watches[stream].attempts.indices { watches[stream].attempts[place].isCurrent = false }
+        watches[stream].attempts.append((request.attempt, watches[stream].serial, follows, isBackfill, true))
         verdict.expect(watches[stream].attempts.count < 30, .oneFetch, "\(name): \(watches[stream].attempts.count) are out")
     }
 

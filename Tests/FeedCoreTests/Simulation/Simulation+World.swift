@@ -32,6 +32,7 @@ extension Simulation {
             checkWorld()
             queue.plan(.check, in: .seconds(1))
         case .heal:
+            checkMemory()
             venue.heal()
             venue.isCalm = true
         case .calm:

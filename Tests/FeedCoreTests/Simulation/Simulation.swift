@@ -193,7 +193,7 @@ final class Simulation {
                 effects.removeFirst(next)
                 next = 0
             }
-            if dice.chance(0.004), !readers.isEmpty { act(dice.below(readers.count)) }
+            if script == nil, dice.chance(0.004), !readers.isEmpty { act(dice.below(readers.count)) }
             perform(effect)
         }
         effects.removeAll(keepingCapacity: true)

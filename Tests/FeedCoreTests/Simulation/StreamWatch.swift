@@ -14,7 +14,7 @@ struct StreamWatch {
     var lastData: Nanoseconds?
     var lastFrame: Nanoseconds?
     /// Requests without an answer, newest last, each with the subscription it was made under.
-    var attempts: [(attempt: UInt64, serial: Int, followsSubscription: Bool, isBackfill: Bool)] = []
+    var attempts: [(attempt: UInt64, serial: Int, followsSubscription: Bool, isBackfill: Bool, isCurrent: Bool)] = []
     /// Rises with each subscription, its first data and its loss.
     var serial = 0
     var hadDataSinceSubscription = false
@@ -44,10 +44,10 @@ struct StreamWatch {
             progress.beginGeneration()
         case .status(.ended, _):
             verdict.expect(outage != .open, .oneRecoverPerOutage, "\(name) ends without a word about its outage")
-            let kept = progress
+            let kept = (progress, isCorrupted)
             forget()
             isEnded = true
-            progress = kept
+            (progress, isCorrupted) = kept
             progress.beginOutage()
             progress.beginGeneration()
         case .status(let state, _):
