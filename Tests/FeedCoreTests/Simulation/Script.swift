@@ -10,6 +10,8 @@ struct Script {
     var pause: ClosedRange<Nanoseconds>
     /// How long a mark price may stay away.
     var staleAfter: Duration = .seconds(5)
+    /// At which age a connection is replaced; nil for what a house runs with.
+    var rotateAfter: Duration?
     /// What happens when.
     var acts: [(at: Nanoseconds, act: (Simulation) -> Void)] = []
 

@@ -49,6 +49,13 @@ import Testing
         #expect(simulation.core.lastConnectionID == 4, "two connections, each replaced once")
     }
 
+    @Test func sixtyRotationsOfBusyConnectionsCannotBeSeen() {
+        let all = Self.events.union([.markPrice, .partialDepth])
+        let simulation = run(Script(channels: all, duration: .seconds(3700), pause: Script.busy, rotateAfter: .seconds(60)))
+        #expect(alarms(simulation) == [])
+        #expect(simulation.core.lastConnectionID >= 120)
+    }
+
     @Test func aFrozenVenueIsToldWithinTheConfiguredSilence() {
         let froze: Nanoseconds = .seconds(100)
         let freeze: (Simulation) -> Void = { simulation in

@@ -68,13 +68,18 @@ extension Simulation {
     private func altered(_ event: UpstreamEvent, on id: ConnectionID) -> UpstreamEvent {
         guard case .rows(let name, .depth(let levels), let time) = event, var first = levels.first, let stream = index(name),
             name.channel == .depth, connection(of: stream) == id, watches[stream].outage == .none, let book = state(of: stream)?.content.book,
-            book.stands, first.previousUpdateID == book.lastUpdateID, !first.bids.isEmpty, venue.faults.occurs(.corruptDepth, &dice)
+            book.stands, first.previousUpdateID == book.lastUpdateID, !first.bids.isEmpty || !first.asks.isEmpty,
+            venue.faults.occurs(.corruptDepth, &dice)
         else { return event }
         watches[stream].isCorrupted = true
-        let place = dice.below(first.bids.count)
-        let other = PriceLevel(price: first.bids[place].price, quantity: DecimalString(checked: "77"))
-        if dice.chance(0.5) { first.bids[place] = other } else { first.bids.remove(at: place) }
+        if first.asks.isEmpty || (!first.bids.isEmpty && dice.chance(0.5)) { alterOne(of: &first.bids) } else { alterOne(of: &first.asks) }
         return .rows(name, .depth([first]), eventTime: time)
+    }
+
+    private func alterOne(of levels: inout [PriceLevel]) {
+        let place = dice.below(levels.count)
+        let other = PriceLevel(price: levels[place].price, quantity: DecimalString(checked: "77"))
+        if dice.chance(0.5) { levels[place] = other } else { levels.remove(at: place) }
     }
 
     func perform(_ effect: FeedEffect) {
@@ -120,6 +125,7 @@ extension Simulation {
             switch result {
             case .success: if isCurrent { watches[stream].lastData = queue.now }
             case .failure(let error):
+                watches[stream].lastFailure = queue.now
                 guard error.code == .rateLimited else { return }
                 wireWatch.told(toWait: error.retryAfterMs.map { .milliseconds($0) } ?? configuration.defaultRetryAfter, queue.now)
             }

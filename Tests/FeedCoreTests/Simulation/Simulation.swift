@@ -46,7 +46,7 @@ final class Simulation {
         limits = (history, bookDepth)
         staleAfter = script?.staleAfter ?? .seconds(dice.between(3, 8))
         timerLag = script == nil ? dice.pick(0, 0, .ms(5), .ms(300)) : 0
-        configuration = script == nil ? Self.configuration(&dice) : FeedCore.Configuration()
+        configuration = script.map(Self.configuration) ?? Self.configuration(&dice)
         let backfillLimit = script == nil ? dice.pick(nil, 3, 10, 100) : 100
         let venue = SimulatedVenue(
             queue: queue, verdict: verdict, seed: seed, symbols: script == nil ? dice.between(1, 3) : 1, bookDepth: bookDepth, history: history,
@@ -72,6 +72,12 @@ final class Simulation {
         }
         self.dice = dice
         if let script { plan(script) } else { planEnd() }
+    }
+
+    private static func configuration(_ script: Script) -> FeedCore.Configuration {
+        var configuration = FeedCore.Configuration()
+        if let rotateAfter = script.rotateAfter { configuration.rotateAfter = rotateAfter }
+        return configuration
     }
 
     private static func configuration(_ dice: inout Dice) -> FeedCore.Configuration {

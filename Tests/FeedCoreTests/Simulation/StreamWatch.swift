@@ -15,6 +15,9 @@ struct StreamWatch {
     var lastFrame: Nanoseconds?
     /// Requests without an answer, newest last, each with the subscription it was made under.
     var attempts: [(attempt: UInt64, serial: Int, followsSubscription: Bool, isBackfill: Bool, isCurrent: Bool)] = []
+    /// When a request failed last, and how many in a row were repeated at once.
+    var lastFailure: Nanoseconds?
+    var quickRepeats = 0
     /// Rises with each subscription, its first data and its loss.
     var serial = 0
     var hadDataSinceSubscription = false
