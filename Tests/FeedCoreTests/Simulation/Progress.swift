@@ -80,6 +80,7 @@ struct Progress {
             return
         }
         guard content.state == .live else { return toldSince.formUnion(rows.map(\.id)) }
+        defer { announced = nil }
         switch announced {
         case nil:
             guard let before else { return }
@@ -98,6 +99,5 @@ struct Progress {
             verdict.expect(!canTell, .recoverTellsTheCost, "\(name): what is missing between \(lastIDBefore ?? 0) and \(first)…\(last) is not told")
         case .unknown: break
         }
-        announced = nil
     }
 }
