@@ -43,8 +43,10 @@ struct ServeCommand: AsyncParsableCommand {
     var maxConnections: Int?
     @Option(name: .long, help: "Seconds a subscription stays at the venue after its last reader left (default 60).")
     var linger: Int?
-    @Option(name: .long, help: "Bars and trades kept per stream, 1 to 1000 (default 500).")
-    var history: Int?
+    @Option(name: .long, help: "Bars kept per stream, 1 to 1500 (default 500).")
+    var bars: Int?
+    @Option(name: .long, help: "Trades and liquidations kept per stream, 1 to 1000 (default 500).")
+    var trades: Int?
     @Option(name: .long, help: "trace, debug, info, notice, warning, error or critical (default notice).")
     var logLevel: LogLevel?
 
@@ -78,7 +80,8 @@ struct ServeCommand: AsyncParsableCommand {
         feed.venue = feed.venue.at(
             restURLs: try urls(restUrl, "rest-url", schemes: ["http", "https"]), webSocketURLs: try urls(wsUrl, "ws-url", schemes: ["ws", "wss"]))
         feed.linger = .seconds(try number(linger, "linger", in: 0...86_400) ?? 60)
-        feed.history = try number(history, "history", in: 1...1000) ?? 500
+        feed.bars = try number(bars, "bars", in: 1...1500) ?? 500
+        feed.trades = try number(trades, "trades", in: 1...1000) ?? 500
         var http = HTTPServerConfiguration()
         http.host = try setting(host, "host") ?? "127.0.0.1"
         http.port = try setting(port, "port") ?? 8080
