@@ -64,15 +64,17 @@ public struct ContractInfo: Equatable, Sendable {
     public struct Bracket: Equatable, Sendable {
         /// The bracket's number.
         public var number: Int64
-        /// From and up to which notional value it is, as the venue writes it.
+        /// The notional value it begins at.
         public var floor: DecimalString
+        /// The notional value it ends at.
         public var cap: DecimalString
         /// The maintenance margin ratio, a fraction.
         public var maintenanceRatio: DecimalString
         /// The auxiliary number for quick calculation.
         public var auxiliary: DecimalString
-        /// The least and the most leverage.
+        /// The least leverage.
         public var minimumLeverage: Int64
+        /// The most leverage.
         public var maximumLeverage: Int64
 
         /// Makes a bracket.
