@@ -83,7 +83,7 @@ extension FeedCore {
     private mutating func beginPatience(_ index: Int) {
         guard let staleAfter = streams[index]?.traits.staleAfter else { return }
         let at = now.instant + staleAfter
-        if streams[index]?.staleAt == nil { wake(at: at) }
+        if streams[index]?.staleAt.map({ $0 > at }) ?? true { wake(at: at) }
         streams[index]?.staleAt = at
     }
 
@@ -236,6 +236,10 @@ extension FeedCore {
             completeBook(index, snapshot, eventTime: fetched.eventTime, followsSubscription: followsSubscription)
             return
         }
+        if followsSubscription, streams[index]?.content.isJoined(by: fetched.rows) == false {
+            fetchFailed(index, FeedError(.malformed, "The venue's REST answer ends before what its WebSocket sent.", isTransient: true))
+            return
+        }
         abandonBackfill(index, unlessContinuedBy: fetched.rows)
         guard let stream = streams[index], streams[index]?.content.complete(fetched.rows) == true else {
             fetchFailed(index, FeedError(.malformed, "The venue's REST answer carries another stream's data."))
@@ -255,8 +259,13 @@ extension FeedCore {
         publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched)
     }
 
+    /// Complete data makes a stream live for its usual patience, but does not put off what is due because its socket is silent.
     mutating func becomeLiveAfterFetch(_ index: Int) {
-        if streams[index]?.staleAt == nil { becomeLive(index) } else { setState(index, .live) }
+        guard let stream = streams[index], let at = stream.staleAt, let patience = stream.traits.staleAfter, at <= now.instant + patience else {
+            becomeLive(index)
+            return
+        }
+        setState(index, .live)
     }
 
     mutating func fetchFailed(_ index: Int, _ error: FeedError) {

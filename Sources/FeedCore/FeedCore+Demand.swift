@@ -34,27 +34,24 @@ extension FeedCore {
     }
 
     mutating func pause(_ observer: ObserverID, _ names: [FuturesServiceStreamName]?) {
-        let sequence = sequence
-        for index in affected(observer, names) {
-            change(observer, at: index) { $0.pausedAt = $0.pausedAt ?? sequence }
-        }
+        for index in affected(observer, names) { change(observer, at: index) { $0.isPaused = true } }
     }
 
     mutating func resume(_ observer: ObserverID, _ names: [FuturesServiceStreamName]?) {
         let sequence = sequence
         for index in affected(observer, names) where isPaused(observer, at: index) {
-            var pausedAt = sequence
+            var told = sequence
             change(observer, at: index) {
-                pausedAt = $0.pausedAt ?? sequence
-                $0.pausedAt = nil
+                told = $0.told
+                $0.isPaused = false
                 $0.since = sequence
             }
-            guard let stream = streams[index], stream.lastEvent > pausedAt, let content = content(index, kind: .full) else { continue }
+            guard let stream = streams[index], stream.lastEvent > told, let content = content(index, kind: .full) else { continue }
             tell(observer, index, .updated(content))
         }
     }
 
-    private mutating func change(_ observer: ObserverID, at index: Int, _ change: (inout StreamState.Observer) -> Void) {
+    mutating func change(_ observer: ObserverID, at index: Int, _ change: (inout StreamState.Observer) -> Void) {
         guard let place = streams[index]?.observers.firstIndex(where: { $0.id == observer }), var entry = streams[index]?.observers[place]
         else { return }
         change(&entry)
@@ -62,7 +59,7 @@ extension FeedCore {
     }
 
     private func isPaused(_ observer: ObserverID, at index: Int) -> Bool {
-        streams[index]?.observers.contains { $0.id == observer && $0.pausedAt != nil } ?? false
+        streams[index]?.observers.contains { $0.id == observer && $0.isPaused } ?? false
     }
 
     private mutating func tell(_ observer: ObserverID, _ index: Int, _ kind: FeedEvent.Kind) {

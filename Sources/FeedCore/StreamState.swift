@@ -16,8 +16,9 @@ struct StreamState: Sendable {
         let id: ObserverID
         /// The newest event when it began to read; what is older is no news to it.
         var since: UInt64
-        /// The sequence at which it paused; nil while it reads.
-        var pausedAt: UInt64?
+        /// The newest event it was handed, or began with.
+        var told: UInt64 = 0
+        var isPaused = false
     }
 
     struct Outage: Sendable {

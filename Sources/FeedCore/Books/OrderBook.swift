@@ -173,6 +173,9 @@ struct OrderBook: Sendable {
             phase = .buffering(events)
             return .buffered(isFirst: events.count == 1)
         case .waiting(let snapshot):
+            if event.lastUpdateID < snapshot.lastUpdateID, snapshot.time > 0, event.time > snapshot.time {
+                return restart(with: event, "update \(event.lastUpdateID) came after the snapshot \(snapshot.lastUpdateID): the venue counts anew")
+            }
             phase = .buffering([event])
             return switch adopt(snapshot) {
             case .built: .built

@@ -60,6 +60,9 @@ struct StreamContent: Sendable {
         if let book, case .depth(let levels) = rows { return levels.first.map { book.isContinued(by: $0) } ?? false }
         return table?.isContinued(by: rows) ?? false
     }
+
+    /// Whether complete data reaches what has come since the subscription, where every message counts.
+    func isJoined(by complete: FeedRows) -> Bool { table?.isJoined(by: complete, limit: limit) ?? true }
 }
 
 /// A table of rows of a type that its stream alone knows.
@@ -68,6 +71,7 @@ private protocol ContentTable: Sendable {
     var lastID: UInt64? { get }
     func latest(_ limit: Int) -> FeedRows
     func isContinued(by rows: FeedRows) -> Bool
+    func isJoined(by complete: FeedRows, limit: Int) -> Bool
     mutating func beginGeneration()
     mutating func merge(_ update: FeedRows, rule: MergeRule, limit: Int) -> FeedRows?
     mutating func take(_ complete: FeedRows, limit: Int) -> Bool
@@ -82,6 +86,11 @@ extension RowTable: ContentTable {
         if !Row.hasIdentity { return Row.rows(in: other)?.first.map { rows.contains($0) } ?? false }
         guard let lastID, let ids = other.ids else { return true }
         return ids.lowerBound <= lastID &+ 1
+    }
+
+    fileprivate func isJoined(by complete: FeedRows, limit: Int) -> Bool {
+        guard !isOutdated, rows.count < limit, let first = rows.first?.messageID, let last = complete.ids?.upperBound else { return true }
+        return first <= last &+ 1
     }
 
     fileprivate mutating func merge(_ update: FeedRows, rule: MergeRule, limit: Int) -> FeedRows? {

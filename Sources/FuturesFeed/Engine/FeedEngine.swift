@@ -204,10 +204,7 @@ package final class FeedEngine: Sendable {
 
     /// The last look before the call: who unsubscribed or paused meanwhile is left in peace.
     private func deliver(_ event: FeedEvent, to id: ObserverID) {
-        let reader = state.withLockedValue { state -> (any FeedReader)? in
-            if case .failed(let error, _) = event.kind, [.unknownStream, .settled].contains(error.code) { return state.readers[id] }
-            return state.core.reads(id, event.stream) ? state.readers[id] : nil
-        }
+        let reader = state.withLockedValue { $0.core.hands(event, to: id) ? $0.readers[id] : nil }
         reader?.receive(event)
     }
 
