@@ -50,6 +50,7 @@ extension FeedCore {
         if streams[index]?.subscription != .effective { streams[index]?.subscription = .requested }
         becomeEffective(index)
         guard connections[predecessor].streams.isEmpty else { return }
+        counters.rotations &+= 1
         separate(slot)
         scheduleRotation(slot)
         retire(predecessor)
