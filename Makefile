@@ -4,7 +4,7 @@ TEST_TARGETS = FeedCoreTests FuturesFeedTests MicroHTTPTests DemoExchangeTests F
 RUN_ARGS ?= --demo
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: run test suite bench lint format simulate sanitize setup
+.PHONY: run test suite soak bench lint format simulate sanitize setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build and serve the embedded exchange (RUN_ARGS="--venue aster" for a venue)
@@ -23,6 +23,10 @@ simulate: ## The core, a venue and readers under SEEDS seeds (SEED=N replays one
 sanitize: setup ## The whole suite under ThreadSanitizer and AddressSanitizer
 	$(MAKE) suite SWIFT_FLAGS="--sanitize=thread -Xswiftc -DTSAN --scratch-path .build-thread"
 	$(MAKE) suite SWIFT_FLAGS="--sanitize=address --scratch-path .build-address"
+
+soak: setup ## Upstream kills over real sockets while readers rebuild books (SOAK_ARGS="--kills 1000")
+	swift build -c release --product futures-gateway
+	Tests/Soak/soak "$$(swift build -c release --show-bin-path)/futures-gateway" kills $(SOAK_ARGS)
 
 bench: setup ## Fan-out and snapshot figures of the release executable
 	swift build -c release --product futures-gateway

@@ -1,7 +1,7 @@
 /// How an order book is built, kept and rebuilt. Each symbol on its own: the socket is never touched for it.
 extension FeedCore {
     mutating func updateBook(_ index: Int, _ event: DepthLevels, eventTime: Int64?) {
-        guard let outcome = streams[index]?.content.changeBook({ $0.receive(event) }) else { return }
+        guard let outcome = streams[index]?.content.book?.receive(event) else { return }
         if streams[index]?.subscription == .requested { streams[index]?.subscription = .effective }
         switch outcome {
         case .buffered(let isFirst):
@@ -27,7 +27,7 @@ extension FeedCore {
     }
 
     mutating func completeBook(_ index: Int, _ snapshot: DepthLevels, eventTime: Int64?, followsSubscription: Bool) {
-        guard let adoption = streams[index]?.content.changeBook({ $0.adopt(snapshot) }) else { return }
+        guard let adoption = streams[index]?.content.book?.adopt(snapshot) else { return }
         switch adoption {
         case .built:
             bookStands(index, source: .rest, eventTime: eventTime, as: FeedEvent.Kind.fetched)

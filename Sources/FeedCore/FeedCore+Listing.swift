@@ -75,12 +75,12 @@ extension FeedCore {
 
 extension FuturesServiceStreamName {
     fileprivate func isListed(in listing: VenueListing) -> Bool {
-        guard let symbol else { return true }
+        guard let symbol = continuous?.pair ?? symbol, channel != .compositeIndex else { return true }
         return channel == .assetIndex ? listing.assetIndices.contains(symbol) : listing.symbols.contains(symbol)
     }
 
     fileprivate func isSettled(in listing: VenueListing) -> Bool {
-        guard let symbol, channel != .assetIndex else { return false }
+        guard let symbol = continuous?.pair ?? symbol, channel != .assetIndex else { return false }
         return listing.settled.contains(symbol)
     }
 }

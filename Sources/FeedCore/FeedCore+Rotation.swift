@@ -26,7 +26,7 @@ extension FeedCore {
     /// number tells a hole, both sockets' are, and repetitions are left out.
     mutating func takesOver(_ index: Int, slot: Int, _ rows: FeedRows) -> Bool {
         guard let stream = streams[index], connections[slot].predecessor == stream.connection else { return false }
-        guard stream.content.isContinued(by: rows) else { return stream.name.channel == .liquidation }
+        guard stream.content.isContinued(by: rows) else { return stream.content.lacksIdentity }
         handOver(index, to: slot)
         return true
     }
@@ -51,6 +51,7 @@ extension FeedCore {
         if streams[index]?.subscription != .effective { streams[index]?.subscription = .requested }
         becomeEffective(index)
         guard connections[predecessor].streams.isEmpty else { return }
+        counters.rotations &+= 1
         separate(slot)
         scheduleRotation(slot)
         retire(predecessor)

@@ -126,7 +126,7 @@ import Testing
         let id = harness.connection
         harness.step(.closed(id, reason: "gone"))
         while harness.connection == id { harness.pass(.milliseconds(10)) }
-        #expect(harness.now.milliseconds(since: before) <= 510)
+        #expect(harness.now.milliseconds(since: before) <= 260)
     }
 
     @Test func aConnectionThatSaysNothingIsPingedAndThenGivenUp() {

@@ -66,6 +66,8 @@ extension DepthLevels {
 extension DepthLevels: FeedRow {
     package var key: String { symbol }
     package func isOlder(than other: DepthLevels) -> Bool { lastUpdateID <= other.lastUpdateID }
+    package static func rows(in rows: FeedRows) -> [Self]? { if case .depth(let rows) = rows { rows } else { nil } }
+    package static func feedRows(_ rows: [Self]) -> FeedRows { .depth(rows) }
 }
 
 /// One symbol's book, kept equal to the venue's by its update ids (venue.md §5; the futures rule, which is not the spot rule).

@@ -9,6 +9,18 @@ package protocol FeedRow: Sendable, Equatable {
     /// same, to the millisecond (the venues send at most one a second and symbol).
     static var hasIdentity: Bool { get }
 
+    /// The rows of this type in `rows`; nil where they are of another type.
+    static func rows(in rows: FeedRows) -> [Self]?
+
+    /// Rows of this type as those of a stream.
+    static func feedRows(_ rows: [Self]) -> FeedRows
+
+    /// The message's number, where messages are counted one by one.
+    var messageID: UInt64? { get }
+
+    /// When the venue made it, ms since 1970 UTC, where messages are counted.
+    var messageTime: Int64 { get }
+
     /// What the row is about; rows of one content have different keys.
     var key: Key { get }
 
@@ -22,5 +34,7 @@ package protocol FeedRow: Sendable, Equatable {
 extension FeedRow {
     package static var isOrdered: Bool { false }
     package static var hasIdentity: Bool { true }
+    package var messageID: UInt64? { nil }
+    package var messageTime: Int64 { 0 }
     package func completed(by replaced: Self) -> Self { self }
 }

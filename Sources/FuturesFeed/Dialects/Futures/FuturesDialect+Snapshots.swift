@@ -3,6 +3,7 @@ package import FeedCore
 extension FuturesDialect {
     package func snapshotURL(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> String? {
         let symbol = name.symbol.map { "symbol=" + Self.percentEncoded($0) }
+        let interval = name.interval.map { "interval=\($0.rawValue)" }
         let query: (String, [String?]) =
             switch name.channel {
             case .markPrice: ("premiumIndex", [symbol])
@@ -10,12 +11,24 @@ extension FuturesDialect {
             case .bookTicker: ("ticker/bookTicker", [symbol])
             case .miniTicker, .ticker: ("ticker/24hr", [symbol])
             case .aggregateTrade:
-                ("aggTrades", [symbol, from.map { "fromId=\($0)" }, "limit=\(from == nil ? history : Self.backfillLimit)"])
-            case .trade: ("trades", [symbol, "limit=\(history)"])
+                ("aggTrades", [symbol, from.map { "fromId=\($0)" }, "limit=\(from == nil ? trades : Self.backfillLimit)"])
+            case .trade: ("trades", [symbol, "limit=\(trades)"])
             case .depth: ("depth", [symbol, "limit=\(Self.bookDepth)"])
+            case .rpiDepth: ("rpiDepth", [symbol, "limit=\(Self.bookDepth)"])
             case .partialDepth: ("depth", [symbol, name.levels.map { "limit=\($0.rawValue)" }])
-            case .liquidation: ("", [])
-            case .kline: ("klines", [symbol, name.interval.map { "interval=\($0.rawValue)" }, "limit=\(history)"])
+            case .liquidation, .tradingSession: ("", [])
+            case .kline: ("klines", [symbol, interval, "limit=\(bars)"])
+            case .continuousKline:
+                (
+                    "continuousKlines",
+                    [
+                        name.continuous.map { "pair=\(Self.percentEncoded($0.pair))" },
+                        name.continuous.map { "contractType=\($0.contract.rawValue)" },
+                        interval, "limit=\(bars)",
+                    ]
+                )
+            case .compositeIndex: ("indexInfo", [symbol])
+            case .contractInfo: ("exchangeInfo", [])
             }
         guard !query.0.isEmpty else { return nil }
         let items = query.1.compactMap(\.self)

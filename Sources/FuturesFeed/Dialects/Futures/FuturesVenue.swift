@@ -1,3 +1,5 @@
+import FeedCore
+
 /// A futures venue: where it is and how its paths are cut. All of them speak the dialect of `FuturesDialect`.
 public struct FuturesVenue: Hashable, Sendable {
     /// The venue's short name, as on the command line.
@@ -8,17 +10,22 @@ public struct FuturesVenue: Hashable, Sendable {
     public let webSocketURLs: [String]
     /// The path of each endpoint's combined stream.
     let combinedPaths: [String]
+    /// Streams this venue has and its relatives lack (venue.md §2).
+    let additions: Set<FuturesServiceStreamName.Channel>
 
     /// Aster (formerly ApolloX), <https://github.com/asterdex/api-docs>.
     public static let aster = Self(
-        name: "aster", restURLs: ["https://fapi.asterdex.com"], webSocketURLs: ["wss://fstream.asterdex.com"], combinedPaths: ["/stream"])
+        name: "aster", restURLs: ["https://fapi.asterdex.com"], webSocketURLs: ["wss://fstream.asterdex.com"], combinedPaths: ["/stream"],
+        additions: [])
     /// ApolloX, <https://github.com/apollox-finance/apollox-finance-api-docs>.
     public static let apollox = Self(
-        name: "apollox", restURLs: ["https://fapi.apollox.finance"], webSocketURLs: ["wss://fstream.apollox.finance"], combinedPaths: ["/stream"])
+        name: "apollox", restURLs: ["https://fapi.apollox.finance"], webSocketURLs: ["wss://fstream.apollox.finance"], combinedPaths: ["/stream"],
+        additions: [])
     /// Binance USDⓈ-M futures; since April 2026 books and book tickers are on `/public`, everything else on `/market`.
     public static let binance = Self(
         name: "binance", restURLs: ["https://fapi.binance.com"], webSocketURLs: ["wss://fstream.binance.com"],
-        combinedPaths: ["/market/stream", "/public/stream"])
+        combinedPaths: ["/market/stream", "/public/stream"],
+        additions: [.continuousKline, .compositeIndex, .contractInfo, .rpiDepth, .tradingSession])
 
     /// The venues by their names.
     public static let all = [aster, apollox, binance]
@@ -28,7 +35,15 @@ public struct FuturesVenue: Hashable, Sendable {
         let kept: ([String]?, [String]) -> [String] = { other, own in other.flatMap { $0.isEmpty ? nil : $0 } ?? own }
         return FuturesVenue(
             name: name, restURLs: kept(restURLs, self.restURLs), webSocketURLs: kept(webSocketURLs, self.webSocketURLs),
-            combinedPaths: combinedPaths)
+            combinedPaths: combinedPaths, additions: additions)
+    }
+
+    /// Whether the venue has streams of that kind.
+    func has(_ channel: FuturesServiceStreamName.Channel) -> Bool {
+        switch channel {
+        case .continuousKline, .compositeIndex, .contractInfo, .rpiDepth, .tradingSession: additions.contains(channel)
+        default: true
+        }
     }
 
     /// Which of the paths carries book tickers.
