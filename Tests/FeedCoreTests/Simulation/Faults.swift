@@ -1,7 +1,8 @@
 /// What can go wrong. Each seed draws which of them do, and how often.
 enum Fault: Int, CaseIterable {
     case refuseConnection, hangConnection, cut, cutAll, stall, blackHole, cutAfterSubscribe
-    case ban, banWithoutWord, serverError, timeOut, malformedAnswer, otherAnswer, refusedAnswer, otherUsers, slowAnswer, oldAnswer, crossedAnswer, laggingAnswer
+    case ban, banWithoutWord, serverError, timeOut, malformedAnswer, otherAnswer, refusedAnswer, otherUsers, slowAnswer, oldAnswer, crossedAnswer,
+        laggingAnswer
     case dropDepth, corruptDepth, duplicate, replay, malformedFrame, lostFrame, otherData, crossedDepth
     case muteSubscription, refuseSubscription, lateAcknowledgement, dataBeforeAcknowledgement
     case restart, outage, acceptAndCut, burst, dropTrade, goingAway

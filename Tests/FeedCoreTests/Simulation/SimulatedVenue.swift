@@ -182,7 +182,8 @@ final class SimulatedVenue {
             wires[place].muted.insert(stream)
             if streams[stream].name.channel != .markPrice { wires[place].isBroken = true }
         }
-        verdict.expect(wires[place].subscribed.count <= configuration.streamsPerConnection, .streamsPerConnection, "\(wires[place].subscribed.count) on \(id)")
+        verdict.expect(
+            wires[place].subscribed.count <= configuration.streamsPerConnection, .streamsPerConnection, "\(wires[place].subscribed.count) on \(id)")
         if faults.occurs(.replay, &dice) {
             for stream in message.streams where !wires[place].muted.contains(stream) {
                 for rows in streams[stream].recent { send(.rows(streams[stream].name, rows, eventTime: nil), on: id) }
