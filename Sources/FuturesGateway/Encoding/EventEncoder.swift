@@ -48,16 +48,18 @@ enum EventEncoder {
     /// A cached content as an `update`.
     static func cached(_ content: FuturesServiceFeedContent) -> [UInt8] { body("update", ContentEncoder.event(content)) }
 
-    /// The first event of a connection. `retryMs` is the browser's delay before it reconnects.
-    static func session(client: String, streams: [FuturesServiceStreamName], wantsResume: Bool, heartbeat: Int, retryMs: Int) -> [UInt8] {
-        Array("retry: \(retryMs)\n".utf8)
+    /// The first event of a connection.
+    ///
+    /// - Parameter replayed: how many events follow from where the reader had been; nil where it begins with full values.
+    static func session(_ opening: Opening, replayed: Int?) -> [UInt8] {
+        Array("retry: \(opening.retryMs)\n".utf8)
             + body("session") {
-                $0.member("client", client)
+                $0.member("client", opening.client)
                 $0.member("streams")
-                $0.array(streams) { $0.string($1.description) }
-                $0.member("resume", wantsResume ? "reset" : "none")
-                $0.member("replayed", 0)
-                $0.member("heartbeat", heartbeat)
+                $0.array(opening.streams) { $0.string($1.description) }
+                $0.member("resume", replayed != nil ? "exact" : opening.resume == .none ? "none" : "reset")
+                $0.member("replayed", replayed ?? 0)
+                $0.member("heartbeat", opening.heartbeat)
             } + EncodedEvent.end(nil)
     }
 

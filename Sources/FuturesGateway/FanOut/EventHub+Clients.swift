@@ -9,10 +9,28 @@ extension EventHub {
         let id: String
         var streams: [FuturesServiceStreamName]
         var paused: Set<FuturesServiceStreamName> = []
-        let heartbeat: Int
-        let wantsResume: Bool
-        let forceFetch: Bool
+        let wishes: Wishes
         var isOpen = false
+        /// Control requests it may still make at once, and when that was last counted, monotonic nanoseconds.
+        var controlCredit = 20.0
+        var creditedAt: Int64 = 0
+    }
+
+    /// What a connection asked for besides its streams.
+    struct Wishes: Sendable {
+        /// Seconds.
+        var heartbeat: Int
+        /// The id it saw last; nil where it is new.
+        var lastEventID: LastEventID?
+        var forceFetch = false
+        /// Deliveries of one stream per second at most; nil for all.
+        var maxRate: Double?
+    }
+
+    /// The point a reader wants to go on from, as far as it can be read.
+    enum LastEventID: Sendable {
+        case id(EventID)
+        case unreadable
     }
 
     /// What a client's control requests are answered with.
@@ -26,13 +44,12 @@ extension EventHub {
     enum Control: Sendable { case pause, resume, subscribe, unsubscribe }
 
     /// Notes a client that is about to connect and returns its number; nil while the gateway drains.
-    func prepare(streams: [FuturesServiceStreamName], heartbeat: Int, wantsResume: Bool, forceFetch: Bool) -> UInt64? {
+    func prepare(streams: [FuturesServiceStreamName], _ wishes: Wishes) -> UInt64? {
         guard !state.value.isDraining else { return nil }
         state.value.lastNumber &+= 1
         let number = state.value.lastNumber
         let id = Self.randomID()
-        state.value.clients[number] = Client(
-            id: id, streams: streams, heartbeat: heartbeat, wantsResume: wantsResume, forceFetch: forceFetch)
+        state.value.clients[number] = Client(id: id, streams: streams, wishes: wishes)
         state.value.numbers[id] = number
         return number
     }
@@ -42,10 +59,17 @@ extension EventHub {
         guard let client = state.value.clients[number], !client.isOpen else { return }
         state.value.clients[number]?.isOpen = true
         let (values, head) = values(of: client.streams)
-        let session = EventEncoder.session(
-            client: client.id, streams: client.streams, wantsResume: client.wantsResume, heartbeat: client.heartbeat, retryMs: Self.retryMs)
-        post(.open(number: number, stream, session: session, values: values, head: head, heartbeat: client.heartbeat))
-        retain(client.streams, forceFetch: client.forceFetch)
+        let resume: Resume =
+            switch client.wishes.lastEventID {
+            case nil: .none
+            case .id(let id) where id.epoch == head.epoch: .after(id.sequence)
+            case .id, .unreadable: .lost
+            }
+        let opening = Opening(
+            client: client.id, streams: client.streams, heartbeat: client.wishes.heartbeat,
+            interval: client.wishes.maxRate.map { Int64(1_000_000_000 / $0) } ?? 0, retryMs: Self.retryMs, resume: resume, values: values, head: head)
+        post(.open(number: number, stream, opening))
+        retain(client.streams, forceFetch: client.wishes.forceFetch)
         if state.value.isDraining { end(number, code: "draining", reason: "The gateway is stopping.") }
     }
 
@@ -101,6 +125,19 @@ extension EventHub {
             post(.unsubscribe(number: number, gone.compactMap { state.value.streams[$0]?.log }, done: answer))
             release(gone)
         }
+    }
+
+    /// Whether the connection may be controlled again so soon: 20 requests at once, then 10 a second. True for an unknown one.
+    func mayControl(_ id: String) -> Bool {
+        guard let number = state.value.numbers[id], var client = state.value.clients[number] else { return true }
+        let now = Moment.current.instant.nanoseconds
+        if client.creditedAt > 0 { client.controlCredit = min(20, client.controlCredit + Double(now &- client.creditedAt) / 100_000_000) }
+        client.creditedAt = now
+        let mayDo = client.controlCredit >= 1
+        if mayDo { client.controlCredit -= 1 }
+        state.value.clients[number]?.controlCredit = client.controlCredit
+        state.value.clients[number]?.creditedAt = now
+        return mayDo
     }
 
     private func answer(_ id: String, _ done: @escaping @Sendable (ClientView?) -> Void) -> @Sendable () -> Void {

@@ -64,7 +64,7 @@ final class EventHub: FeedReader {
             return
         }
         guard let encoded = EventEncoder.encode(event) else { return }
-        post(.append(log(of: event.stream), encoded, sequence: event.id.sequence))
+        post(.append(log(of: event.stream, floor: event.id.sequence &- 1), encoded, sequence: event.id.sequence))
         switch event.kind {
         case .fetched: answerWaiters(event.stream, .success(())) { _ in true }
         case .updated: answerWaiters(event.stream, .success(())) { !$0.forFetch }
@@ -76,12 +76,14 @@ final class EventHub: FeedReader {
     }
 
     /// The stream's log; made where there is none.
-    func log(of name: FuturesServiceStreamName) -> Int {
+    ///
+    /// - Parameter floor: the newest event there was before it; nil for the newest there is.
+    func log(of name: FuturesServiceStreamName, floor: UInt64? = nil) -> Int {
         if let stream = state.value.streams[name] { return stream.log }
         let log = state.value.freeLogs.popLast() ?? state.value.logCount
         if log == state.value.logCount { state.value.logCount += 1 }
         state.value.streams[name] = Stream(log: log)
-        post(.addLog(log, name))
+        post(.addLog(log, name, floor: floor ?? engine.read { core, _ in core.sequence }))
         return log
     }
 

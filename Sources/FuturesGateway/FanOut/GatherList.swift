@@ -14,12 +14,15 @@ final class GatherList {
         let first: UInt64
         let end: UInt64
         let bytes: Int
+        /// One event, sent without its id.
+        let isBare: Bool
     }
 
     let vectors = UnsafeMutablePointer<iovec>.allocate(capacity: capacity)
     private(set) var count = 0
     private let runs = UnsafeMutablePointer<Run>.allocate(capacity: capacity)
     private var runCount = 0
+    private var idFloor = UInt64.max
     private let lineFeed = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1)
 
     init() { lineFeed.storeBytes(of: UInt8(ascii: "\n"), as: UInt8.self) }
@@ -30,16 +33,35 @@ final class GatherList {
         lineFeed.deallocate()
     }
 
+    /// The first event a reader lacks and is not sent now, because it has paused the stream, waits for its value, or its turn comes later:
+    /// from there on events carry no id, since an id says that everything up to it has come.
+    func idFloor(_ client: UnsafeMutablePointer<EventClient>, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?]) -> UInt64 {
+        var floor = UInt64.max
+        for place in client.pointee.subscriptions.indices { floor = min(floor, hidden(client.pointee.subscriptions[place], logs)) }
+        return floor
+    }
+
+    private func hidden(_ subscription: EventClient.Subscription, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?]) -> UInt64 {
+        if subscription.awaitsValue || subscription.needsValue { return 0 }
+        guard subscription.isPaused || subscription.isHeld, let log = logs[subscription.log], subscription.cursor < log.pointee.ring.endOrdinal
+        else { return .max }
+        return subscription.cursor < log.pointee.ring.firstOrdinal ? 0 : log.pointee.ring[subscription.cursor].sequence
+    }
+
     func gather(_ client: UnsafeMutablePointer<EventClient>, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?]) {
         count = 0
         runCount = 0
         var places: InlineArray<256, (cursor: UInt64, end: UInt64)> = InlineArray(repeating: (0, 0))
         var active = 0
         var only = 0
+        idFloor = .max
         let subscriptions = min(client.pointee.subscriptions.count, places.count)
         for place in 0..<subscriptions {
             let subscription = client.pointee.subscriptions[place]
-            guard !subscription.isPaused, !subscription.awaitsValue, let log = logs[subscription.log] else { continue }
+            guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, let log = logs[subscription.log] else {
+                idFloor = min(idFloor, hidden(subscription, logs))
+                continue
+            }
             let end = log.pointee.ring.endOrdinal
             guard subscription.cursor < end else { continue }
             places[place] = (subscription.cursor, end)
@@ -79,19 +101,21 @@ final class GatherList {
         let subscription = client.pointee.subscriptions[place]
         guard let log = logs[subscription.log] else { return end }
         var next = first
-        while next < min(end, subscription.withoutIDUntil), count + 3 <= Self.capacity {
+        while next < end, next < subscription.withoutIDUntil || log.pointee.ring[next].sequence >= idFloor {
+            guard count + 3 <= Self.capacity else { return next }
             let entry = log.pointee.ring[next]
             count += log.pointee.ring.vectors(from: entry.start, to: entry.bodyEnd, into: vectors + count)
             vectors[count] = iovec(iov_base: lineFeed, iov_len: 1)
             count += 1
-            add(Run(subscription: place, first: next, end: next + 1, bytes: Int(entry.bodyEnd - entry.start) + 1))
+            add(Run(subscription: place, first: next, end: next + 1, bytes: Int(entry.bodyEnd - entry.start) + 1, isBare: true))
             next += 1
         }
-        guard next < end, next >= subscription.withoutIDUntil, count + 2 <= Self.capacity else { return next }
-        let (start, finish) = (log.pointee.ring[next].start, log.pointee.ring[end - 1].end)
+        guard next < end, count + 2 <= Self.capacity else { return next }
+        let stop = idFloor == .max ? end : min(end, max(next, log.pointee.ring.ordinal(after: idFloor - 1)))
+        let (start, finish) = (log.pointee.ring[next].start, log.pointee.ring[stop - 1].end)
         count += log.pointee.ring.vectors(from: start, to: finish, into: vectors + count)
-        add(Run(subscription: place, first: next, end: end, bytes: Int(finish - start)))
-        return end
+        add(Run(subscription: place, first: next, end: stop, bytes: Int(finish - start), isBare: false))
+        return stop
     }
 
     private func add(_ run: Run) {
@@ -122,7 +146,7 @@ final class GatherList {
     private func cut(
         _ client: UnsafeMutablePointer<EventClient>, _ log: UnsafeMutablePointer<EventFanOut.Log>, _ run: Run, at sent: Int
     ) -> [UInt8] {
-        let withoutID = run.first < client.pointee.subscriptions[run.subscription].withoutIDUntil
+        let withoutID = run.isBare
         let start = log.pointee.ring[run.first].start
         var next = run.first
         while next < run.end, !withoutID, log.pointee.ring[next].end - start <= UInt64(sent) { next += 1 }

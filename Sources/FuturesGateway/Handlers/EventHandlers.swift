@@ -26,20 +26,16 @@ struct EventHandlers: Sendable {
             return responder.respond(
                 HTTPProblem(status: 406, title: "Not acceptable", detail: "Events come as text/event-stream; accept that, or */*.").response)
         }
-        for option in ["maxRate", "count", "timeout", "event"] where request.query(option) != nil {
+        for option in ["count", "timeout", "event"] where request.query(option) != nil {
             return responder.respond(Problems.badParameter(option, "is not available in this version; leave it out.").response)
         }
         guard let forceFetch = flag("forceFetch", of: request, responder), let heartbeat = heartbeat(of: request, responder) else { return }
-        let lastEventID = request.header("Last-Event-ID") ?? request.query("lastEventId")
-        if let lastEventID, lastEventID.utf8.count > 256 {
-            return responder.respond(Problems.badParameter("lastEventId", "takes an id as the gateway gave it.").response)
-        }
+        guard let lastEventID = lastEventID(of: request, responder), let maxRate = maxRate(of: request, responder) else { return }
+        let wishes = EventHub.Wishes(heartbeat: heartbeat, lastEventID: lastEventID, forceFetch: forceFetch, maxRate: maxRate)
         let isHead = request.method == "HEAD"
         hub.run { [loop] hub in
             guard !isHead else { return responder.openStream(headers: Self.headers, loop: loop, context: 0) }
-            guard
-                let number = hub.prepare(
-                    streams: names, heartbeat: heartbeat, wantsResume: lastEventID?.isEmpty == false, forceFetch: forceFetch)
+            guard let number = hub.prepare(streams: names, wishes)
             else { return responder.respond(Self.passing(code: "draining", reason: "The gateway is stopping.")) }
             responder.openStream(headers: Self.headers, loop: loop, context: number)
         }
@@ -75,6 +71,7 @@ struct EventHandlers: Sendable {
                 return responder.respond(Problems.badParameter("streams", "is missing: name the streams, separated by commas.").response)
             }
             hub.run { hub in
+                guard hub.mayControl(id) else { return responder.respond(Problems.controlledTooOften) }
                 if control == .subscribe, let view = hub.view(of: id), Set(view.streams).union(names).count > hub.limits.streamsPerClient {
                     return responder.respond(
                         Problems.badParameter("streams", "would exceed the \(hub.limits.streamsPerClient) streams of one connection.").response)
@@ -132,6 +129,34 @@ struct EventHandlers: Sendable {
             return nil
         }
         return seconds
+    }
+
+    /// The header's id, which a browser keeps up to date, goes before the query's, which stays as it was; polyfills spell the latter in their
+    /// own ways. What no gateway ever gave is an error in a query, and a point that cannot be gone back to in a header, since a browser
+    /// would never come back from an error. Outer nil where the request was answered.
+    private func lastEventID(of request: HTTPRequest, _ responder: HTTPResponder) -> EventHub.LastEventID?? {
+        if let header = request.header("Last-Event-ID"), !header.isEmpty { return .some(EventID(header).map { .id($0) } ?? .unreadable) }
+        for spelling in ["lastEventId", "last_event_id", "lastEvent", "Last-Event-ID"] {
+            guard let text = request.query(spelling), !text.isEmpty else { continue }
+            guard let id = EventID(text) else {
+                responder.respond(Problems.badParameter(spelling, "takes an id as the gateway gave it, k3f9a.1z4.").response)
+                return nil
+            }
+            return .some(.id(id))
+        }
+        return .some(nil)
+    }
+
+    /// Outer nil where the request was answered.
+    private func maxRate(of request: HTTPRequest, _ responder: HTTPResponder) -> Double?? {
+        guard let text = request.query("maxRate") else { return .some(nil) }
+        guard text.utf8.count <= 12, text.utf8.allSatisfy({ $0 == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let rate = Double(text), (0.01...100).contains(rate)
+        else {
+            responder.respond(Problems.badParameter("maxRate", "takes deliveries per second from 0.01 to 100.").response)
+            return nil
+        }
+        return .some(rate)
     }
 
     private static func accepts(_ header: String) -> Bool {
