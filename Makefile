@@ -4,7 +4,7 @@ TEST_TARGETS = FeedCoreTests FuturesFeedTests MicroHTTPTests DemoExchangeTests F
 RUN_ARGS ?= --demo
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: run test suite soak bench lint format simulate sanitize setup
+.PHONY: run test suite soak bench lint format simulate defects sanitize setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build and serve the embedded exchange (RUN_ARGS="--venue aster" for a venue)
@@ -17,8 +17,11 @@ suite:
 	swift build --build-tests $(SWIFT_FLAGS)
 	for target in $(TEST_TARGETS); do swift test --skip-build $(SWIFT_FLAGS) --filter "^$$target\." || exit 1; done
 
-simulate: ## The core, a venue and readers under SEEDS seeds (SEED=N replays one)
-	SEEDS=$(or $(SEEDS),1000) swift test --filter SimulationTests
+simulate: ## The core, a venue and readers under SEEDS seeds, optimised (SEED=N replays one)
+	SEEDS=$(or $(SEEDS),1000) Tests/FeedCoreTests/Simulation/simulate
+
+defects: ## Whether the simulator finds every planted defect
+	Tests/FeedCoreTests/Simulation/Defects/run
 
 sanitize: setup ## The whole suite under ThreadSanitizer and AddressSanitizer
 	$(MAKE) suite SWIFT_FLAGS="--sanitize=thread -Xswiftc -DTSAN --scratch-path .build-thread"

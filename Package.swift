@@ -82,7 +82,8 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
-        .testTarget(name: "FeedCoreTests", dependencies: ["FeedCore"], swiftSettings: strict),
+        .testTarget(
+            name: "FeedCoreTests", dependencies: ["FeedCore"], exclude: ["Simulation/Defects", "Simulation/simulate"], swiftSettings: strict),
         .testTarget(
             name: "FuturesFeedTests",
             dependencies: [
