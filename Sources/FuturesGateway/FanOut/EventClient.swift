@@ -33,6 +33,13 @@ struct EventClient {
     let heartbeat: Int64
     /// The least nanoseconds between two deliveries of one stream; zero for every event at once.
     let interval: Int64
+    let format: EventFormat
+    /// Whether a heartbeat is an event rather than a comment.
+    let tellsHeartbeats: Bool
+    /// How many more events with data it wants; nil for all that come.
+    var remaining: Int?
+    /// When it ends, monotonic nanoseconds.
+    let endsAt: Int64
     var subscriptions: [Subscription] = []
     /// What is sent before anything from the logs: the session, cached values, the rest of an event cut by a full socket, the farewell.
     var own: [Own] = []
@@ -56,6 +63,13 @@ struct Opening: Sendable {
     let heartbeat: Int
     /// The least nanoseconds between two deliveries of one stream.
     let interval: Int64
+    let format: EventFormat
+    let tellsHeartbeats: Bool
+    let isPadded: Bool
+    /// How many events with data it wants; nil for all that come.
+    let count: Int?
+    /// After how many nanoseconds it ends; nil for never.
+    let lifetime: Int64?
     let retryMs: Int
     let resume: Resume
     let values: [CachedValue]

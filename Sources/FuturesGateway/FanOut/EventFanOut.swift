@@ -11,14 +11,14 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     enum Command: Sendable {
         case addLog(Int, FuturesServiceStreamName, floor: UInt64)
         case removeLog(Int)
-        case append(Int, EncodedEvent, sequence: UInt64)
+        case append(Int, body: [UInt8], end: [UInt8], carriesData: Bool, sequence: UInt64)
         case open(number: UInt64, EventStream, Opening)
         case subscribe(number: UInt64, [CachedValue], head: EventID, done: @Sendable () -> Void)
         case unsubscribe(number: UInt64, [Int], done: @Sendable () -> Void)
         case pause(number: UInt64, [Int], done: @Sendable () -> Void)
         case resume(number: UInt64, [CachedValue], head: EventID, done: @Sendable () -> Void)
         case refill(number: UInt64, CachedValue)
-        case end(number: UInt64, farewell: [UInt8])
+        case end(number: UInt64, code: String, reason: String)
     }
 
     /// What the fan-out tells the hub; called on the loop's thread.
@@ -128,13 +128,16 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             if client.pointee.isBlocked {
                 if silence > limits.stoppedReader.nanoseconds { sendOff(slot, client, silence) }
             } else if silence >= client.pointee.heartbeat {
-                client.pointee.own.append(EventClient.Own(bytes: Self.heartbeat))
+                let format = client.pointee.format
+                client.pointee.own.append(
+                    EventClient.Own(bytes: client.pointee.tellsHeartbeats ? EventEncoder.heartbeat(format) : format.heartbeat))
                 flush(slot, client, now)
             }
+            guard let client = clients[slot], client.pointee.endsAt <= now, !client.pointee.isEnding else { continue }
+            end(client, code: "timeout", reason: "The time asked for has passed.")
+            flush(slot, client, now)
         }
     }
-
-    private static let heartbeat = Array(":\n\n".utf8)
 
     private static var now: Int64 { Moment.current.instant.nanoseconds }
 
@@ -162,9 +165,9 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             log.deallocate()
             logs[index] = nil
             dirtyLogs.removeAll { $0 == index }
-        case .append(let index, let event, let sequence):
+        case .append(let index, let body, let end, let carriesData, let sequence):
             guard let log = logs[index] else { return }
-            log.pointee.ring.append(sequence: sequence, body: event.body, end: EncodedEvent.end(event.id), now: now)
+            log.pointee.ring.append(sequence: sequence, body: body, end: end, carriesData: carriesData, now: now)
             guard !log.pointee.isDirty, !log.pointee.readers.isEmpty else { return }
             log.pointee.isDirty = true
             dirtyLogs.append(index)
@@ -191,10 +194,9 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             done()
         case .refill(let number, let value):
             if let (slot, client) = client(number) { refill(slot, client, value, now) }
-        case .end(let number, let farewell):
+        case .end(let number, let code, let reason):
             guard let (slot, client) = client(number) else { return }
-            client.pointee.own.append(EventClient.Own(bytes: farewell))
-            client.pointee.isEnding = true
+            end(client, code: code, reason: reason)
             flush(slot, client, now)
         }
     }
@@ -208,14 +210,20 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         let client = UnsafeMutablePointer<EventClient>.allocate(capacity: 1)
         client.initialize(
             to: EventClient(
-                number: number, stream: stream, heartbeat: Int64(opening.heartbeat) * 1_000_000_000, interval: opening.interval, lastWrite: now))
+                number: number, stream: stream, heartbeat: Int64(opening.heartbeat) * 1_000_000_000, interval: opening.interval,
+                format: opening.format, tellsHeartbeats: opening.tellsHeartbeats, remaining: opening.count,
+                endsAt: opening.lifetime.map { now &+ $0 } ?? .max, lastWrite: now))
         clients[stream.slot] = client
         slots[number] = stream.slot
         for value in opening.values { join(stream.slot, client, value.log) }
         let replayed = replay(client, opening)
+        if opening.isPadded { client.pointee.own.append(EventClient.Own(bytes: Self.padding)) }
         client.pointee.own.append(EventClient.Own(bytes: EventEncoder.session(opening, replayed: replayed)))
         if replayed == nil { hand(opening.values, to: stream.slot, client, opening.head, now) } else { flush(stream.slot, client, now) }
     }
+
+    /// Two kibibytes of comment, for what holds back the first bytes of an answer.
+    private static let padding = Array(":".utf8) + Array(repeating: UInt8(ascii: " "), count: 2046) + Array("\n".utf8)
 
     /// Places the reader's cursors behind the event it saw last, where the logs still hold all that followed in each of its streams; returns
     /// how many events that is, nil where it cannot be done.
@@ -271,11 +279,12 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         }
         let bodies = values.compactMap(\.body)
         let isComplete = head.sequence > client.pointee.lastSequence && batch.idFloor(client, logs) == .max
-        for (index, body) in bodies.enumerated() {
+        for (index, body) in bodies.enumerated() where client.pointee.remaining != 0 {
             let carriesID = isComplete && index == bodies.count - 1
             client.pointee.own.append(EventClient.Own(bytes: body))
-            client.pointee.own.append(EventClient.Own(bytes: EncodedEvent.end(carriesID ? head : nil)))
+            client.pointee.own.append(EventClient.Own(bytes: client.pointee.format.end(carriesID ? head : nil)))
             if carriesID { client.pointee.lastSequence = head.sequence }
+            client.pointee.remaining = client.pointee.remaining.map { $0 - 1 }
         }
         flush(slot, client, now)
     }
@@ -314,19 +323,24 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         }
         if let body = value.body, !isBlocked {
             client.pointee.own.append(EventClient.Own(bytes: body))
-            client.pointee.own.append(EventClient.Own(bytes: EncodedEvent.end(nil)))
+            client.pointee.own.append(EventClient.Own(bytes: client.pointee.format.end(nil)))
+            client.pointee.remaining = client.pointee.remaining.map { max(0, $0 - 1) }
         }
         flush(slot, client, now)
+    }
+
+    /// The connection ends once its own bytes are sent.
+    private func end(_ client: UnsafeMutablePointer<EventClient>, code: String, reason: String) {
+        let format = client.pointee.format
+        client.pointee.own.append(EventClient.Own(bytes: EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, format)))
+        client.pointee.isEnding = true
     }
 
     /// A reader that takes nothing is told so where it can still be told, and cut off ten seconds later.
     private func sendOff(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ silence: Int64) {
         if !client.pointee.isEnding {
             for index in client.pointee.subscriptions.map(\.log) { leave(slot, client, index) }
-            client.pointee.own.append(
-                EventClient.Own(
-                    bytes: EventEncoder.bye(code: "slow", reason: "Nothing could be sent for \(limits.stoppedReader).", retryMs: EventHub.retryMs)))
-            client.pointee.isEnding = true
+            end(client, code: "slow", reason: "Nothing could be sent for \(limits.stoppedReader).")
         } else if silence > limits.stoppedReader.nanoseconds &+ 10_000_000_000 {
             client.pointee.stream.abort()
             forget(slot, client)
@@ -377,6 +391,9 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             if !client.pointee.own.isEmpty, !sendOwn(client, now) { return }
             batch.gather(client, logs)
         } while batch.count > 0 && sendBatch(client, now)
+        guard client.pointee.remaining == 0, !client.pointee.isBlocked, !client.pointee.isEnding else { return }
+        end(client, code: "count", reason: "That were the events asked for.")
+        flush(slot, client, now)
     }
 
     /// Whether all of it went out.
@@ -421,7 +438,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             if log.pointee.name.mergeRule == .append {
                 let dropped = log.pointee.ring.firstOrdinal - subscription.cursor
                 client.pointee.subscriptions[place].cursor = log.pointee.ring.firstOrdinal
-                client.pointee.own.append(EventClient.Own(bytes: EventEncoder.gap(log.pointee.name, dropped: dropped)))
+                client.pointee.own.append(EventClient.Own(bytes: EventEncoder.gap(log.pointee.name, dropped: dropped, client.pointee.format)))
             } else {
                 client.pointee.subscriptions[place].awaitsValue = true
                 client.pointee.subscriptions[place].needsValue = false

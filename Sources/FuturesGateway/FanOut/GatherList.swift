@@ -23,14 +23,20 @@ final class GatherList {
     private let runs = UnsafeMutablePointer<Run>.allocate(capacity: capacity)
     private var runCount = 0
     private var idFloor = UInt64.max
-    private let lineFeed = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1)
-
-    init() { lineFeed.storeBytes(of: UInt8(ascii: "\n"), as: UInt8.self) }
+    /// What ends an event without an id, in each format.
+    private let bareEnds = EventFormat.allCases.map { format in
+        let bytes = format.end(nil)
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+        copy.copyBytes(from: bytes)
+        return copy
+    }
+    /// How many more events with data the reader is to be sent.
+    private var remaining = Int.max
 
     deinit {
         vectors.deallocate()
         runs.deallocate()
-        lineFeed.deallocate()
+        for end in bareEnds { end.deallocate() }
     }
 
     /// The first event a reader lacks and is not sent now, because it has paused the stream, waits for its value, or its turn comes later:
@@ -55,6 +61,7 @@ final class GatherList {
         var active = 0
         var only = 0
         idFloor = .max
+        remaining = client.pointee.remaining ?? .max
         let subscriptions = min(client.pointee.subscriptions.count, places.count)
         for place in 0..<subscriptions {
             let subscription = client.pointee.subscriptions[place]
@@ -101,15 +108,22 @@ final class GatherList {
         let subscription = client.pointee.subscriptions[place]
         guard let log = logs[subscription.log] else { return end }
         var next = first
-        while next < end, next < subscription.withoutIDUntil || log.pointee.ring[next].sequence >= idFloor {
+        let bareEnd = bareEnds[client.pointee.format.rawValue]
+        while next < end, remaining > 0, remaining < .max || next < subscription.withoutIDUntil || log.pointee.ring[next].sequence >= idFloor {
             guard count + 3 <= Self.capacity else { return next }
             let entry = log.pointee.ring[next]
-            count += log.pointee.ring.vectors(from: entry.start, to: entry.bodyEnd, into: vectors + count)
-            vectors[count] = iovec(iov_base: lineFeed, iov_len: 1)
-            count += 1
-            add(Run(subscription: place, first: next, end: next + 1, bytes: Int(entry.bodyEnd - entry.start) + 1, isBare: true))
+            let isBare = next < subscription.withoutIDUntil || entry.sequence >= idFloor
+            count += log.pointee.ring.vectors(from: entry.start, to: isBare ? entry.bodyEnd : entry.end, into: vectors + count)
+            if isBare {
+                vectors[count] = iovec(iov_base: bareEnd.baseAddress, iov_len: bareEnd.count)
+                count += 1
+            }
+            let bytes = isBare ? Int(entry.bodyEnd - entry.start) + bareEnd.count : Int(entry.end - entry.start)
+            add(Run(subscription: place, first: next, end: next + 1, bytes: bytes, isBare: isBare))
+            if remaining < .max, entry.carriesData { remaining -= 1 }
             next += 1
         }
+        guard remaining == .max else { return remaining == 0 ? end : next }
         guard next < end, count + 2 <= Self.capacity else { return next }
         let stop = idFloor == .max ? end : min(end, max(next, log.pointee.ring.ordinal(after: idFloor - 1)))
         let (start, finish) = (log.pointee.ring[next].start, log.pointee.ring[stop - 1].end)
@@ -136,11 +150,18 @@ final class GatherList {
                 left -= run.bytes
                 client.pointee.subscriptions[run.subscription].cursor = run.end
                 client.pointee.lastSequence = max(client.pointee.lastSequence, log.pointee.ring[run.end - 1].sequence)
+                count(run, client, log)
                 continue
             }
             return cut(client, log, run, at: left)
         }
         return nil
+    }
+
+    /// A reader that wants so many events is sent them one to a run.
+    private func count(_ run: Run, _ client: UnsafeMutablePointer<EventClient>, _ log: UnsafeMutablePointer<EventFanOut.Log>) {
+        guard let wanted = client.pointee.remaining, log.pointee.ring[run.first].carriesData else { return }
+        client.pointee.remaining = max(0, wanted - 1)
     }
 
     private func cut(
@@ -154,9 +175,14 @@ final class GatherList {
         let begun = UInt64(sent) - (next > run.first ? log.pointee.ring[next].start - start : 0)
         guard begun > 0 else { return [] }
         let entry = log.pointee.ring[next]
+        count(run, client, log)
         client.pointee.subscriptions[run.subscription].cursor = next + 1
         client.pointee.lastSequence = max(client.pointee.lastSequence, entry.sequence)
+        let bare = client.pointee.format.end(nil)
+        let body = entry.bodyEnd - entry.start
+        if withoutID, begun > body { return Array(bare.dropFirst(Int(begun - body))) }
         let end = withoutID ? entry.bodyEnd : entry.end
-        return log.pointee.ring.copy(from: entry.start + begun, to: end) + (withoutID ? [UInt8(ascii: "\n")] : [])
+        let rest = withoutID ? bare : []
+        return log.pointee.ring.copy(from: entry.start + begun, to: end) + rest
     }
 }

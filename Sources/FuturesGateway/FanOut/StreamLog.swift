@@ -15,9 +15,8 @@ struct StreamLog: ~Copyable {
         let end: UInt64
         /// Monotonic nanoseconds.
         let appendedAt: Int64
-
-        /// An id line follows the data of every event with data.
-        var carriesData: Bool { end - bodyEnd > 1 }
+        /// Whether it is a value or a change of one.
+        let carriesData: Bool
     }
 
     private var bytes: UnsafeMutableRawPointer
@@ -76,7 +75,7 @@ struct StreamLog: ~Copyable {
         return nil
     }
 
-    mutating func append(sequence: UInt64, body: [UInt8], end tail: [UInt8], now: Int64) {
+    mutating func append(sequence: UInt64, body: [UInt8], end tail: [UInt8], carriesData: Bool, now: Int64) {
         let length = UInt64(body.count + tail.count)
         evict(for: length, now: now)
         reserve(length)
@@ -85,7 +84,7 @@ struct StreamLog: ~Copyable {
         copy(tail, to: start + UInt64(body.count))
         endOffset = start + length
         entries[Int(endOrdinal & (entryCapacity - 1))] = Entry(
-            sequence: sequence, start: start, bodyEnd: start + UInt64(body.count), end: endOffset, appendedAt: now)
+            sequence: sequence, start: start, bodyEnd: start + UInt64(body.count), end: endOffset, appendedAt: now, carriesData: carriesData)
         endOrdinal += 1
     }
 
