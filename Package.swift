@@ -69,7 +69,13 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            resources: [.embedInCode("openapi.yaml")],
+            resources: [
+                .embedInCode("openapi.yaml"),
+                .embedInCode("Web/index.html"), .embedInCode("Web/page.js"), .embedInCode("Web/chart.js"), .embedInCode("Web/book.js"),
+                .embedInCode("Web/format.js"), .embedInCode("Web/log.js"),
+                .embedInCode("Web/style.css"), .embedInCode("Web/icon.svg"),
+                .embedInCode("Web/client.js"), .embedInCode("Web/connection.js"), .embedInCode("Web/content.js"),
+            ],
             swiftSettings: strict),
         .executableTarget(
             name: "futures-gateway",

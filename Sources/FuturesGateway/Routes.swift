@@ -21,6 +21,9 @@ enum Routes {
         router.on("GET", "/healthz", probes.health)
         router.on("GET", "/readyz", probes.ready)
         router.on("GET", "/openapi.yaml", probes.contract)
+        router.on("GET", "/", WebHandlers.page)
+        router.on("GET", "/client.js", WebHandlers.client)
+        router.on("GET", "/web/{file}", WebHandlers.file)
         return router
     }
 

@@ -18,6 +18,8 @@ struct StreamHandlers: Sendable {
                         $0.member("pattern", entry.pattern)
                         $0.member("carries", entry.carries)
                         $0.member("merge", entry.rule.rawValue)
+                        if let key = entry.key { $0.member("key", key) }
+                        $0.member("keep", optional: entry.keep)
                         $0.member("refetch", entry.hasSnapshotSource)
                     }
                 }
@@ -149,7 +151,7 @@ struct StreamHandlers: Sendable {
     }
 
     /// `If-None-Match` compares weakly and may be a list or `*` (RFC 9110 §13.1.2).
-    private static func matches(_ header: String, _ tag: String) -> Bool {
+    static func matches(_ header: String, _ tag: String) -> Bool {
         header.split(separator: ",").contains { item in
             let candidate = item.trimmed
             return candidate == "*" || candidate == tag || candidate == "W/" + tag

@@ -63,27 +63,29 @@ package struct FuturesDialect: Dialect {
     package var catalogue: [CatalogueEntry] {
         [
             entry("{symbol}@markPrice[@1s]", "mark price, index price and funding rate of one symbol, every 3 s or every second", .replace),
-            entry("!markPrice@arr[@1s]", "mark prices of all symbols", .byKey),
+            entry("!markPrice@arr[@1s]", "mark prices of all symbols", .byKey, key: "symbol"),
             entry("{asset}usd@assetIndex", "asset index of one asset of multi-assets mode", .replace),
-            entry("!assetIndex@arr", "asset indices of all assets", .byKey),
+            entry("!assetIndex@arr", "asset indices of all assets", .byKey, key: "symbol"),
             entry("{symbol}@bookTicker", "best bid and ask of one symbol", .replace),
-            entry("!bookTicker", "best bids and asks of all symbols", .byKey),
-            entry("{symbol}@aggTrade", "aggregate trades of one symbol; a snapshot holds the last \(history)", .append),
-            entry("{symbol}@trade", "single trades of one symbol; a snapshot holds the last \(history)", .append),
-            entry("{symbol}@forceOrder", "liquidations of one symbol; a snapshot holds the last \(history)", .append, refetch: false),
-            entry("!forceOrder@arr", "liquidations of all symbols; a snapshot holds the last \(history)", .append, refetch: false),
+            entry("!bookTicker", "best bids and asks of all symbols", .byKey, key: "symbol"),
+            entry("{symbol}@aggTrade", "aggregate trades of one symbol; a snapshot holds the last \(history)", .append, keep: history),
+            entry("{symbol}@trade", "single trades of one symbol; a snapshot holds the last \(history)", .append, keep: history),
+            entry("{symbol}@forceOrder", "liquidations of one symbol; a snapshot holds the last \(history)", .append, keep: history, refetch: false),
+            entry("!forceOrder@arr", "liquidations of all symbols; a snapshot holds the last \(history)", .append, keep: history, refetch: false),
             entry("{symbol}@depth{5|10|20}[@100ms|@500ms]", "the best levels of one symbol's order book", .replace),
-            entry("{symbol}@depth[@100ms|@500ms]", "one symbol's order book, \(Self.bookDepth) levels a side", .book),
-            entry("{symbol}@kline_{interval}", "bars of one symbol; a snapshot holds the last \(history)", .byKey),
+            entry("{symbol}@depth[@100ms|@500ms]", "one symbol's order book, \(Self.bookDepth) levels a side", .book, keep: Self.bookDepth),
+            entry("{symbol}@kline_{interval}", "bars of one symbol; a snapshot holds the last \(history)", .byKey, key: "openTime", keep: history),
             entry("{symbol}@miniTicker", "24 h open, high, low, last and volume of one symbol", .replace),
-            entry("!miniTicker@arr", "the same of all symbols", .byKey),
+            entry("!miniTicker@arr", "the same of all symbols", .byKey, key: "symbol"),
             entry("{symbol}@ticker", "24 h statistics of one symbol", .replace),
-            entry("!ticker@arr", "the same of all symbols", .byKey),
+            entry("!ticker@arr", "the same of all symbols", .byKey, key: "symbol"),
         ]
     }
 
-    private func entry(_ pattern: String, _ carries: String, _ rule: MergeRule, refetch: Bool = true) -> CatalogueEntry {
-        CatalogueEntry(pattern: pattern, carries: carries, rule: rule, hasSnapshotSource: refetch)
+    private func entry(
+        _ pattern: String, _ carries: String, _ rule: MergeRule, key: String? = nil, keep: Int? = nil, refetch: Bool = true
+    ) -> CatalogueEntry {
+        CatalogueEntry(pattern: pattern, carries: carries, rule: rule, key: key, keep: keep, hasSnapshotSource: refetch)
     }
 
     package func webSocketURL(endpoint: Int) -> String {
