@@ -75,7 +75,9 @@ export class Feed extends EventTarget {
       if (this.#wants.has(refused)) this.#stream(refused).error = error;
       this.#dispatch('refused', { stream: refused, error });
     } else {
-      if (event === 'session' && data.resume !== 'exact') this.#streams.clear();
+      if (event === 'session' && data.resume !== 'exact') {
+        for (const [name, { error }] of this.#streams) if (!error) this.#streams.delete(name);
+      }
       if (data.stream) {
         if (!this.#wants.has(data.stream)) return;
         const stream = this.#stream(data.stream, rule);
