@@ -81,9 +81,14 @@ let package = Package(
             name: "futures-gateway",
             dependencies: [
                 "FuturesGateway",
+                "FeedCore",
                 "DemoExchange",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
@@ -121,6 +126,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
+        .testTarget(name: "CommandTests", dependencies: ["futures-gateway"], swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

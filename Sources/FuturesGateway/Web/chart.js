@@ -73,7 +73,7 @@ export class Chart {
     const x = (time) => ((time - from) / (now - from)) * plot.right;
     const y = (value) => plot.bottom - ((value - low) / (high - low)) * plot.bottom;
 
-    this.#grid({ low, high, from, now, plot, x, y, label, width, height }, color);
+    this.#grid({ low, high, from, now, plot, x, y, label, width, height, taken: points.length ? y(points.at(-1)[1]) : -99 }, color);
     this.#gaps(points, { now, silence, plot, x, isLive }, color);
     context.lineJoin = 'round';
     context.save();
@@ -95,7 +95,7 @@ export class Chart {
     this.#context.fillText(text, width / 2, height / 2);
   }
 
-  #grid({ low, high, from, now, plot, x, y, label, width, height }, color) {
+  #grid({ low, high, from, now, plot, x, y, label, width, height, taken }, color) {
     const context = this.#context;
     context.lineWidth = 1;
     context.strokeStyle = color('line');
@@ -110,7 +110,7 @@ export class Chart {
       context.moveTo(0, at);
       context.lineTo(plot.right, at);
       context.stroke();
-      context.fillText(label(value), plot.right + 10, at);
+      if (Math.abs(at - taken) > 16) context.fillText(label(value), plot.right + 10, at);
     }
     context.textAlign = 'center';
     const minutes = [1, 2, 5, 10, 15, 20, 30].find((each) => (now - from) / 60_000 / each <= Math.max(3, width / 130)) ?? 30;

@@ -17,6 +17,7 @@ const histories = new Map();
 const opening = new Map();
 const rows = new Map();
 let selected;
+let current;
 let bookName;
 let minutes = 5;
 let isFirst = true;
@@ -57,8 +58,9 @@ function addRow(name) {
   button.className = channel.startsWith('markPrice') ? 'name mark' : 'name';
   button.append(symbol?.toUpperCase() ?? name);
   if (symbol) button.appendChild(document.createElement('small')).textContent = channel;
-  button.addEventListener('click', () => symbol && select(symbol));
+  button.addEventListener('click', () => select(symbol, name));
   cells[0].append(button);
+  cells[3].dataset.channel = symbol ? channel : '';
   const state = cells[6].appendChild(document.createElement('span'));
   state.className = 'state';
   const pause = action(`Pause ${name}`, 'M5.5 3.5v9M10.5 3.5v9', () => {
@@ -89,8 +91,10 @@ async function refetch(name) {
   try { await feed.refetch(name); } catch (error) { log.say('bad', 'Refetch failed', error.message, name); }
 }
 
-function select(symbol) {
-  if (symbol === selected) return;
+function select(symbol, name) {
+  current = name;
+  schedule();
+  if (!symbol || symbol === selected) return;
   selected = symbol;
   if (bookName && !rows.has(bookName)) feed.remove(bookName);
   bookName = `${symbol}@depth`;
@@ -104,14 +108,15 @@ function select(symbol) {
 async function loadBars(symbol) {
   const answer = await fetch(`streams/${encodeURIComponent(symbol)}@kline_1m`).then((answer) => answer.ok && answer.json()).catch(() => undefined);
   if (!answer) return;
-  historyOf(symbol).bars = answer.content.slice(-61, -1).map(({ closeTime, close }) => [closeTime, Number(close)]);
+  historyOf(symbol).bars = answer.content.slice(-61).map(({ closeTime, close }) => [Math.min(closeTime, Date.now()), Number(close)]);
   schedule();
 }
 
-function showRow(name, { row, cells, state, pause, symbol }) {
+function showRow(name, { row, cells, state, pause }) {
   const { state: now, age: ms, paused, error } = feed.status(name);
   row.classList.toggle('refused', Boolean(error));
-  row.setAttribute('aria-current', String(symbol !== undefined && symbol === selected && !name.includes('@depth')));
+  cells[1].colSpan = error ? 5 : 1;
+  row.setAttribute('aria-current', String(name === current));
   const content = feed.get(name);
   const { price, count, first, lastFundingRate, nextFundingTime } = headline(content);
   cells[1].classList.toggle('error', Boolean(error));
@@ -121,8 +126,8 @@ function showRow(name, { row, cells, state, pause, symbol }) {
   cells[1].classList.toggle('aged', aged && !error);
   if (price) setChange(cells[2], Number(first ?? opening.get(name)), Number(price));
   if (content) {
-    set(cells[3], percent(lastFundingRate));
-    set(cells[4], until(nextFundingTime));
+    set(cells[3], lastFundingRate ? percent(lastFundingRate) : '');
+    set(cells[4], nextFundingTime ? until(nextFundingTime) : '');
   }
   set(cells[5], age(ms));
   state.dataset.state = paused ? 'paused' : now;
@@ -154,11 +159,11 @@ const markName = () => [...rows.keys()].find((name) => name.startsWith(`${select
 
 function showInstrument() {
   const name = markName() ?? '';
-  const { state, age: ms, paused } = feed.status(name);
+  const { state: now, age: ms, paused } = feed.status(name);
   const mark = feed.get(name);
-  const isLive = !paused && state === 'live';
+  const isLive = !paused && now === 'live';
   set($('symbol'), selected?.toUpperCase() ?? ' ');
-  for (const id of ['price', 'index', 'funding', 'countdown']) $(id).classList.toggle('aged', Boolean(name) && !isLive && state !== 'connecting');
+  for (const id of ['price', 'index', 'funding', 'countdown']) $(id).classList.toggle('aged', Boolean(name) && !isLive && now !== 'connecting');
   if (mark) {
     setPrice($('price'), mark.markPrice, digitsFor(mark.markPrice));
     setChange($('change'), opening.get(name), Number(mark.markPrice));
@@ -175,7 +180,9 @@ function showInstrument() {
   const book = feed.status(bookName);
   ladder.show(feed.get(bookName) ?? undefined, !book.paused && book.state === 'live');
   $('book-state').dataset.state = book.paused ? 'paused' : book.state;
-  set($('book-state'), book.paused ? 'Paused' : book.error ? 'Not listed' : book.state[0].toUpperCase() + book.state.slice(1));
+  const state = book.paused ? 'Paused' : book.error ? 'Not listed' : book.state[0].toUpperCase() + book.state.slice(1);
+  // A quiet book may be live; its age tells how quiet.
+  set($('book-state'), book.age >= 3000 ? `${state} · ${age(book.age)}` : state);
 }
 
 let isDrawn = false;
@@ -252,7 +259,7 @@ $('add').addEventListener('submit', (event) => {
   $('name').value = '';
   addRow(name);
   feed.add(name);
-  if (!selected && symbolOf(name)) select(symbolOf(name));
+  if (!selected) select(symbolOf(name), name);
 });
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input')) return;
@@ -270,6 +277,6 @@ async function begin() {
   for (const name of names) addRow(name);
   feed.add(...names);
   const first = names.find((name) => name.includes('@markPrice')) ?? names.find(symbolOf);
-  if (first) select(symbolOf(first));
+  if (first) select(symbolOf(first), first);
 }
 begin();

@@ -2,7 +2,7 @@ package import FeedCore
 
 extension FuturesDialect {
     package func snapshotURL(of name: FuturesServiceStreamName) -> String? {
-        let symbol = name.symbol.map { "symbol=" + Self.percentEncoded($0) }
+        let symbol = name.symbol.map { "symbol=" + $0.percentEncoded }
         let base = venue.restURL + "/fapi/v1/"
         let query: (String, [String?]) =
             switch name.channel {
@@ -69,20 +69,6 @@ extension FuturesDialect {
                 if key.elementsEqual(wanted.utf8), try reader.peek() == .string { take(try reader.string()) } else { try reader.skip() }
             }
         }
-    }
-
-    private static func percentEncoded(_ symbol: String) -> String {
-        var encoded = ""
-        for byte in symbol.utf8 {
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "_"):
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-        }
-        return encoded
     }
 }
 
