@@ -8,6 +8,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -273,6 +274,40 @@ async def a_new_epoch_starts_anew(gateway, gate, browser):
     return f"{old} then {new}"
 
 
+async def the_example_of_the_readme_runs(gateway, gate, browser):
+    """As it stands there, on a page of the gateway and on a page of another origin, where the tab has a connection of its own."""
+    with open(os.path.join(os.path.dirname(__file__), "../../README.md")) as readme:
+        code = re.search(r"```js\n(import \{ Feed \}.*?)```", readme.read(), re.S)[1]
+    heard = {}
+    for name, page in {"same": f"http://127.0.0.1:{gateway.port}/", "foreign": gate.address}.items():
+        tab = await browser.tab(page + "healthz")
+        await tab.until("document.readyState === 'complete'")
+        source = code.replace("http://127.0.0.1:8080", f"http://127.0.0.1:{gateway.port}")
+        await tab.run("window.lines = []; console.log = (...words) => lines.push(words.join(' ')); true")
+        await tab.run(f"import('data:text/javascript,' + encodeURIComponent({json.dumps(source)})).then(() => true)")
+        await tab.until("lines.some((line) => line.startsWith('best bid')) && lines.some((line) => / live \\d+ ms$/.test(line))")
+        heard[name] = await tab.run("lines.slice(0, 4)")
+        await tab.close()
+    return heard
+
+
+async def a_gap_is_closed(gateway, gate, browser):
+    """Trades paused for longer than the gateway keeps them: a gap is told, and then the content is whole again."""
+    tab = await browser.tab(gate.address + "healthz")
+    await tab.until("document.readyState === 'complete'")
+    await tab.run(feed(["btcusdt@aggTrade"]))
+    await tab.until("feed.get('btcusdt@aggTrade')")
+    await tab.run("window.dropped = 0; feed.addEventListener('gap', ({ detail }) => dropped += detail.dropped); feed.pause(); true")
+    await asyncio.sleep(75)
+    await tab.run("feed.resume()")
+    await tab.until("dropped")
+    await tab.until("""(() => { const trades = feed.get('btcusdt@aggTrade');
+        return trades.length > 400 && trades.every(({ id }, index) => index === 0 || id === trades[index - 1].id + 1); })()""")
+    dropped = await tab.run("dropped")
+    await tab.close()
+    return f"{dropped} dropped, none missing"
+
+
 async def the_page_works_by_keyboard_and_does_not_jump(gateway, gate, browser):
     """Adding, pausing and removing without a pointer; no layout shift; no complaint in the console."""
     tab = await browser.tab(gate.address, width=390, height=844)
@@ -308,7 +343,8 @@ async def the_page_works_by_keyboard_and_does_not_jump(gateway, gate, browser):
 
 
 CHECKS = [event_source_survives, overload_passes, only_the_permanent_is_permanent, merged_is_what_the_gateway_has, tabs_share_one_connection,
-          hidden_tabs_are_paused, a_new_epoch_starts_anew, the_page_works_by_keyboard_and_does_not_jump]
+          hidden_tabs_are_paused, a_new_epoch_starts_anew, the_example_of_the_readme_runs, a_gap_is_closed,
+          the_page_works_by_keyboard_and_does_not_jump]
 
 
 class Running:

@@ -7,6 +7,9 @@
 import { accept } from './connection.js';
 import { StreamContent } from './content.js';
 
+// Raised whenever tab and worker come to say something else to each other, so that a page never meets a worker of another build.
+const messages = 1;
+
 /**
  * Streams of a gateway. Dispatches a `CustomEvent` for each event of the server, named as there (`update`, `fetch`, `recover`, `status`, …),
  * whose `detail` is the event's data; `connection` when the connection's state changes; `refused` for a stream that cannot be had.
@@ -30,7 +33,7 @@ export class Feed extends EventTarget {
     globalThis.addEventListener?.('pageshow', ({ persisted }) => persisted && this.#say());
     try {
       if (!shared) throw new Error('not wanted');
-      const worker = new SharedWorker(new URL('connection.js', import.meta.url), { type: 'module', name: 'futures-gateway' });
+      const worker = new SharedWorker(new URL('connection.js', import.meta.url), { type: 'module', name: `futures-gateway ${messages}` });
       worker.onerror = () => this.#connect(undefined);
       this.#connect(worker.port);
     } catch { this.#connect(undefined); }

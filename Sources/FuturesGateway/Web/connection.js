@@ -192,6 +192,8 @@ class Hub {
       }
       stream.at = this.#heardAt;
     }
+    // What was left out is in the gateway's content, so that is asked for anew.
+    if (event === 'gap') stream.isBroken = true;
     if (event === 'status' && data.ageMs !== null) stream.at = this.#heardAt - data.ageMs;
     stream.state = data.state ?? stream.state;
     for (const [port, tab] of this.#ports) {
@@ -199,6 +201,7 @@ class Hub {
       if (data.kind) tab.synced.add(name);
       port.postMessage({ event, data, rule: stream.rule, ageMs: this.#heardAt - stream.at });
     }
+    if (stream.isBroken) this.#reconcile();
   }
 
   #makeStream(name) {

@@ -175,6 +175,7 @@ function showInstrument() {
   const history = historyOf(selected);
   const last = history.points.at(-1)?.[1] ?? history.bars.at(-1)?.[1] ?? 1;
   chart.draw(history, { minutes, now: Date.now(), digits: digitsFor(String(last)), isLive: isLive || !history.points.length, silence: name.endsWith('@1s') ? 6000 : 12_000 });
+  describeChart(name, history);
   document.title = mark ? `${grouped(mark.markPrice, digitsFor(mark.markPrice))} ${selected.toUpperCase()}${isLive ? '' : ' · not live'}` : 'FuturesGateway';
 
   const book = feed.status(bookName);
@@ -183,6 +184,18 @@ function showInstrument() {
   const state = book.paused ? 'Paused' : book.error ? 'Not listed' : book.state[0].toUpperCase() + book.state.slice(1);
   // A quiet book may be live; its age tells how quiet.
   set($('book-state'), book.age >= 3000 ? `${state} · ${age(book.age)}` : state);
+}
+
+let describedAt = -Infinity;
+
+/** The chart in words, now and then. */
+function describeChart(name, { points }) {
+  if (performance.now() - describedAt < 10_000 || !points.length) return;
+  describedAt = performance.now();
+  const values = points.filter(([time]) => time > Date.now() - minutes * 60_000).map(([, value]) => value);
+  const text = (value) => grouped(value.toFixed(8), digitsFor(String(value)));
+  if (values.length) $('chart').setAttribute('aria-label',
+    `${name}, last ${minutes} minutes: from ${text(Math.min(...values))} to ${text(Math.max(...values))}, now ${text(values.at(-1))}`);
 }
 
 let isDrawn = false;

@@ -7,7 +7,8 @@ actor WatchView {
     private var isDirty = true
     /// Lines that stay, above the board.
     private var news: [String] = []
-    private var wasLost = false
+    /// Why there is no connection, as it was last said; nil while there is one.
+    private var outage: String?
 
     init(names: [String], json: Bool) {
         self.json = json
@@ -20,14 +21,16 @@ actor WatchView {
         switch notice {
         case .lost(let reason, let retry):
             board.isConnected = false
-            wasLost = true
+            // Every try that fails alike is no news.
+            guard reason != outage else { return }
+            outage = reason
             let tenths = retry.components.seconds * 10 + retry.components.attoseconds / 100_000_000_000_000_000
             try say("connection lost: \(reason); trying again in \(tenths / 10).\(tenths % 10) s")
         case .event(let event):
             if event.name == "session" {
                 board.isConnected = true
-                if wasLost { try say("connection is back") }
-                wasLost = false
+                if outage != nil { try say("connection is back") }
+                outage = nil
             }
             if json { return try terminal.print(Self.json(event)) }
             guard let data = try? GatewayEvent(event.data) else { return }
