@@ -60,6 +60,16 @@ test('a book cut off at its limit forgets what it cannot know whole, and fills u
   assert.deepEqual(after(rule, start, better, delta(book(7, [['11', '0']], [], { previousUpdateId: 6 }), 'e.3')).value.bids, [['10', '1'], ['9', '1']]);
 });
 
+test('a book says when it has become thin', () => {
+  const stream = new StreamContent({ merge: 'book', keep: 4 });
+  stream.apply(full(book(5, [['4', '1'], ['3', '1'], ['2', '1'], ['1', '1']], [['5', '1']])));
+  assert.equal(stream.isThin, false);
+  stream.apply(delta(book(6, [['4', '0'], ['3', '0'], ['2', '0']], [], { previousUpdateId: 5 })));
+  assert.equal(stream.isThin, true);
+  stream.apply(full(book(7, [['1', '1'], ['0.5', '1']], []), 'e.3'));
+  assert.equal(stream.isThin, false, 'where the gateway has no more, nothing more is to be had');
+});
+
 test('no change is merged into another epoch, or into nothing', () => {
   assert.deepEqual(after({ merge: 'append' }, full([1], 'e.1'), delta([2], 'f.1')).taken, [true, false]);
   assert.deepEqual(after({ merge: 'byKey', key: 'symbol' }, delta([{ symbol: 'A' }])).taken, [false]);

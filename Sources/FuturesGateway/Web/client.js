@@ -99,7 +99,10 @@ export class Feed extends EventTarget {
   /** The names of the streams. */
   get names() { return [...this.#wants]; }
 
-  /** A stream's current content, as `GET /streams/{name}` would give it; undefined before it came. @param {string} name */
+  /**
+   * A stream's current content, as `GET /streams/{name}` would give it; undefined before it came. Of a long order book the last levels may lack.
+   * @param {string} name
+   */
   get(name) { return this.#streams.get(name)?.content.value; }
 
   /**

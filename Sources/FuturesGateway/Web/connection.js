@@ -191,6 +191,7 @@ class Hub {
         return this.#reconcile();
       }
       stream.at = this.#heardAt;
+      stream.isBroken ||= stream.content.isThin;
     }
     // What was left out is in the gateway's content, so that is asked for anew.
     if (event === 'gap') stream.isBroken = true;

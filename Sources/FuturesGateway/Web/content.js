@@ -35,6 +35,11 @@ export class StreamContent {
   /** The id of the change that made the content. */
   get id() { return this.#id; }
 
+  /** Whether the market has walked away from the levels a book began with, so that a full value would tell more. */
+  get isThin() {
+    return ['bids', 'asks'].some((side) => this.#reach[side] !== undefined && this.#content[side].length < this.#rule.keep / 2);
+  }
+
   /**
    * Takes the data of a `fetch` or `update`.
    * @param {{id: string, kind: 'full'|'delta', content: any}} change
