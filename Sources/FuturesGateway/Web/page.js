@@ -124,6 +124,7 @@ function showRow(name, { row, cells, state, pause }) {
   else if (!cells[1].textContent) set(cells[1], '–');
   const aged = paused || !['live', 'connecting'].includes(now);
   cells[1].classList.toggle('aged', aged && !error);
+  row.classList.toggle('aged-row', aged);
   if (price) setChange(cells[2], Number(first ?? opening.get(name)), Number(price));
   if (content) {
     set(cells[3], lastFundingRate ? percent(lastFundingRate) : '');
