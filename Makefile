@@ -4,7 +4,7 @@ TEST_TARGETS = FeedCoreTests FuturesFeedTests MicroHTTPTests DemoExchangeTests F
 RUN_ARGS ?= --demo
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: run test suite browser bench lint format simulate sanitize setup
+.PHONY: run test suite browser soak bench lint format simulate sanitize setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build and serve the embedded exchange (RUN_ARGS="--venue aster" for a venue)
@@ -28,6 +28,10 @@ browser: setup ## The page and client.js in headless Chromium (apt: chromium, py
 	@if command -v node > /dev/null; then node --test Tests/Browser; else echo "skipped: node is not installed"; fi
 	swift build -c release --product futures-gateway
 	python3 Tests/Browser/checks.py "$$(swift build -c release --show-bin-path)/futures-gateway"
+
+soak: setup ## Upstream kills over real sockets while readers rebuild books (SOAK_ARGS="--kills 1000")
+	swift build -c release --product futures-gateway
+	Tests/Soak/soak "$$(swift build -c release --show-bin-path)/futures-gateway" kills $(SOAK_ARGS)
 
 bench: setup ## Fan-out and snapshot figures of the release executable
 	swift build -c release --product futures-gateway

@@ -9,6 +9,8 @@ struct ConnectionState: Sendable {
     }
 
     let endpoint: Int
+    /// Which of the venue's hosts the last attempt went to.
+    var host = 0
     var id: ConnectionID
     var phase = Phase.idle
     var streams: Set<Int> = []
@@ -29,6 +31,11 @@ struct ConnectionState: Sendable {
     var toSubscribe: [Int] = []
     var toUnsubscribe: [FuturesServiceStreamName] = []
     var requests: [UInt64: [FuturesServiceStreamName]] = [:]
+
+    /// When its turn to connect comes, or came; nil unless it waits.
+    var waitsUntil: Instant? {
+        if case .waiting(let until) = phase { until } else { nil }
+    }
 
     var hasControlToSend: Bool { phase == .open && !(toSubscribe.isEmpty && toUnsubscribe.isEmpty) }
 

@@ -1,7 +1,7 @@
 /// How an order book is built, kept and rebuilt. Each symbol on its own: the socket is never touched for it.
 extension FeedCore {
     mutating func updateBook(_ index: Int, _ event: DepthLevels, eventTime: Int64?) {
-        guard let outcome = streams[index]?.content.changeBook({ $0.receive(event) }) else { return }
+        guard let outcome = streams[index]?.content.book?.receive(event) else { return }
         if streams[index]?.subscription == .requested { streams[index]?.subscription = .effective }
         switch outcome {
         case .buffered(let isFirst):
@@ -14,6 +14,7 @@ extension FeedCore {
             becomeLive(index)
             remember(index, source: .websocket, eventTime: eventTime)
             publishContent(index, kind: .delta, delta: .depth([event]), as: FeedEvent.Kind.updated)
+            advanceAudit(index, event)
             if let stream = streams[index], stream.content.book?.isThin == true, stream.fetch == nil, stream.fetchAt == nil {
                 streams[index]?.needsFetch = true
                 requestSnapshot(index)
@@ -26,7 +27,7 @@ extension FeedCore {
     }
 
     mutating func completeBook(_ index: Int, _ snapshot: DepthLevels, eventTime: Int64?, followsSubscription: Bool) {
-        guard let adoption = streams[index]?.content.changeBook({ $0.adopt(snapshot) }) else { return }
+        guard let adoption = streams[index]?.content.book?.adopt(snapshot) else { return }
         switch adoption {
         case .built:
             bookStands(index, source: .rest, eventTime: eventTime, as: FeedEvent.Kind.fetched)
@@ -52,6 +53,7 @@ extension FeedCore {
     ) {
         streams[index]?.needsFetch = false
         streams[index]?.fetchAt = nil
+        if streams[index]?.auditAt == nil { scheduleAudit(index) }
         if streams[index]?.subscription == .effective {
             endOutage(index)
             becomeLive(index)
@@ -61,9 +63,10 @@ extension FeedCore {
     }
 
     /// An update is missing, or the book is crossed: readers are told, and the book is built anew from what comes.
-    private mutating func bookLost(_ index: Int, _ reason: String) {
-        bookResyncs &+= 1
+    mutating func bookLost(_ index: Int, _ reason: String) {
+        counters.bookResyncs &+= 1
         note(index, .resync, reason)
+        streams[index]?.audit = nil
         if streams[index]?.outage == nil { streams[index]?.outage = StreamState.Outage(since: now.instant, lastID: nil) }
         streams[index]?.needsFetch = true
         setState(index, .recovering)

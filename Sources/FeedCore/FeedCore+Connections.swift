@@ -22,8 +22,7 @@ extension FeedCore {
     }
 
     mutating func leave(_ index: Int, connection slot: Int) {
-        guard let stream = streams[index] else { return }
-        connections[slot].streams.remove(index)
+        guard let stream = streams[index], connections[slot].streams.remove(index) != nil else { return }
         connections[slot].toSubscribe.removeAll { $0 == index }
         if let successor = connections[slot].successor {
             connections[successor].toSubscribe.removeAll { $0 == index }
@@ -86,11 +85,21 @@ extension FeedCore {
         }
     }
 
+    /// Connects now, or as soon as the last attempt of any connection is long enough ago. A host that fails several times in a row gives way
+    /// to the next.
     mutating func connect(_ slot: Int) {
+        guard connectAllowedAt <= now.instant else {
+            if connections[slot].waitsUntil == nil { connections[slot].phase = .waiting(until: now.instant) }
+            wake(at: connectAllowedAt)
+            return
+        }
+        connectAllowedAt = now.instant + configuration.connectInterval
         lastConnectionID &+= 1
+        let failovers = connections[slot].backoff.attempts / max(1, configuration.attemptsPerHost)
         connections[slot].id = ConnectionID(lastConnectionID)
+        connections[slot].host = (webSocketHost &+ failovers) % max(1, configuration.webSocketHosts)
         connections[slot].phase = .connecting
-        effects.append(.connect(connections[slot].id, endpoint: connections[slot].endpoint))
+        effects.append(.connect(connections[slot].id, endpoint: connections[slot].endpoint, host: connections[slot].host))
     }
 
     private func slot(_ id: ConnectionID) -> Int? { connections.firstIndex { $0.id == id && $0.phase != .idle } }
@@ -127,6 +136,7 @@ extension FeedCore {
         case .connecting, .open: break
         case .waiting, .idle: return
         }
+        if connections[slot].phase == .open { counters.disconnects &+= 1 }
         abandonRotation(slot)
         connections[slot].rotateAt = nil
         guard !connections[slot].streams.isEmpty else {
@@ -147,7 +157,8 @@ extension FeedCore {
         streams[index]?.hasFrame = false
         streams[index]?.staleAt = nil
         streams[index]?.fetch?.followsSubscription = false
-        streams[index]?.content.beginGeneration()
+        streams[index]?.audit = nil
+        keepForBackfill(index)
         if wasConnected != false {
             streams[index]?.isConnected = false
             publish(index, .disconnected(reason: reason))
@@ -234,10 +245,11 @@ extension FeedCore {
         switch event {
         case .rows(let name, let rows, let eventTime):
             guard let index = indices[name] else {
-                ignoredEvents &+= 1
+                counters.ignoredEvents &+= 1
                 return
             }
             connections[slot].backoff.reset()
+            webSocketHost = connections[slot].host
             guard streams[index]?.connection == slot || takesOver(index, slot: slot, rows) else { return }
             update(index, rows, eventTime: eventTime)
         case .acknowledged(let request):
@@ -247,18 +259,18 @@ extension FeedCore {
             }
         case .rejected(let request, let error):
             let names = request.flatMap { connections[slot].requests.removeValue(forKey: $0) } ?? []
-            if names.isEmpty { malformedFrames &+= 1 }
+            if names.isEmpty { counters.malformedFrames &+= 1 }
             for name in names {
                 if let index = indices[name], streams[index]?.connection == slot { reject(index, error) }
             }
         case .malformed(let name, let message):
-            malformedFrames &+= 1
+            counters.malformedFrames &+= 1
             guard let index = name.flatMap({ indices[$0] }) else { return }
             publish(index, .failed(FeedError(.malformed, message), fetch: false))
         case .goingAway:
             rotate(slot)
         case .unknown:
-            ignoredEvents &+= 1
+            counters.ignoredEvents &+= 1
         }
     }
 }

@@ -3,6 +3,10 @@ extension FeedCore {
     mutating func becomeEffective(_ index: Int) {
         guard let stream = streams[index], stream.subscription == .requested || stream.subscription == .queued else { return }
         streams[index]?.subscription = .effective
+        if case .possible = stream.backfill {
+            startBackfill(index)
+            return
+        }
         if stream.rule == .append, stream.needsFetch { streams[index]?.content.beginGeneration() }
         let awaitsCompleteData = stream.rule == .byKey || stream.rule == .append || (stream.rule == .replace && stream.outage != nil)
         if stream.needsFetch, stream.fetch?.followsSubscription != true, awaitsCompleteData { startFetch(index) }
@@ -30,11 +34,15 @@ extension FeedCore {
         }
         if rule == .append {
             becomeEffective(index)
-            if let stream = streams[index], rows.ids != nil, !stream.content.beginsAnew, !stream.content.isContinued(by: rows) { loseMessages(index) }
+            if hold(index, rows, eventTime: eventTime) { return }
+            if let stream = streams[index], rows.ids != nil, !stream.content.beginsAnew, !stream.content.isContinued(by: rows) {
+                loseMessages(index)
+                if hold(index, rows, eventTime: eventTime) { return }
+            }
         }
         let beginsAnew = rule == .append && streams[index]?.content.beginsAnew == true
         guard let changed = streams[index]?.content.update(rows) else {
-            malformedFrames &+= 1
+            counters.malformedFrames &+= 1
             publish(index, .failed(FeedError(.malformed, "The venue sent another stream's data under this name; it was left out."), fetch: false))
             return
         }
@@ -52,11 +60,15 @@ extension FeedCore {
         publishContent(index, kind: kind, delta: changed.count > 0 ? changed : nil, as: FeedEvent.Kind.updated)
     }
 
-    /// Messages are missing where every one counts: what follows begins anew, and complete data fills the hole.
+    /// Messages are missing where every one counts: they are fetched, or what follows begins anew and complete data fills the hole.
     private mutating func loseMessages(_ index: Int) {
         note(index, .resync, "messages are missing")
         beginOutage(index)
-        streams[index]?.content.beginGeneration()
+        keepForBackfill(index)
+        if case .possible? = streams[index]?.backfill {
+            startBackfill(index)
+            return
+        }
         guard let stream = streams[index], stream.traits.hasSnapshotSource else { return }
         streams[index]?.needsFetch = true
         if stream.fetch == nil { startFetch(index) } else { streams[index]?.fetch?.followsSubscription = false }
@@ -71,7 +83,7 @@ extension FeedCore {
     private mutating func beginPatience(_ index: Int) {
         guard let staleAfter = streams[index]?.traits.staleAfter else { return }
         let at = now.instant + staleAfter
-        if streams[index]?.staleAt == nil { wake(at: at) }
+        if streams[index]?.staleAt.map({ $0 > at }) ?? true { wake(at: at) }
         streams[index]?.staleAt = at
     }
 
@@ -79,21 +91,28 @@ extension FeedCore {
     ///
     /// - Parameter rows: the complete data that ends it; ids in it tell what was missed.
     mutating func endOutage(_ index: Int, with rows: FeedRows? = nil) {
+        var missed: UInt64?
+        if let before = streams[index]?.outage?.lastID, let ids = rows?.ids, ids.upperBound >= before {
+            missed = ids.lowerBound > before ? ids.lowerBound - before - 1 : 0
+        }
+        endOutage(index, by: missed == 0 ? .continuous : .snapshot, missed: missed)
+    }
+
+    mutating func endOutage(_ index: Int, by method: FeedRecovery.Method, missed: UInt64?) {
         guard let outage = streams[index]?.outage else { return }
         streams[index]?.outage = nil
         guard !outage.isReported else { return }
         let downMs = now.instant.milliseconds(since: outage.since)
-        var missed: UInt64?
-        if let before = outage.lastID, let ids = rows?.ids, ids.upperBound >= before {
-            missed = ids.lowerBound > before ? ids.lowerBound - before - 1 : 0
-        }
-        publish(index, .recovered(FeedRecovery(error: nil, method: missed == 0 ? .continuous : .snapshot, downMs: downMs, missed: missed)))
+        counters.recoveries &+= 1
+        counters.missedMessages &+= missed ?? 0
+        publish(index, .recovered(FeedRecovery(error: nil, method: method, downMs: downMs, missed: missed)))
     }
 
     /// The outage could not be ended; it is reported once, and goes on being worked at.
-    private mutating func reportOutage(_ index: Int, _ error: FeedError, attempts: Int) {
+    mutating func reportOutage(_ index: Int, _ error: FeedError, attempts: Int) {
         guard let outage = streams[index]?.outage, !outage.isReported else { return }
         streams[index]?.outage?.isReported = true
+        counters.failedRecoveries &+= 1
         let failure = StreamSubscriberRecoverError(reason: error, attempts: attempts)
         let downMs = now.instant.milliseconds(since: outage.since)
         publish(index, .recovered(FeedRecovery(error: failure, method: .snapshot, downMs: downMs)))
@@ -129,6 +148,10 @@ extension FeedCore {
     /// Somebody asks for complete data now; where it cannot be had now, that is the answer.
     mutating func refetch(_ name: FuturesServiceStreamName) {
         guard let index = indices[name], let stream = streams[index], stream.fetch == nil else { return }
+        guard stream.state != .ended else {
+            publish(index, .failed(FeedError(.settled, "\(name) has ended; what is cached is its last content."), fetch: true))
+            return
+        }
         guard stream.traits.hasSnapshotSource else {
             let words = "The venue has no REST source for \(name); its WebSocket data is all there is."
             publish(index, .failed(FeedError(.noSnapshotSource, words), fetch: true))
@@ -151,14 +174,38 @@ extension FeedCore {
         guard let stream = streams[index] else { return nil }
         let asked = fetchesBlockedUntil.flatMap { $0 > now.instant ? Duration.nanoseconds($0.nanoseconds &- now.instant.nanoseconds) : nil }
         if let wait = asked ?? budget.take(stream.traits.fetchWeight, now: now) {
+            fetchesWaitUntil = now.instant + wait
             fetch(index, at: now.instant + wait)
             return wait
         }
-        lastAttempt &+= 1
+        var from: UInt64?
+        switch stream.backfill {
+        case .none, .possible: break
+        case .running(let next, _, _): from = next
+        }
         streams[index]?.fetchAt = nil
-        streams[index]?.fetch = StreamState.Fetch(attempt: lastAttempt, followsSubscription: stream.subscription == .effective)
-        effects.append(.fetch(stream.name, attempt: lastAttempt))
+        let attempt = request(index, from: from)
+        streams[index]?.fetch = StreamState.Fetch(attempt: attempt, followsSubscription: stream.subscription == .effective)
         return nil
+    }
+
+    /// Sends a request over REST; returns its number.
+    mutating func request(_ index: Int, from: UInt64? = nil) -> UInt64 {
+        lastAttempt &+= 1
+        if let name = streams[index]?.name { effects.append(.fetch(name, FetchRequest(attempt: lastAttempt, from: from, host: restHost))) }
+        return lastAttempt
+    }
+
+    /// A REST host that cannot answer several times in a row gives way to the next.
+    mutating func restAnswered(_ error: FeedError?) {
+        guard let error, error.code == .unreachable || error.code == .timedOut else {
+            restFailures = 0
+            return
+        }
+        restFailures += 1
+        guard restFailures >= configuration.attemptsPerHost else { return }
+        restFailures = 0
+        restHost = (restHost &+ 1) % max(1, configuration.restHosts)
     }
 
     mutating func fetched(_ name: FuturesServiceStreamName, attempt: UInt64, _ result: Result<FetchedContent, FeedError>) {
@@ -166,8 +213,18 @@ extension FeedCore {
             let until = now.instant + (error.retryAfterMs.map { Duration.milliseconds($0) } ?? configuration.defaultRetryAfter)
             fetchesBlockedUntil = max(fetchesBlockedUntil ?? until, until)
         }
-        guard let index = indices[name], let stream = streams[index], let fetch = stream.fetch, fetch.attempt == attempt else { return }
+        restAnswered(result.failure)
+        guard let index = indices[name], let stream = streams[index] else { return }
+        if stream.audit?.attempt == attempt {
+            audited(index, result)
+            return
+        }
+        guard let fetch = stream.fetch, fetch.attempt == attempt else { return }
         streams[index]?.fetch = nil
+        if case .running(let next, let requests, _) = stream.backfill {
+            backfilled(index, from: next, requests: requests, result)
+            return
+        }
         switch result {
         case .failure(let error): fetchFailed(index, error)
         case .success(let fetched): complete(index, fetched, followsSubscription: fetch.followsSubscription)
@@ -179,12 +236,17 @@ extension FeedCore {
             completeBook(index, snapshot, eventTime: fetched.eventTime, followsSubscription: followsSubscription)
             return
         }
+        if followsSubscription, streams[index]?.content.isJoined(by: fetched.rows) == false {
+            fetchFailed(index, FeedError(.malformed, "The venue's REST answer ends before what its WebSocket sent.", isTransient: true))
+            return
+        }
+        abandonBackfill(index, unlessContinuedBy: fetched.rows)
         guard let stream = streams[index], streams[index]?.content.complete(fetched.rows) == true else {
             fetchFailed(index, FeedError(.malformed, "The venue's REST answer carries another stream's data."))
             return
         }
         streams[index]?.fetchBackoff.reset()
-        if stream.subscription != .effective { streams[index]?.content.beginGeneration() }
+        if case .none = stream.backfill, stream.subscription != .effective { streams[index]?.content.beginGeneration() }
         if followsSubscription || (stream.rule == .replace && stream.outage == nil) { streams[index]?.needsFetch = false }
         let eventTime = stream.contentID == nil ? fetched.eventTime : [fetched.eventTime, stream.eventTime].compactMap(\.self).max()
         remember(index, source: .rest, eventTime: eventTime)
@@ -197,11 +259,16 @@ extension FeedCore {
         publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched)
     }
 
-    private mutating func becomeLiveAfterFetch(_ index: Int) {
-        if streams[index]?.staleAt == nil { becomeLive(index) } else { setState(index, .live) }
+    /// Complete data makes a stream live for its usual patience, but does not put off what is due because its socket is silent.
+    mutating func becomeLiveAfterFetch(_ index: Int) {
+        guard let stream = streams[index], let at = stream.staleAt, let patience = stream.traits.staleAfter, at <= now.instant + patience else {
+            becomeLive(index)
+            return
+        }
+        setState(index, .live)
     }
 
-    private mutating func fetchFailed(_ index: Int, _ error: FeedError) {
+    mutating func fetchFailed(_ index: Int, _ error: FeedError) {
         publish(index, .failed(error, fetch: true))
         guard let stream = streams[index], stream.needsFetch else { return }
         guard error.isTransient || stream.rule == .book else {
@@ -212,5 +279,11 @@ extension FeedCore {
         fetch(index, at: now.instant + delay)
         let attempts = streams[index]?.fetchBackoff.attempts ?? 0
         if attempts >= configuration.recoverAttempts, stream.subscription == .effective { reportOutage(index, error, attempts: attempts) }
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? {
+        if case .failure(let error) = self { error } else { nil }
     }
 }

@@ -4,7 +4,10 @@ extension FeedCore {
     mutating func observe(_ observer: ObserverID, _ names: [FuturesServiceStreamName], forceFetch: Bool) {
         for name in names {
             guard let index = indices[name] ?? addStream(name) else {
-                let error = FeedError(.unknownStream, "The venue has no stream \(name). GET /streams lists what there is.")
+                let error =
+                    isSettled(name)
+                    ? FeedError(.settled, "\(name.symbol ?? "The symbol") has been settled or delisted; there is no \(name) any more.")
+                    : FeedError(.unknownStream, "The venue has no stream \(name). GET /streams lists what there is.")
                 effects.append(.tell(observer, FeedEvent(stream: name, id: nextID(), kind: .failed(error, fetch: false))))
                 continue
             }
@@ -31,27 +34,24 @@ extension FeedCore {
     }
 
     mutating func pause(_ observer: ObserverID, _ names: [FuturesServiceStreamName]?) {
-        let sequence = sequence
-        for index in affected(observer, names) {
-            change(observer, at: index) { $0.pausedAt = $0.pausedAt ?? sequence }
-        }
+        for index in affected(observer, names) { change(observer, at: index) { $0.isPaused = true } }
     }
 
     mutating func resume(_ observer: ObserverID, _ names: [FuturesServiceStreamName]?) {
         let sequence = sequence
         for index in affected(observer, names) where isPaused(observer, at: index) {
-            var pausedAt = sequence
+            var told = sequence
             change(observer, at: index) {
-                pausedAt = $0.pausedAt ?? sequence
-                $0.pausedAt = nil
+                told = $0.told
+                $0.isPaused = false
                 $0.since = sequence
             }
-            guard let stream = streams[index], stream.lastEvent > pausedAt, let content = content(index, kind: .full) else { continue }
+            guard let stream = streams[index], stream.lastEvent > told, let content = content(index, kind: .full) else { continue }
             tell(observer, index, .updated(content))
         }
     }
 
-    private mutating func change(_ observer: ObserverID, at index: Int, _ change: (inout StreamState.Observer) -> Void) {
+    mutating func change(_ observer: ObserverID, at index: Int, _ change: (inout StreamState.Observer) -> Void) {
         guard let place = streams[index]?.observers.firstIndex(where: { $0.id == observer }), var entry = streams[index]?.observers[place]
         else { return }
         change(&entry)
@@ -59,7 +59,7 @@ extension FeedCore {
     }
 
     private func isPaused(_ observer: ObserverID, at index: Int) -> Bool {
-        streams[index]?.observers.contains { $0.id == observer && $0.pausedAt != nil } ?? false
+        streams[index]?.observers.contains { $0.id == observer && $0.isPaused } ?? false
     }
 
     private mutating func tell(_ observer: ObserverID, _ index: Int, _ kind: FeedEvent.Kind) {
@@ -72,14 +72,6 @@ extension FeedCore {
         guard let observed = streamsOfObserver[observer] else { return [] }
         guard let names else { return Array(observed) }
         return names.compactMap { indices[$0] }.filter(observed.contains)
-    }
-
-    /// Whether a stream of that name can be had: the venue knows the kind and lists the symbol (any symbol while the list is not known).
-    package func knows(_ name: FuturesServiceStreamName) -> Bool {
-        if indices[name] != nil { return true }
-        guard traits(name) != nil else { return false }
-        guard let symbol = name.symbol, let listing else { return true }
-        return (name.channel == .assetIndex ? listing.assetIndices : listing.symbols).contains(symbol)
     }
 
     private mutating func addStream(_ name: FuturesServiceStreamName) -> Int? {
@@ -152,10 +144,12 @@ extension FeedCore {
         wake(at: at)
     }
 
-    /// What was to be fetched by now; where the budget does not reach for all, the streams with most observers come first.
+    /// What was to be fetched by now; where the budget does not reach for all, the most read streams come first.
     mutating func startDueFetches() {
         let due = streams.indices.filter { index in streams[index]?.fetchAt.map { $0 <= now.instant } ?? false }
         guard !due.isEmpty else { return }
-        for index in due.sorted(by: { streams[$0]?.observers.count ?? 0 > streams[$1]?.observers.count ?? 0 }) { startFetch(index) }
+        for index in due.sorted(by: { readers($0) > readers($1) }) { startFetch(index) }
     }
+
+    private func readers(_ index: Int) -> Int { streams[index].map { max($0.readers, $0.observers.count) } ?? 0 }
 }

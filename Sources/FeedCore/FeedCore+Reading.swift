@@ -14,7 +14,7 @@ package struct StreamStatus: Sendable {
 
 /// Something that went wrong with a stream, or the end of it.
 package struct StreamIncident: Sendable {
-    package enum Kind: String, Sendable { case disconnect, recover, fail, stale, resync, failed }
+    package enum Kind: String, Sendable { case disconnect, recover, fail, stale, resync, divergence, failed, ended }
 
     /// Milliseconds since 1970 UTC.
     package let at: Int64
@@ -43,6 +43,7 @@ extension FeedCore {
         case .failed(let error, _): note(index, .fail, error.description)
         case .status(.stale, _): note(index, .stale, "data that should have come did not")
         case .status(.failed, _): note(index, .failed, "the stream cannot be had for now")
+        case .status(.ended, _): note(index, .ended, "the venue has settled the symbol")
         case .fetched, .updated, .connected, .status, .ended: break
         }
     }
@@ -50,13 +51,20 @@ extension FeedCore {
     /// The observers a published event is for: who reads the stream, is not paused, and did not begin after it.
     package func readers(of event: FeedEvent) -> [ObserverID] {
         guard let index = indices[event.stream], let stream = streams[index] else { return [] }
-        return stream.observers.compactMap { $0.pausedAt == nil && $0.since < event.id.sequence ? $0.id : nil }
+        return stream.observers.compactMap { !$0.isPaused && $0.since < event.id.sequence ? $0.id : nil }
     }
 
-    /// Whether the observer still wants the stream and is not paused.
-    package func reads(_ observer: ObserverID, _ name: FuturesServiceStreamName) -> Bool {
-        guard let index = indices[name], let stream = streams[index] else { return false }
-        return stream.observers.contains { $0.id == observer && $0.pausedAt == nil }
+    /// The last look before an event is handed to an observer: false where it does not want the stream any more, or paused meanwhile. What it
+    /// was handed is remembered, so that resuming tells exactly who missed something. A name that was refused has no stream to look at.
+    package mutating func hands(_ event: FeedEvent, to observer: ObserverID) -> Bool {
+        guard let index = indices[event.stream] else { return event.isRefusal }
+        var isHanded = false
+        change(observer, at: index) {
+            guard !$0.isPaused else { return }
+            $0.told = max($0.told, $0.since, event.id.sequence)
+            isHanded = true
+        }
+        return isHanded
     }
 
     /// The whole cached content; nil where there is none.
@@ -77,4 +85,11 @@ extension FeedCore {
 
     /// Every stream somebody wants or lately wanted.
     package var streamNames: [FuturesServiceStreamName] { indices.keys.sorted { $0.description < $1.description } }
+}
+
+extension FeedEvent {
+    /// Whether it answers a wish for a stream that there is not.
+    fileprivate var isRefusal: Bool {
+        if case .failed(let error, _) = kind { error.code == .unknownStream || error.code == .settled } else { false }
+    }
 }

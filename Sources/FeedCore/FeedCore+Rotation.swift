@@ -47,8 +47,10 @@ extension FeedCore {
         connections[predecessor].streams.remove(index)
         connections[slot].streams.insert(index)
         streams[index]?.connection = slot
-        streams[index]?.subscription = .effective
+        if streams[index]?.subscription != .effective { streams[index]?.subscription = .requested }
+        becomeEffective(index)
         guard connections[predecessor].streams.isEmpty else { return }
+        counters.rotations &+= 1
         separate(slot)
         scheduleRotation(slot)
         retire(predecessor)

@@ -19,8 +19,14 @@ package struct FeedCore: Sendable {
         package var overlap: Duration = .seconds(10)
         package var rotationRetry: Duration = .seconds(300)
         /// The first bound of the delay before a reconnect, and the last.
-        package var reconnectBase: Duration = .milliseconds(500)
+        package var reconnectBase: Duration = .milliseconds(250)
         package var reconnectCap: Duration = .seconds(30)
+        /// The least time between two attempts to connect, over all connections.
+        package var connectInterval: Duration = .seconds(1)
+        /// How many hosts the venue has for WebSocket and for REST, and how many attempts in a row one has to fail before the next one's turn.
+        package var webSocketHosts = 1
+        package var restHosts = 1
+        package var attemptsPerHost = 2
         /// The same for a fetch that failed.
         package var fetchBase: Duration = .seconds(1)
         package var fetchCap: Duration = .seconds(30)
@@ -37,6 +43,14 @@ package struct FeedCore: Sendable {
         package var acknowledgementWait: Duration = .seconds(2)
         /// How many failed fetches end an outage as not recovered.
         package var recoverAttempts = 5
+        /// How many requests a hole may cost to be filled, how many messages are held back meanwhile, and how long for
+        /// the venue's budget.
+        package var backfillRequests = 20
+        package var backfillHold = 10_000
+        package var backfillPatience: Duration = .seconds(5)
+        /// How often a book is compared with REST, and the share of the minute's weight that comparisons leave to others.
+        package var auditInterval: Duration = .seconds(60)
+        package var auditReserve = 0.5
         /// The request weight of a minute, until the venue tells its own, and the share of it that is left to others.
         package var weightLimit = 2400
         package var weightReserve = 0.1
@@ -67,14 +81,18 @@ package struct FeedCore: Sendable {
     var lastConnectionID: UInt64 = 0
     var lastRequest: UInt64 = 0
     var lastAttempt: UInt64 = 0
+    var connectAllowedAt = Instant(nanoseconds: .min)
+    /// The WebSocket host that gave data last.
+    var webSocketHost = 0
+    /// The REST host that is asked, and how often in a row it could not answer.
+    package internal(set) var restHost = 0
+    var restFailures = 0
+    /// Until when the venue asked not to be asked, and until when a request that is due waits for weight.
     var fetchesBlockedUntil: Instant?
+    var fetchesWaitUntil: Instant?
     var budget: WeightBudget
-    /// What the venue sent that no stream could be blamed for.
-    package internal(set) var malformedFrames: UInt64 = 0
-    /// How often a book had to be built anew.
-    package internal(set) var bookResyncs: UInt64 = 0
-    /// Events nobody asked for, or of a kind this program does not know.
-    package internal(set) var ignoredEvents: UInt64 = 0
+    /// What happened since the start.
+    package internal(set) var counters = FeedCounters()
 
     /// - Parameters:
     ///   - epoch: new at every start.
@@ -99,9 +117,8 @@ package struct FeedCore: Sendable {
         case .pause(let observer, let names): pause(observer, names)
         case .resume(let observer, let names): resume(observer, names)
         case .refetch(let name): refetch(name)
-        case .listed(let listing):
-            self.listing = listing
-            if let limit = listing.weightLimit, limit > 0 { budget.limit = limit }
+        case .listed(let result): listed(result)
+        case .readers(let name, let count): if let index = indices[name] { streams[index]?.readers = count }
         case .usedWeight(let used): budget.observe(used: used, now: self.now)
         case .opened(let id): opened(id)
         case .closed(let id, let reason): closed(id, reason: reason)
@@ -121,7 +138,12 @@ package struct FeedCore: Sendable {
         nextDeadline = nil
         for index in streams.indices where streams[index] != nil { passDeadlines(stream: index) }
         startDueFetches()
-        for slot in connections.indices { passDeadlines(connection: slot) }
+        for index in streams.indices {
+            guard let at = streams[index]?.auditAt else { continue }
+            if at <= now.instant { audit(index) } else { wake(at: at) }
+        }
+        let turns = connections.map { $0.waitsUntil ?? now.instant }
+        for slot in connections.indices.sorted(by: { turns[$0] < turns[$1] }) { passDeadlines(connection: slot) }
     }
 
     mutating func wake(at instant: Instant) {

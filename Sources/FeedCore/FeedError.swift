@@ -4,6 +4,8 @@ public struct FeedError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Code: String, Sendable {
         /// The name fits no stream of the venue, or its symbol is not listed.
         case unknownStream
+        /// The venue has settled the symbol; nothing more comes.
+        case settled
         /// The venue has no REST source for the stream.
         case noSnapshotSource
         /// The venue's budget is used up or it asked to wait.
@@ -42,7 +44,7 @@ public struct FeedError: Error, Hashable, Sendable, CustomStringConvertible {
             ?? {
                 switch code {
                 case .rateLimited, .unreachable, .timedOut, .malformed: true
-                case .unknownStream, .noSnapshotSource, .venueRejected, .subscriptionRejected: false
+                case .unknownStream, .settled, .noSnapshotSource, .venueRejected, .subscriptionRejected: false
                 }
             }()
     }

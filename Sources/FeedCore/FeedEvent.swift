@@ -1,5 +1,5 @@
 /// What is known of a stream's freshness.
-public enum FeedState: String, Sendable {
+public enum FeedState: String, CaseIterable, Sendable {
     /// Asked for; nothing has come yet.
     case connecting
     /// Data comes as it should.
@@ -10,6 +10,8 @@ public enum FeedState: String, Sendable {
     case recovering
     /// The stream cannot be had for now; the last `fail` or `recover` says why.
     case failed
+    /// The venue has settled the symbol; nothing more comes.
+    case ended
 }
 
 /// Where a content came from.
@@ -76,6 +78,8 @@ public struct FeedRecovery: Sendable, Equatable {
     public enum Method: String, Sendable {
         /// Nothing was missed.
         case continuous
+        /// What was missed was fetched over REST and has been delivered, in order.
+        case backfill
         /// The content was rebuilt from complete data; updates in between were not seen.
         case snapshot
     }

@@ -10,13 +10,18 @@ package struct StreamTraits: Sendable {
     package let staleAfter: Duration?
     /// How many rows are kept.
     package let limit: Int
+    /// How many messages REST gives at once from an id on, so that missed ones can be fetched; nil where it gives none.
+    package let backfillLimit: Int?
 
-    package init(endpoint: Int, hasSnapshotSource: Bool, fetchWeight: Int = 1, staleAfter: Duration?, limit: Int) {
+    package init(
+        endpoint: Int, hasSnapshotSource: Bool, fetchWeight: Int = 1, staleAfter: Duration?, limit: Int, backfillLimit: Int? = nil
+    ) {
         self.endpoint = endpoint
         self.hasSnapshotSource = hasSnapshotSource
         self.fetchWeight = fetchWeight
         self.staleAfter = staleAfter
         self.limit = limit
+        self.backfillLimit = backfillLimit
     }
 }
 
@@ -45,15 +50,18 @@ package enum UpstreamEvent: Sendable {
 
 /// What the venue says of itself.
 package struct VenueListing: Sendable {
-    /// The contracts' symbols, `BTCUSDT`.
+    /// The symbols of contracts that trade, or will, `BTCUSDT`.
     package var symbols: Set<String>
+    /// The symbols of contracts that have been settled.
+    package var settled: Set<String>
     /// The asset indices' symbols, `BTCUSD`.
     package var assetIndices: Set<String>
     /// Request weight per minute; nil where it is not told.
     package var weightLimit: Int?
 
-    package init(symbols: Set<String> = [], assetIndices: Set<String> = [], weightLimit: Int? = nil) {
+    package init(symbols: Set<String> = [], settled: Set<String> = [], assetIndices: Set<String> = [], weightLimit: Int? = nil) {
         self.symbols = symbols
+        self.settled = settled
         self.assetIndices = assetIndices
         self.weightLimit = weightLimit
     }
@@ -70,6 +78,16 @@ package struct FetchedContent: Sendable {
     }
 }
 
+/// A request for a stream's complete data, or for what it missed.
+package struct FetchRequest: Sendable, Equatable {
+    /// Tells this request's answer from an older one's.
+    package let attempt: UInt64
+    /// The first message wanted; nil for complete data.
+    package let from: UInt64?
+    /// Which of the venue's REST hosts is to be asked.
+    package let host: Int
+}
+
 /// Everything that can happen to the core.
 package enum FeedInput: Sendable {
     case observe(ObserverID, [FuturesServiceStreamName], forceFetch: Bool)
@@ -78,7 +96,9 @@ package enum FeedInput: Sendable {
     case pause(ObserverID, [FuturesServiceStreamName]?)
     case resume(ObserverID, [FuturesServiceStreamName]?)
     case refetch(FuturesServiceStreamName)
-    case listed(VenueListing)
+    case listed(Result<VenueListing, FeedError>)
+    /// How many readers the one observer of a stream stands for.
+    case readers(FuturesServiceStreamName, Int)
     /// REST says how much weight this minute has cost so far.
     case usedWeight(Int)
     case opened(ConnectionID)
@@ -93,12 +113,13 @@ package enum FeedInput: Sendable {
 
 /// What the core wants done. Effects are to be carried out in order.
 package enum FeedEffect: Sendable {
-    case connect(ConnectionID, endpoint: Int)
+    /// `host`: which of the venue's WebSocket hosts.
+    case connect(ConnectionID, endpoint: Int, host: Int)
     case subscribe(ConnectionID, [FuturesServiceStreamName], request: UInt64)
     case unsubscribe(ConnectionID, [FuturesServiceStreamName], request: UInt64)
     case ping(ConnectionID)
     case disconnect(ConnectionID)
-    case fetch(FuturesServiceStreamName, attempt: UInt64)
+    case fetch(FuturesServiceStreamName, FetchRequest)
     /// For every observer of the stream that is not paused.
     case publish(FeedEvent)
     /// For one observer.

@@ -16,8 +16,9 @@ struct StreamState: Sendable {
         let id: ObserverID
         /// The newest event when it began to read; what is older is no news to it.
         var since: UInt64
-        /// The sequence at which it paused; nil while it reads.
-        var pausedAt: UInt64?
+        /// The newest event it was handed, or began with.
+        var told: UInt64 = 0
+        var isPaused = false
     }
 
     struct Outage: Sendable {
@@ -25,6 +26,21 @@ struct StreamState: Sendable {
         /// The last message before it, where messages are counted.
         let lastID: UInt64?
         var isReported = false
+    }
+
+    /// A hole in a stream of which every message counts.
+    enum Backfill: Sendable {
+        case none
+        /// The stream is lost; what comes next can be joined to what is here.
+        case possible
+        /// Messages from `next` on are fetched; what the socket brought meanwhile is held back.
+        case running(next: UInt64, requests: Int, held: [(rows: FeedRows, eventTime: Int64?)])
+    }
+
+    /// A comparison of the book with REST: a second book, built from the answer and the same updates.
+    struct Audit: Sendable {
+        let attempt: UInt64
+        var book: OrderBook
     }
 
     struct Fetch: Sendable {
@@ -37,6 +53,8 @@ struct StreamState: Sendable {
     let traits: StreamTraits
     let rule: MergeRule
     var observers: [Observer] = []
+    /// How many readers there are behind the observers; zero where nobody told.
+    var readers = 0
     var lingersUntil: Instant?
 
     var connection: Int
@@ -68,6 +86,9 @@ struct StreamState: Sendable {
     var fetch: Fetch?
     var fetchAt: Instant?
     var fetchBackoff: Backoff
+    var backfill = Backfill.none
+    var audit: Audit?
+    var auditAt: Instant?
 
     /// Whether one frame is enough to have the content whole again.
     var isWholeAfterUpdate: Bool { rule == .replace || !needsFetch }

@@ -23,6 +23,14 @@ struct WeightBudget: Sendable {
         return nil
     }
 
+    /// Takes the weight where that leaves a share of the minute's to others; false where it does not.
+    mutating func take(_ weight: Int, leaving share: Double, now: Moment) -> Bool {
+        enter(now)
+        guard used &+ weight <= Int(Double(limit) * (1 - max(share, reserve))) else { return false }
+        used = used &+ weight
+        return true
+    }
+
     /// The venue says what was used; others may share the address.
     mutating func observe(used observed: Int, now: Moment) {
         enter(now)

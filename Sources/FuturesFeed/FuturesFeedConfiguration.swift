@@ -10,22 +10,30 @@ public struct FuturesFeedConfiguration: Sendable {
     public var deadAfter: Duration
     /// The first bound of the delay before a reconnect; it doubles with every attempt up to 30 s, and each delay is drawn at random below it.
     public var reconnectBase: Duration
-    /// How many bars or trades are kept, 1 to 1,000.
-    public var history: Int
+    /// At which age a connection is replaced by a fresh one, which delivers before the old one goes; the venues cut it at 24 h.
+    public var rotateAfter: Duration
+    /// How many bars are kept of a stream, 1 to 1,500.
+    public var bars: Int
+    /// How many trades or liquidations are kept of a stream, 1 to 1,000.
+    public var trades: Int
     /// The seed of the jitter; nil draws one.
     public var seed: UInt64?
 
     /// A configuration with the defaults.
     public init(
         venue: FuturesVenue = .aster, linger: Duration = .seconds(60), pingInterval: Duration = .seconds(20),
-        deadAfter: Duration = .seconds(30), reconnectBase: Duration = .milliseconds(500), history: Int = 500, seed: UInt64? = nil
+        deadAfter: Duration = .seconds(30), reconnectBase: Duration = .milliseconds(250), rotateAfter: Duration = .seconds(82_800), bars: Int = 500,
+        trades: Int = 500,
+        seed: UInt64? = nil
     ) {
         self.venue = venue
         self.linger = linger
         self.pingInterval = pingInterval
         self.deadAfter = deadAfter
         self.reconnectBase = reconnectBase
-        self.history = history
+        self.rotateAfter = rotateAfter
+        self.bars = bars
+        self.trades = trades
         self.seed = seed
     }
 }

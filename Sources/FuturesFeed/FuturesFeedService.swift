@@ -37,9 +37,9 @@ public final class FuturesFeedService: Sendable {
         core.pingInterval = configuration.pingInterval
         core.deadAfter = configuration.deadAfter
         core.reconnectBase = configuration.reconnectBase
-        let history = min(max(configuration.history, 1), 1000)
+        core.rotateAfter = configuration.rotateAfter
         engine = FeedEngine(
-            dialect: FuturesDialect(venue: configuration.venue, history: history), configuration: core,
+            dialect: FuturesDialect(venue: configuration.venue, bars: configuration.bars, trades: configuration.trades), configuration: core,
             seed: configuration.seed ?? .random(in: .min ... .max), logger: logger)
     }
 

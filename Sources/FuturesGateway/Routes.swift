@@ -20,6 +20,7 @@ enum Routes {
         router.on("POST", "/events/{client}/unsubscribe", events.control(.unsubscribe))
         router.on("GET", "/healthz", probes.health)
         router.on("GET", "/readyz", probes.ready)
+        router.on("GET", "/metrics", MetricsHandler(hub: hub).answer)
         router.on("GET", "/openapi.yaml", probes.contract)
         router.on("GET", "/", WebHandlers.page)
         router.on("GET", "/client.js", WebHandlers.client)

@@ -29,9 +29,9 @@ struct ServeCommand: AsyncParsableCommand {
     var demo = false
     @Option(name: .long, help: "The venue: aster (default), apollox or binance.")
     var venue: Venue?
-    @Option(name: .long, help: "Another host for the venue's REST interface, as in http://127.0.0.1:9000.")
+    @Option(name: .long, help: "Other hosts for the venue's REST interface, first choice first, as in http://127.0.0.1:9000,http://127.0.0.1:9001.")
     var restUrl: String?
-    @Option(name: .long, help: "Another host for the venue's WebSocket, as in ws://127.0.0.1:9000.")
+    @Option(name: .long, help: "Other hosts for the venue's WebSocket, first choice first, as in ws://127.0.0.1:9000,ws://127.0.0.1:9001.")
     var wsUrl: String?
     @Option(name: .long, help: "The address to listen on (default 127.0.0.1).")
     var host: String?
@@ -43,8 +43,12 @@ struct ServeCommand: AsyncParsableCommand {
     var maxConnections: Int?
     @Option(name: .long, help: "Seconds a subscription stays at the venue after its last reader left (default 60).")
     var linger: Int?
-    @Option(name: .long, help: "Bars and trades kept per stream, 1 to 1000 (default 500).")
-    var history: Int?
+    @Option(name: .long, help: "Seconds after which the venue connection is replaced by a fresh one, 30 to 86400 (default 82800).")
+    var rotateAfter: Int?
+    @Option(name: .long, help: "Bars kept per stream, 1 to 1500 (default 500).")
+    var bars: Int?
+    @Option(name: .long, help: "Trades and liquidations kept per stream, 1 to 1000 (default 500).")
+    var trades: Int?
     @Option(name: .long, help: "trace, debug, info, notice, warning, error or critical (default notice).")
     var logLevel: LogLevel?
 
@@ -60,8 +64,7 @@ struct ServeCommand: AsyncParsableCommand {
         if try setting(demo ? true : nil, "demo") ?? false {
             let exchange = DemoExchange(configuration: DemoExchangeConfiguration())
             _ = try await exchange.start()
-            configuration.feed.venue.restURL = exchange.restURL
-            configuration.feed.venue.webSocketURL = exchange.webSocketURL
+            configuration.feed.venue = configuration.feed.venue.at(restURLs: [exchange.restURL], webSocketURLs: [exchange.webSocketURL])
             services.append(RunningExchange(exchange: exchange))
         }
         let venue = services.isEmpty ? configuration.feed.venue.name : "the embedded exchange"
@@ -76,10 +79,12 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func configuration() throws -> GatewayConfiguration {
         var feed = FuturesFeedConfiguration(venue: (try setting(venue, "venue") ?? .aster).venue)
-        if let url = try url(restUrl, "rest-url", schemes: ["http", "https"]) { feed.venue.restURL = url }
-        if let url = try url(wsUrl, "ws-url", schemes: ["ws", "wss"]) { feed.venue.webSocketURL = url }
+        feed.venue = feed.venue.at(
+            restURLs: try urls(restUrl, "rest-url", schemes: ["http", "https"]), webSocketURLs: try urls(wsUrl, "ws-url", schemes: ["ws", "wss"]))
         feed.linger = .seconds(try number(linger, "linger", in: 0...86_400) ?? 60)
-        feed.history = try number(history, "history", in: 1...1000) ?? 500
+        feed.rotateAfter = .seconds(try number(rotateAfter, "rotate-after", in: 30...86_400) ?? 82_800)
+        feed.bars = try number(bars, "bars", in: 1...1500) ?? 500
+        feed.trades = try number(trades, "trades", in: 1...1000) ?? 500
         var http = HTTPServerConfiguration()
         http.host = try setting(host, "host") ?? "127.0.0.1"
         http.port = try setting(port, "port") ?? 8080
@@ -94,18 +99,17 @@ struct ServeCommand: AsyncParsableCommand {
         return text == "*" ? nil : Set(text.split(separator: ",").map { $0.lowercased() })
     }
 
-    private func number(_ flag: Int?, _ option: String, in range: ClosedRange<Int>) throws -> Int? {
-        guard let number = try setting(flag, option) else { return nil }
-        guard range.contains(number) else { throw ValidationError("--\(option) is \(number); it takes \(range.lowerBound) to \(range.upperBound).") }
-        return number
-    }
-
-    private func url(_ flag: String?, _ option: String, schemes: [String]) throws -> String? {
-        guard let text = try setting(flag, option) else { return nil }
-        guard let scheme = schemes.first(where: { text.hasPrefix($0 + "://") }), text.count > scheme.count + 3 else {
-            throw ValidationError("--\(option) is \"\(text)\"; it takes \(schemes.map { $0 + "://HOST[:PORT]" }.joined(separator: " or ")).")
+    private func urls(_ flag: String?, _ option: String, schemes: [String]) throws -> [String]? {
+        try setting(flag, option).map { list in
+            try list.split(separator: ",", omittingEmptySubsequences: false).map { part in
+                let text = part.trimmingPrefix(" ")
+                guard let scheme = schemes.first(where: { text.hasPrefix($0 + "://") }), text.count > scheme.count + 3 else {
+                    let forms = schemes.map { $0 + "://HOST[:PORT]" }.joined(separator: " or ")
+                    throw ValidationError("--\(option) is \"\(list)\"; it takes \(forms), several of them separated by commas.")
+                }
+                return String(text.hasSuffix("/") ? text.dropLast() : text)
+            }
         }
-        return text.hasSuffix("/") ? String(text.dropLast()) : text
     }
 
     private static func logger(_ level: LogLevel) -> Logger {

@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (["--history", "0"], [:], "history"), (["--history", "many"], [:], "history"), (["--port", "65536"], [:], "port"),
+        (["--trades", "0"], [:], "trades"), (["--bars", "many"], [:], "bars"), (["--port", "65536"], [:], "port"),
         (["--venue", "nasdaq"], [:], "venue"), (["--rest-url", "ftp://x"], [:], "rest-url"), (["--ws-url", "http://x"], [:], "ws-url"),
         (["--linger", "-1"], [:], "linger"), (["--max-connections", "0"], [:], "max-connections"), (["--log-level", "loud"], [:], "log-level"),
         (["--host", "nowhere"], [:], "nowhere"), ([], ["FUTURES_GATEWAY_PORT": "eighty"], "FUTURES_GATEWAY_PORT"),

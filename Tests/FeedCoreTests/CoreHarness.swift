@@ -8,12 +8,16 @@ struct CoreHarness {
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
     private(set) var effects: [FeedEffect] = []
 
-    init(seed: UInt64 = 1, hasSnapshotSource: Bool = true, fetchWeight: Int = 1, configuration: FeedCore.Configuration = FeedCore.Configuration()) {
+    init(
+        seed: UInt64 = 1, hasSnapshotSource: Bool = true, fetchWeight: Int = 1, backfillLimit: Int? = nil,
+        configuration: FeedCore.Configuration = FeedCore.Configuration()
+    ) {
         core = FeedCore(configuration: configuration, epoch: 7, seed: seed) { name in
             guard name.channel != .ticker else { return nil }
             return StreamTraits(
                 endpoint: name.channel == .bookTicker ? 1 : 0, hasSnapshotSource: hasSnapshotSource, fetchWeight: fetchWeight,
-                staleAfter: name.channel == .markPrice ? .seconds(15) : nil, limit: 5)
+                staleAfter: name.channel == .markPrice ? .seconds(15) : nil, limit: 5,
+                backfillLimit: name.channel == .aggregateTrade ? backfillLimit : nil)
         }
     }
 
@@ -46,11 +50,13 @@ struct CoreHarness {
 
     mutating func forgetEffects() { effects = [] }
 
+    mutating func keep(_ kept: [FeedEffect]) { effects += kept }
+
     /// The current id of the only connection.
     var connection: ConnectionID { core.connections.first?.id ?? ConnectionID(0) }
 
     var attempts: [(name: FuturesServiceStreamName, attempt: UInt64)] {
-        effects.compactMap { if case .fetch(let name, let attempt) = $0 { (name, attempt) } else { nil } }
+        effects.compactMap { if case .fetch(let name, let request) = $0 { (name, request.attempt) } else { nil } }
     }
 
     var events: [FeedEvent] {

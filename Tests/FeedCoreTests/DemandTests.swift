@@ -75,12 +75,13 @@ import Testing
         var harness = CoreHarness()
         let names = (0..<201).map { FuturesServiceStreamName.aggregateTrade(symbol: "S\($0)") }
         harness.step(.observe(.one, names, forceFetch: false))
+        harness.pass(.seconds(1))
         #expect(harness.effects.filter { if case .connect = $0 { true } else { false } }.count == 2)
     }
 
     @Test func aStreamTheVenueLacksIsToldToItsObserverAndNothingIsSent() {
         var harness = CoreHarness()
-        harness.step(.listed(VenueListing(symbols: ["BTCUSDT"])))
+        harness.step(.listed(.success(VenueListing(symbols: ["BTCUSDT"]))))
         let effects = harness.step(.observe(.one, [.ticker(symbol: "BTCUSDT"), .markPrice(symbol: "NOPE")], forceFetch: true))
         #expect(effects.count == 2)
         for effect in effects {
@@ -106,8 +107,28 @@ import Testing
             return
         }
         #expect(content.rows == .markPrice([.price(2)]))
+        let isHanded = harness.core.hands(told, to: .one)
+        #expect(isHanded)
         harness.step(.pause(.one, [.btc]))
         #expect(harness.step(.resume(.one, [.btc])).isEmpty, "nothing changed, so nothing is told")
+    }
+
+    @Test func whoPausesBeforeAnEventIsHandedOverIsToldWhatItMissedOnResuming() {
+        var harness = CoreHarness()
+        harness.goLive([.btc])
+        harness.receive(.btc, .markPrice([.price(1)]))
+        guard let event = harness.events.last else { return }
+        harness.step(.pause(.one, nil))
+        var isHanded = harness.core.hands(event, to: .one)
+        #expect(!isHanded)
+        guard case .tell(.one, let first)? = harness.step(.resume(.one, nil)).first, case .updated = first.kind else {
+            Issue.record("the event is lost")
+            return
+        }
+        harness.step(.pause(.one, nil))
+        isHanded = harness.core.hands(first, to: .one)
+        #expect(!isHanded)
+        #expect(harness.step(.resume(.one, nil)).count == 1, "nor was what resuming told handed over")
     }
 
     @Test func anEventFromBeforeAnObserverCameIsNoNewsToIt() {

@@ -50,6 +50,22 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
         #expect(book.levels().bids.first?.price.text == "100")
     }
 
+    @Test func aSnapshotOfAnotherNumberingIsNotWaitedFor() {
+        var book = OrderBook(limit: 10)
+        var old = snapshot(1000)
+        #expect(book.adopt(old) == .waiting)
+        #expect(book.receive(event(5, 6, 20)) == .buffered(isFirst: false), "made in the same millisecond")
+        var later = event(20, 21, 25)
+        later.time = 2
+        guard case .lost = book.receive(later) else {
+            Issue.record("it waits for updates that never come")
+            return
+        }
+        old.time = 0
+        #expect(book.adopt(old) == .waiting)
+        #expect(book.receive(later) == .buffered(isFirst: false), "the snapshot does not tell its time")
+    }
+
     @Test func aMissingUpdateLosesTheBookAndARepeatedOneDoesNot() {
         var book = OrderBook(limit: 10)
         _ = book.receive(event(0, 1, 5))

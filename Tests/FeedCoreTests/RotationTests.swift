@@ -12,8 +12,9 @@ import Testing
                 FetchedContent(rows: name == .trades ? AggregateTrade.trades(1...5) : .markPrice([.price(1, time: 1)]), eventTime: nil))
         }
         let old = harness.connection
+        harness.pass(.seconds(1))
         harness.step(.received(old, .goingAway))
-        let new = harness.effects.compactMap { if case .connect(let id, _) = $0 { id } else { nil } }.last ?? old
+        let new = harness.effects.compactMap { if case .connect(let id, _, _) = $0 { id } else { nil } }.last ?? old
         harness.forgetEffects()
         return (harness, old, new)
     }

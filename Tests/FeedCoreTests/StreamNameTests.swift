@@ -9,7 +9,9 @@ import Testing
             "btcusdt@bookTicker", "!bookTicker", "btcusdt@aggTrade", "btcusdt@kline_1m", "btcusdt@kline_1M", "btcusdt@miniTicker",
             "!miniTicker@arr", "btcusdt@ticker", "!ticker@arr", "btcusdt_261225@ticker", "币安人生usdt@markPrice", "1000shibusdt@aggTrade",
             "btcusdt@trade", "btcusdt@forceOrder", "!forceOrder@arr", "btcusdt@depth", "btcusdt@depth@100ms", "btcusdt@depth@500ms",
-            "btcusdt@depth5", "btcusdt@depth10@500ms", "btcusdt@depth20@100ms",
+            "btcusdt@depth5", "btcusdt@depth10@500ms", "btcusdt@depth20@100ms", "btcusdt@rpiDepth@500ms",
+            "btcusdt_perpetual@continuousKline_1m", "btcusdt_current_quarter@continuousKline_1M", "tslausdt_tradifi_perpetual@continuousKline_1h",
+            "defiusdt@compositeIndex", "!contractInfo", "tradingSession",
         ])
     func theVenuesNamesAreReadAndPrinted(_ text: String) throws {
         let name = try #require(FuturesServiceStreamName(text))
@@ -22,6 +24,8 @@ import Testing
             "", "@", "!", "btcusdt", "BTCUSDT@markPrice", "btcusdt@markprice", "btcusdt@markPrice@3s", "btcusdt@markPrice@1s@1s",
             "btcusdt@kline", "btcusdt@kline_", "btcusdt@kline_2m", "btcusdt@kline_1m_1m", "!kline@arr", "!aggTrade@arr", "!bookTicker@arr",
             "!ticker", "!ticker@arr@1s", "btc usdt@ticker", "btcusdt@ticker\r\n", "btcusdt@depth\"],\"id\":1}", "../..@ticker", "btc/usdt@ticker",
+            "btcusdt@rpiDepth", "btcusdt@rpiDepth@100ms", "btcusdt@continuousKline_1m", "_perpetual@continuousKline_1m", "!tradingSession@arr",
+            "btcusdt@tradingSession", "!tradingSession", "btcusdt@contractInfo", "!contractInfo@arr", "!compositeIndex@arr",
             "@ticker", "btcusdt@@ticker", "btcusdt@ticker@", "btcusdt%40ticker", "\u{0}@ticker", "btc\u{202E}usdt@ticker",
             String(repeating: "a", count: 41) + "@ticker", String(repeating: "é", count: 21) + "@ticker",
         ])
@@ -50,6 +54,12 @@ import Testing
                         symbol: symbol, levels: DepthLevelCount.allCases.randomElement(using: &random) ?? .five,
                         speed: UpdateSpeed.allCases.randomElement(using: &random))
                 case .depth: .depth(symbol: symbol, speed: UpdateSpeed.allCases.randomElement(using: &random))
+                case .rpiDepth: .rpiDepth(symbol: symbol)
+                case .continuousKline:
+                    .continuousKline(
+                        pair: symbol, contract: ContinuousContract.allCases.randomElement(using: &random) ?? .perpetual, interval: .minute1)
+                case .contractInfo: .contractInfo
+                case .tradingSession: .tradingSession
                 case .markPrice: .markPrice(symbol: symbol, fast: Bool.random(using: &random))
                 default: FuturesServiceStreamName(channel: channel, symbol: symbol)
                 }

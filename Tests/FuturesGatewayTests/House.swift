@@ -30,8 +30,7 @@ struct House {
         let exchange = DemoExchange(configuration: exchange)
         _ = try await exchange.start()
         var configuration = GatewayConfiguration()
-        configuration.feed.venue.restURL = exchange.restURL
-        configuration.feed.venue.webSocketURL = exchange.webSocketURL
+        configuration.feed.venue = configuration.feed.venue.at(restURLs: [exchange.restURL], webSocketURLs: [exchange.webSocketURL])
         configuration.feed.linger = linger
         configuration.feed.reconnectBase = reconnectBase
         configuration.events.logBytes = logBytes

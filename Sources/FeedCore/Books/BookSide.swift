@@ -37,6 +37,21 @@ package struct BookSide: Sendable {
         return levels
     }
 
+    /// The best level at which two sides differ; what lies beyond either one's horizon is left out.
+    func difference(from other: BookSide) -> String? {
+        let end = [horizon, other.horizon].compactMap(\.self).max()
+        var (mine, others) = (entries.reversed().makeIterator(), other.entries.reversed().makeIterator())
+        while true {
+            let (left, right) = (mine.next(), others.next())
+            let reach = max(left?.key ?? .min, right?.key ?? .min)
+            guard left != nil || right != nil, end.map({ reach >= $0 }) ?? true else { return nil }
+            guard let left, let right, left.key == right.key, left.level.quantity.scaled == right.level.quantity.scaled else {
+                let words: (Entry?) -> String = { $0.map { "\($0.level.price) × \($0.level.quantity)" } ?? "nothing" }
+                return "\(words(left)) is \(words(right)) there"
+            }
+        }
+    }
+
     /// Takes a whole side.
     package mutating func replaceAll(_ levels: [PriceLevel]) {
         entries = levels.compactMap { level in key(level).map { Entry(key: $0, level: level) } }.filter { !$0.level.quantity.isZero }

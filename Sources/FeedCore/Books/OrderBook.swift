@@ -66,6 +66,8 @@ extension DepthLevels {
 extension DepthLevels: FeedRow {
     package var key: String { symbol }
     package func isOlder(than other: DepthLevels) -> Bool { lastUpdateID <= other.lastUpdateID }
+    package static func rows(in rows: FeedRows) -> [Self]? { if case .depth(let rows) = rows { rows } else { nil } }
+    package static func feedRows(_ rows: [Self]) -> FeedRows { .depth(rows) }
 }
 
 /// One symbol's book, kept equal to the venue's by its update ids (venue.md §5; the futures rule, which is not the spot rule).
@@ -149,6 +151,12 @@ struct OrderBook: Sendable {
         DepthLevels(symbol: symbol, bids: bids.best(depth), asks: asks.best(depth), lastUpdateID: lastUpdateID, time: time)
     }
 
+    /// Where this book and another at the same update differ, for a person; nil where they do not, as far as both are complete.
+    func difference(from other: OrderBook) -> String? {
+        guard lastUpdateID == other.lastUpdateID else { return nil }
+        return bids.difference(from: other.bids).map { "bid " + $0 } ?? asks.difference(from: other.asks).map { "ask " + $0 }
+    }
+
     /// The next event begins a new buffer. The old levels stay to be shown, with their update id, until new ones come.
     mutating func reset() {
         sinceThin = []
@@ -165,6 +173,9 @@ struct OrderBook: Sendable {
             phase = .buffering(events)
             return .buffered(isFirst: events.count == 1)
         case .waiting(let snapshot):
+            if event.lastUpdateID < snapshot.lastUpdateID, snapshot.time > 0, event.time > snapshot.time {
+                return restart(with: event, "update \(event.lastUpdateID) came after the snapshot \(snapshot.lastUpdateID): the venue counts anew")
+            }
             phase = .buffering([event])
             return switch adopt(snapshot) {
             case .built: .built

@@ -8,6 +8,15 @@ package protocol FeedRow: Sendable, Equatable {
     /// Whether `key` tells two rows of a content apart; liquidations have nothing that does, so each one counts.
     static var hasIdentity: Bool { get }
 
+    /// The rows of this type in `rows`; nil where they are of another type.
+    static func rows(in rows: FeedRows) -> [Self]?
+
+    /// Rows of this type as those of a stream.
+    static func feedRows(_ rows: [Self]) -> FeedRows
+
+    /// The message's number, where messages are counted one by one.
+    var messageID: UInt64? { get }
+
     /// What the row is about; rows of one content have different keys.
     var key: Key { get }
 
@@ -21,5 +30,6 @@ package protocol FeedRow: Sendable, Equatable {
 extension FeedRow {
     package static var isOrdered: Bool { false }
     package static var hasIdentity: Bool { true }
+    package var messageID: UInt64? { nil }
     package func completed(by replaced: Self) -> Self { self }
 }

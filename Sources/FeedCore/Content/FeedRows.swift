@@ -20,6 +20,12 @@ public enum FeedRows: Equatable, Sendable {
     case miniTicker([MiniTicker])
     /// 24-hour tickers, by symbol.
     case ticker([Ticker])
+    /// Composite indices, by symbol.
+    case compositeIndex([CompositeIndex])
+    /// What the venue says of its contracts, by symbol.
+    case contractInfo([ContractInfo])
+    /// Trading sessions, by market.
+    case tradingSession([TradingSession])
 
     /// The number of rows.
     public var count: Int {
@@ -34,6 +40,9 @@ public enum FeedRows: Equatable, Sendable {
         case .kline(let rows): rows.count
         case .miniTicker(let rows): rows.count
         case .ticker(let rows): rows.count
+        case .compositeIndex(let rows): rows.count
+        case .contractInfo(let rows): rows.count
+        case .tradingSession(let rows): rows.count
         }
     }
 }
@@ -42,8 +51,8 @@ extension FeedRows {
     /// The first and the last id of rows that are counted one by one; nil for others.
     package var ids: ClosedRange<UInt64>? {
         switch self {
-        case .aggregateTrade(let rows): range(rows.first?.id, rows.last?.id)
-        case .trade(let rows): range(rows.first?.id, rows.last?.id)
+        case .aggregateTrade(let rows): range(rows.first?.messageID, rows.last?.messageID)
+        case .trade(let rows): range(rows.first?.messageID, rows.last?.messageID)
         default: nil
         }
     }

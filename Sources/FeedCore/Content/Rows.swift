@@ -41,6 +41,8 @@ extension MarkPrice: FeedRow {
         row.interestRate = interestRate ?? replaced.interestRate
         return row
     }
+    package static func rows(in rows: FeedRows) -> [Self]? { if case .markPrice(let rows) = rows { rows } else { nil } }
+    package static func feedRows(_ rows: [Self]) -> FeedRows { .markPrice(rows) }
 }
 
 /// Index price and conversion buffers of one multi-assets-mode asset (`assetIndexUpdate`, `GET assetIndex`).
@@ -91,6 +93,8 @@ public struct AssetIndex: Equatable, Sendable {
 extension AssetIndex: FeedRow {
     package var key: String { symbol }
     package func isOlder(than other: AssetIndex) -> Bool { time < other.time }
+    package static func rows(in rows: FeedRows) -> [Self]? { if case .assetIndex(let rows) = rows { rows } else { nil } }
+    package static func feedRows(_ rows: [Self]) -> FeedRows { .assetIndex(rows) }
 }
 
 /// Best bid and ask of one symbol (`bookTicker`, `GET ticker/bookTicker`).
@@ -132,6 +136,8 @@ extension BookTicker: FeedRow {
         guard let updateID else { return time <= other.time }
         return updateID <= otherID
     }
+    package static func rows(in rows: FeedRows) -> [Self]? { if case .bookTicker(let rows) = rows { rows } else { nil } }
+    package static func feedRows(_ rows: [Self]) -> FeedRows { .bookTicker(rows) }
 }
 
 /// One aggregate trade (`aggTrade`, `GET aggTrades`).
@@ -169,6 +175,9 @@ extension AggregateTrade: FeedRow {
     package static var isOrdered: Bool { true }
     package var key: UInt64 { id }
     package func isOlder(than other: AggregateTrade) -> Bool { true }
+    package static func rows(in rows: FeedRows) -> [Self]? { if case .aggregateTrade(let rows) = rows { rows } else { nil } }
+    package static func feedRows(_ rows: [Self]) -> FeedRows { .aggregateTrade(rows) }
+    package var messageID: UInt64? { id }
 }
 
 /// One trade (`trade`, `GET trades`).
@@ -201,6 +210,9 @@ extension Trade: FeedRow {
     package static var isOrdered: Bool { true }
     package var key: UInt64 { id }
     package func isOlder(than other: Trade) -> Bool { true }
+    package static func rows(in rows: FeedRows) -> [Self]? { if case .trade(let rows) = rows { rows } else { nil } }
+    package static func feedRows(_ rows: [Self]) -> FeedRows { .trade(rows) }
+    package var messageID: UInt64? { id }
 }
 
 /// One liquidation order (`forceOrder`). The venue sends at most the latest of a symbol per second.
@@ -251,6 +263,8 @@ extension Liquidation: FeedRow {
     package static var hasIdentity: Bool { false }
     package var key: String { symbol }
     package func isOlder(than other: Liquidation) -> Bool { time < other.time }
+    package static func rows(in rows: FeedRows) -> [Self]? { if case .liquidation(let rows) = rows { rows } else { nil } }
+    package static func feedRows(_ rows: [Self]) -> FeedRows { .liquidation(rows) }
 }
 
 /// One bar (`kline`, `GET klines`).
@@ -307,6 +321,8 @@ extension Kline: FeedRow {
     package func isOlder(than other: Kline) -> Bool {
         tradeCount < other.tradeCount || (other.isClosed && !isClosed)
     }
+    package static func rows(in rows: FeedRows) -> [Self]? { if case .kline(let rows) = rows { rows } else { nil } }
+    package static func feedRows(_ rows: [Self]) -> FeedRows { .kline(rows) }
 }
 
 /// 24-hour open, high, low, close and volume of one symbol (`24hrMiniTicker`; over REST a part of `GET ticker/24hr`).
@@ -347,6 +363,8 @@ public struct MiniTicker: Equatable, Sendable {
 extension MiniTicker: FeedRow {
     package var key: String { symbol }
     package func isOlder(than other: MiniTicker) -> Bool { time < other.time }
+    package static func rows(in rows: FeedRows) -> [Self]? { if case .miniTicker(let rows) = rows { rows } else { nil } }
+    package static func feedRows(_ rows: [Self]) -> FeedRows { .miniTicker(rows) }
 }
 
 /// 24-hour statistics of one symbol (`24hrTicker`, `GET ticker/24hr`).
@@ -393,4 +411,6 @@ public struct Ticker: Equatable, Sendable {
 extension Ticker: FeedRow {
     package var key: String { mini.symbol }
     package func isOlder(than other: Ticker) -> Bool { closeTime < other.closeTime }
+    package static func rows(in rows: FeedRows) -> [Self]? { if case .ticker(let rows) = rows { rows } else { nil } }
+    package static func feedRows(_ rows: [Self]) -> FeedRows { .ticker(rows) }
 }

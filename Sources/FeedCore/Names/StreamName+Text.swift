@@ -6,7 +6,9 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
         guard text.utf8.count <= 80 else { return nil }
         let parts = text.split(separator: "@", maxSplits: 3, omittingEmptySubsequences: false)
         guard let first = parts.first else { return nil }
-        if first.first == "!" {
+        if text == Channel.tradingSession.rawValue {
+            self.init(channel: .tradingSession, symbol: nil)
+        } else if first.first == "!" {
             self.init(all: first.dropFirst(), parts.dropFirst())
         } else {
             self.init(symbol: first, parts.dropFirst())
@@ -16,7 +18,8 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
     private init?(all channelText: Substring, _ rest: ArraySlice<Substring>) {
         guard let channel = Channel(rawValue: String(channelText)) else { return nil }
         switch (channel, Array(rest)) {
-        case (.bookTicker, []), (.assetIndex, ["arr"]), (.miniTicker, ["arr"]), (.ticker, ["arr"]), (.markPrice, ["arr"]), (.liquidation, ["arr"]):
+        case (.bookTicker, []), (.contractInfo, []), (.assetIndex, ["arr"]), (.miniTicker, ["arr"]), (.ticker, ["arr"]), (.markPrice, ["arr"]),
+            (.liquidation, ["arr"]):
             self.init(channel: channel, symbol: nil)
         case (.markPrice, ["arr", "1s"]):
             self.init(channel: channel, symbol: nil, speed: .everySecond)
@@ -30,16 +33,21 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
         let suffix = Array(rest.dropFirst())
         let kline = first.split(separator: "_", maxSplits: 1, omittingEmptySubsequences: false)
         if kline.count == 2 {
-            guard kline[0] == Channel.kline.rawValue, let interval = KlineInterval(rawValue: String(kline[1])), suffix.isEmpty else { return nil }
-            self.init(channel: .kline, symbol: String(symbol), interval: interval)
+            guard let channel = Channel(rawValue: String(kline[0])), channel == .kline || channel == .continuousKline,
+                let interval = KlineInterval(rawValue: String(kline[1])), suffix.isEmpty
+            else { return nil }
+            self.init(channel: channel, symbol: String(symbol), interval: interval)
+            guard channel == .kline || continuous != nil else { return nil }
             return
         }
         let isPartial = first.count > 5 && first.hasPrefix("depth")
         let levels = isPartial ? DepthLevelCount(rawValue: String(first.dropFirst(5))) : nil
-        guard let channel = isPartial ? .partialDepth : Channel(rawValue: String(first)), channel != .kline,
+        guard let channel = isPartial ? .partialDepth : Channel(rawValue: String(first)), !Self.unsuited.contains(channel),
             (channel == .partialDepth) == (levels != nil)
         else { return nil }
         switch (channel, suffix) {
+        case (.rpiDepth, ["500ms"]): self.init(channel: channel, symbol: String(symbol), speed: .milliseconds500)
+        case (.rpiDepth, _): return nil
         case (_, []): self.init(channel: channel, symbol: String(symbol), levels: levels)
         case (.markPrice, ["1s"]): self.init(channel: channel, symbol: String(symbol), speed: .everySecond)
         case (.depth, ["100ms"]), (.partialDepth, ["100ms"]):
@@ -50,13 +58,22 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
         }
     }
 
+    /// Channels whose names are not a symbol, `@` and the channel.
+    private static let unsuited: Set<Channel> = [.kline, .continuousKline, .contractInfo, .tradingSession]
+
     /// The venue's name of the stream.
     public var description: String {
         let suffix = speed.map { "@" + $0.rawValue } ?? ""
-        guard let symbol else { return channel == .bookTicker ? "!bookTicker" : "!\(channel.rawValue)@arr" + suffix }
+        guard let symbol else {
+            return switch channel {
+            case .bookTicker, .contractInfo: "!" + channel.rawValue
+            case .tradingSession: channel.rawValue
+            default: "!\(channel.rawValue)@arr" + suffix
+            }
+        }
         let kind =
             switch channel {
-            case .kline: "kline_" + (interval?.rawValue ?? "")
+            case .kline, .continuousKline: channel.rawValue + "_" + (interval?.rawValue ?? "")
             case .partialDepth: "depth" + (levels?.rawValue ?? "")
             default: channel.rawValue
             }

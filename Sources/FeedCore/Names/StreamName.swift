@@ -17,6 +17,8 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         case trade
         /// Bars.
         case kline
+        /// Bars of a pair's current contract of a type.
+        case continuousKline
         /// 24-hour mini ticker.
         case miniTicker
         /// 24-hour ticker.
@@ -27,13 +29,22 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         case partialDepth
         /// The order book, by its changes.
         case depth
+        /// The order book with retail price improvement orders, by its changes.
+        case rpiDepth
+        /// A composite index and its parts.
+        case compositeIndex
+        /// Listings, settlements and brackets of all contracts.
+        case contractInfo
+        /// The trading sessions of the markets behind contracts on shares and commodities.
+        case tradingSession
     }
 
     /// What the stream carries.
     public let channel: Channel
-    /// The symbol as in payloads, `BTCUSDT`; nil for a stream of all symbols.
+    /// The symbol as in payloads, `BTCUSDT`, a pair and a contract type for `continuousKline`, `BTCUSDT_PERPETUAL`; nil for a stream of all
+    /// symbols.
     public let symbol: String?
-    /// The bars' interval; nil but for `kline`.
+    /// The bars' interval; nil but for `kline` and `continuousKline`.
     public let interval: KlineInterval?
     /// How many levels; nil but for `partialDepth`.
     public let levels: DepthLevelCount?
@@ -52,8 +63,8 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
     public var mergeRule: MergeRule {
         switch channel {
         case .aggregateTrade, .trade, .liquidation: .append
-        case .depth: .book
-        case .kline: .byKey
+        case .depth, .rpiDepth: .book
+        case .kline, .continuousKline: .byKey
         default: symbol == nil ? .byKey : .replace
         }
     }
@@ -98,6 +109,18 @@ extension FuturesServiceStreamName {
     public static func depth(symbol: String, speed: UpdateSpeed? = nil) -> Self {
         Self(channel: .depth, symbol: symbol, speed: speed == .everySecond ? nil : speed)
     }
+    /// One symbol's order book with retail price improvement orders, every 500 ms (Binance).
+    public static func rpiDepth(symbol: String) -> Self { Self(channel: .rpiDepth, symbol: symbol, speed: .milliseconds500) }
+    /// Bars of a pair's current contract (Binance).
+    public static func continuousKline(pair: String, contract: ContinuousContract, interval: KlineInterval) -> Self {
+        Self(channel: .continuousKline, symbol: pair + "_" + contract.rawValue, interval: interval)
+    }
+    /// One composite index (Binance).
+    public static func compositeIndex(symbol: String) -> Self { Self(channel: .compositeIndex, symbol: symbol) }
+    /// Listings, settlements and brackets of all contracts, `!contractInfo` (Binance).
+    public static let contractInfo = Self(channel: .contractInfo, symbol: nil)
+    /// Trading sessions, `tradingSession` (Binance).
+    public static let tradingSession = Self(channel: .tradingSession, symbol: nil)
     /// One symbol's aggregate trades.
     public static func aggregateTrade(symbol: String) -> Self { Self(channel: .aggregateTrade, symbol: symbol) }
     /// One symbol's bars.
@@ -126,4 +149,22 @@ public enum DepthLevelCount: String, CaseIterable, Sendable {
 public enum UpdateSpeed: String, CaseIterable, Sendable {
     /// The time between two updates.
     case milliseconds100 = "100ms", milliseconds500 = "500ms", everySecond = "1s"
+}
+
+/// The contracts a continuous bar series can follow.
+public enum ContinuousContract: String, CaseIterable, Sendable {
+    /// The contract's type, as in payloads.
+    case perpetual = "PERPETUAL", currentQuarter = "CURRENT_QUARTER", nextQuarter = "NEXT_QUARTER", tradifiPerpetual = "TRADIFI_PERPETUAL"
+}
+
+extension FuturesServiceStreamName {
+    /// The pair and the contract type of a continuous bar series; nil for any other stream.
+    package var continuous: (pair: String, contract: ContinuousContract)? {
+        guard channel == .continuousKline, let symbol else { return nil }
+        for contract in ContinuousContract.allCases.sorted(by: { $0.rawValue.count > $1.rawValue.count })
+        where symbol.hasSuffix("_" + contract.rawValue) && symbol.utf8.count > contract.rawValue.utf8.count + 1 {
+            return (String(symbol.dropLast(contract.rawValue.count + 1)), contract)
+        }
+        return nil
+    }
 }

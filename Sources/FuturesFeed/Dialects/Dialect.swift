@@ -9,8 +9,11 @@ package protocol Dialect: Sendable {
     /// The kinds of streams there are, for people.
     var catalogue: [CatalogueEntry] { get }
 
-    /// Where the WebSocket of an endpoint is.
-    func webSocketURL(endpoint: Int) -> String
+    /// How many hosts serve the WebSocket, and how many REST; at least one.
+    var hosts: (webSocket: Int, rest: Int) { get }
+
+    /// Where the WebSocket of an endpoint is, on one of the hosts.
+    func webSocketURL(endpoint: Int, host: Int) -> String
 
     /// The frame that subscribes to streams.
     func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String
@@ -21,14 +24,14 @@ package protocol Dialect: Sendable {
     /// Reads one text frame. Bad data becomes `.malformed`; nothing traps.
     func decode(_ frame: UnsafeBufferPointer<UInt8>, _ emit: (UpstreamEvent) -> Void)
 
-    /// Where the complete data of a stream is; nil where REST has none.
-    func snapshotURL(of name: FuturesServiceStreamName) -> String?
+    /// Where the complete data of a stream is, or its messages from an id on; nil where REST has none.
+    func snapshotURL(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> String?
 
     /// Reads an answer to a request for complete data. `now` is ms since 1970 UTC.
     func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError>
 
     /// Where the venue says what it lists and allows; nil where it does not.
-    var listingURL: String? { get }
+    func listingURL(host: Int) -> String?
 
     /// Reads what the venue lists and allows.
     func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError>

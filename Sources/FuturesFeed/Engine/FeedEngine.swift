@@ -51,6 +51,8 @@ package final class FeedEngine: Sendable {
     package init(dialect: any Dialect, configuration: FeedCore.Configuration, seed: UInt64, logger: Logger) {
         self.dialect = dialect
         self.logger = logger
+        var configuration = configuration
+        (configuration.webSocketHosts, configuration.restHosts) = dialect.hosts
         let core = FeedCore(
             configuration: configuration, epoch: UInt64(clamping: Moment.current.wallClock), seed: seed, traits: { dialect.traits(of: $0) })
         state = NIOLockedValueBox(State(core: core))
@@ -101,14 +103,14 @@ package final class FeedEngine: Sendable {
 
     /// Reads what the venue lists and allows, and again every hour, or sooner where that failed: new listings appear.
     package func loadListing(retryAfter delay: Duration = .seconds(5)) {
-        guard let url = dialect.listingURL else { return }
+        guard let url = dialect.listingURL(host: read { core, _ in core.restHost }) else { return }
         get(url).whenComplete { result in
-            let listing = Result { try result.get() }.flatMap { response -> Result<VenueListing, any Error> in
-                self.dialect.decode(response) { self.dialect.decodeListing($0) }.mapError { $0 as any Error }
+            let listing = result.mapError { FeedError(transport: $0) }.flatMap { response in
+                self.dialect.decode(response) { self.dialect.decodeListing($0) }
             }
             guard !self.state.withLockedValue({ $0.isStopped }) else { return }
-            if case .success(let listing) = listing {
-                self.step(.listed(listing))
+            self.step(.listed(listing))
+            if case .success = listing {
                 self.loop.scheduleTask(in: .hours(1)) { self.loadListing() }
             } else {
                 self.loop.scheduleTask(in: TimeAmount(delay)) { self.loadListing(retryAfter: min(delay * 2, .seconds(60))) }
@@ -184,8 +186,8 @@ package final class FeedEngine: Sendable {
             for id in readers { deliver(event, to: id) }
         case .tell(let id, let event):
             deliver(event, to: id)
-        case .connect(let id, let endpoint):
-            connect(id, endpoint: endpoint)
+        case .connect(let id, let endpoint, let host):
+            connect(id, url: dialect.webSocketURL(endpoint: endpoint, host: host))
         case .subscribe(let id, let names, let request):
             performer.value.sockets[id]?.send(text: dialect.subscribe(names, request: request))
         case .unsubscribe(let id, let names, let request):
@@ -195,25 +197,21 @@ package final class FeedEngine: Sendable {
         case .disconnect(let id):
             performer.value.attempts.removeValue(forKey: id)?.cancel()
             performer.value.sockets.removeValue(forKey: id)?.close(code: 1000, reason: "")
-        case .fetch(let name, let attempt):
-            fetch(name, attempt: attempt)
+        case .fetch(let name, let request):
+            fetch(name, request)
         }
     }
 
     /// The last look before the call: who unsubscribed or paused meanwhile is left in peace.
     private func deliver(_ event: FeedEvent, to id: ObserverID) {
-        let reader = state.withLockedValue { state -> (any FeedReader)? in
-            if case .failed(let error, _) = event.kind, error.code == .unknownStream { return state.readers[id] }
-            return state.core.reads(id, event.stream) ? state.readers[id] : nil
-        }
+        let reader = state.withLockedValue { $0.core.hands(event, to: id) ? $0.readers[id] : nil }
         reader?.receive(event)
     }
 
-    private func connect(_ id: ConnectionID, endpoint: Int) {
+    private func connect(_ id: ConnectionID, url: String) {
         let cancellation = ConnectCancellation()
         performer.value.attempts[id] = cancellation
         let receiver = FrameReceiver(engine: self, id: id)
-        let url = dialect.webSocketURL(endpoint: endpoint)
         WebSocketConnection.connect(
             to: url, limits: Self.webSocketLimits, on: loop, receiver: receiver,
             cancellation: cancellation
@@ -255,9 +253,9 @@ package final class FeedEngine: Sendable {
         }
     }
 
-    private func fetch(_ name: FuturesServiceStreamName, attempt: UInt64) {
-        guard let url = dialect.snapshotURL(of: name) else {
-            step(.fetched(name, attempt: attempt, .failure(FeedError(.noSnapshotSource, "The venue has no REST source for \(name)."))))
+    private func fetch(_ name: FuturesServiceStreamName, _ request: FetchRequest) {
+        guard let url = dialect.snapshotURL(of: name, from: request.from, host: request.host) else {
+            step(.fetched(name, attempt: request.attempt, .failure(FeedError(.noSnapshotSource, "The venue has no REST source for \(name)."))))
             return
         }
         get(url).whenComplete { result in
@@ -267,7 +265,7 @@ package final class FeedEngine: Sendable {
                     self.dialect.decode(response) { self.dialect.decodeSnapshot(of: name, $0, now: Moment.current.wallClock) }
                 case .failure(let error): .failure(FeedError(transport: error))
                 }
-            self.step(.fetched(name, attempt: attempt, content))
+            self.step(.fetched(name, attempt: request.attempt, content))
         }
     }
 }

@@ -49,6 +49,9 @@ enum ContentEncoder {
         case .kline(let rows): write(rows, asArray, &json, write)
         case .miniTicker(let rows): write(rows, asArray, &json, write)
         case .ticker(let rows): write(rows, asArray, &json, write)
+        case .compositeIndex(let rows): write(rows, asArray, &json, write)
+        case .contractInfo(let rows): write(rows, asArray, &json, write)
+        case .tradingSession(let rows): write(rows, asArray, &json, write)
         }
     }
 

@@ -70,7 +70,8 @@ final class EventHub: FeedReader {
         case .updated: answerWaiters(event.stream, .success(())) { !$0.forFetch }
         case .failed(let error, let fetch):
             if fetch { answerWaiters(event.stream, .failure(error)) { $0.forFetch } }
-        case .recovered, .connected, .disconnected, .status, .ended: break
+        case .disconnected: engine.step(.readers(event.stream, state.value.streams[event.stream]?.demand ?? 0))
+        case .recovered, .connected, .status, .ended: break
         }
     }
 

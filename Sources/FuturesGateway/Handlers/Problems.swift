@@ -28,6 +28,7 @@ enum Problems {
         let (status, title): (Int, String) =
             switch error.code {
             case .unknownStream: (404, "Unknown stream")
+            case .settled: (410, "The stream has ended")
             case .noSnapshotSource: (422, "No REST source")
             case .rateLimited: (429, "The venue's budget is used up")
             case .timedOut: (504, "No answer in time")

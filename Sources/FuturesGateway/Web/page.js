@@ -22,7 +22,7 @@ let bookName;
 let minutes = 5;
 let isFirst = true;
 
-const symbolOf = (name) => (name.startsWith('!') ? undefined : name.split('@')[0]);
+const symbolOf = (name) => (name.includes('@') && !name.startsWith('!') ? name.split('@')[0] : undefined);
 const historyOf = (symbol) => histories.get(symbol) ?? histories.set(symbol, new History()).get(symbol);
 
 // The table's streams are in the address, so that a view can be kept and passed on.

@@ -48,12 +48,15 @@ final class EventQueue {
     private struct Entry {
         let at: Nanoseconds
         let order: UInt64
-        let happening: Happening
+        /// Where the happening is kept.
+        let place: Int
 
         static func < (a: Entry, b: Entry) -> Bool { a.at < b.at || (a.at == b.at && a.order < b.order) }
     }
 
     private var heap: [Entry] = []
+    private var happenings: [Happening?] = []
+    private var freePlaces: [Int] = []
     private var order: UInt64 = 0
     /// The virtual clock.
     var now: Nanoseconds = .seconds(1)
@@ -61,40 +64,49 @@ final class EventQueue {
     var next: Nanoseconds? { heap.first?.at }
 
     /// Milliseconds since 1970 of the virtual clock.
-    var wallClock: Int64 { 1_763_679_600_000 + now / 1_000_000 }
+    var wallClock: Int64 { wallClock(in: 0) }
+
+    func wallClock(in delay: Nanoseconds) -> Int64 { 1_763_679_600_000 + (now + delay) / 1_000_000 }
 
     func plan(_ happening: Happening, in delay: Nanoseconds) { plan(happening, at: now + delay) }
 
     func plan(_ happening: Happening, at: Nanoseconds) {
         order += 1
-        heap.append(Entry(at: max(at, now), order: order, happening: happening))
+        let place = freePlaces.popLast() ?? happenings.count
+        if place == happenings.count { happenings.append(happening) } else { happenings[place] = happening }
+        let entry = Entry(at: max(at, now), order: order, place: place)
+        heap.append(entry)
         var child = heap.count - 1
         while child > 0 {
             let parent = (child - 1) / 2
-            guard heap[child] < heap[parent] else { return }
-            heap.swapAt(child, parent)
+            guard entry < heap[parent] else { break }
+            heap[child] = heap[parent]
             child = parent
         }
+        heap[child] = entry
     }
 
     /// Takes the earliest, and sets the clock to its time.
     func pop() -> Happening? {
         guard let last = heap.popLast() else { return nil }
         guard let first = heap.first else { return take(last) }
-        heap[0] = last
         var parent = 0
-        while true {
-            var least = parent
-            for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && heap[child] < heap[least] { least = child }
-            guard least != parent else { break }
-            heap.swapAt(parent, least)
-            parent = least
+        while 2 * parent + 1 < heap.count {
+            var child = 2 * parent + 1
+            if child + 1 < heap.count, heap[child + 1] < heap[child] { child += 1 }
+            guard heap[child] < last else { break }
+            heap[parent] = heap[child]
+            parent = child
         }
+        heap[parent] = last
         return take(first)
     }
 
-    private func take(_ entry: Entry) -> Happening {
+    private func take(_ entry: Entry) -> Happening? {
         now = max(now, entry.at)
-        return entry.happening
+        let happening = happenings[entry.place]
+        happenings[entry.place] = nil
+        freePlaces.append(entry.place)
+        return happening
     }
 }

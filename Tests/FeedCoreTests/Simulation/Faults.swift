@@ -18,6 +18,8 @@ struct FaultPlan {
     /// The mean time between two timed faults.
     let interval: Nanoseconds
     private(set) var isOver = false
+    /// How often each has come.
+    private(set) var counts = [Int](repeating: 0, count: Fault.allCases.count)
 
     init(_ dice: inout Dice) {
         interval = .ms(dice.spread(2_000, 30_000))
@@ -47,12 +49,20 @@ struct FaultPlan {
         }
     }
 
-    func occurs(_ fault: Fault, _ dice: inout Dice) -> Bool { !isOver && dice.chance(weights[fault.rawValue]) }
-
-    mutating func leaveOut(_ fault: Fault) { weights[fault.rawValue] = 0 }
+    mutating func occurs(_ fault: Fault, _ dice: inout Dice) -> Bool {
+        guard !isOver, dice.chance(weights[fault.rawValue]) else { return false }
+        counts[fault.rawValue] += 1
+        return true
+    }
 
     /// The next fault of the clock; nil where the plan has none.
-    func draw(_ dice: inout Dice) -> Fault? {
+    mutating func draw(_ dice: inout Dice) -> Fault? {
+        guard let fault = choose(&dice) else { return nil }
+        counts[fault.rawValue] += 1
+        return fault
+    }
+
+    private func choose(_ dice: inout Dice) -> Fault? {
         let enabled = Self.timed.filter { weights[$0.rawValue] > 0 }
         let total = enabled.reduce(0) { $0 + weights[$1.rawValue] }
         var left = Double(dice.below(1_000_000)) / 1_000_000 * total

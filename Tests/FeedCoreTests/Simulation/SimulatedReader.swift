@@ -80,8 +80,7 @@ extension Simulation {
     }
 
     func deliver(_ event: FeedEvent, to id: ObserverID) {
-        if case .failed(let error, _) = event.kind, error.code == .unknownStream { return }
-        guard core.reads(id, event.stream) else { return }
+        guard core.hands(event, to: id), core.indices[event.stream] != nil else { return }
         guard let place = readers.firstIndex(where: { $0.id == id }), let stream = index(event.stream) else {
             return verdict.expect(false, .onlyReadersAreTold, "nobody is \(id.value)")
         }

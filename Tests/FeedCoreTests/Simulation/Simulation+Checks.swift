@@ -12,7 +12,7 @@ extension Simulation {
                 sequence = event.id.sequence
                 check(event)
             case .tell(_, let event): verdict.expect(event.id.sequence <= core.sequence, .idsRise, "told \(event.id.sequence) of \(core.sequence)")
-            case .connect(let id, _): wireWatch.connects(id, core, queue.now, verdict)
+            case .connect(let id, _, _): wireWatch.connects(id, core, queue.now, verdict)
             case .disconnect(let id): checkDisconnect(id)
             case .subscribe(let id, let names, let request):
                 verdict.expect(names.count <= configuration.namesPerMessage, .effects, "\(names.count) names in a message")
@@ -21,7 +21,7 @@ extension Simulation {
             case .unsubscribe(let id, let names, let request):
                 verdict.expect(!names.isEmpty, .effects, "nothing to unsubscribe")
                 wireWatch.sends(request, [], on: id, queue.now, verdict)
-            case .fetch(let name, let attempt): checkFetch(name, attempt)
+            case .fetch(let name, let request): checkFetch(name, request.attempt)
             default: break
             }
         }
@@ -44,6 +44,7 @@ extension Simulation {
         verdict.expect(
             queue.now >= wireWatch.waitUntil, .waitIsKept, "\(name) is fetched \((wireWatch.waitUntil - queue.now) / 1_000_000) ms too early")
         wireWatch.spends(Self.weight(name), wallClock: queue.wallClock, verdict)
+        if state(of: stream)?.audit?.attempt == attempt { return }
         if let last = watches[stream].attempts.last {
             verdict.expect(last.serial != watches[stream].serial, .oneFetch, "\(name): \(attempt) while \(last.attempt) is out")
         }

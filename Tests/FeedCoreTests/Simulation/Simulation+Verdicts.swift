@@ -87,7 +87,8 @@ extension Simulation {
             guard let row = rows.first else { return }
             let truth = market.depth(name.channel == .depth ? venue.bookDepth : 5, at: row.lastUpdateID)
             let isSame = truth.bids.starts(with: row.bids) && truth.asks.starts(with: row.asks)
-            let isDeep = row.bids.count >= min(truth.bids.count, 2) && row.asks.count >= min(truth.asks.count, 2)
+            let awaitsUpdate = name.channel == .depth && state.content.book?.stands == false
+            let isDeep = awaitsUpdate || row.bids.count >= min(truth.bids.count, 2) && row.asks.count >= min(truth.asks.count, 2)
             verdict.expect(isDeep, .bookIsDeep, detail("has \(row.bids.count) + \(row.asks.count) levels"))
             verdict.expect(
                 isSame && row.lastUpdateID >= market.lastID, .convergence, detail("is at \(row.lastUpdateID), the venue at \(market.lastID)"))

@@ -63,7 +63,7 @@ extension Simulation {
         switch effect {
         case .publish(let event): deliver(event)
         case .tell(let id, let event): deliver(event, to: id)
-        case .connect(let id, let endpoint):
+        case .connect(let id, let endpoint, _):
             let latency = Nanoseconds.ms(dice.spread(1, 120))
             venue.wires.append(SimulatedVenue.Wire(id: id, endpoint: endpoint, latency: latency))
             queue.plan(.connect(id), in: latency)
@@ -73,7 +73,8 @@ extension Simulation {
             send(ControlMessage(subscribes: false, streams: names.compactMap(index), request: request), on: id)
         case .ping(let id): if let wire = venue.wire(id) { queue.plan(.ping(id), in: venue.wires[wire].latency) }
         case .disconnect(let id): venue.left(id)
-        case .fetch(let name, let attempt):
+        case .fetch(let name, let request):
+            let attempt = request.attempt
             if let stream = index(name) { queue.plan(.request(stream: stream, attempt: attempt), in: .ms(dice.spread(1, 80))) }
         }
     }

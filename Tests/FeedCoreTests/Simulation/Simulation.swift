@@ -103,7 +103,9 @@ final class Simulation {
         let tight: Nanoseconds = configuration.weightLimit < 1000 ? .seconds(130) : 0
         let caps = configuration.reconnectCap + configuration.fetchCap + configuration.deadAfter + configuration.defaultRetryAfter + staleAfter * 9
         let faults = Nanoseconds.ms(dice.spread(20_000, 160_000))
-        let healed = faults + caps.nanoseconds + .seconds(45) + tight
+        var healed = faults + caps.nanoseconds + .seconds(45) + tight
+        // The last frame of a bar that closes just then would still be on its way.
+        if queue.wallClock(in: healed) % SymbolMarket.barLength < 3000 { healed += .seconds(3) }
         quietFrom = queue.now + healed - .seconds(22)
         queue.plan(.check, in: .seconds(1))
         queue.plan(.heal, in: faults)

@@ -57,12 +57,12 @@ struct Trace {
         switch effect {
         case .publish(let event): "publish \(words(event))"
         case .tell(let id, let event): "tell \(id.value) \(words(event))"
-        case .connect(let id, let endpoint): "connect \(id.value) path \(endpoint)"
+        case .connect(let id, let endpoint, let host): "connect \(id.value) path \(endpoint) host \(host)"
         case .subscribe(let id, let names, let request): "subscribe \(id.value) \(names) #\(request)"
         case .unsubscribe(let id, let names, let request): "unsubscribe \(id.value) \(names) #\(request)"
         case .ping(let id): "ping \(id.value)"
         case .disconnect(let id): "disconnect \(id.value)"
-        case .fetch(let name, let attempt): "fetch \(name) #\(attempt)"
+        case .fetch(let name, let request): "fetch \(name) #\(request.attempt)\(request.from.map { " from \($0)" } ?? "")"
         }
     }
 

@@ -146,9 +146,11 @@ import Testing
     @Test func everyVenueHasItsPaths() {
         let name = FuturesServiceStreamName.bookTicker(symbol: "BTCUSDT")
         let binance = FuturesDialect(venue: .binance)
-        #expect(binance.traits(of: name).map { binance.webSocketURL(endpoint: $0.endpoint) } == "wss://fstream.binance.com/public/stream")
-        #expect(binance.traits(of: .markPrices).map { binance.webSocketURL(endpoint: $0.endpoint) } == "wss://fstream.binance.com/market/stream")
-        #expect(Self.dialect.traits(of: name).map { Self.dialect.webSocketURL(endpoint: $0.endpoint) } == "wss://fstream.asterdex.com/stream")
+        #expect(binance.traits(of: name).map { binance.webSocketURL(endpoint: $0.endpoint, host: 0) } == "wss://fstream.binance.com/public/stream")
+        #expect(
+            binance.traits(of: .markPrices).map { binance.webSocketURL(endpoint: $0.endpoint, host: 0) } == "wss://fstream.binance.com/market/stream")
+        #expect(
+            Self.dialect.traits(of: name).map { Self.dialect.webSocketURL(endpoint: $0.endpoint, host: 0) } == "wss://fstream.asterdex.com/stream")
         #expect(
             Self.dialect.subscribe([.btc, .assetIndex], request: 4)
                 == #"{"method":"SUBSCRIBE","params":["btcusdt@markPrice","!assetIndex@arr"],"id":4}"#)
@@ -187,7 +189,9 @@ import Testing
     }
 
     @Test func symbolsArePercentEncodedInAddresses() {
-        #expect(Self.dialect.snapshotURL(of: .markPrice(symbol: "币USDT")) == "https://fapi.asterdex.com/fapi/v1/premiumIndex?symbol=%E5%B8%81USDT")
+        #expect(
+            Self.dialect.snapshotURL(of: .markPrice(symbol: "币USDT"), from: nil, host: 0)
+                == "https://fapi.asterdex.com/fapi/v1/premiumIndex?symbol=%E5%B8%81USDT")
     }
 }
 

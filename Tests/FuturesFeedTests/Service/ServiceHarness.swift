@@ -9,8 +9,7 @@ func withExchange(
     let exchange = DemoExchange(configuration: DemoExchangeConfiguration())
     _ = try await exchange.start()
     var venue = FuturesVenue.aster
-    venue.restURL = exchange.restURL
-    venue.webSocketURL = exchange.webSocketURL
+    venue = venue.at(restURLs: [exchange.restURL], webSocketURLs: [exchange.webSocketURL])
     let service = FuturesFeedService(
         configuration: FuturesFeedConfiguration(venue: venue, linger: linger, reconnectBase: .milliseconds(100), seed: 1))
     do {

@@ -1,28 +1,43 @@
 package import FeedCore
 
 extension FuturesDialect {
-    package func snapshotURL(of name: FuturesServiceStreamName) -> String? {
+    package func snapshotURL(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> String? {
         let symbol = name.symbol.map { "symbol=" + $0.percentEncoded }
-        let base = venue.restURL + "/fapi/v1/"
+        let interval = name.interval.map { "interval=\($0.rawValue)" }
         let query: (String, [String?]) =
             switch name.channel {
             case .markPrice: ("premiumIndex", [symbol])
             case .assetIndex: ("assetIndex", [symbol])
             case .bookTicker: ("ticker/bookTicker", [symbol])
             case .miniTicker, .ticker: ("ticker/24hr", [symbol])
-            case .aggregateTrade: ("aggTrades", [symbol, "limit=\(history)"])
-            case .trade: ("trades", [symbol, "limit=\(history)"])
+            case .aggregateTrade:
+                ("aggTrades", [symbol, from.map { "fromId=\($0)" }, "limit=\(from == nil ? trades : Self.backfillLimit)"])
+            case .trade: ("trades", [symbol, "limit=\(trades)"])
             case .depth: ("depth", [symbol, "limit=\(Self.bookDepth)"])
+            case .rpiDepth: ("rpiDepth", [symbol, "limit=\(Self.bookDepth)"])
             case .partialDepth: ("depth", [symbol, name.levels.map { "limit=\($0.rawValue)" }])
-            case .liquidation: ("", [])
-            case .kline: ("klines", [symbol, name.interval.map { "interval=\($0.rawValue)" }, "limit=\(history)"])
+            case .liquidation, .tradingSession: ("", [])
+            case .kline: ("klines", [symbol, interval, "limit=\(bars)"])
+            case .continuousKline:
+                (
+                    "continuousKlines",
+                    [
+                        name.continuous.map { "pair=\($0.pair.percentEncoded)" },
+                        name.continuous.map { "contractType=\($0.contract.rawValue)" },
+                        interval, "limit=\(bars)",
+                    ]
+                )
+            case .compositeIndex: ("indexInfo", [symbol])
+            case .contractInfo: ("exchangeInfo", [])
             }
         guard !query.0.isEmpty else { return nil }
         let items = query.1.compactMap(\.self)
-        return base + query.0 + (items.isEmpty ? "" : "?" + items.joined(separator: "&"))
+        return base(host) + query.0 + (items.isEmpty ? "" : "?" + items.joined(separator: "&"))
     }
 
-    package var listingURL: String? { venue.restURL + "/fapi/v1/exchangeInfo" }
+    package func listingURL(host: Int) -> String? { base(host) + "exchangeInfo" }
+
+    private func base(_ host: Int) -> String { venue.restURLs[host % venue.restURLs.count] + "/fapi/v1/" }
 
     package var usedWeightHeader: String? { "X-MBX-USED-WEIGHT-1M" }
 
@@ -46,8 +61,19 @@ extension FuturesDialect {
             var reader = JSONReader(answer.body)
             try reader.object { (reader, key) throws(JSONReader.Failure) in
                 switch String(decoding: key, as: UTF8.self) {
-                case "symbols": try Self.collect("symbol", &reader) { listing.symbols.insert($0) }
-                case "assets": try Self.collect("asset", &reader) { listing.assetIndices.insert($0 + "USD") }
+                case "symbols":
+                    try reader.array { (reader) throws(JSONReader.Failure) in
+                        let fields = try RESTFields(&reader)
+                        if Self.settledStatuses.contains(fields.word("status") ?? "") {
+                            listing.settled.insert(try fields.symbol())
+                        } else {
+                            listing.symbols.insert(try fields.symbol())
+                        }
+                    }
+                case "assets":
+                    try reader.array { (reader) throws(JSONReader.Failure) in
+                        if let asset = try RESTFields(&reader).word("asset") { listing.assetIndices.insert(asset + "USD") }
+                    }
                 case "rateLimits":
                     try reader.array { (reader) throws(JSONReader.Failure) in
                         let fields = try RESTFields(&reader)
@@ -60,16 +86,12 @@ extension FuturesDialect {
         } catch {
             return .failure(FeedError(.malformed, "The venue's list of symbols cannot be read: \(error.reason) at byte \(error.offset)."))
         }
+        guard !listing.symbols.isEmpty else { return .failure(FeedError(.malformed, "The venue's list of symbols is empty; it is asked again.")) }
         return .success(listing)
     }
 
-    private static func collect(_ wanted: String, _ reader: inout JSONReader, _ take: (String) -> Void) throws(JSONReader.Failure) {
-        try reader.array { (reader) throws(JSONReader.Failure) in
-            try reader.object { (reader, key) throws(JSONReader.Failure) in
-                if key.elementsEqual(wanted.utf8), try reader.peek() == .string { take(try reader.string()) } else { try reader.skip() }
-            }
-        }
-    }
+    /// The states of a contract after which nothing trades any more (venue.md §3.1, §8).
+    private static let settledStatuses: Set<String> = ["SETTLING", "DELIVERING", "DELIVERED", "CLOSE"]
 }
 
 /// What a REST answer other than 200 means (venue.md §6).

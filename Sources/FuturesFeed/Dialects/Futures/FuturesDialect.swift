@@ -3,26 +3,31 @@ package import FeedCore
 /// The USDⓈ-M futures dialect that ApolloX, Aster and Binance share (venue.md): combined JSON frames, decimal strings, REST under `/fapi/v1`.
 package struct FuturesDialect: Dialect {
     let venue: FuturesVenue
-    /// How many bars or trades a snapshot holds.
-    let history: Int
+    /// How many bars a snapshot holds, 1 to 1,500, and how many trades, 1 to 1,000: what REST gives at most.
+    let bars: Int
+    let trades: Int
 
-    package init(venue: FuturesVenue, history: Int = 500) {
+    package init(venue: FuturesVenue, bars: Int = 500, trades: Int = 500) {
         self.venue = venue
-        self.history = history
+        self.bars = min(max(bars, 1), 1500)
+        self.trades = min(max(trades, 1), 1000)
     }
 
     package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
-        StreamTraits(
-            endpoint: endpoint(name), hasSnapshotSource: name.channel != .liquidation, fetchWeight: fetchWeight(name), staleAfter: staleAfter(name),
-            limit: limit(name))
+        guard venue.has(name.channel) else { return nil }
+        return StreamTraits(
+            endpoint: endpoint(name), hasSnapshotSource: name.channel != .liquidation && name.channel != .tradingSession,
+            fetchWeight: fetchWeight(name), staleAfter: staleAfter(name),
+            limit: limit(name), backfillLimit: name.channel == .aggregateTrade ? Self.backfillLimit : nil)
     }
 
-    /// The most levels REST gives of a book.
+    /// The most levels REST gives of a book, and the most trades at once.
     static let bookDepth = 1000
+    static let backfillLimit = 1000
 
     private func endpoint(_ name: FuturesServiceStreamName) -> Int {
         switch name.channel {
-        case .bookTicker, .depth, .partialDepth, .trade: venue.bookEndpoint
+        case .bookTicker, .depth, .partialDepth, .rpiDepth, .trade: venue.bookEndpoint
         default: 0
         }
     }
@@ -34,18 +39,20 @@ package struct FuturesDialect: Dialect {
         case .markPrice, .assetIndex: isAll ? 10 : 1
         case .bookTicker: isAll ? 5 : 2
         case .miniTicker, .ticker: isAll ? 40 : 1
-        case .kline: history < 100 ? 1 : history < 500 ? 2 : 5
+        case .kline, .continuousKline: bars < 100 ? 1 : bars < 500 ? 2 : bars <= 1000 ? 5 : 10
         case .trade: 5
-        case .aggregateTrade, .depth: 20
+        case .aggregateTrade, .depth, .rpiDepth: 20
         case .partialDepth: 2
-        case .liquidation: 0
+        case .compositeIndex, .contractInfo: 1
+        case .liquidation, .tradingSession: 0
         }
     }
 
     private func limit(_ name: FuturesServiceStreamName) -> Int {
         switch name.channel {
-        case .depth: Self.bookDepth
-        case .aggregateTrade, .trade, .liquidation, .kline: history
+        case .depth, .rpiDepth: Self.bookDepth
+        case .kline, .continuousKline: bars
+        case .aggregateTrade, .trade, .liquidation: trades
         default: 100_000
         }
     }
@@ -56,7 +63,8 @@ package struct FuturesDialect: Dialect {
         case .markPrice: .seconds(name.speed == .everySecond ? 5 : 15)
         case .assetIndex: .seconds(15)
         case .miniTicker, .ticker: .seconds(30)
-        case .bookTicker, .aggregateTrade, .trade, .kline, .liquidation, .partialDepth, .depth: nil
+        case .compositeIndex, .tradingSession: .seconds(5)
+        case .bookTicker, .aggregateTrade, .trade, .kline, .continuousKline, .liquidation, .partialDepth, .depth, .rpiDepth, .contractInfo: nil
         }
     }
 
@@ -68,18 +76,40 @@ package struct FuturesDialect: Dialect {
             entry("!assetIndex@arr", "asset indices of all assets", .byKey, key: "symbol"),
             entry("{symbol}@bookTicker", "best bid and ask of one symbol", .replace),
             entry("!bookTicker", "best bids and asks of all symbols", .byKey, key: "symbol"),
-            entry("{symbol}@aggTrade", "aggregate trades of one symbol; a snapshot holds the last \(history)", .append, keep: history),
-            entry("{symbol}@trade", "single trades of one symbol; a snapshot holds the last \(history)", .append, keep: history),
-            entry("{symbol}@forceOrder", "liquidations of one symbol; a snapshot holds the last \(history)", .append, keep: history, refetch: false),
-            entry("!forceOrder@arr", "liquidations of all symbols; a snapshot holds the last \(history)", .append, keep: history, refetch: false),
+            entry("{symbol}@aggTrade", "aggregate trades of one symbol; a snapshot holds the last \(trades)", .append, keep: trades),
+            entry("{symbol}@trade", "single trades of one symbol; a snapshot holds the last \(trades)", .append, keep: trades),
+            entry("{symbol}@forceOrder", "liquidations of one symbol; a snapshot holds the last \(trades)", .append, keep: trades, refetch: false),
+            entry("!forceOrder@arr", "liquidations of all symbols; a snapshot holds the last \(trades)", .append, keep: trades, refetch: false),
             entry("{symbol}@depth{5|10|20}[@100ms|@500ms]", "the best levels of one symbol's order book", .replace),
             entry("{symbol}@depth[@100ms|@500ms]", "one symbol's order book, \(Self.bookDepth) levels a side", .book, keep: Self.bookDepth),
-            entry("{symbol}@kline_{interval}", "bars of one symbol; a snapshot holds the last \(history)", .byKey, key: "openTime", keep: history),
+            entry("{symbol}@kline_{interval}", "bars of one symbol; a snapshot holds the last \(bars)", .byKey, key: "openTime", keep: bars),
             entry("{symbol}@miniTicker", "24 h open, high, low, last and volume of one symbol", .replace),
             entry("!miniTicker@arr", "the same of all symbols", .byKey, key: "symbol"),
             entry("{symbol}@ticker", "24 h statistics of one symbol", .replace),
             entry("!ticker@arr", "the same of all symbols", .byKey, key: "symbol"),
+        ] + additions
+    }
+
+    private var additions: [CatalogueEntry] {
+        let all: [(FuturesServiceStreamName.Channel, CatalogueEntry)] = [
+            (
+                .rpiDepth,
+                entry("{symbol}@rpiDepth@500ms", "one symbol's order book with retail price improvement orders", .book, keep: Self.bookDepth)
+            ),
+            (
+                .continuousKline,
+                entry(
+                    "{pair}_{perpetual|current_quarter|next_quarter|tradifi_perpetual}@continuousKline_{interval}",
+                    "bars of a pair's current contract; a snapshot holds the last \(bars)", .byKey, key: "openTime", keep: bars)
+            ),
+            (.compositeIndex, entry("{symbol}@compositeIndex", "one composite index and its parts", .replace)),
+            (.contractInfo, entry("!contractInfo", "listings, settlements and brackets of all contracts", .byKey, key: "symbol")),
+            (
+                .tradingSession,
+                entry("tradingSession", "sessions of the markets behind contracts on shares and commodities", .byKey, key: "market", refetch: false)
+            ),
         ]
+        return all.filter { venue.has($0.0) }.map(\.1)
     }
 
     private func entry(
@@ -88,8 +118,11 @@ package struct FuturesDialect: Dialect {
         CatalogueEntry(pattern: pattern, carries: carries, rule: rule, key: key, keep: keep, hasSnapshotSource: refetch)
     }
 
-    package func webSocketURL(endpoint: Int) -> String {
-        venue.webSocketURL + (venue.combinedPaths.indices.contains(endpoint) ? venue.combinedPaths[endpoint] : venue.combinedPaths[0])
+    package var hosts: (webSocket: Int, rest: Int) { (venue.webSocketURLs.count, venue.restURLs.count) }
+
+    package func webSocketURL(endpoint: Int, host: Int) -> String {
+        venue.webSocketURLs[host % venue.webSocketURLs.count]
+            + (venue.combinedPaths.indices.contains(endpoint) ? venue.combinedPaths[endpoint] : venue.combinedPaths[0])
     }
 
     package func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String { control("SUBSCRIBE", names, request) }

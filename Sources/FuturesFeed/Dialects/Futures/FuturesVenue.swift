@@ -1,27 +1,50 @@
+import FeedCore
+
 /// A futures venue: where it is and how its paths are cut. All of them speak the dialect of `FuturesDialect`.
 public struct FuturesVenue: Hashable, Sendable {
     /// The venue's short name, as on the command line.
     public let name: String
-    /// The REST base, without a path.
-    public var restURL: String
-    /// The WebSocket base, without a path.
-    public var webSocketURL: String
+    /// The REST bases, without a path; one that cannot answer gives way to the next.
+    public let restURLs: [String]
+    /// The WebSocket bases, without a path; one that cannot be reached gives way to the next.
+    public let webSocketURLs: [String]
     /// The path of each endpoint's combined stream.
     let combinedPaths: [String]
+    /// Streams this venue has and its relatives lack (venue.md §2).
+    let additions: Set<FuturesServiceStreamName.Channel>
 
     /// Aster (formerly ApolloX), <https://github.com/asterdex/api-docs>.
     public static let aster = Self(
-        name: "aster", restURL: "https://fapi.asterdex.com", webSocketURL: "wss://fstream.asterdex.com", combinedPaths: ["/stream"])
+        name: "aster", restURLs: ["https://fapi.asterdex.com"], webSocketURLs: ["wss://fstream.asterdex.com"], combinedPaths: ["/stream"],
+        additions: [])
     /// ApolloX, <https://github.com/apollox-finance/apollox-finance-api-docs>.
     public static let apollox = Self(
-        name: "apollox", restURL: "https://fapi.apollox.finance", webSocketURL: "wss://fstream.apollox.finance", combinedPaths: ["/stream"])
+        name: "apollox", restURLs: ["https://fapi.apollox.finance"], webSocketURLs: ["wss://fstream.apollox.finance"], combinedPaths: ["/stream"],
+        additions: [])
     /// Binance USDⓈ-M futures; since April 2026 books and book tickers are on `/public`, everything else on `/market`.
     public static let binance = Self(
-        name: "binance", restURL: "https://fapi.binance.com", webSocketURL: "wss://fstream.binance.com",
-        combinedPaths: ["/market/stream", "/public/stream"])
+        name: "binance", restURLs: ["https://fapi.binance.com"], webSocketURLs: ["wss://fstream.binance.com"],
+        combinedPaths: ["/market/stream", "/public/stream"],
+        additions: [.continuousKline, .compositeIndex, .contractInfo, .rpiDepth, .tradingSession])
 
     /// The venues by their names.
     public static let all = [aster, apollox, binance]
+
+    /// The same venue at other hosts; nil or none leaves it where it is.
+    public func at(restURLs: [String]?, webSocketURLs: [String]?) -> FuturesVenue {
+        let kept: ([String]?, [String]) -> [String] = { other, own in other.flatMap { $0.isEmpty ? nil : $0 } ?? own }
+        return FuturesVenue(
+            name: name, restURLs: kept(restURLs, self.restURLs), webSocketURLs: kept(webSocketURLs, self.webSocketURLs),
+            combinedPaths: combinedPaths, additions: additions)
+    }
+
+    /// Whether the venue has streams of that kind.
+    func has(_ channel: FuturesServiceStreamName.Channel) -> Bool {
+        switch channel {
+        case .continuousKline, .compositeIndex, .contractInfo, .rpiDepth, .tradingSession: additions.contains(channel)
+        default: true
+        }
+    }
 
     /// Which of the paths carries book tickers.
     var bookEndpoint: Int { combinedPaths.count - 1 }

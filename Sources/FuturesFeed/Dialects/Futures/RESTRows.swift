@@ -17,9 +17,11 @@ struct RESTRows {
         case .ticker: try named(&reader, FeedRows.ticker, ticker, time: \.closeTime)
         case .aggregateTrade: try named(&reader, FeedRows.aggregateTrade, aggregateTrade, time: \.time)
         case .trade: try named(&reader, FeedRows.trade, trade, time: \.time)
-        case .partialDepth, .depth: try depth(&reader)
-        case .liquidation: throw reader.failure("liquidations have no REST source")
-        case .kline: try klines(&reader)
+        case .partialDepth, .depth, .rpiDepth: try depth(&reader)
+        case .kline, .continuousKline: try klines(&reader)
+        case .compositeIndex: try named(&reader, FeedRows.compositeIndex, compositeIndex, time: \.time)
+        case .contractInfo: try contracts(&reader)
+        case .liquidation, .tradingSession: throw reader.failure("the stream has no REST source")
         }
     }
 
@@ -29,7 +31,7 @@ struct RESTRows {
     ) throws(Failure) -> FetchedContent {
         var rows: [Row] = []
         func readRow(_ reader: inout JSONReader) throws(Failure) {
-            let fields = try RESTFields(&reader)
+            let fields = try RESTFields(&reader, lists: ["baseAssetList"])
             let row = try read(fields)
             if let symbol = name.symbol, let rowSymbol = fields.symbolIfTold, rowSymbol != symbol {
                 throw reader.failure("the symbol is not the stream's")
@@ -95,6 +97,31 @@ struct RESTRows {
             time: try fields.integer("time"), isBuyerMaker: try fields.flag("isBuyerMaker"))
     }
 
+    private func compositeIndex(_ fields: RESTFields) throws(Failure) -> CompositeIndex {
+        var parts: [CompositeIndex.Part] = []
+        for part in fields.list("baseAssetList") {
+            parts.append(
+                CompositeIndex.Part(
+                    baseAsset: part.word("baseAsset") ?? "", quoteAsset: part.word("quoteAsset") ?? "",
+                    weightQuantity: try part.decimal("weightInQuantity"), weightPercentage: try part.decimal("weightInPercentage"), indexPrice: nil))
+        }
+        return CompositeIndex(
+            symbol: try fields.symbol(), price: nil, component: fields.word("component") ?? "", composition: parts, time: try fields.integer("time"))
+    }
+
+    /// The contracts in the list of all there is; a row without a contract type is not yet one.
+    private func contracts(_ reader: inout JSONReader) throws(Failure) -> FetchedContent {
+        var rows: [ContractInfo] = []
+        for fields in try RESTFields(&reader, lists: ["symbols"]).list("symbols") {
+            guard let type = fields.word("contractType"), !type.isEmpty else { continue }
+            rows.append(
+                ContractInfo(
+                    symbol: try fields.symbol(), pair: fields.word("pair") ?? "", contractType: type, status: fields.word("status") ?? "",
+                    deliveryTime: try fields.integer("deliveryDate"), onboardTime: try fields.integer("onboardDate"), brackets: nil, time: 0))
+        }
+        return FetchedContent(rows: .contractInfo(rows), eventTime: nil)
+    }
+
     /// A book's snapshot; it does not tell its symbol.
     private func depth(_ reader: inout JSONReader) throws(Failure) -> FetchedContent {
         var (last, time, eventTime): (UInt64?, Int64?, Int64?)
@@ -134,63 +161,4 @@ struct RESTRows {
         }
         return FetchedContent(rows: .kline(rows), eventTime: nil)
     }
-}
-
-/// The scalar fields of one REST object by their names.
-struct RESTFields {
-    typealias Failure = JSONReader.Failure
-
-    private var texts: [String: UnsafeBufferPointer<UInt8>] = [:]
-    private var flags: [String: Bool] = [:]
-    private(set) var symbolIfTold: String?
-    private var place = 0
-
-    init() {}
-
-    init(_ reader: inout JSONReader) throws(Failure) {
-        var fields = RESTFields()
-        try reader.object { (reader, key) throws(Failure) in try fields.take(&reader, String(decoding: key, as: UTF8.self)) }
-        self = fields
-    }
-
-    mutating func take(_ reader: inout JSONReader, _ key: String) throws(Failure) {
-        place = reader.position
-        switch try reader.peek() {
-        case .string where key == "symbol": symbolIfTold = try reader.string()
-        case .string, .number, .null: texts[key] = try reader.scalar()
-        case .boolean: flags[key] = try reader.boolean()
-        case .object, .array: try reader.skip()
-        }
-    }
-
-    func symbol() throws(Failure) -> String {
-        guard let symbolIfTold else { throw failure("a symbol is missing") }
-        return symbolIfTold
-    }
-
-    func word(_ key: String) -> String? { texts[key].map { String(decoding: $0, as: UTF8.self) } }
-
-    func decimal(_ key: String) throws(Failure) -> DecimalString {
-        guard let text = texts[key], DecimalString.isDecimal(text) else { throw failure("a decimal is missing or is none") }
-        return DecimalString(checked: String(decoding: text, as: UTF8.self))
-    }
-
-    func optionalDecimal(_ key: String) throws(Failure) -> DecimalString? {
-        guard let text = texts[key], !text.isEmpty else { return nil }
-        return try decimal(key)
-    }
-
-    func integer<Integer: FixedWidthInteger>(_ key: String, _ type: Integer.Type = Integer.self) throws(Failure) -> Integer {
-        guard let text = texts[key], let value = Integer(String(decoding: text, as: UTF8.self)) else {
-            throw failure("an integer is missing or is none")
-        }
-        return value
-    }
-
-    func flag(_ key: String) throws(Failure) -> Bool {
-        guard let isTrue = flags[key] else { throw failure("a flag is missing") }
-        return isTrue
-    }
-
-    private func failure(_ reason: StaticString) -> Failure { Failure(reason: reason, offset: place) }
 }

@@ -13,6 +13,9 @@ struct WireFields {
     private(set) var asks: [PriceLevel]?
     private(set) var previousUpdateID: UInt64?
     private(set) var averagePrice: DecimalString?
+    /// A continuous bar's pair and contract type.
+    private(set) var pair = ""
+    private(set) var contractType = ""
 
     private var slots: InlineArray<64, Slot> = InlineArray(repeating: Slot())
 
@@ -53,13 +56,15 @@ struct WireFields {
         }
     }
 
-    /// The fields with names of two letters: a depth update's `pu`, a liquidation's `ap`.
+    /// The fields with names of two letters: a depth update's `pu`, a liquidation's `ap`, a continuous bar's `ps` and `ct`.
     private mutating func takePair(_ reader: inout JSONReader, _ key: UnsafeBufferPointer<UInt8>) throws(Failure) {
         switch (key[0], key[1], try reader.peek()) {
         case (UInt8(ascii: "p"), UInt8(ascii: "u"), .number): previousUpdateID = try reader.integer()
         case (UInt8(ascii: "a"), UInt8(ascii: "p"), .string):
             let text = try reader.rawString()
             if DecimalString.isDecimal(text) { averagePrice = DecimalString(checked: String(decoding: text, as: UTF8.self)) }
+        case (UInt8(ascii: "p"), UInt8(ascii: "s"), .string): pair = try reader.string()
+        case (UInt8(ascii: "c"), UInt8(ascii: "t"), .string): contractType = try reader.string()
         default: try reader.skip()
         }
     }

@@ -15,10 +15,11 @@ struct WireRows {
         case .aggregateTrade: try rows(&reader, FeedRows.aggregateTrade, aggregateTrade)
         case .trade: try rows(&reader, FeedRows.trade, trade)
         case .liquidation: try rows(&reader, FeedRows.liquidation, liquidation)
-        case .partialDepth, .depth: try rows(&reader, FeedRows.depth, depth)
-        case .kline: try rows(&reader, FeedRows.kline, kline)
+        case .partialDepth, .depth, .rpiDepth: try rows(&reader, FeedRows.depth, depth)
+        case .kline, .continuousKline: try rows(&reader, FeedRows.kline, kline)
         case .miniTicker: try rows(&reader, FeedRows.miniTicker, miniTicker)
         case .ticker: try rows(&reader, FeedRows.ticker, ticker)
+        case .compositeIndex, .contractInfo, .tradingSession: try ReferenceFrame(name: name).read(&reader)
         }
     }
 
@@ -43,11 +44,12 @@ struct WireRows {
     private func check(_ fields: WireFields, _ reader: JSONReader) throws(Failure) {
         guard fields.event == Self.event(name.channel) else { throw reader.failure("the event is not the stream's") }
         guard let symbol = name.symbol else { return }
-        guard fields.symbol == symbol else { throw reader.failure("the symbol is not the stream's") }
+        let told = name.channel == .continuousKline ? fields.pair + "_" + fields.contractType : fields.symbol
+        guard told == symbol else { throw reader.failure("the symbol is not the stream's") }
         if let interval = name.interval, fields.interval != interval.rawValue { throw reader.failure("the interval is not the stream's") }
     }
 
-    private static func event(_ channel: FuturesServiceStreamName.Channel) -> String {
+    static func event(_ channel: FuturesServiceStreamName.Channel) -> String {
         switch channel {
         case .markPrice: "markPriceUpdate"
         case .assetIndex: "assetIndexUpdate"
@@ -55,8 +57,12 @@ struct WireRows {
         case .aggregateTrade: "aggTrade"
         case .trade: "trade"
         case .liquidation: "forceOrder"
-        case .partialDepth, .depth: "depthUpdate"
+        case .partialDepth, .depth, .rpiDepth: "depthUpdate"
         case .kline: "kline"
+        case .continuousKline: "continuous_kline"
+        case .compositeIndex: "compositeIndex"
+        case .contractInfo: "contractInfo"
+        case .tradingSession: "EquityUpdate"
         case .miniTicker: "24hrMiniTicker"
         case .ticker: "24hrTicker"
         }

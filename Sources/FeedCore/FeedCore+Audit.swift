@@ -1,0 +1,59 @@
+/// The books' audit: from time to time each is compared with REST, at one update id, and one that differs is an incident and built anew.
+extension FeedCore {
+    mutating func scheduleAudit(_ index: Int) {
+        let interval = configuration.auditInterval.nanoseconds
+        guard interval > 0 else { return }
+        let at = now.instant + .nanoseconds(interval - Int64.random(in: 0...interval / 8, using: &random))
+        streams[index]?.auditAt = at
+        wake(at: at)
+    }
+
+    /// Begins a comparison where the book stands, no request waits for weight, and the minute leaves enough for others.
+    mutating func audit(_ index: Int) {
+        streams[index]?.audit = nil
+        scheduleAudit(index)
+        guard let stream = streams[index], stream.outage == nil, stream.fetch == nil, stream.subscription == .effective,
+            stream.content.book?.stands == true, max(fetchesBlockedUntil ?? now.instant, fetchesWaitUntil ?? now.instant) <= now.instant,
+            budget.take(stream.traits.fetchWeight, leaving: configuration.auditReserve, now: now)
+        else { return }
+        let attempt = request(index)
+        streams[index]?.audit = StreamState.Audit(attempt: attempt, book: OrderBook(limit: stream.traits.limit))
+    }
+
+    /// The answer came. It is of use once the book has reached its update id.
+    mutating func audited(_ index: Int, _ result: Result<FetchedContent, FeedError>) {
+        guard case .success(let fetched) = result, case .depth(let levels) = fetched.rows, let snapshot = levels.first,
+            let adoption = streams[index]?.audit?.book.adopt(snapshot)
+        else {
+            streams[index]?.audit = nil
+            return
+        }
+        switch adoption {
+        case .built: conclude(index)
+        case .waiting where snapshot.lastUpdateID == streams[index]?.content.book?.lastUpdateID: conclude(index)
+        case .waiting where snapshot.lastUpdateID > streams[index]?.content.book?.lastUpdateID ?? .max: break
+        case .waiting, .tooOld, .lost: streams[index]?.audit = nil
+        }
+    }
+
+    /// The second book takes what the first one took.
+    mutating func advanceAudit(_ index: Int, _ event: DepthLevels) {
+        guard var audit = streams[index]?.audit else { return }
+        streams[index]?.audit = nil
+        let outcome = audit.book.receive(event)
+        if case .lost = outcome { return }
+        streams[index]?.audit = audit
+        if outcome == .built { conclude(index) }
+    }
+
+    private mutating func conclude(_ index: Int) {
+        guard let audit = streams[index]?.audit, let book = streams[index]?.content.book else { return }
+        streams[index]?.audit = nil
+        counters.bookAudits &+= 1
+        guard let difference = book.difference(from: audit.book) else { return }
+        counters.bookDivergences &+= 1
+        let words = "the book differs from REST at update \(book.lastUpdateID): \(difference)"
+        note(index, .divergence, words)
+        bookLost(index, words)
+    }
+}

@@ -1,0 +1,120 @@
+/// How a hole is filled in a stream of which every message counts: what is missing is fetched by its ids and delivered in order, while what
+/// the socket brings is held back. Where that cannot be done the stream begins anew, and `recover` says how many messages nobody saw.
+extension FeedCore {
+    /// The stream is lost. What is cached can be continued where REST gives messages from an id on; else what comes next begins anew.
+    mutating func keepForBackfill(_ index: Int) {
+        guard let stream = streams[index] else { return }
+        let isWhole =
+            switch stream.backfill {
+            case .none: !stream.needsFetch
+            case .possible, .running: true
+            }
+        if isWhole, stream.traits.backfillLimit != nil, stream.content.lastID != nil, !stream.content.beginsAnew {
+            streams[index]?.backfill = .possible
+        } else {
+            abandonBackfill(index)
+        }
+    }
+
+    /// Complete data came while the stream is lost; it may leave a hole.
+    mutating func abandonBackfill(_ index: Int, unlessContinuedBy rows: FeedRows) {
+        if case .possible? = streams[index]?.backfill, streams[index]?.content.isContinued(by: rows) != true { abandonBackfill(index) }
+    }
+
+    /// What comes next begins anew.
+    mutating func abandonBackfill(_ index: Int) {
+        streams[index]?.backfill = .none
+        streams[index]?.content.beginGeneration()
+    }
+
+    mutating func startBackfill(_ index: Int) {
+        guard let last = streams[index]?.content.lastID else { return abandonBackfill(index) }
+        streams[index]?.backfill = .running(next: last &+ 1, requests: 0, held: [])
+        streams[index]?.fetch = nil
+        askForMissed(index)
+    }
+
+    /// Asks now; where the venue's budget is used up for long, what comes is not held back for it.
+    private mutating func askForMissed(_ index: Int) {
+        if let wait = startFetch(index), wait > configuration.backfillPatience { giveUpBackfill(index) }
+    }
+
+    /// Keeps what the socket brought while a hole is being filled; false where none is.
+    mutating func hold(_ index: Int, _ rows: FeedRows, eventTime: Int64?) -> Bool {
+        guard case .running(let next, let requests, var held)? = streams[index]?.backfill else { return false }
+        streams[index]?.backfill = .none
+        held.append((rows, eventTime))
+        streams[index]?.backfill = .running(next: next, requests: requests, held: held)
+        streams[index]?.hasFrame = true
+        if held.count > configuration.backfillHold { giveUpBackfill(index) }
+        return true
+    }
+
+    mutating func backfilled(_ index: Int, from next: UInt64, requests: Int, _ result: Result<FetchedContent, FeedError>) {
+        guard case .running(_, _, let held)? = streams[index]?.backfill, let limit = streams[index]?.traits.backfillLimit else { return }
+        switch result {
+        case .failure(let error):
+            publish(index, .failed(error, fetch: true))
+            guard error.isTransient, error.code != .rateLimited, requests < 2 else { return giveUpBackfill(index) }
+            askAgain(index, from: next, requests: requests)
+        case .success(let fetched):
+            guard deliver(index, fetched, from: next) else { return giveUpBackfill(index) }
+            let reached = streams[index]?.content.lastID ?? next
+            if let first = held.first?.rows.ids {
+                if first.upperBound <= reached, next > reached { return giveUpBackfill(index) }
+                if first.lowerBound <= reached &+ 1 { return endBackfill(index, deliveredFrom: next, held) }
+            } else if fetched.rows.count < limit {
+                return endBackfill(index, deliveredFrom: next, held)
+            }
+            if fetched.rows.count >= limit {
+                streams[index]?.backfill = .running(next: reached &+ 1, requests: requests + 1, held: held)
+                if requests + 1 < configuration.backfillRequests { askForMissed(index) } else { giveUpBackfill(index) }
+            } else {
+                askAgain(index, from: reached &+ 1, requests: requests)
+            }
+        }
+    }
+
+    /// REST could not answer, or is behind the socket.
+    private mutating func askAgain(_ index: Int, from next: UInt64, requests: Int) {
+        guard case .running(_, _, let held)? = streams[index]?.backfill, requests + 1 < configuration.backfillRequests else {
+            return giveUpBackfill(index)
+        }
+        streams[index]?.backfill = .running(next: next, requests: requests + 1, held: held)
+        let delay = streams[index]?.fetchBackoff.next(using: &random) ?? .zero
+        fetch(index, at: now.instant + delay)
+    }
+
+    /// Hands out messages that were missed; false where the answer has a hole itself.
+    private mutating func deliver(_ index: Int, _ fetched: FetchedContent, from next: UInt64) -> Bool {
+        guard let ids = fetched.rows.ids else { return true }
+        guard ids.lowerBound <= next, let changed = streams[index]?.content.update(fetched.rows) else { return false }
+        guard changed.count > 0 else { return true }
+        counters.backfilledMessages &+= UInt64(changed.count)
+        remember(index, source: .rest, eventTime: fetched.eventTime)
+        publishContent(index, kind: .delta, delta: changed, as: FeedEvent.Kind.fetched)
+        return true
+    }
+
+    private mutating func endBackfill(_ index: Int, deliveredFrom next: UInt64, _ held: [(rows: FeedRows, eventTime: Int64?)]) {
+        streams[index]?.backfill = .none
+        streams[index]?.needsFetch = false
+        streams[index]?.fetchAt = nil
+        streams[index]?.fetchBackoff.reset()
+        let wasMissed = streams[index]?.outage.flatMap(\.lastID).map { before in (streams[index]?.content.lastID ?? before) > before } ?? false
+        endOutage(index, by: wasMissed ? .backfill : .continuous, missed: 0)
+        becomeLiveAfterFetch(index)
+        if !wasMissed { publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched) }
+        for message in held { update(index, message.rows, eventTime: message.eventTime) }
+    }
+
+    /// The hole cannot be filled: what was held back begins the stream anew, and complete data follows.
+    private mutating func giveUpBackfill(_ index: Int) {
+        guard case .running(_, _, let held)? = streams[index]?.backfill else { return }
+        abandonBackfill(index)
+        streams[index]?.fetch = nil
+        streams[index]?.needsFetch = true
+        for message in held { update(index, message.rows, eventTime: message.eventTime) }
+        if streams[index]?.fetch == nil { startFetch(index) }
+    }
+}

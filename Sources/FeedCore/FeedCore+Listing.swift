@@ -1,0 +1,86 @@
+/// What the venue lists: which names there are, and which have come to their end.
+extension FeedCore {
+    /// Whether a stream of that name can be had: the venue knows the kind and lists the symbol (any symbol while the list is not known).
+    package func knows(_ name: FuturesServiceStreamName) -> Bool {
+        if indices[name] != nil { return true }
+        guard traits(name) != nil else { return false }
+        guard let listing else { return true }
+        return name.isListed(in: listing)
+    }
+
+    /// Whether the venue had a stream of that name and has settled its symbol.
+    package func isSettled(_ name: FuturesServiceStreamName) -> Bool {
+        guard traits(name) != nil, let listing else { return false }
+        return name.isSettled(in: listing)
+    }
+
+    mutating func listed(_ result: Result<VenueListing, FeedError>) {
+        switch result {
+        case .failure(let error): restAnswered(error)
+        case .success(let listing):
+            restAnswered(nil)
+            self.listing = listing
+            if let limit = listing.weightLimit, limit > 0 { budget.limit = limit }
+            for index in streams.indices { compare(index, with: listing) }
+        }
+    }
+
+    /// A symbol that is settled ends its streams, and one that is only missing from the list does once nothing has come for a minute; one
+    /// that is listed again begins anew.
+    private mutating func compare(_ index: Int, with listing: VenueListing) {
+        guard let stream = streams[index] else { return }
+        if stream.state == .ended {
+            if stream.name.isListed(in: listing) { begin(index) }
+        } else if stream.name.isSettled(in: listing) {
+            end(index)
+        } else if !stream.name.isListed(in: listing) {
+            let isFresh = stream.receivedInstant.map { now.instant.milliseconds(since: $0) < 60_000 } ?? false
+            if !isFresh { end(index) }
+        }
+    }
+
+    /// Nothing more comes: it is said once, the venue is left in peace, and what is cached stays to be read.
+    private mutating func end(_ index: Int) {
+        guard let stream = streams[index] else { return }
+        let error = FeedError(.settled, "\(stream.name.symbol ?? "The symbol") has been settled or delisted; \(stream.name) has ended.")
+        publish(index, .failed(error, fetch: stream.fetch != nil))
+        if stream.outage != nil { reportOutage(index, error, attempts: 1) }
+        leave(index, connection: stream.connection)
+        streams[index]?.subscription = .none
+        streams[index]?.isConnected = nil
+        streams[index]?.outage = nil
+        streams[index]?.staleAt = nil
+        streams[index]?.needsFetch = false
+        streams[index]?.fetch = nil
+        streams[index]?.fetchAt = nil
+        streams[index]?.backfill = .none
+        streams[index]?.audit = nil
+        streams[index]?.auditAt = nil
+        setState(index, .ended)
+    }
+
+    /// The symbol of a stream that had ended is listed again.
+    private mutating func begin(_ index: Int) {
+        guard let stream = streams[index] else { return }
+        streams[index]?.stalls = 0
+        streams[index]?.content.beginGeneration()
+        streams[index]?.needsFetch = stream.traits.hasSnapshotSource
+        setState(index, .connecting)
+        let slot = connectionSlot(endpoint: stream.traits.endpoint)
+        streams[index]?.connection = slot
+        join(index, connection: slot)
+        if stream.traits.hasSnapshotSource { fetch(index, at: now.instant + configuration.acknowledgementWait) }
+    }
+}
+
+extension FuturesServiceStreamName {
+    fileprivate func isListed(in listing: VenueListing) -> Bool {
+        guard let symbol = continuous?.pair ?? symbol, channel != .compositeIndex else { return true }
+        return channel == .assetIndex ? listing.assetIndices.contains(symbol) : listing.symbols.contains(symbol)
+    }
+
+    fileprivate func isSettled(in listing: VenueListing) -> Bool {
+        guard let symbol = continuous?.pair ?? symbol, channel != .assetIndex else { return false }
+        return listing.settled.contains(symbol)
+    }
+}

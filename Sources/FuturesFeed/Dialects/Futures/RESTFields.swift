@@ -1,0 +1,76 @@
+import FeedCore
+
+/// The scalar fields of one object by their names, and the lists of objects that are asked for: for REST and for frames that come seldom.
+struct RESTFields {
+    typealias Failure = JSONReader.Failure
+
+    private var texts: [String: UnsafeBufferPointer<UInt8>] = [:]
+    private var flags: [String: Bool] = [:]
+    private var lists: [String: [RESTFields]] = [:]
+    private(set) var symbolIfTold: String?
+    private var place = 0
+
+    init() {}
+
+    init(_ reader: inout JSONReader, lists wanted: Set<String> = []) throws(Failure) {
+        var fields = RESTFields()
+        try reader.object { (reader, key) throws(Failure) in
+            let key = String(decoding: key, as: UTF8.self)
+            guard wanted.contains(key), try reader.peek() == .array else { return try fields.take(&reader, key) }
+            var list: [RESTFields] = []
+            try reader.array { (reader) throws(Failure) in list.append(try RESTFields(&reader)) }
+            fields.lists[key] = list
+        }
+        self = fields
+    }
+
+    /// The objects of a list; none where it is missing.
+    func list(_ key: String) -> [RESTFields] { lists[key] ?? [] }
+
+    mutating func take(_ reader: inout JSONReader, _ key: String) throws(Failure) {
+        place = reader.position
+        switch try reader.peek() {
+        case .string where key == "symbol": symbolIfTold = try reader.string()
+        case .string, .number, .null: texts[key] = try reader.scalar()
+        case .boolean: flags[key] = try reader.boolean()
+        case .object, .array: try reader.skip()
+        }
+    }
+
+    func symbol() throws(Failure) -> String {
+        guard let symbolIfTold else { throw failure("a symbol is missing") }
+        return symbolIfTold
+    }
+
+    func word(_ key: String) -> String? { texts[key].map { String(decoding: $0, as: UTF8.self) } }
+
+    /// A word that has to be there.
+    func required(_ key: String) throws(Failure) -> String {
+        guard let word = word(key), !word.isEmpty else { throw failure("a word is missing") }
+        return word
+    }
+
+    func decimal(_ key: String) throws(Failure) -> DecimalString {
+        guard let text = texts[key], DecimalString.isDecimal(text) else { throw failure("a decimal is missing or is none") }
+        return DecimalString(checked: String(decoding: text, as: UTF8.self))
+    }
+
+    func optionalDecimal(_ key: String) throws(Failure) -> DecimalString? {
+        guard let text = texts[key], !text.isEmpty else { return nil }
+        return try decimal(key)
+    }
+
+    func integer<Integer: FixedWidthInteger>(_ key: String, _ type: Integer.Type = Integer.self) throws(Failure) -> Integer {
+        guard let text = texts[key], let value = Integer(String(decoding: text, as: UTF8.self)) else {
+            throw failure("an integer is missing or is none")
+        }
+        return value
+    }
+
+    func flag(_ key: String) throws(Failure) -> Bool {
+        guard let isTrue = flags[key] else { throw failure("a flag is missing") }
+        return isTrue
+    }
+
+    private func failure(_ reason: StaticString) -> Failure { Failure(reason: reason, offset: place) }
+}

@@ -1,0 +1,87 @@
+import Testing
+
+@testable import FeedCore
+
+/// What the venue lists comes and goes.
+struct ListingTests {
+    private func list(_ harness: inout CoreHarness, symbols: Set<String>, settled: Set<String> = []) {
+        harness.step(.listed(.success(VenueListing(symbols: symbols, settled: settled))))
+    }
+
+    private func live() -> CoreHarness {
+        var harness = CoreHarness()
+        list(&harness, symbols: ["BTCUSDT", "ETHUSDT"])
+        harness.goLive([.btc])
+        harness.receive(.btc, .markPrice([.price(1)]))
+        harness.answerFetches { _ in .success(FetchedContent(rows: .markPrice([.price(1)]), eventTime: nil)) }
+        harness.forgetEffects()
+        return harness
+    }
+
+    @Test func aSettledSymbolEndsItsStreamsWithAClearState() {
+        var harness = live()
+        list(&harness, symbols: ["ETHUSDT"], settled: ["BTCUSDT"])
+        #expect(harness.kinds == ["fail settled", "status ended"])
+        #expect(harness.core.isSettled(.btc))
+        #expect(harness.core.content(of: .btc)?.state == .ended, "what is cached stays to be read")
+        harness.forgetEffects()
+        harness.pass(.seconds(3600))
+        #expect(harness.events.isEmpty, "and nothing is ever called stale")
+        #expect(harness.core.incidents(of: .btc).last?.kind == .ended)
+    }
+
+    @Test func anEndedStreamIsUnsubscribedAndNotFetched() {
+        var harness = live()
+        harness.step(.observe(.two, [.markPrice(symbol: "ETHUSDT")], forceFetch: false))
+        harness.pass(.seconds(1))
+        harness.forgetEffects()
+        list(&harness, symbols: ["ETHUSDT"], settled: ["BTCUSDT"])
+        harness.pass(.seconds(1))
+        let unsubscribed = harness.effects.compactMap { if case .unsubscribe(_, let names, _) = $0 { names } else { nil } }
+        #expect(unsubscribed == [[.btc]])
+        harness.step(.refetch(.btc))
+        #expect(harness.kinds.last == "fail settled")
+        #expect(harness.attempts.allSatisfy { $0.name != .btc })
+    }
+
+    @Test func aSymbolThatIsMerelyMissingFromTheListGoesOnWhileItsDataCome() {
+        var harness = live()
+        list(&harness, symbols: ["ETHUSDT"])
+        #expect(harness.events.isEmpty)
+        harness.step(.closed(harness.connection, reason: "cut"))
+        harness.pass(.seconds(61))
+        harness.forgetEffects()
+        list(&harness, symbols: ["ETHUSDT"])
+        #expect(harness.kinds.contains("status ended"))
+    }
+
+    @Test func aSymbolListedAgainBeginsAnew() {
+        var harness = live()
+        list(&harness, symbols: ["ETHUSDT"], settled: ["BTCUSDT"])
+        harness.pass(.seconds(5))
+        harness.forgetEffects()
+        list(&harness, symbols: ["BTCUSDT", "ETHUSDT"])
+        harness.pass(.seconds(2))
+        harness.step(.opened(harness.connection))
+        harness.acknowledge()
+        harness.receive(.btc, .markPrice([.price(2, time: 2)]))
+        #expect(harness.core.status(of: .btc, now: harness.now)?.state == .live)
+    }
+
+    @Test func whoAsksForASettledSymbolIsToldSo() {
+        var harness = CoreHarness()
+        list(&harness, symbols: ["ETHUSDT"], settled: ["BTCUSDT"])
+        harness.step(.observe(.one, [.btc], forceFetch: false))
+        let told = harness.effects.compactMap { if case .tell(_, let event) = $0 { CoreHarness.kind(event) } else { nil } }
+        #expect(told == ["fail settled"])
+        #expect(!harness.effects.contains { if case .connect = $0 { true } else { false } }, "and nothing is sent upstream")
+    }
+
+    @Test func aNewListingCanBeAskedForAtOnce() {
+        var harness = CoreHarness()
+        list(&harness, symbols: ["ETHUSDT"])
+        #expect(!harness.core.knows(.btc))
+        list(&harness, symbols: ["ETHUSDT", "BTCUSDT"])
+        #expect(harness.core.knows(.btc))
+    }
+}
