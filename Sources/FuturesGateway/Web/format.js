@@ -47,6 +47,6 @@ export function headline(content) {
     if (last?.price) return { price: last.price };
     return { count: content.length };
   }
-  const { markPrice, index, lastPrice, openPrice, bidPrice, bids, lastFundingRate, nextFundingTime } = content;
-  return { price: markPrice ?? index ?? lastPrice ?? bidPrice ?? bids?.[0]?.[0], first: openPrice, lastFundingRate, nextFundingTime };
+  const { markPrice, index, lastPrice, openPrice, bidPrice, price, bids, lastFundingRate, nextFundingTime } = content;
+  return { price: markPrice ?? index ?? lastPrice ?? bidPrice ?? price ?? bids?.[0]?.[0], first: openPrice, lastFundingRate, nextFundingTime };
 }

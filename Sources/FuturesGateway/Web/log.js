@@ -4,6 +4,8 @@ const most = 200;
 const time = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
 const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`;
 
+const recovered = { continuous: 'nothing was missed', backfill: 'what was missed has been fetched' };
+
 const words = {
   session: ({ streams, resume, replayed }) => [
     'good', 'Connected to the gateway',
@@ -13,7 +15,7 @@ const words = {
   disconnect: ({ reason }) => ['warn', 'Venue connection lost', reason],
   connect: () => ['good', 'Venue connected'],
   recover: ({ result, method, downMs, missed, error }) => result === 'success'
-    ? ['good', 'Recovered', `${method === 'continuous' ? 'nothing was missed' : 'complete again'}, down ${seconds(downMs)}${missed ? `, ${missed} missed` : ''}`]
+    ? ['good', 'Recovered', `${recovered[method] ?? 'complete again'}, down ${seconds(downMs)}${missed ? `, ${missed} missed` : ''}`]
     : ['bad', 'Not recovered', error?.message],
   fail: ({ error }) => ['bad', 'Failed', error.message],
   gap: ({ dropped }) => ['warn', 'Too slow', `${dropped} events left out`],
