@@ -20,12 +20,12 @@ class Hub {
   join(port) {
     this.#ports.set(port, { wants: new Set(), live: new Set(), synced: new Set() });
     port.onmessage = ({ data }) => (data.bye ? this.#leave(port) : this.#want(port, data));
-    // A port does not tell that its tab is gone, but the tab's lock becomes free.
     port.postMessage({ connection: this.#connection });
   }
 
   #want(port, { wants, paused, hidden, lock, retry }) {
     const tab = this.#ports.get(port) ?? { synced: new Set() };
+    // A port does not tell that its tab is gone, but the tab's lock becomes free.
     if (lock) navigator.locks.request(lock, () => this.#leave(port));
     tab.wants = new Set(wants);
     tab.live = new Set(hidden ? [] : wants.filter((name) => !paused.includes(name)));
