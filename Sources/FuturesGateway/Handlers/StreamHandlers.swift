@@ -18,6 +18,8 @@ struct StreamHandlers: Sendable {
                         $0.member("pattern", entry.pattern)
                         $0.member("carries", entry.carries)
                         $0.member("merge", entry.rule.rawValue)
+                        if let key = entry.key { $0.member("key", key) }
+                        $0.member("keep", optional: entry.keep)
                         $0.member("refetch", entry.hasSnapshotSource)
                     }
                 }
@@ -141,7 +143,7 @@ struct StreamHandlers: Sendable {
             HTTPHeader(name: "X-Feed-Age-Ms", value: String(age)),
             HTTPHeader(name: "Last-Modified", value: httpDate(receivedAt)),
             HTTPHeader(name: "Cache-Control", value: "public, max-age=0, must-revalidate"),
-            HTTPHeader(name: "Link", value: "</events?streams=\(percentEncoded(name.description))&lastEventId=\(id)>; rel=\"monitor\""),
+            HTTPHeader(name: "Link", value: "</events?streams=\(name.description.percentEncoded)&lastEventId=\(id)>; rel=\"monitor\""),
         ]
         // A 304 states the length of the body it leaves out (RFC 9110 §8.6), so it is given that body.
         if let noneMatch, matches(noneMatch, tag) { return HTTPResponse(status: 304, headers: headers, content: body) }
@@ -149,7 +151,7 @@ struct StreamHandlers: Sendable {
     }
 
     /// `If-None-Match` compares weakly and may be a list or `*` (RFC 9110 §13.1.2).
-    private static func matches(_ header: String, _ tag: String) -> Bool {
+    static func matches(_ header: String, _ tag: String) -> Bool {
         header.split(separator: ",").contains { item in
             let candidate = item.trimmed
             return candidate == "*" || candidate == tag || candidate == "W/" + tag
@@ -186,20 +188,6 @@ struct StreamHandlers: Sendable {
         var buffer = [CChar](repeating: 0, count: 40)
         let count = strftime(&buffer, buffer.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
         return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    /// A name as it stands in a URL's query (RFC 3986 §3.4).
-    static func percentEncoded(_ text: String) -> String {
-        var encoded = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "_"), UInt8(ascii: "@"), UInt8(ascii: "!"), UInt8(ascii: "-"), UInt8(ascii: "."):
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            default: encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-        }
-        return encoded
     }
 }
 
