@@ -42,7 +42,7 @@ struct FaultPlan {
         case .laggingAnswer: 0.3
         case .otherUsers: 0.1
         case .muteSubscription: 0.1
-        case .corruptDepth: 0.01
+        case .corruptDepth: 0.05
         case .dropDepth: 0.03
         case .dropTrade: 0.02
         case .duplicate, .lostFrame: 0.03

@@ -56,6 +56,28 @@ import Testing
         #expect(simulation.core.lastConnectionID >= 120)
     }
 
+    @Test func rotationsInTheMidstOfAStormCannotBeSeen() {
+        let storm = Nanoseconds.ms(3)...Nanoseconds.ms(30)
+        let simulation = run(Script(channels: [.depth, .aggregateTrade], duration: .seconds(300), pause: storm, rotateAfter: .seconds(5)))
+        #expect(alarms(simulation) == [])
+        #expect(simulation.core.lastConnectionID >= 60)
+    }
+
+    @Test func aSubscriptionThatIsAcknowledgedAndGivesNothingIsToldWithinItsPatience() {
+        let mute: (Simulation) -> Void = { simulation in
+            simulation.venue.mutesAll = true
+            simulation.venue.deadRESTHost = 0
+        }
+        let heal: (Simulation) -> Void = { simulation in
+            simulation.venue.mutesAll = false
+            simulation.venue.deadRESTHost = nil
+        }
+        let simulation = run(
+            Script(channels: [.markPrice], duration: .seconds(300), pause: Script.busy, acts: [(0, mute), (.seconds(100), heal)]))
+        let failed = simulation.told.first { if case .status(.failed, _) = $0.event.kind { true } else { false } }
+        #expect(failed?.at ?? .max <= .seconds(5) + simulation.staleAfter.nanoseconds + .seconds(3))
+    }
+
     @Test func aFrozenVenueIsToldWithinTheConfiguredSilence() {
         let froze: Nanoseconds = .seconds(100)
         let freeze: (Simulation) -> Void = { simulation in

@@ -68,6 +68,8 @@ final class SimulatedVenue {
     var deadRESTHost: Int?
     /// Symbols the venue does not trade any more.
     var settled: Set<Int> = []
+    /// Whether it acknowledges subscriptions and sends nothing.
+    var mutesAll = false
     var isCalm = false
     var isFrozen = false
     var liquidations = 0
@@ -178,7 +180,7 @@ final class SimulatedVenue {
             verdict.expect(!wires[place].subscribed.contains(stream), .namesOnce, "\(streams[stream].name) twice on \(id)")
             verdict.expect(streams[stream].endpoint == wires[place].endpoint, .effects, "\(streams[stream].name) on the wrong path")
             wires[place].subscribed.append(stream)
-            guard faults.occurs(.muteSubscription, &dice) else { continue }
+            guard mutesAll || faults.occurs(.muteSubscription, &dice) else { continue }
             wires[place].muted.insert(stream)
             if streams[stream].name.channel != .markPrice { wires[place].isBroken = true }
         }

@@ -80,10 +80,10 @@ struct WireWatch {
         let words = "connection \(id.value) is tried after \(delay / 1_000_000) ms of at most \(bound / 1_000_000)"
         let queue = Nanoseconds(core.connections.count + 3) * (configuration.connectInterval.nanoseconds + lag)
         verdict.expect(delay >= .ms(100) && delay <= max(bound, .ms(100)) + queue + lag, .reconnectDelay, words)
-        guard bound > .seconds(1) else { return }
-        let isQuick = delay <= configuration.reconnectBase.nanoseconds
+        guard bound > .seconds(4) else { return }
+        let isQuick = delay <= configuration.connectInterval.nanoseconds + lag
         quickInARow[slot] = isQuick ? (quickInARow[slot] ?? 0) + 1 : 0
-        verdict.expect(quickInARow[slot] ?? 0 < 14, .reconnectDelay, "14 times in a row after less than the first bound, without data in between")
+        verdict.expect(quickInARow[slot] ?? 0 < 12, .reconnectDelay, "12 times in a row as soon as it may be, without data in between")
     }
 
     mutating func sends(_ request: UInt64, _ streams: [Int], on id: ConnectionID, _ now: Nanoseconds, _ verdict: Verdict) {
