@@ -189,6 +189,19 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
         #expect(!harness.kinds.contains("fetch"))
     }
 
+    @Test func aSnapshotCutOffWithItsConnectionIsAskedForAtOnceOnTheNextOne() {
+        var harness = CoreHarness()
+        harness.goLive([Self.name])
+        harness.receive(Self.name, .depth([event(0, 1, 5)]))
+        #expect(harness.attempts.count == 1)
+        harness.step(.closed(harness.connection, reason: "reset"))
+        harness.pass(.seconds(2))
+        harness.step(.opened(harness.connection))
+        harness.acknowledge()
+        harness.receive(Self.name, .depth([event(5, 6, 20)]))
+        #expect(harness.attempts.count == 2)
+    }
+
     @Test func aQuietBookIsShownFromItsSnapshotAlone() {
         var harness = CoreHarness()
         harness.goLive([Self.name])
