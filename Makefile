@@ -24,9 +24,9 @@ sanitize: setup ## The whole suite under ThreadSanitizer and AddressSanitizer
 	$(MAKE) suite SWIFT_FLAGS="--sanitize=thread -Xswiftc -DTSAN --scratch-path .build-thread"
 	$(MAKE) suite SWIFT_FLAGS="--sanitize=address --scratch-path .build-address"
 
-soak: setup ## Upstream kills over real sockets while readers rebuild books (SOAK_ARGS="--kills 1000")
+soak: setup ## Proofs over real sockets, about three minutes (SOAK_ARGS="kills --kills 1000", or silence, rotation, selftest)
 	swift build -c release --product futures-gateway
-	Tests/Soak/soak "$$(swift build -c release --show-bin-path)/futures-gateway" kills $(SOAK_ARGS)
+	Tests/Soak/soak "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(SOAK_ARGS),short)
 
 bench: setup ## Fan-out and snapshot figures of the release executable
 	swift build -c release --product futures-gateway
