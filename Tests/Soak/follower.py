@@ -25,6 +25,8 @@ class Follower:
         self.jumps = 0
         """Complete data that skipped something outside of an outage."""
 
+        self.down = []
+        """Milliseconds of each outage by the gateway's own clock."""
         self.skips = 0
         """How often this reader was too slow and was given the newest complete data in place of what it missed."""
 
@@ -115,6 +117,7 @@ class Follower:
             self.broken("a recover without a connection")
         if data["result"] != "success":
             self.broken(f"not recovered: {data}")
+        self.down.append(data["downMs"])
         self.in_outage = False
         self.recoveries += 1
         self.needs_full = True

@@ -104,6 +104,9 @@ class Siege:
                 print(f"    {way}: {percentiles(times)} of {len(times)}")
             print("    slowest: " + ", ".join(f"{seconds * 1000:.0f} ms ({words})" for seconds, words in reversed(self.slowest)))
             print(f"from the last cut to all books valid:  {percentiles(self.last)}")
+            down = [milliseconds / 1000 for *_, times in run.done.values() for milliseconds in times]
+            if down:
+                print(f"each book's outage by the gateway's own clock: {percentiles(down)}")
             print(f"from the first cut to all books valid: {percentiles(self.first)}")
 
 

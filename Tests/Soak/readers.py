@@ -116,7 +116,8 @@ def run(numbers, gateway, venue, streams, queue, stop, wishes):
     except (Fault, ConnectionError) as fault:
         queue.put(("fault", reader.number, str(fault)))
     for reader in readers:
-        queue.put(("done", reader.number, reader.events, reader.totals(), sorted(reader.invalid)))
+        queue.put(("done", reader.number, reader.events, reader.totals(), sorted(reader.invalid),
+                   [down for follower in reader.followers.values() for down in follower.down]))
 
 
 def start(count, processes, gateway, venue, streams, wishes=Wishes()):

@@ -109,8 +109,8 @@ class Stage:
         faults = self.court.faults
         if len(self.done) < self.options.readers:
             faults.append(f"only {len(self.done)} of {self.options.readers} readers lived to the end")
-        told = {totals for _, totals, _ in self.done.values() if not totals[SKIPS]}
-        for reader, (_, totals, invalid) in self.done.items():
+        told = {totals for _, totals, *_ in self.done.values() if not totals[SKIPS]}
+        for reader, (_, totals, invalid, _) in self.done.items():
             if totals[SKIPS]:
                 print(f"reader {reader} was too slow {totals[SKIPS]} times; what it was told is not counted")
             elif totals[1] != totals[2] or invalid:
