@@ -20,10 +20,19 @@ final class EventHub: FeedReader {
 
     /// A request that waits for a stream.
     struct Waiter {
-        /// It wants the outcome of a fetch, not merely a value.
-        let forFetch: Bool
+        let awaited: Awaited
         let timeout: Scheduled<Void>
         let answer: (Result<Void, FeedError>) -> Void
+    }
+
+    /// What a request waits for.
+    enum Awaited {
+        /// Any value.
+        case value
+        /// The outcome of a fetch.
+        case fetch
+        /// A value or a state other than there is.
+        case change
     }
 
     struct State {
@@ -73,11 +82,12 @@ final class EventHub: FeedReader {
         }
         switch event.kind {
         case .fetched: answerWaiters(event.stream, .success(())) { _ in true }
-        case .updated: answerWaiters(event.stream, .success(())) { !$0.forFetch }
+        case .updated: answerWaiters(event.stream, .success(())) { $0.awaited != .fetch }
+        case .status: answerWaiters(event.stream, .success(())) { $0.awaited == .change }
         case .failed(let error, let fetch):
-            if fetch { answerWaiters(event.stream, .failure(error)) { $0.forFetch } }
+            if fetch { answerWaiters(event.stream, .failure(error)) { $0.awaited == .fetch } }
         case .disconnected: engine.step(.readers(event.stream, state.value.streams[event.stream]?.demand ?? 0))
-        case .recovered, .connected, .status, .ended: break
+        case .recovered, .connected, .ended: break
         }
     }
 
@@ -125,10 +135,10 @@ final class EventHub: FeedReader {
         if !gone.isEmpty { engine.step(.unobserve(demand, gone)) }
     }
 
-    /// Waits for a stream's next value, or for the outcome of a fetch; the stream is wanted meanwhile. `answer` is called once, on this
+    /// Waits for a stream's next value, another value or state, or the outcome of a fetch; the stream is wanted meanwhile. `answer` is called once, on this
     /// thread: with `timedOut` after `timeout`.
     func wait(
-        for name: FuturesServiceStreamName, fetch: Bool, timeout: Duration, _ answer: @escaping (Result<Void, FeedError>) -> Void
+        for name: FuturesServiceStreamName, _ awaited: Awaited, timeout: Duration, _ answer: @escaping (Result<Void, FeedError>) -> Void
     ) {
         state.value.lastNumber &+= 1
         let number = state.value.lastNumber
@@ -136,8 +146,8 @@ final class EventHub: FeedReader {
             self.answer(name, number, .failure(FeedError(.timedOut, "Nothing came for \(name) in \(timeout).")))
         }
         retain([name])
-        state.value.streams[name]?.waiters[number] = Waiter(forFetch: fetch, timeout: task, answer: answer)
-        if fetch { engine.step(.refetch(name)) }
+        state.value.streams[name]?.waiters[number] = Waiter(awaited: awaited, timeout: task, answer: answer)
+        if awaited == .fetch { engine.step(.refetch(name)) }
     }
 
     private func answerWaiters(_ name: FuturesServiceStreamName, _ result: Result<Void, FeedError>, _ matches: (Waiter) -> Bool) {
