@@ -435,7 +435,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, let log = logs[subscription.log],
                 subscription.needsValue || subscription.cursor < log.pointee.ring.firstOrdinal
             else { continue }
-            if log.pointee.name.mergeRule == .append {
+            if log.pointee.name.mergeRule == .append, !subscription.needsValue {
                 let dropped = log.pointee.ring.firstOrdinal - subscription.cursor
                 client.pointee.subscriptions[place].cursor = log.pointee.ring.firstOrdinal
                 client.pointee.own.append(EventClient.Own(bytes: EventEncoder.gap(log.pointee.name, dropped: dropped, client.pointee.format)))
