@@ -44,6 +44,7 @@ extension FeedCore {
     /// a socket of its own.
     mutating func restart(_ index: Int) {
         guard let stream = streams[index], connections[stream.connection].phase == .open else { return }
+        streams[index]?.fetch?.followsSubscription = false
         if stream.stalls % 2 == 1 {
             guard stream.subscription == .effective || stream.subscription == .requested else { return }
             connections[stream.connection].toUnsubscribe.append(stream.name)
@@ -246,7 +247,7 @@ extension FeedCore {
         guard let slot = slot(id), connections[slot].phase == .open else { return }
         switch event {
         case .rows(let name, let rows, let eventTime):
-            guard let index = indices[name] else {
+            guard let index = indices[name], streams[index]?.state != .ended else {
                 counters.ignoredEvents &+= 1
                 return
             }

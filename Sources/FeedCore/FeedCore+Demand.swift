@@ -126,16 +126,19 @@ extension FeedCore {
 
     /// What should have come did not. A subscription that was acknowledged and never gave anything is a failure; one that stopped is stale.
     private mutating func passStaleness(_ index: Int) {
-        guard let stream = streams[index], let patience = stream.traits.staleAfter, stream.outage == nil else {
+        guard let stream = streams[index], let patience = stream.traits.staleAfter, stream.outage == nil || stream.subscription != .none else {
             streams[index]?.staleAt = nil
             return
         }
         streams[index]?.stalls += 1
-        if stream.hasFrame {
+        let words = "The venue acknowledged the subscription to \(stream.name) and sends nothing; it is tried again."
+        let error = FeedError(.subscriptionRejected, words, isTransient: true)
+        if stream.outage != nil {
+            reportOutage(index, error, attempts: stream.stalls + 1)
+        } else if stream.hasFrame {
             setState(index, .stale)
         } else if stream.state != .failed {
-            let words = "The venue acknowledged the subscription to \(stream.name) and sends nothing; it is tried again."
-            publish(index, .failed(FeedError(.subscriptionRejected, words, isTransient: true), fetch: false))
+            publish(index, .failed(error, fetch: false))
             setState(index, .failed)
         }
         restart(index)

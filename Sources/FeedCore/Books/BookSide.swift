@@ -1,5 +1,5 @@
 /// One side of a book: levels sorted by price, the best one last, where most changes are.
-struct BookSide: Sendable {
+package struct BookSide: Sendable {
     private struct Entry: Sendable {
         let key: Int128
         var level: PriceLevel
@@ -11,7 +11,8 @@ struct BookSide: Sendable {
     /// The worst price a full snapshot reached. What is beyond it is known from updates alone, so it is incomplete and not handed out.
     private var horizon: Int128?
 
-    init(isBid: Bool, limit: Int) {
+    /// - Parameter limit: how many levels are handed out.
+    package init(isBid: Bool, limit: Int) {
         self.isBid = isBid
         self.limit = limit
     }
@@ -24,7 +25,8 @@ struct BookSide: Sendable {
     /// Whether fewer than half of the levels that are to be handed out are known to be complete.
     var isThin: Bool { horizon.map { entries.count - place(of: $0) < limit / 2 } ?? false }
 
-    func best(_ depth: Int) -> [PriceLevel] {
+    /// The best levels, best first.
+    package func best(_ depth: Int) -> [PriceLevel] {
         let count = min(depth, limit, entries.count)
         var levels: [PriceLevel] = []
         levels.reserveCapacity(count)
@@ -50,14 +52,15 @@ struct BookSide: Sendable {
         }
     }
 
-    mutating func replaceAll(_ levels: [PriceLevel]) {
+    /// Takes a whole side.
+    package mutating func replaceAll(_ levels: [PriceLevel]) {
         entries = levels.compactMap { level in key(level).map { Entry(key: $0, level: level) } }.filter { !$0.level.quantity.isZero }
         entries.sort { $0.key < $1.key }
         horizon = levels.count >= limit ? entries.first?.key : nil
     }
 
     /// Sets a level's quantity; zero removes it, and removing an unknown level is normal. Returns what stood at the price, zero for nothing.
-    mutating func set(_ level: PriceLevel) -> PriceLevel {
+    package mutating func set(_ level: PriceLevel) -> PriceLevel {
         let nothing = PriceLevel(price: level.price, quantity: DecimalString(checked: "0"))
         guard let key = key(level) else { return nothing }
         let place = place(of: key)
