@@ -1,9 +1,9 @@
-import FuturesFeed
+package import FuturesFeed
 
 /// One server-sent event in bytes (WHATWG HTML §9.2), in two parts: what every reader gets, and the `id:` line that only the log's copy has.
-struct EncodedEvent: Sendable {
+package struct EncodedEvent: Sendable {
     /// The event and data lines, each with its line feed.
-    let body: [UInt8]
+    package let body: [UInt8]
     /// The point to resume from; nil for events that carry none.
     let id: EventID?
 
@@ -19,8 +19,8 @@ struct EncodedEvent: Sendable {
 
 /// Writes feed events as server-sent events. Data is JSON on one line, and event names are constants, so nothing a venue or a client says
 /// can end a line.
-enum EventEncoder {
-    static func encode(_ event: FeedEvent) -> EncodedEvent? {
+package enum EventEncoder {
+    package static func encode(_ event: FeedEvent) -> EncodedEvent? {
         switch event.kind {
         case .fetched(let content): EncodedEvent(body: body("fetch", ContentEncoder.event(content)), id: event.id)
         case .updated(let content): EncodedEvent(body: body("update", ContentEncoder.event(content)), id: event.id)
