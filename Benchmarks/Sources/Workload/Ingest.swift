@@ -7,20 +7,21 @@ package struct Ingest {
     package private(set) var core: FeedCore
     private var instant: Int64 = 0
     private let dialect: FuturesDialect
+    private let names = StreamNames()
     /// The connection each stream was subscribed on.
     package private(set) var connections: [FuturesServiceStreamName: ConnectionID] = [:]
 
     /// Subscribes to streams, acknowledges what is asked and gives complete data, until every stream is live.
     ///
     /// - Parameter first: the first frame of each stream, in the streams' order.
-    package init(_ names: [FuturesServiceStreamName], first: [[UInt8]], complete: @escaping (FuturesServiceStreamName) -> FeedRows?) {
+    package init(_ streams: [FuturesServiceStreamName], first: [[UInt8]], complete: @escaping (FuturesServiceStreamName) -> FeedRows?) {
         dialect = FuturesDialect(venue: .aster)
         var configuration = FeedCore.Configuration()
         configuration.weightLimit = 100_000_000
         let dialect = dialect
         core = FeedCore(configuration: configuration, epoch: 1_783_987_200_000, seed: 1, traits: { dialect.traits(of: $0) })
-        var waiting = core.step(.observe(ObserverID(1), names, forceFetch: false), now: now)
-        for _ in 0..<(60 + names.count / 100) {
+        var waiting = core.step(.observe(ObserverID(1), streams, forceFetch: false), now: now)
+        for _ in 0..<(60 + streams.count / 100) {
             while !waiting.isEmpty {
                 let effects = waiting
                 waiting = []
@@ -57,7 +58,7 @@ package struct Ingest {
     @inline(never)
     package func decode(_ frame: [UInt8]) -> UpstreamEvent? {
         var decoded: UpstreamEvent?
-        frame.withUnsafeBufferPointer { bytes in dialect.decode(bytes) { decoded = $0 } }
+        frame.withUnsafeBufferPointer { bytes in dialect.decode(bytes, names: names) { decoded = $0 } }
         return decoded
     }
 

@@ -53,7 +53,7 @@ package struct Workload {
         var contents: [FuturesServiceStreamName: FeedRows] = [:]
         for frame in first {
             frame.withUnsafeBufferPointer {
-                dialect.decode($0) { event in
+                dialect.decode($0, names: StreamNames()) { event in
                     guard case .rows(let name, let rows, _) = event else { return }
                     names.append(name)
                     contents[name] = books[name.symbol ?? ""].flatMap { $0 }.map { name.channel == .depth ? .depth([$0]) : rows } ?? rows
