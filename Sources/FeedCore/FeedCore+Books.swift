@@ -15,7 +15,7 @@ extension FeedCore {
             remember(index, source: .websocket, eventTime: eventTime)
             publishContent(index, kind: .delta, delta: .depth([event]), as: FeedEvent.Kind.updated)
             advanceAudit(index, event)
-            if let stream = streams[index], stream.content.book?.isThin == true, stream.fetch == nil, stream.fetchAt == nil {
+            if streams[index]?.content.book?.isThin == true, streams[index]?.fetch == nil, streams[index]?.fetchAt == nil {
                 streams[index]?.needsFetch = true
                 requestSnapshot(index)
             } else if streams[index]?.fetchBackoff.attempts != 0, streams[index]?.needsFetch == false {
