@@ -15,6 +15,10 @@ enum Problems {
         HTTPProblem(status: 400, title: "Bad parameter", detail: "\(name) \(rule)")
     }
 
+    static func ended(_ name: FuturesServiceStreamName) -> HTTPResponse {
+        failure(FeedError(.settled, "\(name.symbol ?? "The symbol") has been settled or delisted; there is no \(name) any more."))
+    }
+
     static let unknownClient = HTTPProblem(
         status: 404, title: "Unknown client", detail: "No open event connection has this id; the session event of a connection tells its own.")
 

@@ -43,28 +43,46 @@ struct StreamHandlers: Sendable {
             return responder.respond(
                 Problems.badParameter("depth", "takes 5, 10, 20, 50, 100, 500 or 1000, for order books alone; it was \(text.prefix(20)).").response)
         }
-        let noneMatch = request.header("If-None-Match")
+        let question = Question(depth: depth, maxAge: maxAge, noneMatch: request.header("If-None-Match"))
+        let patience = request.preferredWait ?? 0
         hub.run { hub in
-            if let response = Self.snapshot(of: name, hub, depth: depth, maxAge: maxAge, noneMatch: noneMatch) { return responder.respond(response) }
-            hub.wait(for: name, fetch: false, timeout: .seconds(wait)) { result in
-                switch result {
-                case .success:
-                    responder.respond(Self.snapshot(of: name, hub, depth: depth, maxAge: maxAge, noneMatch: noneMatch) ?? Self.vanished(name))
-                case .failure(let error): responder.respond(Problems.failure(error))
+            guard let response = Self.snapshot(of: name, hub, question) else {
+                guard !hub.isRetired(name) else { return responder.respond(Problems.ended(name)) }
+                return hub.wait(for: .value, of: name, timeout: .seconds(wait)) { result in
+                    switch result {
+                    case .success: responder.respond(Self.snapshot(of: name, hub, question) ?? Self.vanished(name))
+                    case .failure(let error): responder.respond(Problems.failure(error))
+                    }
                 }
             }
+            guard response.status == 304, patience > 0, !hub.isDraining, !hub.isRetired(name) else { return responder.respond(response) }
+            hub.wait(for: .change, of: name, timeout: .seconds(patience)) { _ in
+                var response = Self.snapshot(of: name, hub, question) ?? Self.vanished(name)
+                response.headers.append(HTTPHeader(name: "Preference-Applied", value: "wait=\(patience)"))
+                responder.respond(response)
+            }
         }
+    }
+
+    /// What a request wants of a snapshot.
+    private struct Question: Sendable {
+        /// The most levels of a side of a book; nil for all.
+        var depth: Int?
+        /// Milliseconds since receipt.
+        var maxAge: Int64?
+        var noneMatch: String?
     }
 
     /// `POST /streams/{name}/refetch`
     func refetch(_ request: HTTPRequest, _ responder: HTTPResponder) {
         guard let name = stream(request, responder) else { return }
-        let isAsync = request.header("Prefer").map { $0.split(separator: ",").contains { $0.trimmed == "respond-async" } } ?? false
+        let isAsync = request.prefers("respond-async")
         hub.run { hub in
-            hub.wait(for: name, fetch: true, timeout: .seconds(15)) { result in
+            guard !hub.isRetired(name) else { return responder.respond(Problems.ended(name)) }
+            hub.wait(for: .fetch, of: name, timeout: .seconds(15)) { result in
                 guard !isAsync else { return }
                 switch result {
-                case .success: responder.respond(Self.snapshot(of: name, hub, depth: nil, maxAge: nil, noneMatch: nil) ?? Self.vanished(name))
+                case .success: responder.respond(Self.snapshot(of: name, hub, Question()) ?? Self.vanished(name))
                 case .failure(let error): responder.respond(Problems.failure(error))
                 }
             }
@@ -83,6 +101,7 @@ struct StreamHandlers: Sendable {
         guard let name = stream(request, responder) else { return }
         hub.run { hub in
             let status = hub.status(of: name)
+            guard status != nil || !hub.isSettled(name) else { return responder.respond(Problems.ended(name)) }
             let incidents = hub.engine.read { core, _ in core.incidents(of: name) }
             var writer = JSONWriter()
             writer.object { json in
@@ -108,7 +127,7 @@ struct StreamHandlers: Sendable {
 
     private func stream(_ request: HTTPRequest, _ responder: HTTPResponder) -> FuturesServiceStreamName? {
         let text = request.parameters["name"] ?? ""
-        guard let name = FuturesServiceStreamName(text), hub.knows(name) else {
+        guard let name = FuturesServiceStreamName(text), hub.knows(name) || hub.isSettled(name) else {
             responder.respond(Problems.unknownStreams([text]).response)
             return nil
         }
@@ -124,19 +143,18 @@ struct StreamHandlers: Sendable {
         return seconds
     }
 
-    private static func snapshot(
-        of name: FuturesServiceStreamName, _ hub: EventHub, depth: Int?, maxAge: Int64?, noneMatch: String?
-    ) -> HTTPResponse? {
-        guard let (body, status, receivedAt) = hub.snapshot(of: name, depth: depth), let id = status.contentID else { return nil }
+    /// Nil where there is no value yet.
+    private static func snapshot(of name: FuturesServiceStreamName, _ hub: EventHub, _ question: Question) -> HTTPResponse? {
+        guard let (body, status, receivedAt) = hub.snapshot(of: name, depth: question.depth), let id = status.contentID else { return nil }
         let age = status.ageMs ?? 0
-        if let maxAge, age > maxAge {
+        if let maxAge = question.maxAge, age > maxAge {
             var response = HTTPProblem(
                 status: 503, title: "Too old", detail: "The newest value of \(name) is \(age) ms old, older than the \(maxAge) ms asked for."
             ).response
             response.headers.append(HTTPHeader(name: "Retry-After", value: "1"))
             return response
         }
-        let tag = "\"\(id)-\(status.state.rawValue)\(depth.map { "-\($0)" } ?? "")\""
+        let tag = "\"\(id)-\(status.state.rawValue)\(question.depth.map { "-\($0)" } ?? "")\""
         let headers = [
             HTTPHeader(name: "ETag", value: tag),
             HTTPHeader(name: "X-Feed-State", value: status.state.rawValue),
@@ -146,7 +164,7 @@ struct StreamHandlers: Sendable {
             HTTPHeader(name: "Link", value: "</events?streams=\(name.description.percentEncoded)&lastEventId=\(id)>; rel=\"monitor\""),
         ]
         // A 304 states the length of the body it leaves out (RFC 9110 §8.6), so it is given that body.
-        if let noneMatch, matches(noneMatch, tag) { return HTTPResponse(status: 304, headers: headers, content: body) }
+        if let noneMatch = question.noneMatch, matches(noneMatch, tag) { return HTTPResponse(status: 304, headers: headers, content: body) }
         return HTTPResponse(status: 200, headers: headers + [HTTPHeader(name: "Content-Type", value: "application/json")], content: body)
     }
 
