@@ -159,6 +159,8 @@ extension FeedCore {
         streams[index]?.staleAt = nil
         streams[index]?.fetch?.followsSubscription = false
         streams[index]?.audit = nil
+        // The socket's own backoff goes before the next snapshot, so a book need not wait twice.
+        if streams[index]?.rule == .book { streams[index]?.fetchBackoff.reset() }
         keepForBackfill(index)
         if wasConnected != false {
             streams[index]?.isConnected = false

@@ -17,7 +17,7 @@ struct CrossOriginTests {
 
     @Test func withAListOnlyThoseOnIt() async throws {
         try await House.open(configure: { $0.http.allowedOrigins = [Self.friend, "https://other.example"] }) { house in
-            for target in ["/streams", "/streams/btcusdt@markPrice", "/nothing", "/events?streams=nothing"] {
+            for target in ["/streams", "/streams/btcusdt@markPrice/status", "/nothing", "/events?streams=nothing"] {
                 for method in ["GET", "OPTIONS"] {
                     let friend = try await house.client.request(method, target, ["Origin": Self.friend])
                     #expect(friend.header("Access-Control-Allow-Origin") == Self.friend, "\(target)")

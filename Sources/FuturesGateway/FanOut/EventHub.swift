@@ -25,14 +25,21 @@ final class EventHub: FeedReader {
         var bodies: [Int: SharedBytes] = [:]
     }
 
-    /// What a request waits for: a value, another value or state than there is now, or the outcome of a fetch.
-    enum Wish { case value, change, fetch }
-
     /// A request that waits for a stream.
     struct Waiter {
-        let wish: Wish
+        let awaited: Awaited
         let timeout: Scheduled<Void>
         let answer: (Result<Void, FeedError>) -> Void
+    }
+
+    /// What a request waits for.
+    enum Awaited {
+        /// Any value.
+        case value
+        /// The outcome of a fetch.
+        case fetch
+        /// A value or a state other than there is.
+        case change
     }
 
     struct State {
@@ -82,10 +89,10 @@ final class EventHub: FeedReader {
         }
         switch event.kind {
         case .fetched: answerWaiters(event.stream, .success(())) { _ in true }
-        case .updated: answerWaiters(event.stream, .success(())) { $0.wish != .fetch }
-        case .status: answerWaiters(event.stream, .success(())) { $0.wish == .change }
+        case .updated: answerWaiters(event.stream, .success(())) { $0.awaited != .fetch }
+        case .status: answerWaiters(event.stream, .success(())) { $0.awaited == .change }
         case .failed(let error, let fetch):
-            if fetch { answerWaiters(event.stream, .failure(error)) { $0.wish == .fetch } }
+            if fetch { answerWaiters(event.stream, .failure(error)) { $0.awaited == .fetch } }
         case .disconnected: engine.step(.readers(event.stream, state.value.streams[event.stream]?.demand ?? 0))
         case .recovered, .connected, .ended: break
         }
@@ -135,10 +142,9 @@ final class EventHub: FeedReader {
         if !gone.isEmpty { engine.step(.unobserve(demand, gone)) }
     }
 
-    /// Waits for what is wished of a stream, which is wanted meanwhile. `answer` is called once, on this thread: with `timedOut` after
-    /// `timeout`.
+    /// Waits for what is awaited of a stream, which is wanted meanwhile. `answer` is called once, on this thread: with `timedOut` after `timeout`.
     func wait(
-        for wish: Wish, of name: FuturesServiceStreamName, timeout: Duration, _ answer: @escaping (Result<Void, FeedError>) -> Void
+        for name: FuturesServiceStreamName, _ awaited: Awaited, timeout: Duration, _ answer: @escaping (Result<Void, FeedError>) -> Void
     ) {
         state.value.lastNumber &+= 1
         let number = state.value.lastNumber
@@ -146,13 +152,13 @@ final class EventHub: FeedReader {
             self.answer(name, number, .failure(FeedError(.timedOut, "Nothing came for \(name) in \(timeout).")))
         }
         retain([name])
-        state.value.streams[name]?.waiters[number] = Waiter(wish: wish, timeout: task, answer: answer)
-        if wish == .fetch { engine.step(.refetch(name)) }
+        state.value.streams[name]?.waiters[number] = Waiter(awaited: awaited, timeout: task, answer: answer)
+        if awaited == .fetch { engine.step(.refetch(name)) }
     }
 
-    /// Nobody waits for a change of what will not change any more.
+    /// Nobody waits for a change while the gateway stops.
     func answerLongPolls() {
-        for name in state.value.streams.keys { answerWaiters(name, .success(())) { $0.wish == .change } }
+        for name in state.value.streams.keys { answerWaiters(name, .success(())) { $0.awaited == .change } }
     }
 
     private func answerWaiters(_ name: FuturesServiceStreamName, _ result: Result<Void, FeedError>, _ matches: (Waiter) -> Bool) {

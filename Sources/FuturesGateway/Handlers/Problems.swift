@@ -15,12 +15,12 @@ enum Problems {
         HTTPProblem(status: 400, title: "Bad parameter", detail: "\(name) \(rule)")
     }
 
-    static func ended(_ name: FuturesServiceStreamName) -> HTTPResponse {
-        failure(FeedError(.settled, "\(name.symbol ?? "The symbol") has been settled or delisted; there is no \(name) any more."))
-    }
-
     static let unknownClient = HTTPProblem(
         status: 404, title: "Unknown client", detail: "No open event connection has this id; the session event of a connection tells its own.")
+
+    static func settled(_ name: String) -> HTTPResponse {
+        failure(FeedError(.settled, "The venue has settled the symbol of \(name); there is nothing more to come."))
+    }
 
     static let draining = HTTPProblem(
         status: 503, title: "Stopping", detail: "The gateway is stopping; try again in a few seconds.",

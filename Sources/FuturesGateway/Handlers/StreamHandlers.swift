@@ -43,34 +43,24 @@ struct StreamHandlers: Sendable {
             return responder.respond(
                 Problems.badParameter("depth", "takes 5, 10, 20, 50, 100, 500 or 1000, for order books alone; it was \(text.prefix(20)).").response)
         }
-        let question = Question(depth: depth, maxAge: maxAge, noneMatch: request.header("If-None-Match"))
-        let patience = request.preferredWait ?? 0
+        let noneMatch = request.header("If-None-Match")
+        let patience = noneMatch == nil ? nil : request.preferredWait
         hub.run { hub in
-            guard let response = Self.snapshot(of: name, hub, question) else {
-                guard !hub.isRetired(name) else { return responder.respond(Problems.ended(name)) }
-                return hub.wait(for: .value, of: name, timeout: .seconds(wait)) { result in
-                    switch result {
-                    case .success: responder.respond(Self.snapshot(of: name, hub, question) ?? Self.vanished(name))
-                    case .failure(let error): responder.respond(Problems.failure(error))
-                    }
+            let answer = { Self.snapshot(of: name, hub, depth: depth, maxAge: maxAge, noneMatch: noneMatch, waited: patience) }
+            if let response = answer() {
+                guard response.status == 304, let patience, patience > 0, !hub.isDraining, !hub.isRetired(name) else {
+                    return responder.respond(response)
+                }
+                return hub.wait(for: name, .change, timeout: .seconds(patience)) { _ in responder.respond(answer() ?? Self.vanished(name)) }
+            }
+            guard !hub.isRetired(name) else { return responder.respond(Problems.settled(name.description)) }
+            hub.wait(for: name, .value, timeout: .seconds(wait)) { result in
+                switch result {
+                case .success: responder.respond(answer() ?? Self.vanished(name))
+                case .failure(let error): responder.respond(Problems.failure(error))
                 }
             }
-            guard response.status == 304, patience > 0, !hub.isDraining, !hub.isRetired(name) else { return responder.respond(response) }
-            hub.wait(for: .change, of: name, timeout: .seconds(patience)) { _ in
-                var response = Self.snapshot(of: name, hub, question) ?? Self.vanished(name)
-                response.headers.append(HTTPHeader(name: "Preference-Applied", value: "wait=\(patience)"))
-                responder.respond(response)
-            }
         }
-    }
-
-    /// What a request wants of a snapshot.
-    private struct Question: Sendable {
-        /// The most levels of a side of a book; nil for all.
-        var depth: Int?
-        /// Milliseconds since receipt.
-        var maxAge: Int64?
-        var noneMatch: String?
     }
 
     /// `POST /streams/{name}/refetch`
@@ -78,11 +68,11 @@ struct StreamHandlers: Sendable {
         guard let name = stream(request, responder) else { return }
         let isAsync = request.prefers("respond-async")
         hub.run { hub in
-            guard !hub.isRetired(name) else { return responder.respond(Problems.ended(name)) }
-            hub.wait(for: .fetch, of: name, timeout: .seconds(15)) { result in
+            hub.wait(for: name, .fetch, timeout: .seconds(15)) { result in
                 guard !isAsync else { return }
                 switch result {
-                case .success: responder.respond(Self.snapshot(of: name, hub, Question()) ?? Self.vanished(name))
+                case .success:
+                    responder.respond(Self.snapshot(of: name, hub, depth: nil, maxAge: nil, noneMatch: nil, waited: nil) ?? Self.vanished(name))
                 case .failure(let error): responder.respond(Problems.failure(error))
                 }
             }
@@ -101,7 +91,6 @@ struct StreamHandlers: Sendable {
         guard let name = stream(request, responder) else { return }
         hub.run { hub in
             let status = hub.status(of: name)
-            guard status != nil || !hub.isSettled(name) else { return responder.respond(Problems.ended(name)) }
             let incidents = hub.engine.read { core, _ in core.incidents(of: name) }
             var writer = JSONWriter()
             writer.object { json in
@@ -127,8 +116,9 @@ struct StreamHandlers: Sendable {
 
     private func stream(_ request: HTTPRequest, _ responder: HTTPResponder) -> FuturesServiceStreamName? {
         let text = request.parameters["name"] ?? ""
-        guard let name = FuturesServiceStreamName(text), hub.knows(name) || hub.isSettled(name) else {
-            responder.respond(Problems.unknownStreams([text]).response)
+        guard let name = FuturesServiceStreamName(text), hub.knows(name) else {
+            responder.respond(
+                FuturesServiceStreamName(text).map(hub.isSettled) == true ? Problems.settled(text) : Problems.unknownStreams([text]).response)
             return nil
         }
         return name
@@ -143,19 +133,20 @@ struct StreamHandlers: Sendable {
         return seconds
     }
 
-    /// Nil where there is no value yet.
-    private static func snapshot(of name: FuturesServiceStreamName, _ hub: EventHub, _ question: Question) -> HTTPResponse? {
-        guard let (body, status, receivedAt) = hub.snapshot(of: name, depth: question.depth), let id = status.contentID else { return nil }
+    private static func snapshot(
+        of name: FuturesServiceStreamName, _ hub: EventHub, depth: Int?, maxAge: Int64?, noneMatch: String?, waited: Int?
+    ) -> HTTPResponse? {
+        guard let (body, status, receivedAt) = hub.snapshot(of: name, depth: depth), let id = status.contentID else { return nil }
         let age = status.ageMs ?? 0
-        if let maxAge = question.maxAge, age > maxAge {
+        if let maxAge, age > maxAge {
             var response = HTTPProblem(
                 status: 503, title: "Too old", detail: "The newest value of \(name) is \(age) ms old, older than the \(maxAge) ms asked for."
             ).response
             response.headers.append(HTTPHeader(name: "Retry-After", value: "1"))
             return response
         }
-        let tag = "\"\(id)-\(status.state.rawValue)\(question.depth.map { "-\($0)" } ?? "")\""
-        let headers = [
+        let tag = "\"\(id)-\(status.state.rawValue)\(depth.map { "-\($0)" } ?? "")\""
+        var headers = [
             HTTPHeader(name: "ETag", value: tag),
             HTTPHeader(name: "X-Feed-State", value: status.state.rawValue),
             HTTPHeader(name: "X-Feed-Age-Ms", value: String(age)),
@@ -163,8 +154,10 @@ struct StreamHandlers: Sendable {
             HTTPHeader(name: "Cache-Control", value: "public, max-age=0, must-revalidate"),
             HTTPHeader(name: "Link", value: "</events?streams=\(name.description.percentEncoded)&lastEventId=\(id)>; rel=\"monitor\""),
         ]
+        if let waited { headers.append(HTTPHeader(name: "Preference-Applied", value: "wait=\(waited)")) }
+        headers.append(HTTPHeader(name: "Vary", value: "Prefer"))
         // A 304 states the length of the body it leaves out (RFC 9110 §8.6), so it is given that body.
-        if let noneMatch = question.noneMatch, matches(noneMatch, tag) { return HTTPResponse(status: 304, headers: headers, content: body) }
+        if let noneMatch, matches(noneMatch, tag) { return HTTPResponse(status: 304, headers: headers, content: body) }
         return HTTPResponse(status: 200, headers: headers + [HTTPHeader(name: "Content-Type", value: "application/json")], content: body)
     }
 
