@@ -91,22 +91,4 @@ struct FormatTests {
             #expect(answer.text.contains(String(wish.prefix { $0 != "=" })))
         }
     }
-
-    @Test func aLongPollWaitsForTheNextValue() async throws {
-        try await House.open { house in
-            house.exchange.setStalled(true)
-            let reader = try await house.client.events("streams=btcusdt@bookTicker")
-            _ = try await reader.next("fetch", "update")
-            let snapshot = try await house.client.get("/streams/btcusdt@bookTicker")
-            let tag = try #require(snapshot.header("ETag"))
-            #expect(try await house.client.get("/streams/btcusdt@bookTicker", ["If-None-Match": tag]).status == 304)
-            async let next = house.client.get("/streams/btcusdt@bookTicker", ["If-None-Match": tag, "Prefer": "wait=30"])
-            let unchanged = try await house.client.get("/streams/btcusdt@bookTicker", ["If-None-Match": tag, "Prefer": "wait=1"])
-            #expect(unchanged.status == 304 && unchanged.header("Preference-Applied") == "wait=1")
-            house.exchange.setStalled(false)
-            let answer = try await next
-            #expect(answer.status == 200)
-            #expect(answer.header("ETag") != tag)
-        }
-    }
 }

@@ -156,7 +156,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         case .addLog(let index, let name, let floor):
             while logs.count <= index { logs.append(nil) }
             let log = UnsafeMutablePointer<Log>.allocate(capacity: 1)
-            let ring = StreamLog(floor: floor, maximumBytes: UInt64(limits.logBytes), maximumAge: limits.logAge.nanoseconds)
+            let ring = StreamLog(
+                floor: floor, maximumBytes: UInt64(limits.logBytes), maximumEvents: UInt64(limits.logEvents), maximumAge: limits.logAge.nanoseconds)
             log.initialize(to: Log(name: name, ring: ring))
             logs[index] = log
         case .removeLog(let index):
@@ -331,6 +332,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
 
     /// The connection ends once its own bytes are sent.
     private func end(_ client: UnsafeMutablePointer<EventClient>, code: String, reason: String) {
+        guard !client.pointee.isEnding else { return }
         let format = client.pointee.format
         client.pointee.own.append(EventClient.Own(bytes: EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, format)))
         client.pointee.isEnding = true

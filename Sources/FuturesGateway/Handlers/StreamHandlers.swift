@@ -48,9 +48,12 @@ struct StreamHandlers: Sendable {
         hub.run { hub in
             let answer = { Self.snapshot(of: name, hub, depth: depth, maxAge: maxAge, noneMatch: noneMatch, waited: patience) }
             if let response = answer() {
-                guard response.status == 304, let patience, patience > 0 else { return responder.respond(response) }
+                guard response.status == 304, let patience, patience > 0, !hub.isDraining, !hub.isRetired(name) else {
+                    return responder.respond(response)
+                }
                 return hub.wait(for: name, .change, timeout: .seconds(patience)) { _ in responder.respond(answer() ?? Self.vanished(name)) }
             }
+            guard !hub.isRetired(name) else { return responder.respond(Problems.settled(name.description)) }
             hub.wait(for: name, .value, timeout: .seconds(wait)) { result in
                 switch result {
                 case .success: responder.respond(answer() ?? Self.vanished(name))
