@@ -78,7 +78,8 @@ extension FeedCore {
         guard let stream = streams[index] else { return }
         if let fetch = stream.fetch, fetch.followsSubscription || stream.subscription != .effective { return }
         let isFirst = stream.fetchBackoff.attempts == 0
-        guard isFirst || stream.fetchAt == nil else { return }
+        let isLate = stream.fetchAt.map { $0 > now.instant + stream.fetchBackoff.bound } ?? true
+        guard isFirst || isLate else { return }
         let delay = streams[index]?.fetchBackoff.next(using: &random) ?? .zero
         if isFirst { startFetch(index) } else { fetch(index, at: now.instant + delay) }
     }
