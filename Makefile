@@ -32,9 +32,9 @@ browser: setup ## The page and client.js in headless Chromium (apt: chromium, py
 	swift build -c release --product futures-gateway
 	python3 Tests/Browser/checks.py "$$(swift build -c release --show-bin-path)/futures-gateway"
 
-soak: setup ## Upstream kills over real sockets while readers rebuild books (SOAK_ARGS="--kills 1000")
+soak: setup ## Proofs over real sockets, about three minutes (SOAK_ARGS="kills --kills 1000", or silence, rotation, selftest)
 	swift build -c release --product futures-gateway
-	Tests/Soak/soak "$$(swift build -c release --show-bin-path)/futures-gateway" kills $(SOAK_ARGS)
+	Tests/Soak/soak "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(SOAK_ARGS),short)
 
 bench: setup ## Fan-out and snapshot figures of the release executable
 	swift build -c release --product futures-gateway

@@ -11,6 +11,9 @@ struct Backoff: Sendable {
         self.cap = cap
     }
 
+    /// The longest the next delay can be.
+    var bound: Duration { max(floor, min(cap, base * (1 << min(attempts, 20)))) }
+
     mutating func next(using random: inout SplitMix64) -> Duration {
         let bound = min(cap, base * (1 << min(attempts, 20)))
         attempts = min(attempts + 1, 1_000_000)

@@ -15,7 +15,7 @@ extension FeedCore {
             remember(index, source: .websocket, eventTime: eventTime)
             publishContent(index, kind: .delta, delta: .depth([event]), as: FeedEvent.Kind.updated)
             advanceAudit(index, event)
-            if let stream = streams[index], stream.content.book?.isThin == true, stream.fetch == nil, stream.fetchAt == nil {
+            if streams[index]?.content.book?.isThin == true, streams[index]?.fetch == nil, streams[index]?.fetchAt == nil {
                 streams[index]?.needsFetch = true
                 requestSnapshot(index)
             } else if streams[index]?.fetchBackoff.attempts != 0, streams[index]?.needsFetch == false {
@@ -78,7 +78,8 @@ extension FeedCore {
         guard let stream = streams[index] else { return }
         if let fetch = stream.fetch, fetch.followsSubscription || stream.subscription != .effective { return }
         let isFirst = stream.fetchBackoff.attempts == 0
-        guard isFirst || stream.fetchAt == nil else { return }
+        let isLate = stream.fetchAt.map { $0 > now.instant + stream.fetchBackoff.bound } ?? true
+        guard isFirst || isLate else { return }
         let delay = streams[index]?.fetchBackoff.next(using: &random) ?? .zero
         if isFirst { startFetch(index) } else { fetch(index, at: now.instant + delay) }
     }

@@ -103,7 +103,9 @@ extension FeedCore {
         effects.append(.connect(connections[slot].id, endpoint: connections[slot].endpoint, host: connections[slot].host))
     }
 
-    private func slot(_ id: ConnectionID) -> Int? { connections.firstIndex { $0.id == id && $0.phase != .idle } }
+    private func slot(_ id: ConnectionID) -> Int? {
+        connections.indices.first { connections[$0].id == id && connections[$0].phase != .idle }
+    }
 
     mutating func opened(_ id: ConnectionID) {
         guard let slot = slot(id), connections[slot].phase == .connecting else { return }
@@ -159,6 +161,8 @@ extension FeedCore {
         streams[index]?.staleAt = nil
         streams[index]?.fetch?.followsSubscription = false
         streams[index]?.audit = nil
+        // The socket's own backoff goes before the next snapshot, so a book need not wait twice.
+        if streams[index]?.rule == .book { streams[index]?.fetchBackoff.reset() }
         keepForBackfill(index)
         if wasConnected != false {
             streams[index]?.isConnected = false

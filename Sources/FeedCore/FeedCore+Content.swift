@@ -1,7 +1,7 @@
 extension FeedCore {
     /// The subscription stands: complete data asked for from now on misses nothing.
     mutating func becomeEffective(_ index: Int) {
-        guard let stream = streams[index], stream.subscription == .requested || stream.subscription == .queued else { return }
+        guard streams[index]?.subscription == .requested || streams[index]?.subscription == .queued, let stream = streams[index] else { return }
         streams[index]?.subscription = .effective
         if case .possible = stream.backfill {
             startBackfill(index)
@@ -37,7 +37,7 @@ extension FeedCore {
         if rule == .append {
             becomeEffective(index)
             if hold(index, rows, eventTime: eventTime) { return }
-            if let stream = streams[index], rows.ids != nil, !stream.content.beginsAnew, !stream.content.isContinued(by: rows) {
+            if rows.ids != nil, streams[index]?.content.beginsAnew == false, streams[index]?.content.isContinued(by: rows) == false {
                 loseMessages(index)
                 if hold(index, rows, eventTime: eventTime) { return }
             }
@@ -134,17 +134,13 @@ extension FeedCore {
         let id = nextID()
         streams[index]?.contentID = id
         streams[index]?.lastEvent = id.sequence
-        guard let stream = streams[index], let content = content(index, kind: kind, delta: delta) else { return }
-        effects.append(.publish(FeedEvent(stream: stream.name, id: id, kind: event(content))))
+        guard let content = content(index, kind: kind, delta: delta) else { return }
+        effects.append(.publish(FeedEvent(stream: content.streamName, id: id, kind: event(content))))
     }
 
     /// The stream's content as it is handed out; nil where there is none yet.
     func content(_ index: Int, kind: FuturesServiceFeedContent.Kind, delta: FeedRows? = nil) -> FuturesServiceFeedContent? {
-        guard let stream = streams[index], let id = stream.contentID else { return nil }
-        let changed = kind == .delta || stream.rule == .replace ? delta : nil
-        return FuturesServiceFeedContent(
-            streamName: stream.name, id: id, kind: kind, state: stream.state, source: stream.source, eventTime: stream.eventTime,
-            receivedAt: stream.receivedAt, rows: changed ?? stream.content.rows)
+        streams[index]?.contentAsHandedOut(kind, delta)
     }
 
     /// Somebody asks for complete data now; where it cannot be had now, that is the answer.

@@ -50,8 +50,8 @@ extension FeedCore {
 
     /// The observers a published event is for: who reads the stream, is not paused, and did not begin after it.
     package func readers(of event: FeedEvent) -> [ObserverID] {
-        guard let index = indices[event.stream], let stream = streams[index] else { return [] }
-        return stream.observers.compactMap { !$0.isPaused && $0.since < event.id.sequence ? $0.id : nil }
+        guard let index = indices[event.stream], let observers = streams[index]?.observers else { return [] }
+        return observers.compactMap { !$0.isPaused && $0.since < event.id.sequence ? $0.id : nil }
     }
 
     /// The last look before an event is handed to an observer: false where it does not want the stream any more, or paused meanwhile. What it

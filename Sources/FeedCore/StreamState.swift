@@ -92,4 +92,13 @@ struct StreamState: Sendable {
 
     /// Whether one frame is enough to have the content whole again.
     var isWholeAfterUpdate: Bool { rule == .replace || !needsFetch }
+
+    /// The content as observers get it; nil where there is none yet.
+    func contentAsHandedOut(_ kind: FuturesServiceFeedContent.Kind, _ delta: FeedRows?) -> FuturesServiceFeedContent? {
+        guard let contentID else { return nil }
+        let changed = kind == .delta || rule == .replace ? delta : nil
+        return FuturesServiceFeedContent(
+            streamName: name, id: contentID, kind: kind, state: state, source: source, eventTime: eventTime, receivedAt: receivedAt,
+            rows: changed ?? content.rows)
+    }
 }

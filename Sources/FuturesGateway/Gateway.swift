@@ -34,12 +34,11 @@ public final class Gateway: Service {
         let loop = EventStreamLoop(writer: fanOut)
         wiring.connect(fanOut, loop)
         var http = configuration.http
-        http.commonHeaders += Routes.commonHeaders
+        http.commonHeaders += Routes.commonHeaders + (http.allowedOrigins == nil ? [Routes.anyOrigin] : [])
         http.preflightHeaders += Routes.preflightHeaders
         server = HTTPServer(configuration: http, router: Routes.router(hub: hub, loop: loop)) { request in
-            request.segments.first == "events" && request.method == "GET" && !request.prefers("handling=strict")
-                ? EventHandlers.passing(code: "overloaded", reason: "The gateway serves as many connections as it may.")
-                : Problems.overloaded
+            request.segments == ["events"] && request.method == "GET" && !request.prefers("handling=strict")
+                ? EventHandlers.overloaded(request) : Problems.overloaded
         }
         self.hub = hub
         self.loop = loop

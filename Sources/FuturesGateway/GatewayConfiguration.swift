@@ -14,8 +14,10 @@ public struct GatewayConfiguration: Sendable {
 
     /// Bounds of the event streams.
     public struct Events: Sendable {
-        /// The most bytes of events kept per stream, a power of two from 4,096 on.
+        /// The most bytes of events kept per stream, 4,096 or more; memory is taken in powers of two.
         public var logBytes: Int
+        /// The most events kept per stream.
+        public var logEvents: Int
         /// How long events are kept.
         public var logAge: Duration
         /// How long nothing can be written to a reader before it is let go.
@@ -25,12 +27,13 @@ public struct GatewayConfiguration: Sendable {
         /// Seconds of silence before a comment is sent, where the client names none.
         public var heartbeat: Int
 
-        /// The defaults: 8 MiB and 60 s per stream, 30 s, 200 streams, 15 s.
+        /// The defaults: 8 MiB, 100,000 events and 60 s per stream, 30 s, 200 streams, 15 s.
         public init(
-            logBytes: Int = 8 << 20, logAge: Duration = .seconds(60), stoppedReader: Duration = .seconds(30), streamsPerClient: Int = 200,
-            heartbeat: Int = 15
+            logBytes: Int = 8 << 20, logEvents: Int = 100_000, logAge: Duration = .seconds(60), stoppedReader: Duration = .seconds(30),
+            streamsPerClient: Int = 200, heartbeat: Int = 15
         ) {
             self.logBytes = logBytes
+            self.logEvents = logEvents
             self.logAge = logAge
             self.stoppedReader = stoppedReader
             self.streamsPerClient = streamsPerClient

@@ -29,9 +29,10 @@ enum Routes {
     }
 
     /// Public data without credentials: any page may read it.
+    static let anyOrigin = HTTPHeader(name: "Access-Control-Allow-Origin", value: "*")
+
     static let commonHeaders = [
-        HTTPHeader(name: "Access-Control-Allow-Origin", value: "*"),
-        HTTPHeader(name: "Access-Control-Expose-Headers", value: "ETag, Link, Retry-After, X-Feed-State, X-Feed-Age-Ms"),
+        HTTPHeader(name: "Access-Control-Expose-Headers", value: "ETag, Link, Retry-After, X-Feed-State, X-Feed-Age-Ms, Preference-Applied"),
         HTTPHeader(name: "X-Content-Type-Options", value: "nosniff"),
     ]
 

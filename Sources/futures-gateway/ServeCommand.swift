@@ -39,6 +39,10 @@ struct ServeCommand: AsyncParsableCommand {
     var port: UInt16?
     @Option(name: .long, help: "Host names that requests may name, separated by commas; * for any (default: loopback names, any on 0.0.0.0).")
     var allowedHosts: String?
+    @Option(
+        name: .long,
+        help: "Origins whose pages may read with credentials, as in https://a.example,https://b.example; * for any page without (default *).")
+    var corsOrigins: String?
     @Option(name: .long, help: "The most connections (default 10000).")
     var maxConnections: Int?
     @Option(name: .long, help: "Seconds a subscription stays at the venue after its last reader left (default 60).")
@@ -49,6 +53,12 @@ struct ServeCommand: AsyncParsableCommand {
     var bars: Int?
     @Option(name: .long, help: "Trades and liquidations kept per stream, 1 to 1000 (default 500).")
     var trades: Int?
+    @Option(name: .long, help: "Bytes of events kept per stream for readers that come back, 4096 to 1073741824 (default 8388608).")
+    var replayBytes: Int?
+    @Option(name: .long, help: "Events kept per stream for readers that come back, 1 to 10000000 (default 100000).")
+    var replayEvents: Int?
+    @Option(name: .long, help: "Seconds that events are kept for readers that come back, 1 to 86400 (default 60).")
+    var replaySeconds: Int?
     @Option(name: .long, help: "trace, debug, info, notice, warning, error or critical (default notice).")
     var logLevel: LogLevel?
 
@@ -89,14 +99,32 @@ struct ServeCommand: AsyncParsableCommand {
         http.host = try setting(host, "host") ?? "127.0.0.1"
         http.port = try setting(port, "port") ?? 8080
         http.maximumConnections = try number(maxConnections, "max-connections", in: 1...1_000_000) ?? 10_000
+        http.allowedOrigins = try allowedOrigins(try setting(corsOrigins, "cors-origins") ?? "*")
         http.allowedHosts = allowedHosts(try setting(allowedHosts, "allowed-hosts"), host: http.host)
-        return GatewayConfiguration(feed: feed, http: http)
+        return GatewayConfiguration(feed: feed, http: http, events: try events())
+    }
+
+    private func events() throws -> GatewayConfiguration.Events {
+        var events = GatewayConfiguration.Events()
+        events.logBytes = try number(replayBytes, "replay-bytes", in: 4096...1 << 30) ?? events.logBytes
+        events.logEvents = try number(replayEvents, "replay-events", in: 1...10_000_000) ?? events.logEvents
+        events.logAge = try number(replaySeconds, "replay-seconds", in: 1...86_400).map { .seconds($0) } ?? events.logAge
+        return events
     }
 
     /// Loopback names alone on loopback, against DNS rebinding; whoever listens on every address is reached by names only he knows.
     private func allowedHosts(_ text: String?, host: String) -> Set<String>? {
         guard let text else { return host == "0.0.0.0" || host == "::" ? nil : [] }
         return text == "*" ? nil : Set(text.split(separator: ",").map { $0.lowercased() })
+    }
+
+    private func allowedOrigins(_ text: String) throws -> Set<String>? {
+        guard text != "*" else { return nil }
+        let origins = text.split(separator: ",").map { $0.trimmingPrefix(" ").lowercased() }
+        for origin in origins where origin.wholeMatch(of: /https?:\/\/[a-z0-9.\-\[\]:]+/) == nil {
+            throw ValidationError("--cors-origins is \"\(text)\"; it takes * or origins as in https://a.example, separated by commas.")
+        }
+        return Set(origins)
     }
 
     private func urls(_ flag: String?, _ option: String, schemes: [String]) throws -> [String]? {

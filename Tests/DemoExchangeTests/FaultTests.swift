@@ -93,7 +93,7 @@ private let list = #"{"method":"LIST_SUBSCRIPTIONS","id":1}"#
         try await withExchange { exchange, port async throws in
             let whole = try await get(port, "/fapi/v1/depth?symbol=BTCUSDT&limit=1000").body.utf8.count
             let events = exchange.changes()
-            exchange.setRESTFault(.delay(.milliseconds(500)))
+            exchange.setRESTFault(.delay(.seconds(3)))
             let cut = Task { try await get(port, "/fapi/v1/depth?symbol=BTCUSDT&limit=1000") }
             for await event in events where event == .request("/fapi/v1/depth?symbol=BTCUSDT&limit=1000") { break }
             exchange.inflict(.drop(afterBytes: 10_000))

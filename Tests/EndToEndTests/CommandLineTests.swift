@@ -45,7 +45,10 @@ import Testing
     @Test(arguments: [
         (["--trades", "0"], [:], "trades"), (["--bars", "many"], [:], "bars"), (["--port", "65536"], [:], "port"),
         (["--venue", "nasdaq"], [:], "venue"), (["--rest-url", "ftp://x"], [:], "rest-url"), (["--ws-url", "http://x"], [:], "ws-url"),
-        (["--linger", "-1"], [:], "linger"), (["--max-connections", "0"], [:], "max-connections"), (["--log-level", "loud"], [:], "log-level"),
+        (["--linger", "-1"], [:], "linger"), (["--max-connections", "0"], [:], "max-connections"), (["--replay-bytes", "4095"], [:], "replay-bytes"),
+        (["--replay-events", "0"], [:], "replay-events"), (["--replay-seconds", "0"], [:], "replay-seconds"),
+        (["--cors-origins", "a.example"], [:], "cors-origins"), ([], ["FUTURES_GATEWAY_CORS_ORIGINS": "https://a.example/x"], "cors-origins"),
+        (["--log-level", "loud"], [:], "log-level"),
         (["--host", "nowhere"], [:], "nowhere"), ([], ["FUTURES_GATEWAY_PORT": "eighty"], "FUTURES_GATEWAY_PORT"),
         ([], ["FUTURES_GATEWAY_LINGER": "-5"], "linger"), ([], ["FUTURES_GATEWAY_VENUE": "nasdaq"], "FUTURES_GATEWAY_VENUE"),
         ([], ["FUTURES_GATEWAY_DEMO": "maybe"], "FUTURES_GATEWAY_DEMO"),

@@ -16,16 +16,20 @@ struct House {
     /// Builds a house, lets `body` use it, and takes it down again.
     static func open(
         _ exchange: DemoExchangeConfiguration = DemoExchangeConfiguration(), linger: Duration = .seconds(60),
-        reconnectBase: Duration = .milliseconds(500), logBytes: Int = 8 << 20, _ body: (House) async throws -> Void
+        reconnectBase: Duration = .milliseconds(500), logBytes: Int = 8 << 20, configure: (inout GatewayConfiguration) -> Void = { _ in },
+        _ body: (House) async throws -> Void
     ) async throws {
         await gate.enter()
-        let result = await Result { try await openNow(exchange, linger: linger, reconnectBase: reconnectBase, logBytes: logBytes, body) }
+        let result = await Result {
+            try await openNow(exchange, linger: linger, reconnectBase: reconnectBase, logBytes: logBytes, configure: configure, body)
+        }
         await gate.leave()
         try result.get()
     }
 
     private static func openNow(
-        _ exchange: DemoExchangeConfiguration, linger: Duration, reconnectBase: Duration, logBytes: Int, _ body: (House) async throws -> Void
+        _ exchange: DemoExchangeConfiguration, linger: Duration, reconnectBase: Duration, logBytes: Int,
+        configure: (inout GatewayConfiguration) -> Void, _ body: (House) async throws -> Void
     ) async throws {
         let exchange = DemoExchange(configuration: exchange)
         _ = try await exchange.start()
@@ -36,6 +40,7 @@ struct House {
         configuration.events.logBytes = logBytes
         configuration.http.port = 0
         configuration.http.allowedHosts = []
+        configure(&configuration)
         let gateway = Gateway(configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let port = try gateway.start()
         let result = await Result { try await body(House(exchange: exchange, client: GatewayClient(port: Int(port)))) }

@@ -69,6 +69,48 @@ import Testing
         }
     }
 
+    @Test func aReaderThatStopsMayAskForTradesAndGetsThemWholeOnceItReads() async throws {
+        let (tickers, trades) = ("!miniTicker@arr", "btcusdt@aggTrade")
+        try await House.open(logBytes: 256 << 10) { house in
+            house.exchange.setStalled(true)
+            let slow = try await house.client.events("streams=\(tickers)", receiveBuffer: 4096)
+            let fast = try await house.client.events("streams=\(tickers),\(trades)")
+            var last = try #require(try await fast.next("fetch", "update", of: trades) { $0.rows.count == 500 }.rows.last?["id"]?.integer)
+            try await slow.connection.setReading(false)
+            for round in 1...60 {
+                house.exchange.inject(Self.miniTickers(round: round))
+                _ = try await fast.next("update", of: tickers) { $0.rows.last?["lastPrice"]?.text == "\(round).00" }
+            }
+            #expect(try await house.client.post("/events/\(slow.client)/subscribe?streams=\(trades)").status == 200)
+            last += 1
+            house.exchange.inject(Self.trade(last))
+            _ = try await fast.next("update", of: trades)
+            try await slow.connection.setReading(true)
+            let begun = try await slow.next("update", "gap", of: trades)
+            #expect(begun.kind == "full")
+            #expect(begun.rows.last?["id"]?.integer == last)
+            house.exchange.inject(Self.trade(last + 1))
+            #expect(try await slow.next("update", "gap", of: trades).rows.map { $0["id"]?.integer } == [last + 1])
+        }
+    }
+
+    @Test func aReaderThatStopsIsSentOffOnce() async throws {
+        let stream = "!miniTicker@arr"
+        try await House.open { house in
+            house.exchange.setStalled(true)
+            let slow = try await house.client.events("streams=\(stream)", receiveBuffer: 4096)
+            let fast = try await house.client.events("streams=\(stream)")
+            try await slow.connection.setReading(false)
+            for round in 1...60 {
+                house.exchange.inject(Self.miniTickers(round: round))
+                _ = try await fast.next("update") { $0.rows.last?["lastPrice"]?.text == "\(round).00" }
+            }
+            for _ in 0..<5 { _ = try await house.client.request("DELETE", "/events/\(slow.client)") }
+            try await slow.connection.setReading(true)
+            #expect(try await slow.rest().events.filter { $0.name == "bye" }.count == 1)
+        }
+    }
+
     private static func miniTickers(round: Int) -> String {
         let rows = (0..<200).map { number in
             #"{"e":"24hrMiniTicker","E":\#(1_900_000_000_000 + round),"s":"X\#(number)USDT","c":"\#(round).00","o":"1.00","h":"99.00","l":"0.10","#

@@ -1,5 +1,6 @@
 """The exchange and the gateway as processes of their own, and what can be asked of them."""
 
+import atexit
 import http.client
 import json
 import re
@@ -9,8 +10,10 @@ import subprocess
 class Program:
     """One run of the executable; its first line tells where it listens."""
 
-    def __init__(self, executable, *arguments):
-        self.process = subprocess.Popen([executable, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    def __init__(self, executable, *arguments, log=None):
+        errors = open(log, "w") if log else subprocess.DEVNULL
+        self.process = subprocess.Popen([executable, *map(str, arguments)], stdout=subprocess.PIPE, stderr=errors, text=True)
+        atexit.register(self.process.kill)
         line = self.process.stdout.readline()
         found = re.search(r"http://([\w.]+):(\d+)", line)
         if not found:
@@ -18,13 +21,13 @@ class Program:
         self.host, self.port = found[1], int(found[2])
         self.http = None
 
-    def ask(self, method, path, body=None):
+    def ask(self, method, path, body=None, headers=None):
         """One request on a kept connection; (status, body as JSON or text)."""
         for attempt in (1, 2):
             try:
                 if not self.http:
                     self.http = http.client.HTTPConnection(self.host, self.port, timeout=10)
-                self.http.request(method, path, json.dumps(body) if body is not None else None)
+                self.http.request(method, path, json.dumps(body) if body is not None else None, headers or {})
                 reply = self.http.getresponse()
                 text = reply.read().decode()
                 break
@@ -59,6 +62,7 @@ class Exchange(Program):
             raise SystemExit(f"the exchange refused {name}: {reply}")
 
     def true_book(self, symbol, update_id):
+        """The best 20 levels of each side right after an update; None where the exchange does not know."""
         status, reply = self.ask("GET", f"/control/book?symbol={symbol}&updateId={update_id}")
         return (list(map(tuple, reply["bids"])), list(map(tuple, reply["asks"]))) if status == 200 else None
 
@@ -68,10 +72,8 @@ class Exchange(Program):
 
 
 class Gateway(Program):
-    def __init__(self, executable, exchange, *options):
-        base = f"{exchange.host}:{exchange.port}"
-        super().__init__(executable, "serve", "--port", 0, "--rest-url", f"http://{base}", "--ws-url", f"ws://{base}", *options)
+    """A gateway of the venue at `venue.host` and `venue.port`."""
 
-    def metrics(self):
-        _, text = self.ask("GET", "/metrics")
-        return {line.split()[0]: float(line.split()[1]) for line in text.splitlines() if not line.startswith("#")}
+    def __init__(self, executable, venue, *options, log=None):
+        base = f"{venue.host}:{venue.port}"
+        super().__init__(executable, "serve", "--port", 0, "--rest-url", f"http://{base}", "--ws-url", f"ws://{base}", *options, log=log)

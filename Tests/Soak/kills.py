@@ -1,152 +1,116 @@
 """Upstream kills at random points while many readers rebuild many books; every book has to be right, every outage told once."""
 
-import queue as queues
-import random
+import collections
 import statistics
 import time
 
-import house
-import readers
+import cutter
+import machine
+import stage
+
+QUIET = 0.2
+"""Times measured while others used less of the machine are told apart."""
 
 
-class Run:
-    """The exchange, the gateway, the readers, and what they reported."""
+def main(options):
+    run = stage.Stage(options)
+    print(f"seed {options.seed}: {len(run.streams)} books, {options.rate} updates/s each every {options.interval} ms, {options.readers} readers", flush=True)
+    run.require(60, run.all_valid, "the books did not come up")
+    siege = Siege(run)
+    began = time.monotonic()
+    while siege.kills < options.kills and not run.court.faults:
+        siege.round()
+    run.listen(time.monotonic() + 3)
+    seconds = time.monotonic() - began
+    run.end()
+    siege.tell(seconds)
+    return run.verdict()
 
-    def __init__(self, options):
-        self.options = options
-        self.dice = random.Random(options.seed)
-        self.exchange = house.Exchange(
-            options.executable, "--symbols", options.symbols + 10, "--book-updates", options.rate, "--depth-interval", options.interval,
-            "--weight-limit", 100_000_000)
-        self.gateway = house.Gateway(options.executable, self.exchange, "--rotate-after", options.rotate_after)
-        self.streams = [f"{symbol.lower()}@depth@100ms" for symbol in self.exchange.symbols(options.symbols)]
-        self.reports, self.stop, self.processes = readers.start(
-            options.readers, options.processes, self.gateway.host, self.gateway.port, self.streams)
-        self.valid_at = {}
-        self.connected_at = 0.0
-        self.samples = {}
-        self.checked = self.unknown = 0
-        self.faults = []
-        self.done = {}
 
-    def listen(self, until, condition=lambda: False):
-        """Takes reports until a time, or until the condition holds; whether it does."""
-        while not condition():
-            left = until - time.monotonic()
-            if left <= 0 or self.faults:
-                return condition()
-            try:
-                self._take(self.reports.get(timeout=min(left, 0.5)))
-            except queues.Empty:
-                pass
-        return True
+class Siege:
+    """One cut after the other, and how long each took to heal."""
 
-    def _take(self, report):
-        kind, reader = report[:2]
-        if kind == "valid":
-            self.valid_at[reader] = report[2]
-        elif kind == "invalid":
-            self.valid_at.pop(reader, None)
-        elif kind == "connect":
-            self.connected_at = max(self.connected_at, report[2])
-        elif kind == "sample":
-            self._compare(*report[1:])
-        elif kind == "fault":
-            self.faults.append(f"reader {reader}: {report[2]}")
-        elif kind == "done":
-            self.done[reader] = report[2:]
+    WAYS = ("reset", "fin", "frame", "frame", "snapshot", "snapshot", "refetch", "subscribe", "subscribe", "rest")
 
-    def _compare(self, reader, stream, update_id, top):
-        key = (stream, update_id)
-        if key not in self.samples:
-            self.samples[key] = self.exchange.true_book(stream.split("@")[0].upper(), update_id)
-        truth = self.samples[key]
-        if truth is None:
-            self.unknown += 1
-        elif top != truth:
-            self.faults.append(f"reader {reader}: {stream} is wrong at {update_id}: {top[0][:3]} {top[1][:3]} for {truth[0][:3]} {truth[1][:3]}")
-        else:
-            self.checked += 1
+    def __init__(self, run):
+        self.run, self.dice = run, run.dice
+        self.ways = collections.Counter()
+        self.kills = self.next_report = 0
+        self.back, self.last, self.first = [], [], []
+        self.back_by_way = collections.defaultdict(list)
+        self.load = machine.Load()
+        self.undisturbed, self.others, self.slowest = [], [], []
 
-    def all_valid(self):
-        return len(self.valid_at) == self.options.readers
+    def round(self):
+        """One outage: its cuts, until all books are valid again at all readers."""
+        run, venue = self.run, self.run.cutter
+        run.listen(time.monotonic() + self.dice.uniform(0.2, 0.9))
+        totals, cut_before, sockets = dict(run.totals), len(venue.done), len(venue.accepted)
+        way = self.dice.choice(self.WAYS)
+        self.load.others()
+        strikes = self.strikes(way)
+        for strike in strikes:
+            venue.strike(strike)
+        if way == "refetch":
+            run.gateway.ask("POST", f"/streams/{self.dice.choice(run.streams)}/refetch", headers={"Prefer": "respond-async"})
+        struck = lambda: len(venue.done) == cut_before + len(strikes)
+        if not run.require(60, struck, f"the cut {way} found nothing to cut"):
+            return
+        at = [when for _, when in venue.done[cut_before:]]
+        if not run.require(90, lambda: run.all_valid() and min(run.valid_at.values()) > at[-1], f"not all books are valid after {way} {strikes}"):
+            return
+        healed = max(run.valid_at.values())
+        accepted = [when for when in venue.accepted[sockets:] if when < healed]
+        self.back.append(healed - max([at[-1], *accepted]))
+        self.back_by_way[way].append(self.back[-1])
+        self.others.append(self.load.others())
+        self.slowest = sorted([*self.slowest, (self.back[-1], f"{way} while others used {self.others[-1]:.0%}")])[-3:]
+        if self.others[-1] < QUIET:
+            self.undisturbed.append(self.back[-1])
+        self.last.append(healed - at[-1])
+        self.first.append(healed - at[0])
+        self.ways[way] += len(strikes)
+        self.kills += len(strikes)
+        if len(strikes) == 1:
+            run.expect_one_each(totals, way)
+        if self.kills >= self.next_report:
+            print(f"{self.kills} kills in {len(self.back)} outages, venue back to valid: {percentiles(self.back)}", flush=True)
+            self.next_report += 50
 
-    def kill(self):
-        """Cuts the venue's connections in one of many ways; when the last cut was."""
-        way = self.dice.choice(["reset", "close", "midFrame", "midFrame", "midSnapshot", "midSubscribe"])
-        if way == "reset":
-            self.exchange.fault("drop")
-        elif way == "close":
-            self.exchange.fault("drop", code=self.dice.choice([1000, 1001, 1006 + 2, 1011, 1012]))
-        else:
-            self.exchange.fault("drop", afterBytes=self.dice.randrange(1, 5_000))
-        at = time.monotonic()
-        if way in ("midSnapshot", "midSubscribe"):
-            before = self.connected_at
-            self.listen(time.monotonic() + 10, lambda: self.connected_at > before)
-            reach = 400_000 if way == "midSnapshot" else 300
-            self.exchange.fault("drop", afterBytes=self.dice.randrange(0, reach))
-            at = time.monotonic()
-        return way, at
+    def strikes(self, way):
+        """The cuts of one outage. What happens only while the gateway comes back needs a plain cut before."""
+        how, share = self.dice.choice(("reset", "fin")), self.dice.random()
+        nth = self.dice.randint(1, len(self.run.streams))
+        plain = cutter.Strike("now", self.dice.choice(("reset", "fin")))
+        if way in ("reset", "fin"):
+            return [cutter.Strike("now", way)]
+        if way == "frame":
+            return [cutter.Strike("frame", how, share)]
+        if way == "refetch":
+            return [cutter.Strike("snapshot", how, share)]
+        if way == "subscribe":
+            return [plain, cutter.Strike("subscribe", how, self.dice.choice((0.0, share, 1.0)))]
+        return [plain, cutter.Strike("snapshot", how, share, nth, rest_only=way == "rest")]
 
-    def end(self):
-        self.stop.set()
-        self.listen(time.monotonic() + 20, lambda: len(self.done) == self.options.readers)
-        metrics = self.gateway.metrics()
-        for process in self.processes:
-            process.join(timeout=5)
-        self.gateway.end()
-        self.exchange.end()
-        return metrics
+    def tell(self, seconds):
+        run = self.run
+        print(f"{self.kills} kills {dict(self.ways)} in {len(self.back)} outages, {run.events()} events read in {seconds:.0f} s")
+        if self.back:
+            print(f"from the venue's accepting the connection (or its last cut, where only REST was cut) to all books valid: {percentiles(self.back)}")
+            print(f"    while others used {statistics.mean(self.others):.0%} of the processors on average (at most {max(self.others):.0%})")
+            if self.undisturbed:
+                print(f"    while others used less than {QUIET:.0%}: {percentiles(self.undisturbed)} of {len(self.undisturbed)}")
+            for way, times in sorted(self.back_by_way.items()):
+                print(f"    {way}: {percentiles(times)} of {len(times)}")
+            print("    slowest: " + ", ".join(f"{seconds * 1000:.0f} ms ({words})" for seconds, words in reversed(self.slowest)))
+            print(f"from the last cut to all books valid:  {percentiles(self.last)}")
+            down = [milliseconds / 1000 for *_, times in run.done.values() for milliseconds in times]
+            if down:
+                print(f"each book's outage by the gateway's own clock: {percentiles(down)}")
+            print(f"from the first cut to all books valid: {percentiles(self.first)}")
 
 
 def percentiles(values):
     ordered = sorted(values)
     at = lambda share: ordered[min(len(ordered) - 1, int(len(ordered) * share))] * 1000
     return f"p50 {statistics.median(ordered) * 1000:.0f} ms, p90 {at(0.9):.0f} ms, p99 {at(0.99):.0f} ms, max {ordered[-1] * 1000:.0f} ms"
-
-
-def main(options):
-    run = Run(options)
-    print(f"seed {options.seed}: {len(run.streams)} books, {options.rate} updates/s each every {options.interval} ms, {options.readers} readers", flush=True)
-    outages, recoveries, ways = [], [], {}
-    if not run.listen(time.monotonic() + 60, run.all_valid):
-        run.faults.append("the books did not come up within 60 s")
-    began = time.monotonic()
-    for number in range(options.kills):
-        if run.faults:
-            break
-        run.listen(time.monotonic() + run.dice.uniform(1.0, 1.6))
-        way, at = run.kill()
-        ways[way] = ways.get(way, 0) + 1
-        run.listen(time.monotonic() + 5, lambda: len(run.valid_at) < options.readers)
-        if not run.listen(time.monotonic() + 60, lambda: run.all_valid() and min(run.valid_at.values()) > at):
-            run.faults.append(f"kill {number} ({way}): not all books are valid after 60 s")
-            break
-        last = max(run.valid_at.values())
-        outages.append(last - at)
-        recoveries.append(last - run.connected_at)
-        if (number + 1) % 25 == 0:
-            print(f"{number + 1} kills, from the last cut {percentiles(outages)}", flush=True)
-    run.listen(time.monotonic() + 3)
-    events_for = time.monotonic() - began
-    metrics = run.end()
-    events = sum(done[0] for done in run.done.values())
-    told = {(done[1], done[2]) for done in run.done.values()}
-    for reader, done in run.done.items():
-        if done[1] != done[2] or done[3]:
-            run.faults.append(f"reader {reader}: {done[1]} recoveries of {done[2]} outages, open: {done[3]}")
-    if len(told) > 1:
-        run.faults.append(f"the readers were told of different numbers of outages: {sorted(told)}")
-    if run.unknown > run.checked:
-        run.faults.append(f"only {run.checked} of {run.checked + run.unknown} samples could be compared")
-    print(f"{len(outages)} kills {ways}, {events} events in {events_for:.0f} s ({events / max(1, events_for):.0f}/s)")
-    print(f"{run.checked} books equal to the venue's at the same update, {run.unknown} updates the venue had forgotten")
-    if outages:
-        print(f"from the cut to all books valid at all readers: {percentiles(outages)}")
-        print(f"from the new connection to all books valid at all readers: {percentiles(recoveries)}")
-    print(f"recoveries told to each reader: {sorted(told)}; gateway: " + ", ".join(
-        f"{name.removeprefix('futures_gateway_feed_')} {value:.0f}" for name, value in metrics.items() if "{" not in name))
-    for fault in run.faults:
-        print("FAULT", fault)
-    return not run.faults

@@ -4,73 +4,127 @@ import multiprocessing
 import selectors
 import time
 import zlib
+from typing import NamedTuple
 
-import book
+import deep
+import rows
 import sse
+from follower import TOTALS, Fault
 
 SAMPLE = 150
+"""One update in so many is compared, by its id, so all readers take the same."""
+
+
+class Wishes(NamedTuple):
+    """What readers are to report besides: every event as it came; every notice about a stream; and which share of the books."""
+
+    record: bool = False
+    notices: bool = False
+    sample: int = SAMPLE
 
 
 class Reader:
-    """One event connection and the books rebuilt from it."""
+    """One event connection and what was rebuilt from it."""
 
-    def __init__(self, number, host, port, streams, report):
-        self.number, self.report = number, report
-        self.followers = {stream: book.Follower(stream) for stream in streams}
-        self.last_id = None
+    def __init__(self, number, streams, report, wishes=Wishes()):
+        self.number, self.report, self.wishes = number, report, wishes
+        self.followers = {stream: rows.follower(stream) for stream in streams}
+        self.chains = {}
+        self.last_id = (0, 0)
         self.events = 0
         self.invalid = set(streams)
-        self.connection = sse.Connection(host, port, streams)
+        self.deep = None
 
-    def take(self, event, identity, data):
+    def take(self, event):
+        name, data = event.name, event.data
+        if name is None:
+            return
         self.events += 1
-        if identity:
-            number = tuple(int(part, 36) for part in identity.split("."))
-            if self.last_id and (number[0] != self.last_id[0] or number[1] <= self.last_id[1]):
-                raise book.Fault(f"id {identity} after {self.last_id}")
-            self.last_id = number
-        if event == "bye":
-            raise book.Fault(f"bye: {data}")
+        if event.identity:
+            if event.identity <= self.last_id or (self.last_id[0] and event.identity[0] != self.last_id[0]):
+                raise Fault(f"id {event.identity} after {self.last_id}")
+            self.last_id = event.identity
+        if name == "session":
+            return
         follower = self.followers.get(data.get("stream"))
         if not follower:
-            return
-        follower.take(event, data)
-        if event == "connect":
-            self.report(("connect", self.number, time.monotonic()))
-        self._validity(follower)
-        if event in ("update", "fetch") and follower.valid and zlib.crc32(b"%d" % follower.update_id) % SAMPLE == 0:
-            self.report(("sample", self.number, follower.stream, follower.update_id, follower.top()))
+            raise Fault(f"not asked for: {name} {data}")
+        if name == "update" and not event.identity and data["kind"] == "full" and follower.position is not None:
+            follower.refill(data)
+        else:
+            follower.take(name, data)
+        if self.wishes.notices and name in ("disconnect", "recover", "status"):
+            words = name if name != "status" else "status " + data["state"]
+            self.report(("notice", self.number, follower.stream, words, time.monotonic()))
+        if event.levels:
+            self._chain(follower, data["kind"] == "full", event.levels)
+        if name != "update" or follower.stream in self.invalid:
+            self._validity(follower)
+        if self.deep and self.deep.follower is follower:
+            self.deep.keep()
+
+    def _chain(self, follower, is_full, levels):
+        """A checksum of everything read since the last full book, reported with the book now and then."""
+        position = follower.position
+        if is_full:
+            self.tell_chain(follower.stream)
+        base, _, chain = (position, position, 0) if is_full else self.chains[follower.stream]
+        self.chains[follower.stream] = base, position, zlib.crc32(levels, chain)
+        if position % self.wishes.sample == 0 or (is_full and position % 20 == self.number):
+            self.report(("sample", self.number, follower.stream, base, position, self.chains[follower.stream][2], follower.top()))
+
+    def tell_chain(self, stream):
+        """Before a full book ends it."""
+        if stream in self.chains:
+            self.report(("chain", self.number, stream, *self.chains[stream]))
 
     def _validity(self, follower):
         before = bool(self.invalid)
         (self.invalid.discard if follower.valid else self.invalid.add)(follower.stream)
         if before != bool(self.invalid):
-            self.report(("invalid" if self.invalid else "valid", self.number, time.monotonic()))
+            self.report(("invalid" if self.invalid else "valid", self.number, time.monotonic(), *self.totals()))
+
+    def totals(self):
+        """The sums of TOTALS over all streams."""
+        return tuple(sum(getattr(follower, name) for follower in self.followers.values()) for name in TOTALS)
 
 
-def run(numbers, host, port, streams, queue, stop):
-    """A process with some readers."""
+def run(numbers, gateway, venue, streams, queue, stop, wishes):
+    """A process with some readers. `venue` is where its depth can be asked for, None for no deep comparisons."""
     selector = selectors.DefaultSelector()
-    readers = [Reader(number, host, port, streams, queue.put) for number in numbers]
+    parse = sse.Parser()
+    readers = [Reader(number, streams, queue.put, wishes) for number in numbers]
     for reader in readers:
-        selector.register(reader.connection, selectors.EVENT_READ, reader)
+        connection = sse.Connection(*gateway, streams)
+        selector.register(connection, selectors.EVENT_READ, (reader, connection))
+    asker = deep.Asker(readers[0], *venue) if venue else None
+    told_at = 0.0
     try:
         while not stop.is_set():
             for key, _ in selector.select(timeout=0.2):
-                for event in key.data.connection.read():
-                    key.data.take(*event)
-    except (book.Fault, ConnectionError) as fault:
-        queue.put(("fault", key.data.number, str(fault)))
+                reader, connection = key.data
+                for block in connection.read():
+                    if wishes.record:
+                        queue.put(("event", reader.number, block))
+                    reader.take(parse(block))
+            if asker:
+                asker.turn()
+            if time.monotonic() > told_at + 1:
+                told_at = time.monotonic()
+                for reader in readers:
+                    queue.put(("totals", reader.number, *reader.totals()))
+    except (Fault, ConnectionError) as fault:
+        queue.put(("fault", reader.number, str(fault)))
     for reader in readers:
-        queue.put(("done", reader.number, reader.events, sum(f.recoveries for f in reader.followers.values()),
-                   sum(f.outages for f in reader.followers.values()), sorted(reader.invalid)))
+        queue.put(("done", reader.number, reader.events, reader.totals(), sorted(reader.invalid),
+                   [down for follower in reader.followers.values() for down in follower.down]))
 
 
-def start(count, processes, host, port, streams):
+def start(count, processes, gateway, venue, streams, wishes=Wishes()):
     """Starts `count` readers; returns the queue of reports, the stop event and the processes."""
     queue, stop = multiprocessing.Queue(), multiprocessing.Event()
-    groups = [range(count)[number::processes] for number in range(processes)]
-    started = [multiprocessing.Process(target=run, args=(group, host, port, streams, queue, stop), daemon=True) for group in groups]
+    groups = [group for group in (range(count)[number::processes] for number in range(processes)) if group]
+    started = [multiprocessing.Process(target=run, args=(group, gateway, venue, streams, queue, stop, wishes), daemon=True) for group in groups]
     for process in started:
         process.start()
     return queue, stop, started

@@ -1,32 +1,42 @@
-"""Rotations under load: readers see data and nothing else."""
+"""Planned changes of the venue connection under load: readers see data and nothing else."""
 
 import time
 
-import kills
+import stage
+
+KINDS = ("depth@100ms", "aggTrade", "trade", "bookTicker", "markPrice@1s")
 
 
 def main(options):
-    run = kills.Run(options)
-    print(f"seed {options.seed}: {len(run.streams)} books, {options.readers} readers, a rotation every {options.rotate_after} s, {options.rotations} of them", flush=True)
-    if not run.listen(time.monotonic() + 60, run.all_valid):
-        run.faults.append("the books did not come up within 60 s")
-    run.connected_at = 0.0
-    end = time.monotonic() + options.rotate_after * (options.rotations + 0.5)
-    while time.monotonic() < end and not run.faults:
-        run.listen(min(end, time.monotonic() + 300))
-        print(f"{run.checked} books compared, {len(run.faults)} faults", flush=True)
-    status, _ = run.gateway.ask("GET", "/streams/" + run.streams[0] + "/status")
-    metrics = run.end()
-    for reader, done in run.done.items():
-        if done[1] or done[2] or done[3]:
-            run.faults.append(f"reader {reader} was told of {done[2]} outages and {done[1]} recoveries")
-    if run.connected_at:
-        run.faults.append("a connect was told")
-    counts = {name.removeprefix("futures_gateway_feed_"): int(value) for name, value in metrics.items() if "{" not in name}
-    rotations = counts["rotations_total"]
-    if rotations < options.rotations:
-        run.faults.append(f"only {rotations} rotations")
-    print(f"{rotations} rotations, {sum(done[0] for done in run.done.values())} events, {run.checked} books equal to the venue's; gateway: {counts}")
-    for fault in run.faults:
-        print("FAULT", fault)
-    return not run.faults and status == 200
+    run = stage.Stage(options, KINDS, gateway=("--rotate-after", options.rotate_after))
+    print(f"seed {options.seed}: {len(run.streams)} streams, a rotation every {options.rotate_after} s, {options.readers} readers", flush=True)
+    run.require(60, run.all_valid, "the streams did not come up")
+    run.listen(time.monotonic() + 5)
+    before = dict(run.totals)
+    sockets, lone = len(run.cutter.accepted), 0
+    for number in range(1, options.rotations + 1):
+        done = lambda: len(run.cutter.accepted) >= sockets + number
+        if not run.require(2 * options.rotate_after + 15, done, f"rotation {number} did not come"):
+            break
+        most = 0
+        until = time.monotonic() + 12
+        while time.monotonic() < until and not run.court.faults:
+            run.listen(time.monotonic() + 0.01)
+            most = max(most, run.cutter.open_web_sockets())
+            if most > 1 and run.cutter.open_web_sockets() == 1:
+                break
+        lone += most < 2
+        if run.cutter.open_web_sockets() != 1:
+            run.court.faults.append(f"{run.cutter.open_web_sockets()} connections are open after rotation {number}")
+        run.listen(time.monotonic() + 3)
+        for reader, totals in run.totals.items():
+            if totals != before[reader]:
+                run.court.faults.append(f"reader {reader}: rotation {number} was seen: {before[reader]} became {totals}")
+        if run.court.faults:
+            break
+        if number % 5 == 0 or number <= 3:
+            print(f"{number} rotations, {lone} without an overlap seen, {run.court.summary()}", flush=True)
+    run.listen(time.monotonic() + 2)
+    run.end()
+    print(f"{len(run.cutter.accepted) - sockets} rotations, {run.events()} events read")
+    return run.verdict()

@@ -3,9 +3,12 @@
 import json
 import socket
 
+PIECE = 1 << 16
+"""Bytes read at a time, few enough that the readers of a process stay together and can share what they parse."""
+
 
 class Connection:
-    """GET /events of some streams. `read` gives whole events as (event, id, data, bytes)."""
+    """GET /events of some streams. `read` gives the blocks of whole events."""
 
     def __init__(self, host, port, streams, extra=""):
         self.socket = socket.create_connection((host, port), timeout=10)
@@ -19,7 +22,7 @@ class Connection:
         self.socket.setblocking(False)
 
     def _some(self):
-        chunk = self.socket.recv(1 << 20)
+        chunk = self.socket.recv(PIECE)
         if not chunk:
             raise ConnectionError("the connection ended")
         return chunk
@@ -34,20 +37,39 @@ class Connection:
         except BlockingIOError:
             return []
         *whole, self.buffer = self.buffer.split(b"\n\n")
-        return [parsed for parsed in map(parse, whole) if parsed]
+        return whole
 
     def close(self):
         self.socket.close()
 
 
-def parse(block):
-    """One event; None for a comment or a bare retry."""
-    event = identity = data = None
-    for line in block.split(b"\n"):
-        if line.startswith(b"event: "):
-            event = line[7:].decode()
-        elif line.startswith(b"id: "):
-            identity = line[4:].decode()
-        elif line.startswith(b"data: "):
-            data = json.loads(line[6:])
-    return (event, identity, data) if event else None
+class Event:
+    """One event: its name, its id as (epoch, number), its data as a value, and the bytes of the levels in it, if any."""
+
+    __slots__ = ("name", "identity", "data", "levels")
+
+    def __init__(self, block):
+        self.name = self.identity = self.data = self.levels = None
+        for line in block.split(b"\n"):
+            if line.startswith(b"event: "):
+                self.name = line[7:].decode()
+            elif line.startswith(b"id: "):
+                self.identity = tuple(int(part, 36) for part in line[4:].split(b"."))
+            elif line.startswith(b"data: "):
+                self.data = json.loads(line[6:])
+                self.levels = line[line.find(b'"bids"'):] if b'"bids"' in line else None
+
+
+class Parser:
+    """Readers of one process get the same bytes, so each block is parsed once. Nobody changes what comes out."""
+
+    def __init__(self):
+        self.parsed = {}
+
+    def __call__(self, block):
+        event = self.parsed.get(block)
+        if event is None:
+            if len(self.parsed) > 2_000:
+                self.parsed.clear()
+            event = self.parsed[block] = Event(block)
+        return event

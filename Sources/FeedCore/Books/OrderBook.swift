@@ -4,12 +4,25 @@ public struct PriceLevel: Equatable, Sendable {
     public let price: DecimalString
     /// The absolute quantity; zero removes the level in an update.
     public let quantity: DecimalString
+    /// The price times 10^18, reckoned once; `.min` where it has more than 18 digits before or after the point.
+    let scaledPrice: Int128
 
     /// Makes a level.
     public init(price: DecimalString, quantity: DecimalString) {
+        self.init(price: price, quantity: quantity, scaledPrice: price.scaled ?? .min)
+    }
+
+    private init(price: DecimalString, quantity: DecimalString, scaledPrice: Int128) {
         self.price = price
         self.quantity = quantity
+        self.scaledPrice = scaledPrice
     }
+
+    /// Whether the price can be compared by.
+    package var isComparable: Bool { scaledPrice != .min }
+
+    /// The same price with nothing there.
+    var emptied: PriceLevel { PriceLevel(price: price, quantity: DecimalString(checked: "0"), scaledPrice: scaledPrice) }
 }
 
 /// Levels of one symbol's order book: the whole book, its top, or what changed in it (`depthUpdate`, `GET depth`).
@@ -48,9 +61,8 @@ extension DepthLevels {
     /// The same levels, each side best first.
     package var sorted: DepthLevels {
         var levels = self
-        let keyed: ([PriceLevel]) -> [(Int128, PriceLevel)] = { $0.map { ($0.price.scaled ?? 0, $0) } }
-        levels.bids = keyed(bids).sorted { $0.0 > $1.0 }.map(\.1)
-        levels.asks = keyed(asks).sorted { $0.0 < $1.0 }.map(\.1)
+        levels.bids.sort { $0.scaledPrice > $1.scaledPrice }
+        levels.asks.sort { $0.scaledPrice < $1.scaledPrice }
         return levels
     }
 }
@@ -58,7 +70,9 @@ extension DepthLevels {
 extension DepthLevels {
     /// Whether a bid stands at or above an ask.
     var isCrossed: Bool {
-        guard let bid = bids.compactMap({ $0.price.scaled }).max(), let ask = asks.compactMap({ $0.price.scaled }).min() else { return false }
+        guard let bid = bids.lazy.filter(\.isComparable).map(\.scaledPrice).max(),
+            let ask = asks.lazy.filter(\.isComparable).map(\.scaledPrice).min()
+        else { return false }
         return bid >= ask
     }
 }
@@ -115,7 +129,7 @@ struct OrderBook: Sendable {
     private var phase = Phase.buffering([])
     private var bids: BookSide
     private var asks: BookSide
-    /// What was applied since the book became thin, so that a new snapshot can be put below it.
+    /// What was applied since the book became thin, so that a new snapshot can be put below it, also where a level more came meanwhile.
     private var sinceThin: [DepthLevels] = []
     private(set) var lastUpdateID: UInt64 = 0
     private(set) var time: Int64 = 0
@@ -193,7 +207,7 @@ struct OrderBook: Sendable {
                 takeBack(before)
                 return restart(with: event, "the book is crossed")
             }
-            if isThin { sinceThin.append(event) } else { sinceThin = [] }
+            if isThin || !sinceThin.isEmpty { sinceThin.append(event) }
             if sinceThin.count > Self.bufferLimit { sinceThin = [] }
             return .applied
         }
@@ -255,17 +269,16 @@ struct OrderBook: Sendable {
 
     /// What an event replaced.
     private struct Replaced {
-        var bids: [PriceLevel] = []
-        var asks: [PriceLevel] = []
+        let bids: [PriceLevel]
+        let asks: [PriceLevel]
         let lastUpdateID: UInt64
         let time: Int64
     }
 
     @discardableResult
     private mutating func apply(_ event: DepthLevels) -> Replaced {
-        var replaced = Replaced(lastUpdateID: lastUpdateID, time: time)
-        for level in event.bids { replaced.bids.append(bids.set(level)) }
-        for level in event.asks { replaced.asks.append(asks.set(level)) }
+        let replaced = Replaced(
+            bids: event.bids.map { bids.set($0) }, asks: event.asks.map { asks.set($0) }, lastUpdateID: lastUpdateID, time: time)
         lastUpdateID = event.lastUpdateID
         time = event.time
         return replaced

@@ -13,6 +13,12 @@ public struct DecimalString: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
+    /// The same from bytes. Up to 15 of them, as prices have, need no storage of their own.
+    package init?(_ bytes: UnsafeBufferPointer<UInt8>) {
+        guard DecimalString.isDecimal(bytes) else { return nil }
+        text = String(unsafeUninitializedCapacity: bytes.count) { $0.initialize(fromContentsOf: bytes) }
+    }
+
     /// Takes a text already known to be a decimal number.
     package init(checked text: String) {
         self.text = text
@@ -27,7 +33,7 @@ public struct DecimalString: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether the bytes are a plain decimal number of at most 64 bytes.
-    package static func isDecimal(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    private static func isDecimal(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard bytes.count <= 64 else { return false }
         var position = bytes.first == UInt8(ascii: "-") ? 1 : 0
         let whole = digits(bytes, &position)
@@ -42,5 +48,31 @@ public struct DecimalString: Hashable, Sendable, CustomStringConvertible {
         let start = position
         while position < bytes.count, bytes[position] &- UInt8(ascii: "0") < 10 { position += 1 }
         return position - start
+    }
+
+    /// The number times 10^18, to compare by; nil beyond 18 digits before or after the point.
+    package var scaled: Int128? {
+        var copy = text
+        return copy.withUTF8 { bytes in
+            var (whole, fraction): (UInt64, UInt64) = (0, 0)
+            let isNegative = bytes.first == UInt8(ascii: "-")
+            var position = isNegative ? 1 : 0
+            let start = position
+            while position < bytes.count, bytes[position] != UInt8(ascii: ".") {
+                whole = whole &* 10 &+ UInt64(bytes[position] &- UInt8(ascii: "0"))
+                position += 1
+            }
+            let point = position
+            position += 1
+            while position < bytes.count {
+                fraction = fraction &* 10 &+ UInt64(bytes[position] &- UInt8(ascii: "0"))
+                position += 1
+            }
+            let decimals = max(0, bytes.count - point - 1)
+            guard point - start <= 18, decimals <= 18 else { return nil }
+            for _ in decimals..<18 { fraction = fraction &* 10 }
+            let value = Int128(whole) * 1_000_000_000_000_000_000 + Int128(fraction)
+            return isNegative ? -value : value
+        }
     }
 }

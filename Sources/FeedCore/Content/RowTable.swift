@@ -42,22 +42,27 @@ struct RowTable<Row: FeedRow>: Sendable {
     }
 
     private mutating func replace(_ row: Row) -> [Row] {
-        if let known = rows.first {
-            guard generations[0] != generation || known.key != row.key || !row.isOlder(than: known) else { return [] }
-            let completed = known.key == row.key ? row.completed(by: known) : row
-            guard generations[0] != generation || completed != known else { return [] }
-            adopt([completed], limit: 1)
-            return [completed]
+        guard let known = rows.first, let knownGeneration = generations.first, known.key == row.key else {
+            adopt([row], limit: 1)
+            return [row]
         }
-        adopt([row], limit: 1)
-        return [row]
+        guard knownGeneration != generation || !row.isOlder(than: known) else { return [] }
+        let completed = row.completed(by: known)
+        guard knownGeneration != generation || completed != known else { return [] }
+        rows[0] = completed
+        generations[0] = generation
+        return rows
     }
 
+    /// Rows mostly come in the order they came before, so each is looked for behind the one before it first.
     private mutating func merge(_ update: [Row], limit: Int) -> [Row] {
         var accepted: [Row] = []
         accepted.reserveCapacity(update.count)
+        var next = 0
         for row in update {
-            if let position = positions[row.key] {
+            let key = row.key
+            if let position = next < rows.count && rows[next].key == key ? next : positions[key] {
+                next = position + 1
                 guard generations[position] != generation || !row.isOlder(than: rows[position]) else { continue }
                 let completed = row.completed(by: rows[position])
                 guard generations[position] != generation || completed != rows[position] else { continue }

@@ -105,6 +105,16 @@ extension RowTable: ContentTable {
         return firstID <= lastID &+ 1 && !(lastID > knownID && last.messageTime < known.messageTime)
     }
 
+    @specialized(where Row == MarkPrice)
+    @specialized(where Row == AssetIndex)
+    @specialized(where Row == BookTicker)
+    @specialized(where Row == AggregateTrade)
+    @specialized(where Row == Trade)
+    @specialized(where Row == Liquidation)
+    @specialized(where Row == DepthLevels)
+    @specialized(where Row == Kline)
+    @specialized(where Row == MiniTicker)
+    @specialized(where Row == Ticker)
     fileprivate mutating func merge(_ update: FeedRows, rule: MergeRule, limit: Int) -> FeedRows? {
         Row.rows(in: update).map { Row.feedRows(self.update($0, rule: rule, limit: limit)) }
     }

@@ -61,8 +61,9 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
     /// Channels whose names are not a symbol, `@` and the channel.
     private static let unsuited: Set<Channel> = [.kline, .continuousKline, .contractInfo, .tradingSession]
 
-    /// The venue's name of the stream.
-    public var description: String {
+    static func text(
+        _ channel: Channel, _ symbol: String?, _ interval: KlineInterval?, _ levels: DepthLevelCount?, _ speed: UpdateSpeed?
+    ) -> String {
         let suffix = speed.map { "@" + $0.rawValue } ?? ""
         guard let symbol else {
             return switch channel {
@@ -77,7 +78,7 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
             case .partialDepth: "depth" + (levels?.rawValue ?? "")
             default: channel.rawValue
             }
-        return String(decoding: symbol.utf8.map(Self.lowercased), as: UTF8.self) + "@" + kind + suffix
+        return String(decoding: symbol.utf8.map(lowercased), as: UTF8.self) + "@" + kind + suffix
     }
 
     private static func isSymbol(_ symbol: Substring) -> Bool {

@@ -50,6 +50,8 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
     public let levels: DepthLevelCount?
     /// The speed asked for; nil for the venue's default.
     public let speed: UpdateSpeed?
+    /// The venue's name of the stream; two names are equal where it is.
+    public let description: String
 
     init(channel: Channel, symbol: String?, interval: KlineInterval? = nil, levels: DepthLevelCount? = nil, speed: UpdateSpeed? = nil) {
         self.channel = channel
@@ -57,7 +59,14 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         self.interval = interval
         self.levels = levels
         self.speed = speed
+        description = Self.text(channel, self.symbol, interval, levels, speed)
     }
+
+    /// Whether both are the same stream.
+    public static func == (a: Self, b: Self) -> Bool { a.description == b.description }
+
+    /// Hashes what `==` compares.
+    public func hash(into hasher: inout Hasher) { hasher.combine(description) }
 
     /// How an update changes the content.
     public var mergeRule: MergeRule {

@@ -21,8 +21,8 @@ package protocol Dialect: Sendable {
     /// The frame that ends subscriptions.
     func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String
 
-    /// Reads one text frame. Bad data becomes `.malformed`; nothing traps.
-    func decode(_ frame: UnsafeBufferPointer<UInt8>, _ emit: (UpstreamEvent) -> Void)
+    /// Reads one text frame. Bad data becomes `.malformed`; nothing traps. `names` are those of the frame's connection.
+    func decode(_ frame: UnsafeBufferPointer<UInt8>, names: StreamNames, _ emit: (UpstreamEvent) -> Void)
 
     /// Where the complete data of a stream is, or its messages from an id on; nil where REST has none.
     func snapshotURL(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> String?

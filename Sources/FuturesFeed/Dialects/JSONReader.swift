@@ -50,9 +50,20 @@ struct JSONReader {
         repeat { try element(&self) } while try another(before: UInt8(ascii: "]"))
     }
 
+    /// Reads an array's bracket and its first two elements, scalars both, and passes over the others.
+    mutating func pair() throws(Failure) -> (UnsafeBufferPointer<UInt8>?, UnsafeBufferPointer<UInt8>?) {
+        try open(UInt8(ascii: "["))
+        let first = try scalar()
+        try expect(UInt8(ascii: ","))
+        let second = try scalar()
+        while try another(before: UInt8(ascii: "]")) { try skip() }
+        return (first, second)
+    }
+
     /// Reads a string, escapes resolved.
     mutating func string() throws(Failure) -> String {
         let raw = try rawString()
+        if let text = String(short: raw) { return text }
         guard raw.contains(UInt8(ascii: "\\")) else {
             guard let text = String(validating: raw, as: UTF8.self) else { throw failure("a string is not UTF-8") }
             return text
@@ -64,16 +75,20 @@ struct JSONReader {
     mutating func rawString() throws(Failure) -> UnsafeBufferPointer<UInt8> {
         try expect(UInt8(ascii: "\""))
         let start = position
-        while position < bytes.count {
-            switch bytes[position] {
-            case UInt8(ascii: "\""):
-                position += 1
-                return UnsafeBufferPointer(rebasing: bytes[start..<(position - 1)])
-            case UInt8(ascii: "\\"): position += 2
-            case 0..<0x20: throw failure("a control character stands in a string")
-            default: position += 1
+        var end = position
+        while end < bytes.count {
+            let byte = bytes[end]
+            if byte == UInt8(ascii: "\"") {
+                position = end + 1
+                return text(from: start, to: end)
+            }
+            end += byte == UInt8(ascii: "\\") ? 2 : 1
+            if byte < 0x20 {
+                position = end - 1
+                throw failure("a control character stands in a string")
             }
         }
+        position = end
         throw failure("a string has no end")
     }
 
@@ -83,15 +98,14 @@ struct JSONReader {
         case .string: return try rawString()
         case .number: return try number()
         case .null:
-            try literal("null")
+            try null()
             return nil
         case .object, .array, .boolean: throw failure("a number or string was expected")
         }
     }
 
     mutating func integer<Integer: FixedWidthInteger>(_ type: Integer.Type = Integer.self) throws(Failure) -> Integer {
-        let text = try number()
-        guard let value = Integer(String(decoding: text, as: UTF8.self)) else { throw failure("an integer was expected") }
+        guard let value = Integer(digits: try number()) else { throw failure("an integer was expected") }
         return value
     }
 
@@ -110,7 +124,7 @@ struct JSONReader {
         case .string: _ = try rawString()
         case .number: _ = try number()
         case .boolean: _ = try boolean()
-        case .null: try literal("null")
+        case .null: try null()
         }
     }
 
@@ -129,7 +143,8 @@ struct JSONReader {
 
     private var current: UInt8 { position < bytes.count ? bytes[position] : 0 }
 
-    private mutating func number() throws(Failure) -> UnsafeBufferPointer<UInt8> {
+    /// Reads a number as its text.
+    mutating func number() throws(Failure) -> UnsafeBufferPointer<UInt8> {
         skipSpace()
         let start = position
         if current == UInt8(ascii: "-") { position += 1 }
@@ -145,14 +160,19 @@ struct JSONReader {
             if current == UInt8(ascii: "+") || current == UInt8(ascii: "-") { position += 1 }
             try digits()
         }
-        return UnsafeBufferPointer(rebasing: bytes[start..<position])
+        return text(from: start, to: position)
     }
 
     private mutating func digits() throws(Failure) {
-        let start = position
-        while current &- UInt8(ascii: "0") < 10 { position += 1 }
-        guard position > start else { throw failure("a digit was expected") }
+        var end = position
+        while end < bytes.count, bytes[end] &- UInt8(ascii: "0") < 10 { end += 1 }
+        guard end > position else { throw failure("a digit was expected") }
+        position = end
     }
+
+    private func text(from start: Int, to end: Int) -> UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(rebasing: bytes[start..<end]) }
+
+    mutating func null() throws(Failure) { try literal("null") }
 
     private mutating func literal(_ text: StaticString) throws(Failure) {
         skipSpace()
@@ -240,4 +260,29 @@ struct JSONReader {
         UInt8(ascii: "\""): 0x22, UInt8(ascii: "\\"): 0x5C, UInt8(ascii: "/"): 0x2F, UInt8(ascii: "b"): 0x08, UInt8(ascii: "f"): 0x0C,
         UInt8(ascii: "n"): 0x0A, UInt8(ascii: "r"): 0x0D, UInt8(ascii: "t"): 0x09,
     ]
+}
+
+extension String {
+    /// A text of at most 15 bytes of ASCII without an escape, which needs no storage of its own; nil for any other.
+    init?(short bytes: UnsafeBufferPointer<UInt8>) {
+        guard bytes.count <= 15, bytes.allSatisfy({ $0 < 0x80 && $0 != UInt8(ascii: "\\") }) else { return nil }
+        self.init(unsafeUninitializedCapacity: bytes.count) { $0.initialize(fromContentsOf: bytes) }
+    }
+}
+
+extension FixedWidthInteger {
+    /// Reads an optional minus and digits; nil for anything else, and for what the type cannot hold.
+    init?(digits bytes: UnsafeBufferPointer<UInt8>) {
+        let isNegative = bytes.first == UInt8(ascii: "-")
+        guard bytes.count > (isNegative ? 1 : 0) else { return nil }
+        var value: UInt64 = 0
+        for byte in bytes.dropFirst(isNegative ? 1 : 0) {
+            let digit = byte &- UInt8(ascii: "0")
+            let (shifted, isTooLarge) = value.multipliedReportingOverflow(by: 10)
+            let (sum, overflows) = shifted.addingReportingOverflow(UInt64(digit))
+            guard digit < 10, !isTooLarge, !overflows else { return nil }
+            value = sum
+        }
+        if isNegative { self.init(exactly: -Int128(value)) } else { self.init(exactly: value) }
+    }
 }

@@ -5,15 +5,18 @@ import NIOCore
 final class FrameReceiver: WebSocketReceiver {
     private let engine: FeedEngine
     private let id: ConnectionID
+    private let names: NIOLoopBound<StreamNames>
 
+    /// To be made on the engine's loop, where all that it receives comes.
     init(engine: FeedEngine, id: ConnectionID) {
         self.engine = engine
         self.id = id
+        names = NIOLoopBound(StreamNames(), eventLoop: engine.loop)
     }
 
     func webSocket(_ connection: WebSocketConnection, didReceive text: ByteBuffer) {
         text.withUnsafeReadableBytes { bytes in
-            engine.dialect.decode(bytes.bindMemory(to: UInt8.self)) { engine.step(.received(id, $0)) }
+            engine.dialect.decode(bytes.bindMemory(to: UInt8.self), names: names.value) { engine.step(.received(id, $0)) }
         }
     }
 

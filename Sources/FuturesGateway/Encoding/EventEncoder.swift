@@ -1,17 +1,17 @@
-import FuturesFeed
+package import FuturesFeed
 
 /// What is told of a feed event, before it is written in one format or another.
-struct EventWords {
-    let name: String
+package struct EventWords {
+    package let name: String
     /// The data, a JSON object.
-    let members: [UInt8]
+    package let members: [UInt8]
     /// The point to resume from; nil for events that carry none.
-    let id: EventID?
+    package let id: EventID?
 }
 
 /// Writes feed events. Data is JSON on one line, and event names are constants, so nothing a venue or a client says can end a line.
-enum EventEncoder {
-    static func words(_ event: FeedEvent) -> EventWords? {
+package enum EventEncoder {
+    package static func words(_ event: FeedEvent) -> EventWords? {
         switch event.kind {
         case .fetched(let content): EventWords(name: "fetch", members: ContentEncoder.event(content), id: event.id)
         case .updated(let content): EventWords(name: "update", members: ContentEncoder.event(content), id: event.id)

@@ -1,7 +1,7 @@
-import FuturesFeed
+package import FuturesFeed
 
 /// How events are written to a connection.
-enum EventFormat: Int, CaseIterable, Sendable {
+package enum EventFormat: Int, CaseIterable, Sendable {
     /// Server-sent events (WHATWG HTML §9.2), named after what happened.
     case events
     /// Server-sent events named after their stream; the data tells what happened as `event`.
@@ -10,7 +10,7 @@ enum EventFormat: Int, CaseIterable, Sendable {
     case lines
 
     /// One event up to where its id would stand. `members` is its data, a JSON object.
-    func body(_ event: String, of stream: String?, _ members: [UInt8]) -> [UInt8] {
+    package func body(_ event: String, of stream: String?, _ members: [UInt8]) -> [UInt8] {
         switch self {
         case .events: Array("event: \(event)\ndata: ".utf8) + members + Array("\n".utf8)
         case .byStream: Array("event: \(stream ?? event)\ndata: ".utf8) + Self.naming(event, members) + Array("\n".utf8)
@@ -19,7 +19,7 @@ enum EventFormat: Int, CaseIterable, Sendable {
     }
 
     /// What ends an event: the point to resume from, where it carries one.
-    func end(_ id: EventID?) -> [UInt8] {
+    package func end(_ id: EventID?) -> [UInt8] {
         switch self {
         case .events, .byStream: Array((id.map { "id: \($0)\n\n" } ?? "\n").utf8)
         case .lines: Array((id.map { ",\"lastEventId\":\"\($0)\"}\n" } ?? "}\n").utf8)

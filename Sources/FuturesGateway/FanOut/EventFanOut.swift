@@ -156,7 +156,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         case .addLog(let index, let name, let floor):
             while logs.count <= index { logs.append(nil) }
             let log = UnsafeMutablePointer<Log>.allocate(capacity: 1)
-            let ring = StreamLog(floor: floor, maximumBytes: UInt64(limits.logBytes), maximumAge: limits.logAge.nanoseconds)
+            let ring = StreamLog(
+                floor: floor, maximumBytes: UInt64(limits.logBytes), maximumEvents: UInt64(limits.logEvents), maximumAge: limits.logAge.nanoseconds)
             log.initialize(to: Log(name: name, ring: ring))
             logs[index] = log
         case .removeLog(let index):
@@ -331,6 +332,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
 
     /// The connection ends once its own bytes are sent.
     private func end(_ client: UnsafeMutablePointer<EventClient>, code: String, reason: String) {
+        guard !client.pointee.isEnding else { return }
         let format = client.pointee.format
         client.pointee.own.append(EventClient.Own(bytes: EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, format)))
         client.pointee.isEnding = true
@@ -435,7 +437,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, let log = logs[subscription.log],
                 subscription.needsValue || subscription.cursor < log.pointee.ring.firstOrdinal
             else { continue }
-            if log.pointee.name.mergeRule == .append {
+            if log.pointee.name.mergeRule == .append, !subscription.needsValue {
                 let dropped = log.pointee.ring.firstOrdinal - subscription.cursor
                 client.pointee.subscriptions[place].cursor = log.pointee.ring.firstOrdinal
                 client.pointee.own.append(EventClient.Own(bytes: EventEncoder.gap(log.pointee.name, dropped: dropped, client.pointee.format)))

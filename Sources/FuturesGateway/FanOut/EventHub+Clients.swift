@@ -171,6 +171,7 @@ extension EventHub {
     /// there were and how many are left.
     func drain(grace: Duration, done: @escaping @Sendable (_ readers: Int, _ left: Int) -> Void) {
         state.value.isDraining = true
+        answerLongPolls()
         let readers = state.value.clients.count
         for (number, client) in state.value.clients where client.isOpen { end(number, code: "draining", reason: "The gateway is stopping.") }
         let timeout = engine.loop.assumeIsolated().scheduleTask(in: TimeAmount(grace)) { self.finishDraining() }

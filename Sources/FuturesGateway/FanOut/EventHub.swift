@@ -15,15 +15,31 @@ final class EventHub: FeedReader {
         var waiters: [UInt64: Waiter] = [:]
         /// The latest full value as an event, and what it was made from.
         var cachedEvents: [(id: EventID, state: FeedState, body: [UInt8])?] = EventFormat.allCases.map { _ in nil }
-        var cachedSnapshot: (id: EventID, state: FeedState, body: SharedBytes)?
+        var cachedSnapshots = CachedSnapshots()
+    }
+
+    /// A stream's snapshot in bytes, in the depths that were asked for; zero is all of it.
+    struct CachedSnapshots {
+        var id: EventID?
+        var state: FeedState?
+        var bodies: [Int: SharedBytes] = [:]
     }
 
     /// A request that waits for a stream.
     struct Waiter {
-        /// It wants the outcome of a fetch, not merely a value.
-        let forFetch: Bool
+        let awaited: Awaited
         let timeout: Scheduled<Void>
         let answer: (Result<Void, FeedError>) -> Void
+    }
+
+    /// What a request waits for.
+    enum Awaited {
+        /// Any value.
+        case value
+        /// The outcome of a fetch.
+        case fetch
+        /// A value or a state other than there is.
+        case change
     }
 
     struct State {
@@ -73,11 +89,12 @@ final class EventHub: FeedReader {
         }
         switch event.kind {
         case .fetched: answerWaiters(event.stream, .success(())) { _ in true }
-        case .updated: answerWaiters(event.stream, .success(())) { !$0.forFetch }
+        case .updated: answerWaiters(event.stream, .success(())) { $0.awaited != .fetch }
+        case .status: answerWaiters(event.stream, .success(())) { $0.awaited == .change }
         case .failed(let error, let fetch):
-            if fetch { answerWaiters(event.stream, .failure(error)) { $0.forFetch } }
+            if fetch { answerWaiters(event.stream, .failure(error)) { $0.awaited == .fetch } }
         case .disconnected: engine.step(.readers(event.stream, state.value.streams[event.stream]?.demand ?? 0))
-        case .recovered, .connected, .status, .ended: break
+        case .recovered, .connected, .ended: break
         }
     }
 
@@ -125,10 +142,9 @@ final class EventHub: FeedReader {
         if !gone.isEmpty { engine.step(.unobserve(demand, gone)) }
     }
 
-    /// Waits for a stream's next value, or for the outcome of a fetch; the stream is wanted meanwhile. `answer` is called once, on this
-    /// thread: with `timedOut` after `timeout`.
+    /// Waits for what is awaited of a stream, which is wanted meanwhile. `answer` is called once, on this thread: with `timedOut` after `timeout`.
     func wait(
-        for name: FuturesServiceStreamName, fetch: Bool, timeout: Duration, _ answer: @escaping (Result<Void, FeedError>) -> Void
+        for name: FuturesServiceStreamName, _ awaited: Awaited, timeout: Duration, _ answer: @escaping (Result<Void, FeedError>) -> Void
     ) {
         state.value.lastNumber &+= 1
         let number = state.value.lastNumber
@@ -136,8 +152,13 @@ final class EventHub: FeedReader {
             self.answer(name, number, .failure(FeedError(.timedOut, "Nothing came for \(name) in \(timeout).")))
         }
         retain([name])
-        state.value.streams[name]?.waiters[number] = Waiter(forFetch: fetch, timeout: task, answer: answer)
-        if fetch { engine.step(.refetch(name)) }
+        state.value.streams[name]?.waiters[number] = Waiter(awaited: awaited, timeout: task, answer: answer)
+        if awaited == .fetch { engine.step(.refetch(name)) }
+    }
+
+    /// Nobody waits for a change while the gateway stops.
+    func answerLongPolls() {
+        for name in state.value.streams.keys { answerWaiters(name, .success(())) { $0.awaited == .change } }
     }
 
     private func answerWaiters(_ name: FuturesServiceStreamName, _ result: Result<Void, FeedError>, _ matches: (Waiter) -> Bool) {
@@ -152,8 +173,8 @@ final class EventHub: FeedReader {
         release([name])
     }
 
-    /// The stream's snapshot, encoded once per change; nil where nothing came yet. Asking renews the linger, so that who asks now and then
-    /// always finds a live value.
+    /// The stream's snapshot, encoded once per change and depth; nil where nothing came yet. Asking renews the linger, so that who asks now
+    /// and then always finds a live value.
     ///
     /// - Parameter depth: the most levels of a side of an order book; nil for all.
     func snapshot(of name: FuturesServiceStreamName, depth: Int? = nil) -> (body: SharedBytes, status: StreamStatus, receivedAt: Int64)? {
@@ -163,14 +184,12 @@ final class EventHub: FeedReader {
         }
         let (status, content) = engine.read { core, now in (core.status(of: name, now: now), core.content(of: name)) }
         guard let status, let content else { return nil }
-        if let depth {
-            return (SharedBytes(ContentEncoder.snapshot(content, state: status.state, depth: depth)), status, content.receivedAt)
-        }
-        if let cached = state.value.streams[name]?.cachedSnapshot, cached.id == content.id, cached.state == status.state {
-            return (cached.body, status, content.receivedAt)
-        }
-        let body = SharedBytes(ContentEncoder.snapshot(content, state: status.state))
-        state.value.streams[name]?.cachedSnapshot = (content.id, status.state, body)
+        var cached = state.value.streams[name]?.cachedSnapshots ?? CachedSnapshots()
+        if cached.id != content.id || cached.state != status.state { cached = CachedSnapshots(id: content.id, state: status.state) }
+        if let body = cached.bodies[depth ?? 0] { return (body, status, content.receivedAt) }
+        let body = SharedBytes(ContentEncoder.snapshot(content, state: status.state, depth: depth))
+        cached.bodies[depth ?? 0] = body
+        state.value.streams[name]?.cachedSnapshots = cached
         return (body, status, content.receivedAt)
     }
 

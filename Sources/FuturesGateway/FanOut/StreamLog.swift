@@ -24,6 +24,7 @@ struct StreamLog: ~Copyable {
     private var entries: UnsafeMutablePointer<Entry>
     private var entryCapacity: UInt64
     private let maximumBytes: UInt64
+    private let maximumEvents: UInt64
     private let maximumAge: Int64
 
     /// The oldest event held.
@@ -36,11 +37,13 @@ struct StreamLog: ~Copyable {
 
     /// - Parameters:
     ///   - floor: the newest event of any stream when the log begins.
-    ///   - maximumBytes: a power of two from 4,096 on; a single larger event is held alone.
+    ///   - maximumBytes: 4,096 or more; a single larger event is held alone.
+    ///   - maximumEvents: one at least.
     ///   - maximumAge: nanoseconds after which an event goes when another comes.
-    init(floor: UInt64, maximumBytes: UInt64, maximumAge: Int64) {
+    init(floor: UInt64, maximumBytes: UInt64, maximumEvents: UInt64, maximumAge: Int64) {
         self.floor = floor
         self.maximumBytes = max(4096, maximumBytes)
+        self.maximumEvents = max(1, maximumEvents)
         self.maximumAge = maximumAge
         capacity = 4096
         bytes = .allocate(byteCount: Int(capacity), alignment: 64)
@@ -121,7 +124,10 @@ struct StreamLog: ~Copyable {
     private mutating func evict(for length: UInt64, now: Int64) {
         while firstOrdinal < endOrdinal {
             let entry = self[firstOrdinal]
-            guard endOffset + length - entry.start > maximumBytes || now - entry.appendedAt > maximumAge else { return }
+            guard
+                endOffset + length - entry.start > maximumBytes || endOrdinal - firstOrdinal >= maximumEvents
+                    || now - entry.appendedAt > maximumAge
+            else { return }
             floor = entry.sequence
             firstOrdinal += 1
         }

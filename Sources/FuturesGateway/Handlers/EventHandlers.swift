@@ -71,6 +71,11 @@ struct EventHandlers: Sendable {
             status: 200, headers: headers(format), body: EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, format))
     }
 
+    /// The answer on a connection beyond those the gateway serves.
+    static func overloaded(_ request: HTTPRequest) -> HTTPResponse {
+        passing(code: "overloaded", reason: "The gateway serves as many connections as it may.", format(request.header("Accept")) ?? .events)
+    }
+
     /// `GET /events/{client}`
     func view(_ request: HTTPRequest, _ responder: HTTPResponder) {
         let id = request.parameters["client"] ?? ""
@@ -186,10 +191,11 @@ struct EventHandlers: Sendable {
     }
 
     /// The format of a request's `Accept`; events where it does not care, nil where neither will do. What is asked for by name goes before
-    /// what is merely not refused (RFC 9110 §12.5.1, without weights).
+    /// what is merely not refused (RFC 9110 §12.5.1, of the weights only zero).
     private static func format(_ accept: String?) -> EventFormat? {
         guard let accept else { return .events }
-        let types = accept.split(separator: ",").map { ($0.split(separator: ";").first ?? "").trimmed.lowercased() }
+        let types = accept.split(separator: ",").map { $0.split(separator: ";").map { $0.trimmed.lowercased() } }
+            .filter { !$0.dropFirst().contains { $0.wholeMatch(of: /q=0(\.0*)?/) != nil } }.compactMap(\.first)
         if types.contains("text/event-stream") { return .events }
         if types.contains("application/x-ndjson") { return .lines }
         return types.contains { $0 == "text/*" || $0 == "*/*" } ? .events : types.contains("application/*") ? .lines : nil

@@ -18,6 +18,10 @@ enum Problems {
     static let unknownClient = HTTPProblem(
         status: 404, title: "Unknown client", detail: "No open event connection has this id; the session event of a connection tells its own.")
 
+    static func settled(_ name: String) -> HTTPResponse {
+        failure(FeedError(.settled, "The venue has settled the symbol of \(name); there is nothing more to come."))
+    }
+
     static let draining = HTTPProblem(
         status: 503, title: "Stopping", detail: "The gateway is stopping; try again in a few seconds.",
         headers: [HTTPHeader(name: "Retry-After", value: "2")]

@@ -44,9 +44,9 @@ extension StreamHandover {
 }
 
 extension [HTTPHeader] {
-    /// Those that `own` does not override.
+    /// Those that `own` does not override; what an answer varies by adds up.
     fileprivate func missing(in own: [HTTPHeader]) -> [HTTPHeader] {
-        filter { common in !own.contains { $0.name.equalsIgnoringCase(common.name) } }
+        filter { common in common.name == "Vary" || !own.contains { $0.name.equalsIgnoringCase(common.name) } }
     }
 }
 

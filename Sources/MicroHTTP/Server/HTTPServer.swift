@@ -142,17 +142,25 @@ public final class HTTPServer: Sendable {
     func queue(_ answer: Answer, on connection: MHDConnection) -> MHD_Result {
         switch answer {
         case .response(let response):
-            return response.queue(on: connection, adding: configuration.commonHeaders, closing: inFlight.isDraining)
+            return response.queue(on: connection, adding: common(to: connection), closing: inFlight.isDraining)
         case .stream(let headers, let loop, let context):
             return StreamHandover(connection: connection, loop: loop, context: context, server: self)
-                .queue(headers: headers, adding: configuration.commonHeaders)
+                .queue(headers: headers, adding: common(to: connection))
         }
+    }
+
+    /// The fields of every answer to this request.
+    private func common(to connection: MHDConnection) -> [HTTPHeader] {
+        guard let allowed = configuration.allowedOrigins else { return configuration.commonHeaders }
+        let headers = configuration.commonHeaders + [HTTPHeader("Vary", "Origin")]
+        guard let origin = connection.origin, allowed.contains(origin) else { return headers }
+        return headers + [HTTPHeader("Access-Control-Allow-Origin", origin), HTTPHeader("Access-Control-Allow-Credentials", "true")]
     }
 
     /// Writes the answer to the socket and drops the connection. libmicrohttpd has nothing to send on it: it is still reading the request.
     private func refuseDirectly(_ response: HTTPResponse, _ connection: MHDConnection) -> MHD_Result {
         guard let slot = connection.slot, connections.refused(slot) else { return .NO }
-        let answer = response.wireBytes(adding: configuration.commonHeaders)
+        let answer = response.wireBytes(adding: common(to: connection))
         _ = answer.withUnsafeBytes { send(connection.descriptor, $0.baseAddress, $0.count, neverWaiting) }
         return .NO
     }
@@ -171,7 +179,7 @@ public final class HTTPServer: Sendable {
 
     private func refuse(_ response: HTTPResponse, _ slot: Int, _ connection: MHDConnection) -> MHD_Result {
         guard connections.refused(slot) else { return .NO }
-        return response.queue(on: connection, adding: configuration.commonHeaders, closing: true)
+        return response.queue(on: connection, adding: common(to: connection), closing: true)
     }
 }
 

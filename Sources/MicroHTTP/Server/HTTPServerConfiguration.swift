@@ -20,6 +20,9 @@ public struct HTTPServerConfiguration: Sendable {
     public var keepAliveIdle: Duration
     /// Longest request body in bytes; beyond it 413.
     public var maximumBodyBytes: Int
+    /// Origins, as in `https://example.org`, whose pages may read the answers with credentials (Fetch §3.2.5); all answers then vary by
+    /// `Origin`. `nil` leaves the matter to ``commonHeaders``.
+    public var allowedOrigins: Set<String>?
     /// Put on every answer made by this module or its handlers, errors and streams included.
     public var commonHeaders: [HTTPHeader]
     /// Added to the answers to `OPTIONS`, for CORS preflights.
@@ -36,6 +39,7 @@ public struct HTTPServerConfiguration: Sendable {
         bodyDeadline: Duration = .seconds(10),
         keepAliveIdle: Duration = .seconds(30),
         maximumBodyBytes: Int = 4096,
+        allowedOrigins: Set<String>? = nil,
         commonHeaders: [HTTPHeader] = [],
         preflightHeaders: [HTTPHeader] = []
     ) {
@@ -48,6 +52,7 @@ public struct HTTPServerConfiguration: Sendable {
         self.bodyDeadline = bodyDeadline
         self.keepAliveIdle = keepAliveIdle
         self.maximumBodyBytes = maximumBodyBytes
+        self.allowedOrigins = allowedOrigins
         self.commonHeaders = commonHeaders
         self.preflightHeaders = preflightHeaders
     }

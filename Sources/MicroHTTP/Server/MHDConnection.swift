@@ -13,6 +13,11 @@ struct MHDConnection: @unchecked Sendable {
         cmhd_connection_context(pointer).map { Int(bitPattern: $0) - 1 }
     }
 
+    /// The request's `Origin` field.
+    var origin: String? {
+        MHD_lookup_connection_value(pointer, .HEADER_KIND, "Origin").map { String(cString: $0) }
+    }
+
     func suspend() {
         MHD_suspend_connection(pointer)
     }

@@ -9,7 +9,7 @@ struct BinanceAdditionsTests {
 
     private func events(_ frame: String) -> [UpstreamEvent] {
         var events: [UpstreamEvent] = []
-        Array(frame.utf8).withUnsafeBufferPointer { bytes in Self.binance.decode(bytes) { events.append($0) } }
+        Array(frame.utf8).withUnsafeBufferPointer { bytes in Self.binance.decode(bytes, names: StreamNames()) { events.append($0) } }
         return events
     }
 

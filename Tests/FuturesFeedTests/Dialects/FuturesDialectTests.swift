@@ -9,7 +9,7 @@ import Testing
 
     static func decode(_ frame: String) -> [UpstreamEvent] {
         var events: [UpstreamEvent] = []
-        Array(frame.utf8).withUnsafeBufferPointer { bytes in dialect.decode(bytes) { events.append($0) } }
+        Array(frame.utf8).withUnsafeBufferPointer { bytes in dialect.decode(bytes, names: StreamNames()) { events.append($0) } }
         return events
     }
 
@@ -132,7 +132,7 @@ import Testing
                 frame[Int.random(in: 0..<frame.count, using: &random)] = UInt8.random(in: .min ... .max, using: &random)
             }
             var count = 0
-            frame.withUnsafeBufferPointer { bytes in Self.dialect.decode(bytes) { _ in count += 1 } }
+            frame.withUnsafeBufferPointer { bytes in Self.dialect.decode(bytes, names: StreamNames()) { _ in count += 1 } }
             #expect(count == 1, "seed \(seed)")
         }
     }

@@ -1,26 +1,26 @@
 package import FeedCore
 
 extension FuturesDialect {
-    package func decode(_ frame: UnsafeBufferPointer<UInt8>, _ emit: (UpstreamEvent) -> Void) {
+    package func decode(_ frame: UnsafeBufferPointer<UInt8>, names: StreamNames, _ emit: (UpstreamEvent) -> Void) {
         var envelope = Envelope()
         do throws(JSONReader.Failure) {
             var reader = JSONReader(frame)
-            try envelope.read(&reader)
+            try envelope.read(&reader, names)
             try reader.end()
         } catch {
             emit(.malformed(envelope.name, "The venue sent a frame that is not JSON: \(error.reason) at byte \(error.offset)."))
             return
         }
-        guard let text = envelope.stream else {
-            emit(envelope.control)
-            return
-        }
         guard let name = envelope.name else {
-            emit(.unknown(text))
+            emit(envelope.unknown.map { .unknown($0) } ?? envelope.control)
             return
         }
         guard let start = envelope.data else {
             emit(.malformed(name, "The venue sent a frame without data for \(name)."))
+            return
+        }
+        if let (rows, eventTime) = envelope.rows {
+            emit(.rows(name, rows, eventTime: eventTime))
             return
         }
         do throws(JSONReader.Failure) {
@@ -35,9 +35,12 @@ extension FuturesDialect {
 
 /// The outside of a frame: `{"stream":…,"data":…}`, or an answer to a control message in either of its two error shapes.
 private struct Envelope {
-    var stream: String?
-    /// Where the data begin.
+    var name: FuturesServiceStreamName?
+    /// What stands in a name's place and is none.
+    var unknown: String?
+    /// Where the data begin, and what they are, where they could be read at once.
     var data: Int?
+    var rows: (FeedRows, eventTime: Int64?)?
     var request: UInt64?
     var hasResult = false
     /// The event of a frame without an envelope.
@@ -45,29 +48,49 @@ private struct Envelope {
     var errorCode: Int?
     var errorMessage = ""
 
-    var name: FuturesServiceStreamName? { stream.flatMap { FuturesServiceStreamName($0) } }
-
-    mutating func read(_ reader: inout JSONReader) throws(JSONReader.Failure) {
-        var envelope = self
-        defer { self = envelope }
+    mutating func read(_ reader: inout JSONReader, _ names: StreamNames) throws(JSONReader.Failure) {
         try reader.object { (reader, key) throws(JSONReader.Failure) in
             switch key.count {
-            case 6 where key.elementsEqual("stream".utf8): envelope.stream = try reader.string()
-            case 4 where key.elementsEqual("data".utf8):
-                envelope.data = reader.position
-                try reader.skip()
+            case 6 where key.elementsEqual("stream".utf8): try readName(&reader, names)
+            case 4 where key.elementsEqual("data".utf8): try readData(&reader)
             case 2 where key.elementsEqual("id".utf8):
-                if try reader.peek() == .number { envelope.request = try reader.integer() } else { try reader.skip() }
+                if try reader.peek() == .number { request = try reader.integer() } else { try reader.skip() }
             case 6 where key.elementsEqual("result".utf8):
-                envelope.hasResult = true
+                hasResult = true
                 try reader.skip()
             case 1 where key[0] == UInt8(ascii: "e"):
-                if try reader.peek() == .string { envelope.event = try reader.string() } else { try reader.skip() }
+                if try reader.peek() == .string { event = try reader.string() } else { try reader.skip() }
             case 5 where key.elementsEqual("error".utf8):
-                try reader.object { (reader, key) throws(JSONReader.Failure) in try envelope.readError(&reader, key) }
-            default: try envelope.readError(&reader, key)
+                try reader.object { (reader, key) throws(JSONReader.Failure) in try readError(&reader, key) }
+            default: try readError(&reader, key)
             }
         }
+    }
+
+    private mutating func readName(_ reader: inout JSONReader, _ names: StreamNames) throws(JSONReader.Failure) {
+        let start = reader.position
+        (rows, unknown) = (nil, nil)
+        name = names.name(try reader.rawString())
+        guard name == nil else { return }
+        var again = reader.reader(at: start)
+        let text = try again.string()
+        name = FuturesServiceStreamName(text)
+        if let name { names.remember(name) } else { unknown = text }
+    }
+
+    /// Reads the data where the name came first, as it does; what cannot be read may still be sound JSON, and is told apart by the caller.
+    private mutating func readData(_ reader: inout JSONReader) throws(JSONReader.Failure) {
+        data = reader.position
+        rows = nil
+        if let name {
+            var ahead = reader
+            rows = try? WireRows(name: name).read(&ahead)
+            if rows != nil {
+                reader = ahead
+                return
+            }
+        }
+        try reader.skip()
     }
 
     private mutating func readError(_ reader: inout JSONReader, _ key: UnsafeBufferPointer<UInt8>) throws(JSONReader.Failure) {

@@ -51,8 +51,8 @@ struct RESTFields {
     }
 
     func decimal(_ key: String) throws(Failure) -> DecimalString {
-        guard let text = texts[key], DecimalString.isDecimal(text) else { throw failure("a decimal is missing or is none") }
-        return DecimalString(checked: String(decoding: text, as: UTF8.self))
+        guard let text = texts[key], let decimal = DecimalString(text) else { throw failure("a decimal is missing or is none") }
+        return decimal
     }
 
     func optionalDecimal(_ key: String) throws(Failure) -> DecimalString? {
@@ -61,7 +61,7 @@ struct RESTFields {
     }
 
     func integer<Integer: FixedWidthInteger>(_ key: String, _ type: Integer.Type = Integer.self) throws(Failure) -> Integer {
-        guard let text = texts[key], let value = Integer(String(decoding: text, as: UTF8.self)) else {
+        guard let text = texts[key], let value = Integer(digits: text) else {
             throw failure("an integer is missing or is none")
         }
         return value

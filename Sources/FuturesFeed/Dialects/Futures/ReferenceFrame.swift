@@ -10,7 +10,7 @@ struct ReferenceFrame {
         let fields = try RESTFields(&reader, lists: ["c", "bks"])
         let time = try fields.integer("E", Int64.self)
         let event = fields.word("e") ?? ""
-        guard name.channel == .tradingSession || event == WireRows.event(name.channel) else {
+        guard name.channel == .tradingSession || event == "\(WireRows.event(name.channel))" else {
             throw reader.failure("the event is not the stream's")
         }
         let rows: FeedRows =

@@ -3,12 +3,10 @@ import FeedCore
 /// The one-letter fields of one event, held in place: a slot for each letter, without a dictionary.
 ///
 /// A bar's fields stand in an object of their own (`k`), next to the event's; they overwrite letters the event itself has no use for.
-struct WireFields {
+struct WireFields: ~Copyable {
     typealias Failure = JSONReader.Failure
 
-    private(set) var event = ""
     private(set) var symbol = ""
-    private(set) var eventTime: Int64?
     private(set) var bids: [PriceLevel]?
     private(set) var asks: [PriceLevel]?
     private(set) var previousUpdateID: UInt64?
@@ -17,17 +15,23 @@ struct WireFields {
     private(set) var pair = ""
     private(set) var contractType = ""
 
-    private var slots: InlineArray<64, Slot> = InlineArray(repeating: Slot())
+    /// What stands at each letter; only those of `present` mean anything, so that the next row begins without clearing them.
+    private var texts: InlineArray<64, UnsafeBufferPointer<UInt8>> = InlineArray(repeating: UnsafeBufferPointer(start: nil, count: 0))
+    /// A bit for each letter: whether its text is there, whether it is a flag, and which.
+    private var present: UInt64 = 0
+    private var flags: UInt64 = 0
+    private var trueFlags: UInt64 = 0
 
-    private struct Slot {
-        var text: UnsafeBufferPointer<UInt8>?
-        var isTrue: Bool?
+    /// Reads an object; what was read before is forgotten.
+    mutating func read(_ reader: inout JSONReader) throws(Failure) {
+        (present, flags, trueFlags) = (0, 0, 0)
+        (symbol, pair, contractType) = ("", "", "")
+        (bids, asks, previousUpdateID, averagePrice) = (nil, nil, nil, nil)
+        try readMembers(&reader)
     }
 
-    mutating func read(_ reader: inout JSONReader) throws(Failure) {
-        var fields = self
-        defer { self = fields }
-        try reader.object { (reader, key) throws(Failure) in try fields.take(&reader, key) }
+    private mutating func readMembers(_ reader: inout JSONReader) throws(Failure) {
+        try reader.object { (reader, key) throws(Failure) in try take(&reader, key) }
     }
 
     private mutating func take(_ reader: inout JSONReader, _ key: UnsafeBufferPointer<UInt8>) throws(Failure) {
@@ -39,21 +43,26 @@ struct WireFields {
             try reader.skip()
             return
         }
-        switch (key[0], try reader.peek()) {
-        case (UInt8(ascii: "e"), .string): event = try reader.string()
-        case (UInt8(ascii: "s"), .string): symbol = try reader.string()
-        case (UInt8(ascii: "E"), .number):
-            let start = reader.position
-            eventTime = try reader.integer()
-            var again = reader.reader(at: start)
-            slots[slot].text = try again.scalar()
-        case (UInt8(ascii: "b"), .array): bids = try PriceLevel.levels(&reader)
-        case (UInt8(ascii: "a"), .array): asks = try PriceLevel.levels(&reader)
-        case (UInt8(ascii: "k"), .object), (UInt8(ascii: "o"), .object): try reader.object { (reader, key) throws(Failure) in try take(&reader, key) }
-        case (_, .boolean): slots[slot].isTrue = try reader.boolean()
-        case (_, .string), (_, .number), (_, .null): slots[slot].text = try reader.scalar()
-        case (_, .object), (_, .array): try reader.skip()
+        switch (try reader.peek(), key[0]) {
+        case (.string, UInt8(ascii: "s")): symbol = try reader.string()
+        case (.string, _): put(try reader.rawString(), at: slot)
+        case (.number, _): put(try reader.number(), at: slot)
+        case (.array, UInt8(ascii: "b")): bids = try PriceLevel.levels(&reader)
+        case (.array, UInt8(ascii: "a")): asks = try PriceLevel.levels(&reader)
+        case (.object, UInt8(ascii: "k")), (.object, UInt8(ascii: "o")): try readMembers(&reader)
+        case (.boolean, _):
+            flags |= 1 << UInt64(slot)
+            if try reader.boolean() { trueFlags |= 1 << UInt64(slot) } else { trueFlags &= ~(1 << UInt64(slot)) }
+        case (.null, _):
+            try reader.null()
+            present &= ~(1 << UInt64(slot))
+        case (.object, _), (.array, _): try reader.skip()
         }
+    }
+
+    private mutating func put(_ text: UnsafeBufferPointer<UInt8>, at slot: Int) {
+        texts[slot] = text
+        present |= 1 << UInt64(slot)
     }
 
     /// The fields with names of two letters: a depth update's `pu`, a liquidation's `ap`, a continuous bar's `ps` and `ct`.
@@ -62,7 +71,7 @@ struct WireFields {
         case (UInt8(ascii: "p"), UInt8(ascii: "u"), .number): previousUpdateID = try reader.integer()
         case (UInt8(ascii: "a"), UInt8(ascii: "p"), .string):
             let text = try reader.rawString()
-            if DecimalString.isDecimal(text) { averagePrice = DecimalString(checked: String(decoding: text, as: UTF8.self)) }
+            averagePrice = DecimalString(text)
         case (UInt8(ascii: "p"), UInt8(ascii: "s"), .string): pair = try reader.string()
         case (UInt8(ascii: "c"), UInt8(ascii: "t"), .string): contractType = try reader.string()
         default: try reader.skip()
@@ -77,16 +86,25 @@ struct WireFields {
         }
     }
 
-    /// A bar's interval.
-    var interval: String { text("i").map { String(decoding: $0, as: UTF8.self) } ?? "" }
-
     private func text(_ letter: Unicode.Scalar) -> UnsafeBufferPointer<UInt8>? {
-        Self.slot(UInt8(ascii: letter)).flatMap { slots[$0].text }
+        guard let slot = Self.slot(UInt8(ascii: letter)), present & 1 << UInt64(slot) != 0 else { return nil }
+        return texts[slot]
+    }
+
+    /// Whether the field is that word.
+    func isWord(_ letter: Unicode.Scalar, _ word: StaticString) -> Bool {
+        guard let text = text(letter), text.count == word.utf8CodeUnitCount else { return false }
+        return text.elementsEqual(UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+    }
+
+    /// The venue's time of the event; nil where it tells none.
+    func eventTime(_ reader: JSONReader) throws(Failure) -> Int64? {
+        text("E") == nil ? nil : try integer("E", reader)
     }
 
     func decimal(_ letter: Unicode.Scalar, _ reader: JSONReader) throws(Failure) -> DecimalString {
-        guard let text = text(letter), DecimalString.isDecimal(text) else { throw reader.failure("a decimal is missing or is none") }
-        return DecimalString(checked: String(decoding: text, as: UTF8.self))
+        guard let text = text(letter), let decimal = DecimalString(text) else { throw reader.failure("a decimal is missing or is none") }
+        return decimal
     }
 
     /// Nil where the field is missing, null or empty.
@@ -98,7 +116,7 @@ struct WireFields {
     func integer<Integer: FixedWidthInteger>(
         _ letter: Unicode.Scalar, _ reader: JSONReader, _ type: Integer.Type = Integer.self
     ) throws(Failure) -> Integer {
-        guard let text = text(letter), let value = Integer(String(decoding: text, as: UTF8.self)) else {
+        guard let text = text(letter), let value = Integer(digits: text) else {
             throw reader.failure("an integer is missing or is none")
         }
         return value
@@ -116,8 +134,8 @@ struct WireFields {
     }
 
     func flag(_ letter: Unicode.Scalar, _ reader: JSONReader) throws(Failure) -> Bool {
-        guard let slot = Self.slot(UInt8(ascii: letter)), let isTrue = slots[slot].isTrue else { throw reader.failure("a flag is missing") }
-        return isTrue
+        guard let slot = Self.slot(UInt8(ascii: letter)), flags & 1 << UInt64(slot) != 0 else { throw reader.failure("a flag is missing") }
+        return trueFlags & 1 << UInt64(slot) != 0
     }
 }
 
@@ -126,13 +144,13 @@ extension PriceLevel {
     static func levels(_ reader: inout JSONReader) throws(JSONReader.Failure) -> [PriceLevel] {
         var levels: [PriceLevel] = []
         try reader.array { (reader) throws(JSONReader.Failure) in
-            var texts: [DecimalString] = []
-            try reader.array { (reader) throws(JSONReader.Failure) in
-                guard let text = try reader.scalar(), DecimalString.isDecimal(text) else { throw reader.failure("a level is not decimal") }
-                texts.append(DecimalString(checked: String(decoding: text, as: UTF8.self)))
+            let (first, second) = try reader.pair()
+            guard let price = first.flatMap({ DecimalString($0) }), let quantity = second.flatMap({ DecimalString($0) }) else {
+                throw reader.failure("a level is not decimal")
             }
-            guard texts.count >= 2, texts[0].scaled != nil else { throw reader.failure("a level is not a price and a quantity") }
-            levels.append(PriceLevel(price: texts[0], quantity: texts[1]))
+            let level = PriceLevel(price: price, quantity: quantity)
+            guard level.isComparable else { throw reader.failure("a level is not a price and a quantity") }
+            levels.append(level)
         }
         return levels
     }

@@ -25,31 +25,31 @@ struct WireRows {
 
     /// One object or an array of them; the venue sends either under some names.
     private func rows<Row>(
-        _ reader: inout JSONReader, _ wrap: ([Row]) -> FeedRows, _ read: (WireFields, JSONReader) throws(Failure) -> Row
+        _ reader: inout JSONReader, _ wrap: ([Row]) -> FeedRows, _ read: (borrowing WireFields, JSONReader) throws(Failure) -> Row
     ) throws(Failure) -> (FeedRows, eventTime: Int64?) {
         var rows: [Row] = []
         var latest: Int64?
+        var fields = WireFields()
         func readRow(_ reader: inout JSONReader) throws(Failure) {
-            var fields = WireFields()
             try fields.read(&reader)
             try check(fields, reader)
             rows.append(try read(fields, reader))
-            if let time = fields.eventTime { latest = max(latest ?? time, time) }
+            if let time = try fields.eventTime(reader) { latest = max(latest ?? time, time) }
         }
         if try reader.peek() == .array { try reader.array(readRow) } else { try readRow(&reader) }
         return (wrap(rows), latest)
     }
 
     /// The event has to be the stream's, and so has the symbol.
-    private func check(_ fields: WireFields, _ reader: JSONReader) throws(Failure) {
-        guard fields.event == Self.event(name.channel) else { throw reader.failure("the event is not the stream's") }
+    private func check(_ fields: borrowing WireFields, _ reader: JSONReader) throws(Failure) {
+        guard fields.isWord("e", Self.event(name.channel)) else { throw reader.failure("the event is not the stream's") }
         guard let symbol = name.symbol else { return }
         let told = name.channel == .continuousKline ? fields.pair + "_" + fields.contractType : fields.symbol
         guard told == symbol else { throw reader.failure("the symbol is not the stream's") }
-        if let interval = name.interval, fields.interval != interval.rawValue { throw reader.failure("the interval is not the stream's") }
+        if let interval = name.interval, fields.word("i") != interval.rawValue { throw reader.failure("the interval is not the stream's") }
     }
 
-    static func event(_ channel: FuturesServiceStreamName.Channel) -> String {
+    static func event(_ channel: FuturesServiceStreamName.Channel) -> StaticString {
         switch channel {
         case .markPrice: "markPriceUpdate"
         case .assetIndex: "assetIndexUpdate"
@@ -68,7 +68,7 @@ struct WireRows {
         }
     }
 
-    private func markPrice(_ fields: WireFields, _ reader: JSONReader) throws(Failure) -> MarkPrice {
+    private func markPrice(_ fields: borrowing WireFields, _ reader: JSONReader) throws(Failure) -> MarkPrice {
         let funding = try fields.optionalDecimal("r", reader)
         let next = try fields.integer("T", reader, Int64.self)
         return MarkPrice(
@@ -77,7 +77,7 @@ struct WireRows {
             nextFundingTime: next == 0 || funding == nil ? nil : next, time: try fields.integer("E", reader))
     }
 
-    private func assetIndex(_ fields: WireFields, _ reader: JSONReader) throws(Failure) -> AssetIndex {
+    private func assetIndex(_ fields: borrowing WireFields, _ reader: JSONReader) throws(Failure) -> AssetIndex {
         AssetIndex(
             symbol: fields.symbol, index: try fields.decimal("i", reader), bidBuffer: try fields.decimal("b", reader),
             askBuffer: try fields.decimal("a", reader), bidRate: try fields.decimal("B", reader), askRate: try fields.decimal("A", reader),
@@ -86,27 +86,27 @@ struct WireRows {
             time: try fields.integer("E", reader))
     }
 
-    private func bookTicker(_ fields: WireFields, _ reader: JSONReader) throws(Failure) -> BookTicker {
+    private func bookTicker(_ fields: borrowing WireFields, _ reader: JSONReader) throws(Failure) -> BookTicker {
         BookTicker(
             symbol: fields.symbol, bidPrice: try fields.decimal("b", reader), bidQuantity: try fields.decimal("B", reader),
             askPrice: try fields.decimal("a", reader), askQuantity: try fields.decimal("A", reader),
             updateID: try fields.integer("u", reader), time: try fields.integer("T", reader))
     }
 
-    private func aggregateTrade(_ fields: WireFields, _ reader: JSONReader) throws(Failure) -> AggregateTrade {
+    private func aggregateTrade(_ fields: borrowing WireFields, _ reader: JSONReader) throws(Failure) -> AggregateTrade {
         AggregateTrade(
             id: try fields.integer("a", reader), price: try fields.decimal("p", reader), quantity: try fields.decimal("q", reader),
             firstTradeID: try fields.integer("f", reader), lastTradeID: try fields.integer("l", reader),
             time: try fields.integer("T", reader), isBuyerMaker: try fields.flag("m", reader))
     }
 
-    private func trade(_ fields: WireFields, _ reader: JSONReader) throws(Failure) -> Trade {
+    private func trade(_ fields: borrowing WireFields, _ reader: JSONReader) throws(Failure) -> Trade {
         Trade(
             id: try fields.integer("t", reader), price: try fields.decimal("p", reader), quantity: try fields.decimal("q", reader),
             type: fields.word("X"), time: try fields.integer("T", reader), isBuyerMaker: try fields.flag("m", reader))
     }
 
-    private func liquidation(_ fields: WireFields, _ reader: JSONReader) throws(Failure) -> Liquidation {
+    private func liquidation(_ fields: borrowing WireFields, _ reader: JSONReader) throws(Failure) -> Liquidation {
         guard let side = fields.word("S"), let type = fields.word("o"), let inForce = fields.word("f"), let status = fields.word("X"),
             let averagePrice = fields.averagePrice
         else { throw reader.failure("a liquidation lacks a field") }
@@ -118,7 +118,7 @@ struct WireRows {
     }
 
     /// A partial book is whole each time: its levels are put in order, and it has no update before it.
-    private func depth(_ fields: WireFields, _ reader: JSONReader) throws(Failure) -> DepthLevels {
+    private func depth(_ fields: borrowing WireFields, _ reader: JSONReader) throws(Failure) -> DepthLevels {
         guard let bids = fields.bids, let asks = fields.asks else { throw reader.failure("a side of the book is missing") }
         let last = try fields.integer("u", reader, UInt64.self)
         let time = try fields.integer("T", reader, Int64.self)
@@ -132,7 +132,7 @@ struct WireRows {
             symbol: fields.symbol, bids: bids, asks: asks, firstUpdateID: first, lastUpdateID: last, previousUpdateID: previous, time: time)
     }
 
-    private func kline(_ fields: WireFields, _ reader: JSONReader) throws(Failure) -> Kline {
+    private func kline(_ fields: borrowing WireFields, _ reader: JSONReader) throws(Failure) -> Kline {
         Kline(
             openTime: try fields.integer("t", reader), closeTime: try fields.integer("T", reader), open: try fields.decimal("o", reader),
             high: try fields.decimal("h", reader), low: try fields.decimal("l", reader), close: try fields.decimal("c", reader),
@@ -141,14 +141,14 @@ struct WireRows {
             takerBuyQuoteVolume: try fields.decimal("Q", reader), isClosed: try fields.flag("x", reader))
     }
 
-    private func miniTicker(_ fields: WireFields, _ reader: JSONReader) throws(Failure) -> MiniTicker {
+    private func miniTicker(_ fields: borrowing WireFields, _ reader: JSONReader) throws(Failure) -> MiniTicker {
         MiniTicker(
             symbol: fields.symbol, openPrice: try fields.decimal("o", reader), highPrice: try fields.decimal("h", reader),
             lowPrice: try fields.decimal("l", reader), lastPrice: try fields.decimal("c", reader), volume: try fields.decimal("v", reader),
             quoteVolume: try fields.decimal("q", reader), time: try fields.integer("E", reader))
     }
 
-    private func ticker(_ fields: WireFields, _ reader: JSONReader) throws(Failure) -> Ticker {
+    private func ticker(_ fields: borrowing WireFields, _ reader: JSONReader) throws(Failure) -> Ticker {
         Ticker(
             mini: try miniTicker(fields, reader), priceChange: try fields.decimal("p", reader),
             priceChangePercent: try fields.decimal("P", reader), weightedAveragePrice: try fields.decimal("w", reader),

@@ -1,0 +1,34 @@
+import FeedCore
+
+/// The names of the streams that come on one connection, found by their bytes, so that a name is read once and not with every frame.
+///
+/// Bounded: what finds no room takes another one's, which is then read anew. Belongs to one thread.
+package final class StreamNames {
+    private var names: [FuturesServiceStreamName?] = Array(repeating: nil, count: 1024)
+    private static let probes = 4
+
+    package init() {}
+
+    /// A name that was remembered; nil for one that was not, or that is none.
+    func name(_ text: UnsafeBufferPointer<UInt8>) -> FuturesServiceStreamName? {
+        let place = place(of: text)
+        for probe in place..<place + Self.probes {
+            guard let name = names[probe & (names.count - 1)] else { return nil }
+            if name.description.utf8.elementsEqual(text) { return name }
+        }
+        return nil
+    }
+
+    func remember(_ name: FuturesServiceStreamName) {
+        var description = name.description
+        let place = description.withUTF8 { self.place(of: $0) }
+        let free = (place..<place + Self.probes).first { names[$0 & (names.count - 1)] == nil }
+        names[(free ?? place) & (names.count - 1)] = name
+    }
+
+    private func place(of text: UnsafeBufferPointer<UInt8>) -> Int {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in text { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        return Int(truncatingIfNeeded: (hash ^ hash >> 32) & 1023)
+    }
+}
