@@ -4,7 +4,7 @@ TEST_TARGETS = FeedCoreTests FuturesFeedTests MicroHTTPTests DemoExchangeTests F
 RUN_ARGS ?= --demo
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: run test suite browser soak bench lint format simulate defects sanitize setup
+.PHONY: run test suite browser soak bench bench-ingest lint format simulate defects sanitize setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build and serve the embedded exchange (RUN_ARGS="--venue aster" for a venue)
@@ -39,6 +39,10 @@ soak: setup ## Proofs over real sockets, about three minutes (SOAK_ARGS="kills -
 bench: setup ## Fan-out and snapshot figures of the release executable
 	swift build -c release --product futures-gateway
 	Benchmarks/run "$$(swift build -c release --show-bin-path)/futures-gateway"
+
+bench-ingest: ## What a frame costs from the venue's text to a reader's log
+	swift build -c release --package-path Benchmarks --product ingest
+	for what in figures memory growth; do "$$(swift build -c release --package-path Benchmarks --show-bin-path)/ingest" $$what; done
 
 lint:
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests

@@ -43,24 +43,6 @@ package enum EventEncoder {
         format.body("update", of: content.streamName.description, ContentEncoder.event(content))
     }
 
-    /// The first event of a connection.
-    ///
-    /// - Parameter replayed: how many events follow from where the reader had been; nil where it begins with full values.
-    static func session(_ opening: Opening, replayed: Int?) -> [UInt8] {
-        let format = opening.format
-        return format.retry(opening.retryMs)
-            + format.body(
-                "session", of: nil,
-                object {
-                    $0.member("client", opening.client)
-                    $0.member("streams")
-                    $0.array(opening.streams) { $0.string($1.description) }
-                    $0.member("resume", replayed != nil ? "exact" : opening.resume == .none ? "none" : "reset")
-                    $0.member("replayed", replayed ?? 0)
-                    $0.member("heartbeat", opening.heartbeat)
-                }) + format.end(nil)
-    }
-
     /// A reader was too slow for a stream in which every message counts.
     static func gap(_ stream: FuturesServiceStreamName, dropped: UInt64, _ format: EventFormat) -> [UInt8] {
         format.body(
@@ -117,7 +99,7 @@ package enum EventEncoder {
         }
     }
 
-    private static func object(_ members: (inout JSONWriter) -> Void) -> [UInt8] {
+    static func object(_ members: (inout JSONWriter) -> Void) -> [UInt8] {
         var writer = JSONWriter()
         writer.object(members)
         return writer.bytes

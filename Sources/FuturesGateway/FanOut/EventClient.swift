@@ -93,3 +93,23 @@ struct CachedValue: Sendable {
     /// The event without its end; nil where the stream has no content yet.
     let body: [UInt8]?
 }
+
+extension EventEncoder {
+    /// The first event of a connection.
+    ///
+    /// - Parameter replayed: how many events follow from where the reader had been; nil where it begins with full values.
+    static func session(_ opening: Opening, replayed: Int?) -> [UInt8] {
+        let format = opening.format
+        return format.retry(opening.retryMs)
+            + format.body(
+                "session", of: nil,
+                object {
+                    $0.member("client", opening.client)
+                    $0.member("streams")
+                    $0.array(opening.streams) { $0.string($1.description) }
+                    $0.member("resume", replayed != nil ? "exact" : opening.resume == .none ? "none" : "reset")
+                    $0.member("replayed", replayed ?? 0)
+                    $0.member("heartbeat", opening.heartbeat)
+                }) + format.end(nil)
+    }
+}
