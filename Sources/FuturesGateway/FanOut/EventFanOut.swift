@@ -1,5 +1,4 @@
 import FuturesFeed
-import Glibc
 import MicroHTTP
 import NIOConcurrencyHelpers
 
@@ -30,7 +29,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     }
 
     private let inbox = NIOLockedValueBox<[Command]>([])
-    private let callbacks: Callbacks
+    let callbacks: Callbacks
     private let limits: GatewayConfiguration.Events
     private let wakeLoop: @Sendable () -> Void
 
@@ -39,12 +38,12 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     var clients: [UnsafeMutablePointer<EventClient>?] = []
     private var slots: [UInt64: Int] = [:]
     private var unclaimed: Set<EventStream> = []
-    private var dirtyLogs: [Int] = []
-    private var dirtyClients: [Int] = []
+    var dirtyLogs: [Int] = []
+    var dirtyClients: [Int] = []
     /// Paced readers with something to send later, and when the first one's turn comes.
     var waitingClients: [Int] = []
     var nextTurn: Int64?
-    private let batch = GatherList()
+    let batch = GatherList()
 
     struct Log: ~Copyable {
         let name: FuturesServiceStreamName
@@ -331,7 +330,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     }
 
     /// The connection ends once its own bytes are sent.
-    private func end(_ client: UnsafeMutablePointer<EventClient>, code: String, reason: String) {
+    func end(_ client: UnsafeMutablePointer<EventClient>, code: String, reason: String) {
         guard !client.pointee.isEnding else { return }
         let format = client.pointee.format
         client.pointee.own.append(EventClient.Own(bytes: EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, format)))
@@ -349,7 +348,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         }
     }
 
-    private func forget(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>) {
+    func forget(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>) {
         let number = client.pointee.number
         for index in client.pointee.subscriptions.map(\.log) { leave(slot, client, index) }
         slots[number] = nil
@@ -357,95 +356,5 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         client.deinitialize(count: 1)
         client.deallocate()
         callbacks.closed(number)
-    }
-
-    /// Every reader of every log that grew is sent what it lacks.
-    private func sweep(_ now: Int64) {
-        for index in dirtyLogs {
-            guard let log = logs[index] else { continue }
-            log.pointee.isDirty = false
-            for slot in log.pointee.readers {
-                guard let client = clients[slot], !client.pointee.isDirty else { continue }
-                client.pointee.isDirty = true
-                dirtyClients.append(slot)
-            }
-        }
-        dirtyLogs.removeAll(keepingCapacity: true)
-        for slot in dirtyClients {
-            guard let client = clients[slot] else { continue }
-            client.pointee.isDirty = false
-            flush(slot, client, now)
-        }
-        dirtyClients.removeAll(keepingCapacity: true)
-    }
-
-    /// Sends a reader all it lacks, until its socket is full.
-    func flush(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ now: Int64) {
-        guard !client.pointee.isBlocked, sendOwn(client, now) else { return }
-        if client.pointee.isEnding {
-            client.pointee.stream.finish()
-            forget(slot, client)
-            return
-        }
-        if client.pointee.interval > 0 { pace(slot, client, now) }
-        repeat {
-            catchFallen(client)
-            if !client.pointee.own.isEmpty, !sendOwn(client, now) { return }
-            batch.gather(client, logs)
-        } while batch.count > 0 && sendBatch(client, now)
-        guard client.pointee.remaining == 0, !client.pointee.isBlocked, !client.pointee.isEnding else { return }
-        end(client, code: "count", reason: "That were the events asked for.")
-        flush(slot, client, now)
-    }
-
-    /// Whether all of it went out.
-    private func sendOwn(_ client: UnsafeMutablePointer<EventClient>, _ now: Int64) -> Bool {
-        while !client.pointee.own.isEmpty {
-            let sent = client.pointee.own[0].sent
-            let (count, total) = client.pointee.own[0].bytes.withUnsafeBytes { bytes -> (Int, Int) in
-                var vector = iovec(
-                    iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress.map { $0 + sent }), iov_len: bytes.count - sent)
-                let count = withUnsafePointer(to: &vector) { client.pointee.stream.write(UnsafeBufferPointer(start: $0, count: 1)) }
-                return (count, bytes.count - sent)
-            }
-            if count > 0 { client.pointee.lastWrite = now }
-            if count < total {
-                client.pointee.own[0].sent += max(0, count)
-                client.pointee.isBlocked = true
-                return false
-            }
-            client.pointee.own.removeFirst()
-        }
-        return true
-    }
-
-    /// Whether all of it went out. Where the socket filled in the middle of an event, its rest becomes the reader's own.
-    private func sendBatch(_ client: UnsafeMutablePointer<EventClient>, _ now: Int64) -> Bool {
-        let count = client.pointee.stream.write(UnsafeBufferPointer(start: batch.vectors, count: batch.count))
-        if count > 0 { client.pointee.lastWrite = now }
-        let rest = batch.advance(client, logs, by: max(0, count))
-        if let rest, !rest.isEmpty { client.pointee.own.append(EventClient.Own(bytes: rest)) }
-        client.pointee.isBlocked = rest != nil
-        return rest == nil
-    }
-
-    /// A reader whose place is gone from the ring: a stream in which every message counts says what was dropped and goes on with the
-    /// oldest there is; any other is given its latest full value.
-    private func catchFallen(_ client: UnsafeMutablePointer<EventClient>) {
-        for place in client.pointee.subscriptions.indices {
-            let subscription = client.pointee.subscriptions[place]
-            guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, let log = logs[subscription.log],
-                subscription.needsValue || subscription.cursor < log.pointee.ring.firstOrdinal
-            else { continue }
-            if log.pointee.name.mergeRule == .append, !subscription.needsValue {
-                let dropped = log.pointee.ring.firstOrdinal - subscription.cursor
-                client.pointee.subscriptions[place].cursor = log.pointee.ring.firstOrdinal
-                client.pointee.own.append(EventClient.Own(bytes: EventEncoder.gap(log.pointee.name, dropped: dropped, client.pointee.format)))
-            } else {
-                client.pointee.subscriptions[place].awaitsValue = true
-                client.pointee.subscriptions[place].needsValue = false
-                callbacks.fellBehind(client.pointee.number, subscription.log)
-            }
-        }
     }
 }
