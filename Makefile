@@ -1,10 +1,10 @@
 SWIFT_FLAGS ?=
 # One after the other: several tests measure the processor time and the promptness of the process they run in.
-TEST_TARGETS = FeedCoreTests FuturesFeedTests MicroHTTPTests DemoExchangeTests FuturesGatewayTests EndToEndTests
+TEST_TARGETS = FeedCoreTests FuturesFeedTests MicroHTTPTests DemoExchangeTests FuturesGatewayTests CommandTests EndToEndTests
 RUN_ARGS ?= --demo
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: run test suite bench lint format simulate sanitize setup
+.PHONY: run test suite browser soak bench lint format simulate defects sanitize setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build and serve the embedded exchange (RUN_ARGS="--venue aster" for a venue)
@@ -17,12 +17,24 @@ suite:
 	swift build --build-tests $(SWIFT_FLAGS)
 	for target in $(TEST_TARGETS); do swift test --skip-build $(SWIFT_FLAGS) --filter "^$$target\." || exit 1; done
 
-simulate: ## The core, a venue and readers under SEEDS seeds (SEED=N replays one)
-	SEEDS=$(or $(SEEDS),1000) swift test --filter SimulationTests
+simulate: ## The core, a venue and readers under SEEDS seeds, optimised (SEED=N replays one)
+	SEEDS=$(or $(SEEDS),1000) Tests/FeedCoreTests/Simulation/simulate
+
+defects: ## Whether the simulator finds every planted defect
+	Tests/FeedCoreTests/Simulation/Defects/run
 
 sanitize: setup ## The whole suite under ThreadSanitizer and AddressSanitizer
 	$(MAKE) suite SWIFT_FLAGS="--sanitize=thread -Xswiftc -DTSAN --scratch-path .build-thread"
 	$(MAKE) suite SWIFT_FLAGS="--sanitize=address --scratch-path .build-address"
+
+browser: setup ## The page and client.js in headless Chromium (apt: chromium, python3-websockets); skips where they are absent
+	@if command -v node > /dev/null; then node --test Tests/Browser; else echo "skipped: node is not installed"; fi
+	swift build -c release --product futures-gateway
+	python3 Tests/Browser/checks.py "$$(swift build -c release --show-bin-path)/futures-gateway"
+
+soak: setup ## Proofs over real sockets, about three minutes (SOAK_ARGS="kills --kills 1000", or silence, rotation, selftest)
+	swift build -c release --product futures-gateway
+	Tests/Soak/soak "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(SOAK_ARGS),short)
 
 bench: setup ## Fan-out and snapshot figures of the release executable
 	swift build -c release --product futures-gateway

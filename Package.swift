@@ -69,20 +69,32 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            resources: [.embedInCode("openapi.yaml")],
+            resources: [
+                .embedInCode("openapi.yaml"),
+                .embedInCode("Web/index.html"), .embedInCode("Web/page.js"), .embedInCode("Web/chart.js"), .embedInCode("Web/book.js"),
+                .embedInCode("Web/format.js"), .embedInCode("Web/log.js"),
+                .embedInCode("Web/style.css"), .embedInCode("Web/icon.svg"),
+                .embedInCode("Web/client.js"), .embedInCode("Web/connection.js"), .embedInCode("Web/content.js"),
+            ],
             swiftSettings: strict),
         .executableTarget(
             name: "futures-gateway",
             dependencies: [
                 "FuturesGateway",
+                "FeedCore",
                 "DemoExchange",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
-        .testTarget(name: "FeedCoreTests", dependencies: ["FeedCore"], swiftSettings: strict),
+        .testTarget(
+            name: "FeedCoreTests", dependencies: ["FeedCore"], exclude: ["Simulation/Defects", "Simulation/simulate"], swiftSettings: strict),
         .testTarget(
             name: "FuturesFeedTests",
             dependencies: [
@@ -115,6 +127,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
+        .testTarget(name: "CommandTests", dependencies: ["futures-gateway"], swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

@@ -21,11 +21,14 @@ public struct DemoExchangeConfiguration: Sendable {
     /// How many updates of each order book ``DemoExchange/trueLevels(symbol:at:)`` remembers at least; 0 remembers none. 1 000 take up
     /// to about 1 MB.
     public var bookMemory: Int
+    /// Request weight a minute over REST, held between 1 and 100,000,000; the venues allow 2,400.
+    public var weightLimit: Int
 
     /// Makes a configuration; every value has a default.
     public init(
         host: String = "127.0.0.1", port: Int = 0, seed: UInt64 = 1, symbolCount: Int = 24, replay: Replay? = nil,
-        pingInterval: Duration = .seconds(180), bookUpdatesPerSecond: Int = 10, depthInterval: Duration? = nil, bookMemory: Int = 4_000
+        pingInterval: Duration = .seconds(180), bookUpdatesPerSecond: Int = 10, depthInterval: Duration? = nil, bookMemory: Int = 4_000,
+        weightLimit: Int = 2_400
     ) {
         self.host = host
         self.port = port
@@ -36,6 +39,7 @@ public struct DemoExchangeConfiguration: Sendable {
         self.bookUpdatesPerSecond = bookUpdatesPerSecond
         self.depthInterval = depthInterval
         self.bookMemory = bookMemory
+        self.weightLimit = min(max(weightLimit, 1), 100_000_000)
     }
 }
 

@@ -54,6 +54,7 @@ extension FeedCore {
         counters.bookDivergences &+= 1
         let words = "the book differs from REST at update \(book.lastUpdateID): \(difference)"
         note(index, .divergence, words)
+        streams[index]?.content.beginGeneration()
         bookLost(index, words)
     }
 }

@@ -75,7 +75,8 @@ extension FeedCore {
 
     /// At once the first time, then after 250 ms doubling up to 3 s until the book has stood and moved.
     private mutating func requestSnapshot(_ index: Int) {
-        guard let stream = streams[index], stream.fetch?.followsSubscription != true else { return }
+        guard let stream = streams[index] else { return }
+        if let fetch = stream.fetch, fetch.followsSubscription || stream.subscription != .effective { return }
         let isFirst = stream.fetchBackoff.attempts == 0
         guard isFirst || stream.fetchAt == nil else { return }
         let delay = streams[index]?.fetchBackoff.next(using: &random) ?? .zero

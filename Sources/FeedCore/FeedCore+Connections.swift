@@ -44,6 +44,7 @@ extension FeedCore {
     /// a socket of its own.
     mutating func restart(_ index: Int) {
         guard let stream = streams[index], connections[stream.connection].phase == .open else { return }
+        streams[index]?.fetch?.followsSubscription = false
         if stream.stalls % 2 == 1 {
             guard stream.subscription == .effective || stream.subscription == .requested else { return }
             connections[stream.connection].toUnsubscribe.append(stream.name)
@@ -160,6 +161,8 @@ extension FeedCore {
         streams[index]?.staleAt = nil
         streams[index]?.fetch?.followsSubscription = false
         streams[index]?.audit = nil
+        // The socket's own backoff goes before the next snapshot, so a book need not wait twice.
+        if streams[index]?.rule == .book { streams[index]?.fetchBackoff.reset() }
         keepForBackfill(index)
         if wasConnected != false {
             streams[index]?.isConnected = false
@@ -246,7 +249,7 @@ extension FeedCore {
         guard let slot = slot(id), connections[slot].phase == .open else { return }
         switch event {
         case .rows(let name, let rows, let eventTime):
-            guard let index = indices[name] else {
+            guard let index = indices[name], streams[index]?.state != .ended else {
                 counters.ignoredEvents &+= 1
                 return
             }

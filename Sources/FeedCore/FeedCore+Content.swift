@@ -14,8 +14,10 @@ extension FeedCore {
             endOutage(index)
             becomeLive(index)
         }
-        if stream.outage == nil, stream.stalls == 0 {
-            if stream.contentID != nil { becomeLive(index) } else { beginPatience(index) }
+        if stream.outage == nil, stream.stalls == 0, stream.contentID != nil {
+            becomeLive(index)
+        } else if stream.staleAt == nil || stream.stalls == 0 {
+            beginPatience(index)
         }
     }
 
@@ -52,8 +54,8 @@ extension FeedCore {
         let isFirst = streams[index]?.contentID == nil
         let isWhole = streams[index]?.isWholeAfterUpdate ?? true
         let recovers = isWhole && streams[index]?.outage != nil
-        if recovers { endOutage(index) }
-        if streams[index]?.outage == nil { becomeLive(index) }
+        if recovers { endOutage(index, with: streams[index]?.content.rows) }
+        if streams[index]?.outage == nil { becomeLive(index) } else { beginPatience(index) }
         guard changed.count > 0 || recovers else { return }
         remember(index, source: .websocket, eventTime: eventTime)
         let kind: FuturesServiceFeedContent.Kind = rule == .replace || isFirst || recovers || beginsAnew ? .full : .delta
@@ -89,7 +91,7 @@ extension FeedCore {
 
     /// The stream is back: said once, with what it cost.
     ///
-    /// - Parameter rows: the complete data that ends it; ids in it tell what was missed.
+    /// - Parameter rows: the content that ends it; ids in it tell what was missed.
     mutating func endOutage(_ index: Int, with rows: FeedRows? = nil) {
         var missed: UInt64?
         if let before = streams[index]?.outage?.lastID, let ids = rows?.ids, ids.upperBound >= before {
@@ -232,11 +234,18 @@ extension FeedCore {
             completeBook(index, snapshot, eventTime: fetched.eventTime, followsSubscription: followsSubscription)
             return
         }
-        if followsSubscription, streams[index]?.content.isJoined(by: fetched.rows) == false {
+        if streams[index]?.subscription == .effective, streams[index]?.content.isJoined(by: fetched.rows) == false {
             fetchFailed(index, FeedError(.malformed, "The venue's REST answer ends before what its WebSocket sent.", isTransient: true))
             return
         }
         abandonBackfill(index, unlessContinuedBy: fetched.rows)
+        if followsSubscription, let stream = streams[index], stream.rule == .append, !stream.content.beginsAnew,
+            !stream.content.isContinued(by: fetched.rows)
+        {
+            note(index, .resync, "messages are missing")
+            beginOutage(index)
+            abandonBackfill(index)
+        }
         guard let stream = streams[index], streams[index]?.content.complete(fetched.rows) == true else {
             fetchFailed(index, FeedError(.malformed, "The venue's REST answer carries another stream's data."))
             return
@@ -247,10 +256,10 @@ extension FeedCore {
         let eventTime = stream.contentID == nil ? fetched.eventTime : [fetched.eventTime, stream.eventTime].compactMap(\.self).max()
         remember(index, source: .rest, eventTime: eventTime)
         if followsSubscription {
-            endOutage(index, with: fetched.rows)
+            endOutage(index, with: streams[index]?.content.rows)
             becomeLiveAfterFetch(index)
-        } else if stream.subscription == .effective, streams[index]?.needsFetch == true {
-            startFetch(index)
+        } else if stream.subscription == .effective {
+            if streams[index]?.needsFetch == true { startFetch(index) } else if stream.state == .connecting { becomeLiveAfterFetch(index) }
         }
         publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched)
     }

@@ -78,11 +78,12 @@ extension FeedCore {
         guard knows(name), let traits = traits(name) else { return nil }
         let slot = connectionSlot(endpoint: traits.endpoint)
         let stream = StreamState(
+            StreamState.Fields(
             name: name, traits: traits, rule: name.mergeRule, connection: slot,
             content: StreamContent(channel: name.channel, rule: name.mergeRule, limit: traits.limit), needsFetch: traits.hasSnapshotSource,
             fetchBackoff: name.mergeRule == .book
                 ? Backoff(base: configuration.resyncBase, cap: configuration.resyncCap)
-                : Backoff(base: configuration.fetchBase, cap: configuration.fetchCap))
+                : Backoff(base: configuration.fetchBase, cap: configuration.fetchCap)))
         let index = freeIndices.popLast() ?? streams.count
         if index == streams.count { streams.append(stream) } else { streams[index] = stream }
         indices[name] = index
@@ -126,16 +127,19 @@ extension FeedCore {
 
     /// What should have come did not. A subscription that was acknowledged and never gave anything is a failure; one that stopped is stale.
     private mutating func passStaleness(_ index: Int) {
-        guard let stream = streams[index], let patience = stream.traits.staleAfter, stream.outage == nil else {
+        guard let stream = streams[index], let patience = stream.traits.staleAfter, stream.outage == nil || stream.subscription != .none else {
             streams[index]?.staleAt = nil
             return
         }
         streams[index]?.stalls += 1
-        if stream.hasFrame {
+        let words = "The venue acknowledged the subscription to \(stream.name) and sends nothing; it is tried again."
+        let error = FeedError(.subscriptionRejected, words, isTransient: true)
+        if stream.outage != nil {
+            reportOutage(index, error, attempts: stream.stalls + 1)
+        } else if stream.hasFrame {
             setState(index, .stale)
         } else if stream.state != .failed {
-            let words = "The venue acknowledged the subscription to \(stream.name) and sends nothing; it is tried again."
-            publish(index, .failed(FeedError(.subscriptionRejected, words, isTransient: true), fetch: false))
+            publish(index, .failed(error, fetch: false))
             setState(index, .failed)
         }
         restart(index)

@@ -22,10 +22,11 @@ extension FeedCore {
         wake(at: until)
     }
 
-    /// Whether rows from a socket the stream is not on (yet) are to be taken: the successor's are, from the first that leaves no hole.
+    /// Whether rows from a socket the stream is not on (yet) are to be taken: the successor's are, from the first that leaves no hole. Where no
+    /// number tells a hole, both sockets' are, and repetitions are left out.
     mutating func takesOver(_ index: Int, slot: Int, _ rows: FeedRows) -> Bool {
-        guard let stream = streams[index], connections[slot].predecessor == stream.connection, stream.content.isContinued(by: rows)
-        else { return false }
+        guard let stream = streams[index], connections[slot].predecessor == stream.connection else { return false }
+        guard stream.content.isContinued(by: rows) else { return stream.content.lacksIdentity }
         handOver(index, to: slot)
         return true
     }
@@ -50,6 +51,7 @@ extension FeedCore {
         if streams[index]?.subscription != .effective { streams[index]?.subscription = .requested }
         becomeEffective(index)
         guard connections[predecessor].streams.isEmpty else { return }
+        counters.rotations &+= 1
         separate(slot)
         scheduleRotation(slot)
         retire(predecessor)

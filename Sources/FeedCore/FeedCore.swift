@@ -19,7 +19,7 @@ package struct FeedCore: Sendable {
         package var overlap: Duration = .seconds(10)
         package var rotationRetry: Duration = .seconds(300)
         /// The first bound of the delay before a reconnect, and the last.
-        package var reconnectBase: Duration = .milliseconds(500)
+        package var reconnectBase: Duration = .milliseconds(250)
         package var reconnectCap: Duration = .seconds(30)
         /// The least time between two attempts to connect, over all connections.
         package var connectInterval: Duration = .seconds(1)

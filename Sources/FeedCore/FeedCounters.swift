@@ -6,6 +6,8 @@ package struct FeedCounters: Sendable {
     package internal(set) var ignoredEvents: UInt64 = 0
     /// Connections that were lost.
     package internal(set) var disconnects: UInt64 = 0
+    /// Connections that were replaced by a fresh one before the venue cut them.
+    package internal(set) var rotations: UInt64 = 0
     /// Streams that came back after an outage, and that could not be brought back.
     package internal(set) var recoveries: UInt64 = 0
     package internal(set) var failedRecoveries: UInt64 = 0

@@ -10,6 +10,8 @@ public struct FuturesFeedConfiguration: Sendable {
     public var deadAfter: Duration
     /// The first bound of the delay before a reconnect; it doubles with every attempt up to 30 s, and each delay is drawn at random below it.
     public var reconnectBase: Duration
+    /// At which age a connection is replaced by a fresh one, which delivers before the old one goes; the venues cut it at 24 h.
+    public var rotateAfter: Duration
     /// How many bars are kept of a stream, 1 to 1,500.
     public var bars: Int
     /// How many trades or liquidations are kept of a stream, 1 to 1,000.
@@ -20,7 +22,8 @@ public struct FuturesFeedConfiguration: Sendable {
     /// A configuration with the defaults.
     public init(
         venue: FuturesVenue = .aster, linger: Duration = .seconds(60), pingInterval: Duration = .seconds(20),
-        deadAfter: Duration = .seconds(30), reconnectBase: Duration = .milliseconds(500), bars: Int = 500, trades: Int = 500,
+        deadAfter: Duration = .seconds(30), reconnectBase: Duration = .milliseconds(250), rotateAfter: Duration = .seconds(82_800), bars: Int = 500,
+        trades: Int = 500,
         seed: UInt64? = nil
     ) {
         self.venue = venue
@@ -28,6 +31,7 @@ public struct FuturesFeedConfiguration: Sendable {
         self.pingInterval = pingInterval
         self.deadAfter = deadAfter
         self.reconnectBase = reconnectBase
+        self.rotateAfter = rotateAfter
         self.bars = bars
         self.trades = trades
         self.seed = seed

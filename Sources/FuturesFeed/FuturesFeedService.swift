@@ -37,6 +37,7 @@ public final class FuturesFeedService: Sendable {
         core.pingInterval = configuration.pingInterval
         core.deadAfter = configuration.deadAfter
         core.reconnectBase = configuration.reconnectBase
+        core.rotateAfter = configuration.rotateAfter
         engine = FeedEngine(
             dialect: FuturesDialect(venue: configuration.venue, bars: configuration.bars, trades: configuration.trades), configuration: core,
             seed: configuration.seed ?? .random(in: .min ... .max), logger: logger)

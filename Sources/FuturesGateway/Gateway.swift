@@ -37,7 +37,7 @@ public final class Gateway: Service {
         http.commonHeaders += Routes.commonHeaders
         http.preflightHeaders += Routes.preflightHeaders
         server = HTTPServer(configuration: http, router: Routes.router(hub: hub, loop: loop)) { request in
-            request.segments.first == "events" && request.method == "GET"
+            request.segments.first == "events" && request.method == "GET" && !request.prefers("handling=strict")
                 ? EventHandlers.passing(code: "overloaded", reason: "The gateway serves as many connections as it may.")
                 : Problems.overloaded
         }

@@ -22,6 +22,9 @@ enum Routes {
         router.on("GET", "/readyz", probes.ready)
         router.on("GET", "/metrics", MetricsHandler(hub: hub).answer)
         router.on("GET", "/openapi.yaml", probes.contract)
+        router.on("GET", "/", WebHandlers.page)
+        router.on("GET", "/client.js", WebHandlers.client)
+        router.on("GET", "/web/{file}", WebHandlers.file)
         return router
     }
 

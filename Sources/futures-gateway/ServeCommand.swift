@@ -43,6 +43,8 @@ struct ServeCommand: AsyncParsableCommand {
     var maxConnections: Int?
     @Option(name: .long, help: "Seconds a subscription stays at the venue after its last reader left (default 60).")
     var linger: Int?
+    @Option(name: .long, help: "Seconds after which the venue connection is replaced by a fresh one, 30 to 86400 (default 82800).")
+    var rotateAfter: Int?
     @Option(name: .long, help: "Bars kept per stream, 1 to 1500 (default 500).")
     var bars: Int?
     @Option(name: .long, help: "Trades and liquidations kept per stream, 1 to 1000 (default 500).")
@@ -80,6 +82,7 @@ struct ServeCommand: AsyncParsableCommand {
         feed.venue = feed.venue.at(
             restURLs: try urls(restUrl, "rest-url", schemes: ["http", "https"]), webSocketURLs: try urls(wsUrl, "ws-url", schemes: ["ws", "wss"]))
         feed.linger = .seconds(try number(linger, "linger", in: 0...86_400) ?? 60)
+        feed.rotateAfter = .seconds(try number(rotateAfter, "rotate-after", in: 30...86_400) ?? 82_800)
         feed.bars = try number(bars, "bars", in: 1...1500) ?? 500
         feed.trades = try number(trades, "trades", in: 1...1000) ?? 500
         var http = HTTPServerConfiguration()
@@ -94,12 +97,6 @@ struct ServeCommand: AsyncParsableCommand {
     private func allowedHosts(_ text: String?, host: String) -> Set<String>? {
         guard let text else { return host == "0.0.0.0" || host == "::" ? nil : [] }
         return text == "*" ? nil : Set(text.split(separator: ",").map { $0.lowercased() })
-    }
-
-    private func number(_ flag: Int?, _ option: String, in range: ClosedRange<Int>) throws -> Int? {
-        guard let number = try setting(flag, option) else { return nil }
-        guard range.contains(number) else { throw ValidationError("--\(option) is \(number); it takes \(range.lowerBound) to \(range.upperBound).") }
-        return number
     }
 
     private func urls(_ flag: String?, _ option: String, schemes: [String]) throws -> [String]? {

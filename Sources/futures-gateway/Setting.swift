@@ -17,3 +17,10 @@ func setting<Value: ExpressibleByArgument>(_ flag: Value?, _ option: String) thr
     }
     return value
 }
+
+/// The value of an option that takes whole numbers, as `setting`; what is out of range is refused.
+func number(_ flag: Int?, _ option: String, in range: ClosedRange<Int>) throws -> Int? {
+    guard let number = try setting(flag, option) else { return nil }
+    guard range.contains(number) else { throw ValidationError("--\(option) is \(number); it takes \(range.lowerBound) to \(range.upperBound).") }
+    return number
+}

@@ -98,6 +98,18 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
         #expect(book.levels().bids == levels([(98, 1)]), "between 98 and 90 there may be levels nobody told of")
     }
 
+    @Test func aThinBookTakesTheSnapshotItAskedForThoughALevelCameMeanwhile() {
+        var book = OrderBook(limit: 4)
+        _ = book.receive(event(0, 1, 5))
+        #expect(book.adopt(snapshot(5, bids: [(99, 1), (98, 1), (97, 1), (96, 1)])) == .built)
+        #expect(book.receive(event(5, 6, 6, bids: [(99, 0), (98, 0), (97, 0)])) == .applied)
+        #expect(book.isThin)
+        #expect(book.receive(event(6, 7, 7, bids: [(97, 2)])) == .applied)
+        #expect(!book.isThin)
+        #expect(book.adopt(snapshot(6, bids: [(96, 1), (95, 1), (94, 1), (93, 1)])) == .built)
+        #expect(book.levels().bids == levels([(97, 2), (96, 1), (95, 1), (94, 1)]))
+    }
+
     @Test func randomUpdatesKeepTheSidesSortedAndEqualToADictionary() {
         let seed = UInt64.random(in: .min ... .max)
         print("seed \(seed)")
@@ -187,6 +199,19 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
             #expect(harness.step(.fetched(name, attempt: attempt, .success(FetchedContent(rows: .depth([snapshot(3)]), eventTime: 1)))).isEmpty)
         }
         #expect(!harness.kinds.contains("fetch"))
+    }
+
+    @Test func aSnapshotCutOffWithItsConnectionIsAskedForAtOnceOnTheNextOne() {
+        var harness = CoreHarness()
+        harness.goLive([Self.name])
+        harness.receive(Self.name, .depth([event(0, 1, 5)]))
+        #expect(harness.attempts.count == 1)
+        harness.step(.closed(harness.connection, reason: "reset"))
+        harness.pass(.seconds(2))
+        harness.step(.opened(harness.connection))
+        harness.acknowledge()
+        harness.receive(Self.name, .depth([event(5, 6, 20)]))
+        #expect(harness.attempts.count == 2)
     }
 
     @Test func aQuietBookIsShownFromItsSnapshotAlone() {

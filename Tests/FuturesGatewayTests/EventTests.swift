@@ -81,18 +81,6 @@ import Testing
         }
     }
 
-    @Test func aLastEventIDIsAnsweredWithAResetAndFullValues() async throws {
-        try await House.open { house in
-            let first = try await house.client.events("streams=btcusdt@bookTicker")
-            let id = try #require(try await first.next("update").id)
-            for (query, headers) in [("&lastEventId=\(id)", [:]), ("", ["Last-Event-ID": id])] {
-                let again = try await house.client.events("streams=btcusdt@bookTicker" + query, headers)
-                #expect(again.session.data["resume"] == "reset")
-                #expect(try await again.next().kind == "full")
-            }
-        }
-    }
-
     @Test func anIdleConnectionHearsAHeartbeat() async throws {
         try await House.open { house in
             let reader = try await house.client.events("streams=btcusdt@bookTicker&heartbeat=5")

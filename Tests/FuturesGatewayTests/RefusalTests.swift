@@ -74,7 +74,7 @@ import Testing
         for (target, status) in [
             ("/events", 400), ("/events?streams=", 400), ("/events?streams=btcusdt@ticker&heartbeat=4", 400),
             ("/events?streams=btcusdt@ticker&heartbeat=61", 400), ("/events?streams=btcusdt@ticker&heartbeat=soon", 400),
-            ("/events?streams=btcusdt@ticker&forceFetch=maybe", 400), ("/events?streams=btcusdt@ticker&maxRate=5", 400),
+            ("/events?streams=btcusdt@ticker&forceFetch=maybe", 400), ("/events?streams=btcusdt@ticker&maxRate=500", 400),
             ("/events?streams=btcusdt@ticker&lastEventId=" + String(repeating: "a", count: 300), 400),
             ("/events?streams=" + many.prefix(201).joined(separator: ","), 400),
         ] {

@@ -25,18 +25,14 @@ package struct Ingest {
             while !waiting.isEmpty {
                 let effects = waiting
                 waiting = []
-                for effect in effects { waiting += answer(effect, complete) }
+                for effect in effects { waiting += answer(effect, complete).filter(\.isRequest) }
             }
             for id in Set(connections.values) { waiting += core.step(.heard(id), now: now) }
             instant += 1_000_000_000
             waiting += core.step(.deadline, now: now)
         }
-        for frame in first { _ = receive(frame) { waiting.append($0) } }
-        while !waiting.isEmpty {
-            let effects = waiting
-            waiting = []
-            for effect in effects { waiting += answer(effect, complete) }
-        }
+        for frame in first { _ = receive(frame) { if $0.isRequest { waiting.append($0) } } }
+        for effect in waiting { _ = answer(effect, complete) }
     }
 
     private var now: Moment { Moment(instant: Instant(nanoseconds: instant), wallClock: 1_783_987_200_000 + instant / 1_000_000) }
@@ -74,8 +70,8 @@ package struct Ingest {
     /// Effect to the bytes in a reader's log; how many they are.
     @inline(never)
     package static func encode(_ effect: FeedEffect) -> Int {
-        guard case .publish(let event) = effect, let encoded = EventEncoder.encode(event) else { return 0 }
-        return encoded.body.count
+        guard case .publish(let event) = effect, let words = EventEncoder.words(event) else { return 0 }
+        return EventFormat.events.body(words.name, of: event.stream.description, words.members).count + EventFormat.events.end(words.id).count
     }
 
     /// Decodes and merges one frame on its stream's connection.
@@ -83,5 +79,15 @@ package struct Ingest {
         guard let event = decode(frame), case .rows(let name, _, _) = event, let id = connections[name] else { return false }
         for effect in merge(event, on: id) { emit(effect) }
         return true
+    }
+}
+
+extension FeedEffect {
+    /// Whether a venue has to answer; events are for readers.
+    fileprivate var isRequest: Bool {
+        switch self {
+        case .publish, .tell: false
+        default: true
+        }
     }
 }

@@ -43,18 +43,18 @@ extension Market: RESTSource {
         return writer.depthReply(book, limit: limit, at: now)
     }
 
-    func exchangeInfo(now: Int64) -> String {
+    func exchangeInfo(now: Int64, weightLimit: Int) -> String {
         let assetRows = ["USDT", "USDC", "BTC", "ETH", "BNB", "SOL", "XRP", "ADA", "DOGE"].map { asset in
             #"{"asset":"\#(asset)","marginAvailable":true,"autoAssetExchange":"\#(asset == "USDT" ? "-10000" : "0")"}"#
         }
         let symbolRows = symbols.enumerated().map { $1.exchangeInfoRow(number: $0) }
-        return exchangeInfoReply(now: now, assets: assetRows, symbols: symbolRows)
+        return exchangeInfoReply(now: now, weightLimit: weightLimit, assets: assetRows, symbols: symbolRows)
     }
 }
 
-func exchangeInfoReply(now: Int64, assets: [String], symbols: [String]) -> String {
+func exchangeInfoReply(now: Int64, weightLimit: Int, assets: [String], symbols: [String]) -> String {
     #"{"timezone":"UTC","serverTime":\#(now),"futuresType":"U_MARGINED","rateLimits":["#
-        + #"{"rateLimitType":"REQUEST_WEIGHT","interval":"MINUTE","intervalNum":1,"limit":\#(WeightBudget.limit)},"#
+        + #"{"rateLimitType":"REQUEST_WEIGHT","interval":"MINUTE","intervalNum":1,"limit":\#(weightLimit)},"#
         + #"{"rateLimitType":"ORDERS","interval":"MINUTE","intervalNum":1,"limit":1200},"#
         + #"{"rateLimitType":"ORDERS","interval":"SECOND","intervalNum":10,"limit":300}],"exchangeFilters":[],"#
         + #""assets":[\#(assets.joined(separator: ","))],"symbols":[\#(symbols.joined(separator: ","))]}"#

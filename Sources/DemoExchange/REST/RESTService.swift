@@ -1,6 +1,6 @@
 /// What the REST side can be asked about: the simulated market, or what a replay has played so far.
 protocol RESTSource {
-    func exchangeInfo(now: Int64) -> String
+    func exchangeInfo(now: Int64, weightLimit: Int) -> String
     func hasSymbol(_ symbol: String) -> Bool
     /// The symbols of a reply that lists all rows.
     func symbols(of row: RESTRow) -> [String]
@@ -44,6 +44,8 @@ struct RESTReply: Equatable {
 struct RESTService<Source: RESTSource> {
     let source: Source
     let now: Int64
+    /// Request weight per minute, as the list of what there is tells it.
+    let weightLimit: Int
 
     func answer(_ method: String, _ target: RequestTarget) -> RESTReply {
         let path = target.path.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
@@ -56,7 +58,7 @@ struct RESTService<Source: RESTSource> {
         switch endpoint {
         case "ping": return RESTReply(body: "{}", weight: 1)
         case "time": return RESTReply(body: #"{"serverTime":\#(now)}"#, weight: 1)
-        case "exchangeInfo": return RESTReply(body: source.exchangeInfo(now: now), weight: 1)
+        case "exchangeInfo": return RESTReply(body: source.exchangeInfo(now: now, weightLimit: weightLimit), weight: 1)
         case "premiumIndex": return rows(.premiumIndex, parameters, one: 1, all: 1)
         case "assetIndex": return rows(.assetIndex, parameters, one: 1, all: 10)
         case "ticker/24hr": return rows(.ticker24hr, parameters, one: 1, all: 40)

@@ -1,9 +1,12 @@
 /// The request weight used within the current UTC minute, for all clients together.
 struct WeightBudget {
-    static let limit = 2_400
+    /// Weight per minute; above it requests are refused.
+    let limit: Int
 
     private var minute: Int64 = 0
     private(set) var used = 0
+
+    init(limit: Int) { self.limit = limit }
 
     /// Charges a request made at `now`; gives the seconds to wait when it is over the limit. A refused request costs too.
     mutating func charge(_ weight: Int, at now: Int64) -> Int64? {
@@ -11,7 +14,7 @@ struct WeightBudget {
             minute = now / Interval.minute
             used = 0
         }
-        used = min(used + weight, 1_000_000)
-        return used > Self.limit ? max(1, (Interval.minute - now % Interval.minute + 999) / 1_000) : nil
+        used = min(used + weight, 1_000_000_000)
+        return used > limit ? max(1, (Interval.minute - now % Interval.minute + 999) / 1_000) : nil
     }
 }

@@ -50,9 +50,10 @@ struct PlayedMarket: RESTSource {
         return "{" + members.joined(separator: ",") + "}"
     }
 
-    func exchangeInfo(now: Int64) -> String {
+    func exchangeInfo(now: Int64, weightLimit: Int) -> String {
         exchangeInfoReply(
-            now: now, assets: [#"{"asset":"USDT","marginAvailable":true,"autoAssetExchange":"-10000"}"#], symbols: listed.map(\.exchangeInfoRow))
+            now: now, weightLimit: weightLimit, assets: [#"{"asset":"USDT","marginAvailable":true,"autoAssetExchange":"-10000"}"#],
+            symbols: listed.map(\.exchangeInfoRow))
     }
 
     func hasSymbol(_ symbol: String) -> Bool { names.contains(symbol) }

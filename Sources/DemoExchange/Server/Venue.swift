@@ -28,7 +28,7 @@ final class Venue {
     private var subscriptions: [String: Subscription] = [:]
     /// Names with a publisher, in the order they were subscribed.
     private var published: [String] = []
-    private var budget = WeightBudget()
+    private var budget: WeightBudget
 
     var faults = Faults()
     /// One for every socket, REST ones included.
@@ -41,6 +41,7 @@ final class Venue {
         self.ledger = ledger
         self.bookLog = bookLog
         self.loop = loop
+        budget = WeightBudget(limit: configuration.weightLimit)
     }
 
     /// What feeds an exchange, made ready outside the event loop because it takes a while.
@@ -246,16 +247,16 @@ final class Venue {
         settleBook(target)
         var reply =
             if let player {
-                RESTService(source: player.played, now: now).answer(method, target)
+                RESTService(source: player.played, now: now, weightLimit: budget.limit).answer(method, target)
             } else if let market {
-                RESTService(source: market, now: now).answer(method, target)
+                RESTService(source: market, now: now, weightLimit: budget.limit).answer(method, target)
             } else {
                 RESTReply.failure(-1016, "This service is no longer available.", status: 503)
             }
         guard let weight = reply.weight else { return reply }
         let wait = budget.charge(weight, at: now)
         if let wait {
-            reply = .failure(-1003, "Too many requests; current limit is \(WeightBudget.limit) request weight per minute.", status: 429)
+            reply = .failure(-1003, "Too many requests; current limit is \(budget.limit) request weight per minute.", status: 429)
             reply.headers["Retry-After"] = String(wait)
         }
         reply.headers["X-MBX-USED-WEIGHT-1M"] = String(budget.used)

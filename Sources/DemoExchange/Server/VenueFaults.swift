@@ -93,6 +93,15 @@ extension Venue {
         }
     }
 
+    /// The best levels of a book right after an update, see ``DemoExchange/trueLevels(symbol:at:)``; 404 where they are not known.
+    private func trueBook(_ query: [String: String]) -> RESTReply {
+        guard let symbol = query["symbol"], let id = query["updateId"].flatMap({ UInt64($0) }), let book = bookLog.levels(symbol, at: id) else {
+            return .failure(-1130, "No book of that symbol is known at that update.", status: 404, weight: nil)
+        }
+        let side: ([(String, String)]) -> String = { "[" + $0.map { #"["\#($0.0)","\#($0.1)"]"# }.joined(separator: ",") + "]" }
+        return RESTReply(body: #"{"updateId":\#(id),"bids":\#(side(book.bids)),"asks":\#(side(book.asks))}"#)
+    }
+
     /// The reply to a request under `/control`.
     func control(_ method: String, _ path: String, _ body: String) -> RESTReply {
         switch (method, path) {
@@ -108,8 +117,12 @@ extension Venue {
             } catch {
                 return .failure(-1100, error.message, weight: nil)
             }
+        case ("GET", _) where path.hasPrefix("/control/book?"):
+            return trueBook(RequestTarget(path).query)
         default:
-            let message = "Path \(path), Method \(method) is invalid; use GET /control/faults, POST /control/fault or POST /control/clear"
+            let message =
+                "Path \(path), Method \(method) is invalid; use GET /control/faults, POST /control/fault, POST /control/clear or "
+                + "GET /control/book?symbol=S&updateId=N"
             return .failure(-5000, message, status: 404, weight: nil)
         }
     }
@@ -122,8 +135,8 @@ extension RESTFault {
         let message =
             status == 418
             ? "Way too much request weight used; IP banned until \(until). Please use the websocket for live updates to avoid bans."
-            : "Too many requests; current limit is \(WeightBudget.limit) request weight per minute."
-        var headers = ["X-MBX-USED-WEIGHT-1M": String(WeightBudget.limit + 1)]
+            : "Too many requests; current limit is 2400 request weight per minute."
+        var headers = ["X-MBX-USED-WEIGHT-1M": "2401"]
         headers["Retry-After"] = retryAfter.map(String.init)
         return .status(status, body: #"{"code":-1003,"msg":\#(JSONValue.quoted(message))}"#, headers: headers)
     }

@@ -1,5 +1,5 @@
 /// One side of a book: levels sorted by price, the best one last, where most changes are.
-struct BookSide: Sendable {
+package struct BookSide: Sendable {
     private var levels: [PriceLevel] = []
     private let isBid: Bool
     private let limit: Int
@@ -10,7 +10,8 @@ struct BookSide: Sendable {
     private var most: Int { limit + limit / 4 }
     private var kept: Int { limit + limit / 8 }
 
-    init(isBid: Bool, limit: Int) {
+    /// - Parameter limit: how many levels are handed out.
+    package init(isBid: Bool, limit: Int) {
         self.isBid = isBid
         self.limit = limit
     }
@@ -23,7 +24,8 @@ struct BookSide: Sendable {
     /// Whether fewer than half of the levels that are to be handed out are known to be complete.
     var isThin: Bool { horizon.map { levels.count - place(of: $0) < limit / 2 } ?? false }
 
-    func best(_ depth: Int) -> [PriceLevel] {
+    /// The best levels, best first.
+    package func best(_ depth: Int) -> [PriceLevel] {
         let count = min(depth, limit, levels.count)
         let complete = horizon.map { levels.count - place(of: $0) } ?? levels.count
         return levels.suffix(min(count, complete)).reversed()
@@ -44,7 +46,8 @@ struct BookSide: Sendable {
         }
     }
 
-    mutating func replaceAll(_ complete: [PriceLevel]) {
+    /// Takes a whole side.
+    package mutating func replaceAll(_ complete: [PriceLevel]) {
         levels = []
         levels.reserveCapacity(min(complete.count + complete.count / 4, most) + 1)
         for level in complete where level.isComparable && !level.quantity.isZero { levels.append(level) }
@@ -54,7 +57,7 @@ struct BookSide: Sendable {
     }
 
     /// Sets a level's quantity; zero removes it, and removing an unknown level is normal. Returns what stood at the price, zero for nothing.
-    mutating func set(_ level: PriceLevel) -> PriceLevel {
+    package mutating func set(_ level: PriceLevel) -> PriceLevel {
         guard level.isComparable else { return level.emptied }
         let place = place(of: key(level))
         let known = place < levels.count && levels[place].scaledPrice == level.scaledPrice ? levels[place] : nil

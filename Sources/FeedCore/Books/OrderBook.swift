@@ -129,7 +129,7 @@ struct OrderBook: Sendable {
     private var phase = Phase.buffering([])
     private var bids: BookSide
     private var asks: BookSide
-    /// What was applied since the book became thin, so that a new snapshot can be put below it.
+    /// What was applied since the book became thin, so that a new snapshot can be put below it, also where a level more came meanwhile.
     private var sinceThin: [DepthLevels] = []
     private(set) var lastUpdateID: UInt64 = 0
     private(set) var time: Int64 = 0
@@ -207,7 +207,7 @@ struct OrderBook: Sendable {
                 takeBack(before)
                 return restart(with: event, "the book is crossed")
             }
-            if isThin { sinceThin.append(event) } else { sinceThin = [] }
+            if isThin || !sinceThin.isEmpty { sinceThin.append(event) }
             if sinceThin.count > Self.bufferLimit { sinceThin = [] }
             return .applied
         }

@@ -5,7 +5,8 @@ package protocol FeedRow: Sendable, Equatable {
     /// Whether the rows of a content stand in the order of their keys (bars, trades).
     static var isOrdered: Bool { get }
 
-    /// Whether `key` tells two rows of a content apart; liquidations have nothing that does, so each one counts.
+    /// Whether `key` tells two rows of a content apart; liquidations have nothing that does, so a row is a repetition where all of it is the
+    /// same, to the millisecond (the venues send at most one a second and symbol).
     static var hasIdentity: Bool { get }
 
     /// The rows of this type in `rows`; nil where they are of another type.
@@ -16,6 +17,9 @@ package protocol FeedRow: Sendable, Equatable {
 
     /// The message's number, where messages are counted one by one.
     var messageID: UInt64? { get }
+
+    /// When the venue made it, ms since 1970 UTC, where messages are counted.
+    var messageTime: Int64 { get }
 
     /// What the row is about; rows of one content have different keys.
     var key: Key { get }
@@ -31,5 +35,6 @@ extension FeedRow {
     package static var isOrdered: Bool { false }
     package static var hasIdentity: Bool { true }
     package var messageID: UInt64? { nil }
+    package var messageTime: Int64 { 0 }
     package func completed(by replaced: Self) -> Self { self }
 }

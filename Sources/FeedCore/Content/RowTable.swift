@@ -79,7 +79,9 @@ struct RowTable<Row: FeedRow>: Sendable {
     private mutating func append(_ update: [Row], limit: Int) -> [Row] {
         if let last = generations.last, last != generation { adopt([], limit: limit) }
         var accepted: [Row] = []
-        for row in update where !Row.hasIdentity || rows.last.map({ $0.key < row.key }) ?? true {
+        for row in update {
+            let isNew = Row.hasIdentity ? rows.last.map { $0.key < row.key } ?? true : !rows.contains(row)
+            guard isNew else { continue }
             _ = insert(row, limit: limit)
             accepted.append(row)
         }

@@ -178,6 +178,7 @@ extension AggregateTrade: FeedRow {
     package static func rows(in rows: FeedRows) -> [Self]? { if case .aggregateTrade(let rows) = rows { rows } else { nil } }
     package static func feedRows(_ rows: [Self]) -> FeedRows { .aggregateTrade(rows) }
     package var messageID: UInt64? { id }
+    package var messageTime: Int64 { time }
 }
 
 /// One trade (`trade`, `GET trades`).
@@ -213,6 +214,7 @@ extension Trade: FeedRow {
     package static func rows(in rows: FeedRows) -> [Self]? { if case .trade(let rows) = rows { rows } else { nil } }
     package static func feedRows(_ rows: [Self]) -> FeedRows { .trade(rows) }
     package var messageID: UInt64? { id }
+    package var messageTime: Int64 { time }
 }
 
 /// One liquidation order (`forceOrder`). The venue sends at most the latest of a symbol per second.

@@ -61,8 +61,11 @@ struct StreamContent: Sendable {
         return table?.isContinued(by: rows) ?? false
     }
 
-    /// Whether complete data reaches what has come since the subscription, where every message counts.
-    func isJoined(by complete: FeedRows) -> Bool { table?.isJoined(by: complete, limit: limit) ?? true }
+    /// Whether complete data reaches what has come since the subscription, where every message counts, and is counted alike.
+    func isJoined(by complete: FeedRows) -> Bool { table?.isJoined(by: complete) ?? true }
+
+    /// Whether nothing but all of a row tells it from another.
+    var lacksIdentity: Bool { table?.lacksIdentity == true }
 }
 
 /// A table of rows of a type that its stream alone knows.
@@ -71,7 +74,8 @@ private protocol ContentTable: Sendable {
     var lastID: UInt64? { get }
     func latest(_ limit: Int) -> FeedRows
     func isContinued(by rows: FeedRows) -> Bool
-    func isJoined(by complete: FeedRows, limit: Int) -> Bool
+    func isJoined(by complete: FeedRows) -> Bool
+    var lacksIdentity: Bool { get }
     mutating func beginGeneration()
     mutating func merge(_ update: FeedRows, rule: MergeRule, limit: Int) -> FeedRows?
     mutating func take(_ complete: FeedRows, limit: Int) -> Bool
@@ -83,14 +87,22 @@ extension RowTable: ContentTable {
     fileprivate func latest(_ limit: Int) -> FeedRows { Row.feedRows(rows.count > limit ? Array(rows.suffix(limit)) : rows) }
 
     fileprivate func isContinued(by other: FeedRows) -> Bool {
-        if !Row.hasIdentity { return Row.rows(in: other)?.first.map { rows.contains($0) } ?? false }
-        guard let lastID, let ids = other.ids else { return true }
-        return ids.lowerBound <= lastID &+ 1
+        if lacksIdentity { return Row.rows(in: other)?.first.map { rows.contains($0) } ?? false }
+        let new = Row.rows(in: other) ?? []
+        guard let known = rows.last, let knownID = known.messageID, let firstID = new.first?.messageID, let last = new.last,
+            let lastID = last.messageID
+        else { return true }
+        // Made later with a lower id it is not a repetition: the venue counts anew.
+        return firstID <= knownID &+ 1 && !(lastID <= knownID && last.messageTime > known.messageTime)
     }
 
-    fileprivate func isJoined(by complete: FeedRows, limit: Int) -> Bool {
-        guard !isOutdated, rows.count < limit, let first = rows.first?.messageID, let last = complete.ids?.upperBound else { return true }
-        return first <= last &+ 1
+    fileprivate var lacksIdentity: Bool { !Row.hasIdentity }
+
+    fileprivate func isJoined(by complete: FeedRows) -> Bool {
+        guard !isOutdated, let firstID = rows.first?.messageID, let known = rows.last, let knownID = known.messageID,
+            let last = Row.rows(in: complete)?.last, let lastID = last.messageID
+        else { return true }
+        return firstID <= lastID &+ 1 && !(lastID > knownID && last.messageTime < known.messageTime)
     }
 
     @specialized(where Row == MarkPrice)

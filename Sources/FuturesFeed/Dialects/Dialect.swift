@@ -62,13 +62,19 @@ package struct CatalogueEntry: Sendable {
     package let carries: String
     /// How updates merge.
     package let rule: MergeRule
+    /// The member that tells rows apart where updates merge by key; nil elsewhere.
+    package let key: String?
+    /// How many rows, or levels of a side, are kept; nil for all.
+    package let keep: Int?
     /// Whether `refetch` works.
     package let hasSnapshotSource: Bool
 
-    package init(pattern: String, carries: String, rule: MergeRule, hasSnapshotSource: Bool) {
+    package init(pattern: String, carries: String, rule: MergeRule, key: String?, keep: Int?, hasSnapshotSource: Bool) {
         self.pattern = pattern
         self.carries = carries
         self.rule = rule
+        self.key = key
+        self.keep = keep
         self.hasSnapshotSource = hasSnapshotSource
     }
 }

@@ -9,16 +9,16 @@ import NIOConcurrencyHelpers
 /// decided: what a reader is opened with and what follows can therefore neither overlap nor leave a hole.
 final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     enum Command: Sendable {
-        case addLog(Int, FuturesServiceStreamName)
+        case addLog(Int, FuturesServiceStreamName, floor: UInt64)
         case removeLog(Int)
-        case append(Int, EncodedEvent, sequence: UInt64)
-        case open(number: UInt64, EventStream, session: [UInt8], values: [CachedValue], head: EventID, heartbeat: Int)
+        case append(Int, body: [UInt8], end: [UInt8], carriesData: Bool, sequence: UInt64)
+        case open(number: UInt64, EventStream, Opening)
         case subscribe(number: UInt64, [CachedValue], head: EventID, done: @Sendable () -> Void)
         case unsubscribe(number: UInt64, [Int], done: @Sendable () -> Void)
         case pause(number: UInt64, [Int], done: @Sendable () -> Void)
         case resume(number: UInt64, [CachedValue], head: EventID, done: @Sendable () -> Void)
         case refill(number: UInt64, CachedValue)
-        case end(number: UInt64, farewell: [UInt8])
+        case end(number: UInt64, code: String, reason: String)
     }
 
     /// What the fan-out tells the hub; called on the loop's thread.
@@ -35,12 +35,15 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     private let wakeLoop: @Sendable () -> Void
 
     // Only the loop's thread touches what follows.
-    private var logs: [UnsafeMutablePointer<Log>?] = []
-    private var clients: [UnsafeMutablePointer<EventClient>?] = []
+    var logs: [UnsafeMutablePointer<Log>?] = []
+    var clients: [UnsafeMutablePointer<EventClient>?] = []
     private var slots: [UInt64: Int] = [:]
     private var unclaimed: Set<EventStream> = []
     private var dirtyLogs: [Int] = []
     private var dirtyClients: [Int] = []
+    /// Paced readers with something to send later, and when the first one's turn comes.
+    var waitingClients: [Int] = []
+    var nextTurn: Int64?
     private let batch = GatherList()
 
     struct Log: ~Copyable {
@@ -91,6 +94,12 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         let now = Self.now
         for command in commands { perform(command, now) }
         sweep(now)
+        takeTurns(now)
+    }
+
+    /// Turns are taken at steps of 5 ms, so that many paced readers cost few wake-ups.
+    var patience: Duration? {
+        nextTurn.map { .nanoseconds(max(5_000_000, $0 - Self.now)) }
     }
 
     func streamDidOpen(_ stream: EventStream, context: UInt64) {
@@ -117,15 +126,18 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             guard let client, !client.pointee.isDirty else { continue }
             let silence = now - client.pointee.lastWrite
             if client.pointee.isBlocked {
-                if silence > limits.stoppedReader.nanoseconds { abort(slot, client) }
+                if silence > limits.stoppedReader.nanoseconds { sendOff(slot, client, silence) }
             } else if silence >= client.pointee.heartbeat {
-                client.pointee.own.append(EventClient.Own(bytes: Self.heartbeat))
+                let format = client.pointee.format
+                client.pointee.own.append(
+                    EventClient.Own(bytes: client.pointee.tellsHeartbeats ? EventEncoder.heartbeat(format) : format.heartbeat))
                 flush(slot, client, now)
             }
+            guard let client = clients[slot], client.pointee.endsAt <= now, !client.pointee.isEnding else { continue }
+            end(client, code: "timeout", reason: "The time asked for has passed.")
+            flush(slot, client, now)
         }
     }
-
-    private static let heartbeat = Array(":\n\n".utf8)
 
     private static var now: Int64 { Moment.current.instant.nanoseconds }
 
@@ -141,10 +153,10 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
 
     private func perform(_ command: Command, _ now: Int64) {
         switch command {
-        case .addLog(let index, let name):
+        case .addLog(let index, let name, let floor):
             while logs.count <= index { logs.append(nil) }
             let log = UnsafeMutablePointer<Log>.allocate(capacity: 1)
-            let ring = StreamLog(maximumBytes: UInt64(limits.logBytes), maximumAge: limits.logAge.nanoseconds)
+            let ring = StreamLog(floor: floor, maximumBytes: UInt64(limits.logBytes), maximumAge: limits.logAge.nanoseconds)
             log.initialize(to: Log(name: name, ring: ring))
             logs[index] = log
         case .removeLog(let index):
@@ -153,14 +165,14 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             log.deallocate()
             logs[index] = nil
             dirtyLogs.removeAll { $0 == index }
-        case .append(let index, let event, let sequence):
+        case .append(let index, let body, let end, let carriesData, let sequence):
             guard let log = logs[index] else { return }
-            log.pointee.ring.append(sequence: sequence, body: event.body, end: EncodedEvent.end(event.id), now: now)
+            log.pointee.ring.append(sequence: sequence, body: body, end: end, carriesData: carriesData, now: now)
             guard !log.pointee.isDirty, !log.pointee.readers.isEmpty else { return }
             log.pointee.isDirty = true
             dirtyLogs.append(index)
-        case .open(let number, let stream, let session, let values, let head, let heartbeat):
-            open(number, stream, session, values, head, heartbeat, now)
+        case .open(let number, let stream, let opening):
+            open(number, stream, opening, now)
         case .subscribe(let number, let values, let head, let done):
             if let (slot, client) = client(number) {
                 for value in values { join(slot, client, value.log) }
@@ -182,17 +194,14 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             done()
         case .refill(let number, let value):
             if let (slot, client) = client(number) { refill(slot, client, value, now) }
-        case .end(let number, let farewell):
+        case .end(let number, let code, let reason):
             guard let (slot, client) = client(number) else { return }
-            client.pointee.own.append(EventClient.Own(bytes: farewell))
-            client.pointee.isEnding = true
+            end(client, code: code, reason: reason)
             flush(slot, client, now)
         }
     }
 
-    private func open(
-        _ number: UInt64, _ stream: EventStream, _ session: [UInt8], _ values: [CachedValue], _ head: EventID, _ heartbeat: Int, _ now: Int64
-    ) {
+    private func open(_ number: UInt64, _ stream: EventStream, _ opening: Opening, _ now: Int64) {
         guard unclaimed.remove(stream) != nil else {
             callbacks.closed(number)
             return
@@ -200,12 +209,37 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         while clients.count <= stream.slot { clients.append(nil) }
         let client = UnsafeMutablePointer<EventClient>.allocate(capacity: 1)
         client.initialize(
-            to: EventClient(number: number, stream: stream, heartbeat: Int64(heartbeat) * 1_000_000_000, lastWrite: now))
+            to: EventClient(
+                number: number, stream: stream, heartbeat: Int64(opening.heartbeat) * 1_000_000_000, interval: opening.interval,
+                format: opening.format, tellsHeartbeats: opening.tellsHeartbeats, remaining: opening.count,
+                endsAt: opening.lifetime.map { now &+ $0 } ?? .max, lastWrite: now))
         clients[stream.slot] = client
         slots[number] = stream.slot
-        for value in values { join(stream.slot, client, value.log) }
-        client.pointee.own.append(EventClient.Own(bytes: session))
-        hand(values, to: stream.slot, client, head, now)
+        for value in opening.values { join(stream.slot, client, value.log) }
+        let replayed = replay(client, opening)
+        if opening.isPadded { client.pointee.own.append(EventClient.Own(bytes: Self.padding)) }
+        client.pointee.own.append(EventClient.Own(bytes: EventEncoder.session(opening, replayed: replayed)))
+        if replayed == nil { hand(opening.values, to: stream.slot, client, opening.head, now) } else { flush(stream.slot, client, now) }
+    }
+
+    /// Two kibibytes of comment, for what holds back the first bytes of an answer.
+    private static let padding = Array(":".utf8) + Array(repeating: UInt8(ascii: " "), count: 2046) + Array("\n".utf8)
+
+    /// Places the reader's cursors behind the event it saw last, where the logs still hold all that followed in each of its streams; returns
+    /// how many events that is, nil where it cannot be done.
+    private func replay(_ client: UnsafeMutablePointer<EventClient>, _ opening: Opening) -> Int? {
+        guard case .after(let sequence) = opening.resume, sequence <= opening.head.sequence,
+            opening.values.allSatisfy({ value in logs[value.log].map { $0.pointee.ring.floor <= sequence } ?? false })
+        else { return nil }
+        var replayed = 0
+        for place in client.pointee.subscriptions.indices {
+            guard let log = logs[client.pointee.subscriptions[place].log] else { continue }
+            let cursor = log.pointee.ring.ordinal(after: sequence)
+            client.pointee.subscriptions[place].cursor = cursor
+            replayed += Int(log.pointee.ring.endOrdinal - cursor)
+        }
+        client.pointee.lastSequence = sequence
+        return replayed
     }
 
     private func join(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ index: Int) {
@@ -233,21 +267,24 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     }
 
     /// Queues cached values. The last one carries the id to resume from, but only where nothing older is still to be sent: an id says that
-    /// everything up to it has come.
+    /// everything up to it has come. A reader that cannot take them now is given the latest ones when it can.
     private func hand(
         _ values: [CachedValue], to slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ head: EventID, _ now: Int64
     ) {
         if !client.pointee.subscriptions.isEmpty { flush(slot, client, now) }
         guard clients[slot] == client else { return }
+        if client.pointee.isBlocked {
+            for value in values where value.body != nil { change(client, [value.log]) { $0.needsValue = true } }
+            return
+        }
         let bodies = values.compactMap(\.body)
-        let isComplete =
-            !client.pointee.isBlocked && head.sequence > client.pointee.lastSequence
-            && !client.pointee.subscriptions.contains { $0.isPaused || $0.awaitsValue }
-        for (index, body) in bodies.enumerated() {
+        let isComplete = head.sequence > client.pointee.lastSequence && batch.idFloor(client, logs) == .max
+        for (index, body) in bodies.enumerated() where client.pointee.remaining != 0 {
             let carriesID = isComplete && index == bodies.count - 1
             client.pointee.own.append(EventClient.Own(bytes: body))
-            client.pointee.own.append(EventClient.Own(bytes: EncodedEvent.end(carriesID ? head : nil)))
+            client.pointee.own.append(EventClient.Own(bytes: client.pointee.format.end(carriesID ? head : nil)))
             if carriesID { client.pointee.lastSequence = head.sequence }
+            client.pointee.remaining = client.pointee.remaining.map { $0 - 1 }
         }
         flush(slot, client, now)
     }
@@ -278,20 +315,36 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     private func refill(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ value: CachedValue, _ now: Int64) {
         guard let log = logs[value.log] else { return }
         let end = log.pointee.ring.endOrdinal
+        let isBlocked = client.pointee.isBlocked
         change(client, [value.log]) {
             $0.awaitsValue = false
+            $0.needsValue = isBlocked
             $0.cursor = end
         }
-        if let body = value.body {
+        if let body = value.body, !isBlocked {
             client.pointee.own.append(EventClient.Own(bytes: body))
-            client.pointee.own.append(EventClient.Own(bytes: EncodedEvent.end(nil)))
+            client.pointee.own.append(EventClient.Own(bytes: client.pointee.format.end(nil)))
+            client.pointee.remaining = client.pointee.remaining.map { max(0, $0 - 1) }
         }
         flush(slot, client, now)
     }
 
-    private func abort(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>) {
-        client.pointee.stream.abort()
-        forget(slot, client)
+    /// The connection ends once its own bytes are sent.
+    private func end(_ client: UnsafeMutablePointer<EventClient>, code: String, reason: String) {
+        let format = client.pointee.format
+        client.pointee.own.append(EventClient.Own(bytes: EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, format)))
+        client.pointee.isEnding = true
+    }
+
+    /// A reader that takes nothing is told so where it can still be told, and cut off ten seconds later.
+    private func sendOff(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ silence: Int64) {
+        if !client.pointee.isEnding {
+            for index in client.pointee.subscriptions.map(\.log) { leave(slot, client, index) }
+            end(client, code: "slow", reason: "Nothing could be sent for \(limits.stoppedReader).")
+        } else if silence > limits.stoppedReader.nanoseconds &+ 10_000_000_000 {
+            client.pointee.stream.abort()
+            forget(slot, client)
+        }
     }
 
     private func forget(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>) {
@@ -325,18 +378,22 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     }
 
     /// Sends a reader all it lacks, until its socket is full.
-    private func flush(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ now: Int64) {
+    func flush(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ now: Int64) {
         guard !client.pointee.isBlocked, sendOwn(client, now) else { return }
         if client.pointee.isEnding {
             client.pointee.stream.finish()
             forget(slot, client)
             return
         }
+        if client.pointee.interval > 0 { pace(slot, client, now) }
         repeat {
             catchFallen(client)
             if !client.pointee.own.isEmpty, !sendOwn(client, now) { return }
             batch.gather(client, logs)
         } while batch.count > 0 && sendBatch(client, now)
+        guard client.pointee.remaining == 0, !client.pointee.isBlocked, !client.pointee.isEnding else { return }
+        end(client, code: "count", reason: "That were the events asked for.")
+        flush(slot, client, now)
     }
 
     /// Whether all of it went out.
@@ -375,15 +432,16 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     private func catchFallen(_ client: UnsafeMutablePointer<EventClient>) {
         for place in client.pointee.subscriptions.indices {
             let subscription = client.pointee.subscriptions[place]
-            guard !subscription.isPaused, !subscription.awaitsValue, let log = logs[subscription.log],
-                subscription.cursor < log.pointee.ring.firstOrdinal
+            guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, let log = logs[subscription.log],
+                subscription.needsValue || subscription.cursor < log.pointee.ring.firstOrdinal
             else { continue }
-            if log.pointee.name.mergeRule == .append {
+            if log.pointee.name.mergeRule == .append, !subscription.needsValue {
                 let dropped = log.pointee.ring.firstOrdinal - subscription.cursor
                 client.pointee.subscriptions[place].cursor = log.pointee.ring.firstOrdinal
-                client.pointee.own.append(EventClient.Own(bytes: EventEncoder.gap(log.pointee.name, dropped: dropped)))
+                client.pointee.own.append(EventClient.Own(bytes: EventEncoder.gap(log.pointee.name, dropped: dropped, client.pointee.format)))
             } else {
                 client.pointee.subscriptions[place].awaitsValue = true
+                client.pointee.subscriptions[place].needsValue = false
                 callbacks.fellBehind(client.pointee.number, subscription.log)
             }
         }

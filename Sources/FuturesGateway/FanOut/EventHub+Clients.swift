@@ -9,10 +9,36 @@ extension EventHub {
         let id: String
         var streams: [FuturesServiceStreamName]
         var paused: Set<FuturesServiceStreamName> = []
-        let heartbeat: Int
-        let wantsResume: Bool
-        let forceFetch: Bool
+        let wishes: Wishes
         var isOpen = false
+        /// Control requests it may still make at once, and when that was last counted, monotonic nanoseconds.
+        var controlCredit = 20.0
+        var creditedAt: Int64 = 0
+    }
+
+    /// What a connection asked for besides its streams.
+    struct Wishes: Sendable {
+        /// Seconds.
+        var heartbeat: Int
+        /// The id it saw last; nil where it is new.
+        var lastEventID: LastEventID?
+        var forceFetch = false
+        /// Deliveries of one stream per second at most; nil for all.
+        var maxRate: Double?
+        var format = EventFormat.events
+        /// Heartbeats as events rather than comments.
+        var tellsHeartbeats = false
+        /// Two kibibytes of comment first.
+        var isPadded = false
+        /// How many events with data, and for how many seconds; nil for all, and for ever.
+        var count: Int?
+        var timeout: Int?
+    }
+
+    /// The point a reader wants to go on from, as far as it can be read.
+    enum LastEventID: Sendable {
+        case id(EventID)
+        case unreadable
     }
 
     /// What a client's control requests are answered with.
@@ -26,13 +52,12 @@ extension EventHub {
     enum Control: Sendable { case pause, resume, subscribe, unsubscribe }
 
     /// Notes a client that is about to connect and returns its number; nil while the gateway drains.
-    func prepare(streams: [FuturesServiceStreamName], heartbeat: Int, wantsResume: Bool, forceFetch: Bool) -> UInt64? {
+    func prepare(streams: [FuturesServiceStreamName], _ wishes: Wishes) -> UInt64? {
         guard !state.value.isDraining else { return nil }
         state.value.lastNumber &+= 1
         let number = state.value.lastNumber
         let id = Self.randomID()
-        state.value.clients[number] = Client(
-            id: id, streams: streams, heartbeat: heartbeat, wantsResume: wantsResume, forceFetch: forceFetch)
+        state.value.clients[number] = Client(id: id, streams: streams, wishes: wishes)
         state.value.numbers[id] = number
         return number
     }
@@ -41,11 +66,20 @@ extension EventHub {
     func open(_ stream: EventStream, number: UInt64) {
         guard let client = state.value.clients[number], !client.isOpen else { return }
         state.value.clients[number]?.isOpen = true
-        let (values, head) = values(of: client.streams)
-        let session = EventEncoder.session(
-            client: client.id, streams: client.streams, wantsResume: client.wantsResume, heartbeat: client.heartbeat, retryMs: Self.retryMs)
-        post(.open(number: number, stream, session: session, values: values, head: head, heartbeat: client.heartbeat))
-        retain(client.streams, forceFetch: client.forceFetch)
+        let (values, head) = values(of: client.streams, client.wishes.format)
+        let resume: Resume =
+            switch client.wishes.lastEventID {
+            case nil: .none
+            case .id(let id) where id.epoch == head.epoch: .after(id.sequence)
+            case .id, .unreadable: .lost
+            }
+        let opening = Opening(
+            client: client.id, streams: client.streams, heartbeat: client.wishes.heartbeat,
+            interval: client.wishes.maxRate.map { Int64(1_000_000_000 / $0) } ?? 0, format: client.wishes.format,
+            tellsHeartbeats: client.wishes.tellsHeartbeats, isPadded: client.wishes.isPadded, count: client.wishes.count,
+            lifetime: client.wishes.timeout.map { Int64($0) * 1_000_000_000 }, retryMs: Self.retryMs, resume: resume, values: values, head: head)
+        post(.open(number: number, stream, opening))
+        retain(client.streams, forceFetch: client.wishes.forceFetch)
         if state.value.isDraining { end(number, code: "draining", reason: "The gateway is stopping.") }
     }
 
@@ -58,9 +92,10 @@ extension EventHub {
 
     /// A reader fell out of a log: it gets the latest full value.
     func refill(_ number: UInt64, log: Int) {
-        guard let client = state.value.clients[number], let name = client.streams.first(where: { state.value.streams[$0]?.log == log })
+        guard let client = state.value.clients[number],
+            let name = client.streams.first(where: { state.value.streams[$0]?.logs.contains(log) == true })
         else { return }
-        for value in values(of: [name]).values { post(.refill(number: number, value)) }
+        for value in values(of: [name], client.wishes.format).values { post(.refill(number: number, value)) }
     }
 
     func view(of id: String) -> ClientView? {
@@ -79,17 +114,17 @@ extension EventHub {
             let affected = client.streams.filter { wanted.contains($0) }
             state.value.clients[number]?.paused.formUnion(affected)
             answer = self.answer(id, done)
-            post(.pause(number: number, affected.compactMap { state.value.streams[$0]?.log }, done: answer))
+            post(.pause(number: number, logs(of: affected, client), done: answer))
         case .resume:
             let affected = client.streams.filter { wanted.contains($0) && client.paused.contains($0) }
             state.value.clients[number]?.paused.subtract(affected)
-            let (values, head) = values(of: affected)
+            let (values, head) = values(of: affected, client.wishes.format)
             answer = self.answer(id, done)
             post(.resume(number: number, values, head: head, done: answer))
         case .subscribe:
             let new = wanted.filter { !client.streams.contains($0) }
             state.value.clients[number]?.streams += new
-            let (values, head) = values(of: new)
+            let (values, head) = values(of: new, client.wishes.format)
             answer = self.answer(id, done)
             post(.subscribe(number: number, values, head: head, done: answer))
             retain(new)
@@ -98,9 +133,26 @@ extension EventHub {
             state.value.clients[number]?.streams.removeAll(where: gone.contains)
             state.value.clients[number]?.paused.subtract(gone)
             answer = self.answer(id, done)
-            post(.unsubscribe(number: number, gone.compactMap { state.value.streams[$0]?.log }, done: answer))
+            post(.unsubscribe(number: number, logs(of: gone, client), done: answer))
             release(gone)
         }
+    }
+
+    private func logs(of names: [FuturesServiceStreamName], _ client: Client) -> [Int] {
+        names.compactMap { state.value.streams[$0]?.logs[client.wishes.format.rawValue] }
+    }
+
+    /// Whether the connection may be controlled again so soon: 20 requests at once, then 10 a second. True for an unknown one.
+    func mayControl(_ id: String) -> Bool {
+        guard let number = state.value.numbers[id], var client = state.value.clients[number] else { return true }
+        let now = Moment.current.instant.nanoseconds
+        if client.creditedAt > 0 { client.controlCredit = min(20, client.controlCredit + Double(now &- client.creditedAt) / 100_000_000) }
+        client.creditedAt = now
+        let mayDo = client.controlCredit >= 1
+        if mayDo { client.controlCredit -= 1 }
+        state.value.clients[number]?.controlCredit = client.controlCredit
+        state.value.clients[number]?.creditedAt = now
+        return mayDo
     }
 
     private func answer(_ id: String, _ done: @escaping @Sendable (ClientView?) -> Void) -> @Sendable () -> Void {
@@ -136,7 +188,7 @@ extension EventHub {
     }
 
     private func end(_ number: UInt64, code: String, reason: String) {
-        post(.end(number: number, farewell: EventEncoder.bye(code: code, reason: reason, retryMs: Self.retryMs)))
+        post(.end(number: number, code: code, reason: reason))
     }
 
     /// Two seconds, a quarter more or less, so that readers do not all come back at once.

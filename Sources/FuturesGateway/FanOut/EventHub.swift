@@ -8,22 +8,31 @@ import NIOCore
 /// owns the readers' places; the hub owns which streams they have.
 final class EventHub: FeedReader {
     struct Stream {
-        /// The stream's log in the fan-out.
-        let log: Int
+        /// The stream's logs in the fan-out, one for each format that somebody reads.
+        var logs: [Int?] = EventFormat.allCases.map { _ in nil }
         /// Event clients, paused ones included, and requests under way.
         var demand = 0
         var waiters: [UInt64: Waiter] = [:]
         /// The latest full value as an event, and what it was made from.
-        var cachedEvent: (id: EventID, state: FeedState, body: [UInt8])?
+        var cachedEvents: [(id: EventID, state: FeedState, body: [UInt8])?] = EventFormat.allCases.map { _ in nil }
         var cachedSnapshot: (id: EventID, state: FeedState, body: SharedBytes)?
     }
 
     /// A request that waits for a stream.
     struct Waiter {
-        /// It wants the outcome of a fetch, not merely a value.
-        let forFetch: Bool
+        let awaited: Awaited
         let timeout: Scheduled<Void>
         let answer: (Result<Void, FeedError>) -> Void
+    }
+
+    /// What a request waits for.
+    enum Awaited {
+        /// Any value.
+        case value
+        /// The outcome of a fetch.
+        case fetch
+        /// A value or a state other than there is.
+        case change
     }
 
     struct State {
@@ -63,40 +72,51 @@ final class EventHub: FeedReader {
             drop(event.stream)
             return
         }
-        guard let encoded = EventEncoder.encode(event) else { return }
-        post(.append(log(of: event.stream), encoded, sequence: event.id.sequence))
+        guard let words = EventEncoder.words(event) else { return }
+        _ = log(of: event.stream, .events, floor: event.id.sequence &- 1)
+        let carriesData = words.id != nil
+        for format in EventFormat.allCases {
+            guard let log = state.value.streams[event.stream]?.logs[format.rawValue] else { continue }
+            let body = format.body(words.name, of: event.stream.description, words.members)
+            post(.append(log, body: body, end: format.end(words.id), carriesData: carriesData, sequence: event.id.sequence))
+        }
         switch event.kind {
         case .fetched: answerWaiters(event.stream, .success(())) { _ in true }
-        case .updated: answerWaiters(event.stream, .success(())) { !$0.forFetch }
+        case .updated: answerWaiters(event.stream, .success(())) { $0.awaited != .fetch }
+        case .status: answerWaiters(event.stream, .success(())) { $0.awaited == .change }
         case .failed(let error, let fetch):
-            if fetch { answerWaiters(event.stream, .failure(error)) { $0.forFetch } }
+            if fetch { answerWaiters(event.stream, .failure(error)) { $0.awaited == .fetch } }
         case .disconnected: engine.step(.readers(event.stream, state.value.streams[event.stream]?.demand ?? 0))
-        case .recovered, .connected, .status, .ended: break
+        case .recovered, .connected, .ended: break
         }
     }
 
-    /// The stream's log; made where there is none.
-    func log(of name: FuturesServiceStreamName) -> Int {
-        if let stream = state.value.streams[name] { return stream.log }
+    /// The stream's log of a format; made where there is none.
+    ///
+    /// - Parameter floor: the newest event there was before it; nil for the newest there is.
+    func log(of name: FuturesServiceStreamName, _ format: EventFormat, floor: UInt64? = nil) -> Int {
+        if let log = state.value.streams[name]?.logs[format.rawValue] { return log }
         let log = state.value.freeLogs.popLast() ?? state.value.logCount
         if log == state.value.logCount { state.value.logCount += 1 }
-        state.value.streams[name] = Stream(log: log)
-        post(.addLog(log, name))
+        state.value.streams[name, default: Stream()].logs[format.rawValue] = log
+        post(.addLog(log, name, floor: floor ?? engine.read { core, _ in core.sequence }))
         return log
     }
 
     private func drop(_ name: FuturesServiceStreamName) {
         guard let stream = state.value.streams[name], stream.demand == 0 else { return }
         state.value.streams[name] = nil
-        state.value.freeLogs.append(stream.log)
-        post(.removeLog(stream.log))
+        for log in stream.logs.compactMap(\.self) {
+            state.value.freeLogs.append(log)
+            post(.removeLog(log))
+        }
     }
 
     /// Counts one more reader of each stream; the first one subscribes.
     func retain(_ names: [FuturesServiceStreamName], forceFetch: Bool = false) {
         var new: [FuturesServiceStreamName] = []
         for name in names {
-            _ = log(of: name)
+            _ = log(of: name, .events)
             state.value.streams[name]?.demand += 1
             if state.value.streams[name]?.demand == 1 { new.append(name) }
         }
@@ -115,10 +135,10 @@ final class EventHub: FeedReader {
         if !gone.isEmpty { engine.step(.unobserve(demand, gone)) }
     }
 
-    /// Waits for a stream's next value, or for the outcome of a fetch; the stream is wanted meanwhile. `answer` is called once, on this
+    /// Waits for a stream's next value, another value or state, or the outcome of a fetch; the stream is wanted meanwhile. `answer` is called once, on this
     /// thread: with `timedOut` after `timeout`.
     func wait(
-        for name: FuturesServiceStreamName, fetch: Bool, timeout: Duration, _ answer: @escaping (Result<Void, FeedError>) -> Void
+        for name: FuturesServiceStreamName, _ awaited: Awaited, timeout: Duration, _ answer: @escaping (Result<Void, FeedError>) -> Void
     ) {
         state.value.lastNumber &+= 1
         let number = state.value.lastNumber
@@ -126,8 +146,8 @@ final class EventHub: FeedReader {
             self.answer(name, number, .failure(FeedError(.timedOut, "Nothing came for \(name) in \(timeout).")))
         }
         retain([name])
-        state.value.streams[name]?.waiters[number] = Waiter(forFetch: fetch, timeout: task, answer: answer)
-        if fetch { engine.step(.refetch(name)) }
+        state.value.streams[name]?.waiters[number] = Waiter(awaited: awaited, timeout: task, answer: answer)
+        if awaited == .fetch { engine.step(.refetch(name)) }
     }
 
     private func answerWaiters(_ name: FuturesServiceStreamName, _ result: Result<Void, FeedError>, _ matches: (Waiter) -> Bool) {
@@ -165,20 +185,22 @@ final class EventHub: FeedReader {
     }
 
     /// The latest full values as events without their ends, and the number everything in them is at or below.
-    func values(of names: [FuturesServiceStreamName]) -> (values: [CachedValue], head: EventID) {
-        let logs = names.map { log(of: $0) }
+    func values(of names: [FuturesServiceStreamName], _ format: EventFormat) -> (values: [CachedValue], head: EventID) {
+        let logs = names.map { log(of: $0, format) }
         let (contents, head) = engine.read { core, _ in (names.map { core.content(of: $0) }, EventID(epoch: core.epoch, sequence: core.sequence)) }
         var values: [CachedValue] = []
         for (index, name) in names.enumerated() {
-            values.append(CachedValue(log: logs[index], body: contents[index].map { eventBody(name, $0) }))
+            values.append(CachedValue(log: logs[index], body: contents[index].map { eventBody(name, $0, format) }))
         }
         return (values, head)
     }
 
-    private func eventBody(_ name: FuturesServiceStreamName, _ content: FuturesServiceFeedContent) -> [UInt8] {
-        if let cached = state.value.streams[name]?.cachedEvent, cached.id == content.id, cached.state == content.state { return cached.body }
-        let body = EventEncoder.cached(content)
-        state.value.streams[name]?.cachedEvent = (content.id, content.state, body)
+    private func eventBody(_ name: FuturesServiceStreamName, _ content: FuturesServiceFeedContent, _ format: EventFormat) -> [UInt8] {
+        if let cached = state.value.streams[name]?.cachedEvents[format.rawValue], cached.id == content.id, cached.state == content.state {
+            return cached.body
+        }
+        let body = EventEncoder.cached(content, format)
+        state.value.streams[name]?.cachedEvents[format.rawValue] = (content.id, content.state, body)
         return body
     }
 
@@ -197,6 +219,16 @@ final class EventHub: FeedReader {
     func statuses() -> [Status] {
         engine.read { core, now in core.streamNames.compactMap { core.status(of: $0, now: now) } }
             .map { Status(feed: $0, readers: state.value.streams[$0.name]?.demand ?? 0) }
+    }
+
+    /// Whether the stream has come to its end, or is of a symbol that has been settled.
+    func isRetired(_ name: FuturesServiceStreamName) -> Bool {
+        engine.read { core, now in core.status(of: name, now: now)?.state == .ended || core.isSettled(name) }
+    }
+
+    /// Whether the name was one that could be asked for, and its symbol has been settled; from any thread.
+    nonisolated func isSettled(_ name: FuturesServiceStreamName) -> Bool {
+        engine.read { core, _ in core.isSettled(name) }
     }
 
     /// Whether the name can be asked for; from any thread.

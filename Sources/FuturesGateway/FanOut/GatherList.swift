@@ -14,20 +14,44 @@ final class GatherList {
         let first: UInt64
         let end: UInt64
         let bytes: Int
+        /// One event, sent without its id.
+        let isBare: Bool
     }
 
     let vectors = UnsafeMutablePointer<iovec>.allocate(capacity: capacity)
     private(set) var count = 0
     private let runs = UnsafeMutablePointer<Run>.allocate(capacity: capacity)
     private var runCount = 0
-    private let lineFeed = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1)
-
-    init() { lineFeed.storeBytes(of: UInt8(ascii: "\n"), as: UInt8.self) }
+    private var idFloor = UInt64.max
+    /// What ends an event without an id, in each format.
+    private let bareEnds = EventFormat.allCases.map { format in
+        let bytes = format.end(nil)
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+        copy.copyBytes(from: bytes)
+        return copy
+    }
+    /// How many more events with data the reader is to be sent.
+    private var remaining = Int.max
 
     deinit {
         vectors.deallocate()
         runs.deallocate()
-        lineFeed.deallocate()
+        for end in bareEnds { end.deallocate() }
+    }
+
+    /// The first event a reader lacks and is not sent now, because it has paused the stream, waits for its value, or its turn comes later:
+    /// from there on events carry no id, since an id says that everything up to it has come.
+    func idFloor(_ client: UnsafeMutablePointer<EventClient>, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?]) -> UInt64 {
+        var floor = UInt64.max
+        for place in client.pointee.subscriptions.indices { floor = min(floor, hidden(client.pointee.subscriptions[place], logs)) }
+        return floor
+    }
+
+    private func hidden(_ subscription: EventClient.Subscription, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?]) -> UInt64 {
+        if subscription.awaitsValue || subscription.needsValue { return 0 }
+        guard subscription.isPaused || subscription.isHeld, let log = logs[subscription.log], subscription.cursor < log.pointee.ring.endOrdinal
+        else { return .max }
+        return subscription.cursor < log.pointee.ring.firstOrdinal ? 0 : log.pointee.ring[subscription.cursor].sequence
     }
 
     func gather(_ client: UnsafeMutablePointer<EventClient>, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?]) {
@@ -36,10 +60,15 @@ final class GatherList {
         var places: InlineArray<256, (cursor: UInt64, end: UInt64)> = InlineArray(repeating: (0, 0))
         var active = 0
         var only = 0
+        idFloor = .max
+        remaining = client.pointee.remaining ?? .max
         let subscriptions = min(client.pointee.subscriptions.count, places.count)
         for place in 0..<subscriptions {
             let subscription = client.pointee.subscriptions[place]
-            guard !subscription.isPaused, !subscription.awaitsValue, let log = logs[subscription.log] else { continue }
+            guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, let log = logs[subscription.log] else {
+                idFloor = min(idFloor, hidden(subscription, logs))
+                continue
+            }
             let end = log.pointee.ring.endOrdinal
             guard subscription.cursor < end else { continue }
             places[place] = (subscription.cursor, end)
@@ -79,19 +108,28 @@ final class GatherList {
         let subscription = client.pointee.subscriptions[place]
         guard let log = logs[subscription.log] else { return end }
         var next = first
-        while next < min(end, subscription.withoutIDUntil), count + 3 <= Self.capacity {
+        let bareEnd = bareEnds[client.pointee.format.rawValue]
+        while next < end, remaining > 0, remaining < .max || next < subscription.withoutIDUntil || log.pointee.ring[next].sequence >= idFloor {
+            guard count + 3 <= Self.capacity else { return next }
             let entry = log.pointee.ring[next]
-            count += log.pointee.ring.vectors(from: entry.start, to: entry.bodyEnd, into: vectors + count)
-            vectors[count] = iovec(iov_base: lineFeed, iov_len: 1)
-            count += 1
-            add(Run(subscription: place, first: next, end: next + 1, bytes: Int(entry.bodyEnd - entry.start) + 1))
+            let isBare = next < subscription.withoutIDUntil || entry.sequence >= idFloor
+            count += log.pointee.ring.vectors(from: entry.start, to: isBare ? entry.bodyEnd : entry.end, into: vectors + count)
+            if isBare {
+                vectors[count] = iovec(iov_base: bareEnd.baseAddress, iov_len: bareEnd.count)
+                count += 1
+            }
+            let bytes = isBare ? Int(entry.bodyEnd - entry.start) + bareEnd.count : Int(entry.end - entry.start)
+            add(Run(subscription: place, first: next, end: next + 1, bytes: bytes, isBare: isBare))
+            if remaining < .max, entry.carriesData { remaining -= 1 }
             next += 1
         }
-        guard next < end, next >= subscription.withoutIDUntil, count + 2 <= Self.capacity else { return next }
-        let (start, finish) = (log.pointee.ring[next].start, log.pointee.ring[end - 1].end)
+        guard remaining == .max else { return remaining == 0 ? end : next }
+        guard next < end, count + 2 <= Self.capacity else { return next }
+        let stop = idFloor == .max ? end : min(end, max(next, log.pointee.ring.ordinal(after: idFloor - 1)))
+        let (start, finish) = (log.pointee.ring[next].start, log.pointee.ring[stop - 1].end)
         count += log.pointee.ring.vectors(from: start, to: finish, into: vectors + count)
-        add(Run(subscription: place, first: next, end: end, bytes: Int(finish - start)))
-        return end
+        add(Run(subscription: place, first: next, end: stop, bytes: Int(finish - start), isBare: false))
+        return stop
     }
 
     private func add(_ run: Run) {
@@ -112,6 +150,7 @@ final class GatherList {
                 left -= run.bytes
                 client.pointee.subscriptions[run.subscription].cursor = run.end
                 client.pointee.lastSequence = max(client.pointee.lastSequence, log.pointee.ring[run.end - 1].sequence)
+                count(run, client, log)
                 continue
             }
             return cut(client, log, run, at: left)
@@ -119,10 +158,16 @@ final class GatherList {
         return nil
     }
 
+    /// A reader that wants so many events is sent them one to a run.
+    private func count(_ run: Run, _ client: UnsafeMutablePointer<EventClient>, _ log: UnsafeMutablePointer<EventFanOut.Log>) {
+        guard let wanted = client.pointee.remaining, log.pointee.ring[run.first].carriesData else { return }
+        client.pointee.remaining = max(0, wanted - 1)
+    }
+
     private func cut(
         _ client: UnsafeMutablePointer<EventClient>, _ log: UnsafeMutablePointer<EventFanOut.Log>, _ run: Run, at sent: Int
     ) -> [UInt8] {
-        let withoutID = run.first < client.pointee.subscriptions[run.subscription].withoutIDUntil
+        let withoutID = run.isBare
         let start = log.pointee.ring[run.first].start
         var next = run.first
         while next < run.end, !withoutID, log.pointee.ring[next].end - start <= UInt64(sent) { next += 1 }
@@ -130,9 +175,14 @@ final class GatherList {
         let begun = UInt64(sent) - (next > run.first ? log.pointee.ring[next].start - start : 0)
         guard begun > 0 else { return [] }
         let entry = log.pointee.ring[next]
+        count(run, client, log)
         client.pointee.subscriptions[run.subscription].cursor = next + 1
         client.pointee.lastSequence = max(client.pointee.lastSequence, entry.sequence)
+        let bare = client.pointee.format.end(nil)
+        let body = entry.bodyEnd - entry.start
+        if withoutID, begun > body { return Array(bare.dropFirst(Int(begun - body))) }
         let end = withoutID ? entry.bodyEnd : entry.end
-        return log.pointee.ring.copy(from: entry.start + begun, to: end) + (withoutID ? [UInt8(ascii: "\n")] : [])
+        let rest = withoutID ? bare : []
+        return log.pointee.ring.copy(from: entry.start + begun, to: end) + rest
     }
 }

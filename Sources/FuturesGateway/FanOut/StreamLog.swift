@@ -15,6 +15,8 @@ struct StreamLog: ~Copyable {
         let end: UInt64
         /// Monotonic nanoseconds.
         let appendedAt: Int64
+        /// Whether it is a value or a change of one.
+        let carriesData: Bool
     }
 
     private var bytes: UnsafeMutableRawPointer
@@ -29,11 +31,15 @@ struct StreamLog: ~Copyable {
     /// One past the newest.
     private(set) var endOrdinal: UInt64 = 0
     private var endOffset: UInt64 = 0
+    /// Events up to this sequence are not held: they came before the log, or have gone.
+    private(set) var floor: UInt64
 
     /// - Parameters:
+    ///   - floor: the newest event of any stream when the log begins.
     ///   - maximumBytes: a power of two from 4,096 on; a single larger event is held alone.
     ///   - maximumAge: nanoseconds after which an event goes when another comes.
-    init(maximumBytes: UInt64, maximumAge: Int64) {
+    init(floor: UInt64, maximumBytes: UInt64, maximumAge: Int64) {
+        self.floor = floor
         self.maximumBytes = max(4096, maximumBytes)
         self.maximumAge = maximumAge
         capacity = 4096
@@ -49,7 +55,27 @@ struct StreamLog: ~Copyable {
 
     subscript(ordinal: UInt64) -> Entry { entries[Int(ordinal & (entryCapacity - 1))] }
 
-    mutating func append(sequence: UInt64, body: [UInt8], end tail: [UInt8], now: Int64) {
+    /// The first event held that is newer than `sequence`.
+    func ordinal(after sequence: UInt64) -> UInt64 {
+        var (low, high) = (firstOrdinal, endOrdinal)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if self[middle].sequence > sequence { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+
+    /// The newest event that carries data; nil where none is held.
+    func newestData(from ordinal: UInt64) -> UInt64? {
+        var next = endOrdinal
+        while next > max(ordinal, firstOrdinal) {
+            next -= 1
+            if self[next].carriesData { return next }
+        }
+        return nil
+    }
+
+    mutating func append(sequence: UInt64, body: [UInt8], end tail: [UInt8], carriesData: Bool, now: Int64) {
         let length = UInt64(body.count + tail.count)
         evict(for: length, now: now)
         reserve(length)
@@ -58,7 +84,7 @@ struct StreamLog: ~Copyable {
         copy(tail, to: start + UInt64(body.count))
         endOffset = start + length
         entries[Int(endOrdinal & (entryCapacity - 1))] = Entry(
-            sequence: sequence, start: start, bodyEnd: start + UInt64(body.count), end: endOffset, appendedAt: now)
+            sequence: sequence, start: start, bodyEnd: start + UInt64(body.count), end: endOffset, appendedAt: now, carriesData: carriesData)
         endOrdinal += 1
     }
 
@@ -96,6 +122,7 @@ struct StreamLog: ~Copyable {
         while firstOrdinal < endOrdinal {
             let entry = self[firstOrdinal]
             guard endOffset + length - entry.start > maximumBytes || now - entry.appendedAt > maximumAge else { return }
+            floor = entry.sequence
             firstOrdinal += 1
         }
     }

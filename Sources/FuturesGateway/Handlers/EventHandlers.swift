@@ -6,11 +6,14 @@ struct EventHandlers: Sendable {
     let hub: EventHub
     let loop: EventStreamLoop
 
-    private static let headers = [
-        HTTPHeader(name: "Content-Type", value: "text/event-stream; charset=utf-8"),
-        HTTPHeader(name: "Cache-Control", value: "no-store, no-transform"),
-        HTTPHeader(name: "X-Accel-Buffering", value: "no"),
-    ]
+    private static func headers(_ format: EventFormat) -> [HTTPHeader] {
+        [
+            HTTPHeader(name: "Content-Type", value: format.contentType),
+            HTTPHeader(name: "Cache-Control", value: "no-store, no-transform"),
+            HTTPHeader(name: "X-Accel-Buffering", value: "no"),
+            HTTPHeader(name: "Vary", value: "Accept"),
+        ]
+    }
 
     /// `GET /events?streams=a,b`
     func open(_ request: HTTPRequest, _ responder: HTTPResponder) {
@@ -22,32 +25,50 @@ struct EventHandlers: Sendable {
         guard names.count <= hub.limits.streamsPerClient else {
             return responder.respond(Problems.badParameter("streams", "takes at most \(hub.limits.streamsPerClient) names.").response)
         }
-        if let accept = request.header("Accept"), !Self.accepts(accept) {
-            return responder.respond(
-                HTTPProblem(status: 406, title: "Not acceptable", detail: "Events come as text/event-stream; accept that, or */*.").response)
-        }
-        for option in ["maxRate", "count", "timeout", "event"] where request.query(option) != nil {
-            return responder.respond(Problems.badParameter(option, "is not available in this version; leave it out.").response)
-        }
-        guard let forceFetch = flag("forceFetch", of: request, responder), let heartbeat = heartbeat(of: request, responder) else { return }
-        let lastEventID = request.header("Last-Event-ID") ?? request.query("lastEventId")
-        if let lastEventID, lastEventID.utf8.count > 256 {
-            return responder.respond(Problems.badParameter("lastEventId", "takes an id as the gateway gave it.").response)
-        }
+        guard let wishes = wishes(of: request, responder) else { return }
+        let isStrict = request.prefers("handling=strict")
         let isHead = request.method == "HEAD"
         hub.run { [loop] hub in
-            guard !isHead else { return responder.openStream(headers: Self.headers, loop: loop, context: 0) }
-            guard
-                let number = hub.prepare(
-                    streams: names, heartbeat: heartbeat, wantsResume: lastEventID?.isEmpty == false, forceFetch: forceFetch)
-            else { return responder.respond(Self.passing(code: "draining", reason: "The gateway is stopping.")) }
-            responder.openStream(headers: Self.headers, loop: loop, context: number)
+            if names.allSatisfy({ hub.isRetired($0) }) { return responder.respond(HTTPResponse(status: 204, headers: [], body: [])) }
+            guard !isHead else { return responder.openStream(headers: Self.headers(wishes.format), loop: loop, context: 0) }
+            guard let number = hub.prepare(streams: names, wishes) else {
+                return responder.respond(
+                    isStrict ? Problems.draining : Self.passing(code: "draining", reason: "The gateway is stopping.", wishes.format))
+            }
+            responder.openStream(headers: Self.headers(wishes.format), loop: loop, context: number)
         }
     }
 
+    /// What a connection asks for besides its streams; nil where the request was answered with what is wrong.
+    private func wishes(of request: HTTPRequest, _ responder: HTTPResponder) -> EventHub.Wishes? {
+        guard var format = Self.format(request.header("Accept")) else {
+            responder.respond(
+                HTTPProblem(
+                    status: 406, title: "Not acceptable", detail: "Events come as text/event-stream or application/x-ndjson; accept one, or */*."
+                ).response)
+            return nil
+        }
+        switch request.query("event") {
+        case nil: break
+        case "stream": if format == .events { format = .byStream }
+        default:
+            responder.respond(Problems.badParameter("event", "takes stream, which names events after their stream.").response)
+            return nil
+        }
+        guard let forceFetch = flag("forceFetch", of: request, responder), let tellsHeartbeats = flag("heartbeatEvent", of: request, responder),
+            let isPadded = flag("pad", of: request, responder), let heartbeat = number("heartbeat", 5...60, of: request, responder),
+            let count = number("count", 1...1_000_000, of: request, responder), let timeout = number("timeout", 1...86_400, of: request, responder),
+            let lastEventID = lastEventID(of: request, responder), let maxRate = maxRate(of: request, responder)
+        else { return nil }
+        return EventHub.Wishes(
+            heartbeat: heartbeat ?? hub.limits.heartbeat, lastEventID: lastEventID, forceFetch: forceFetch, maxRate: maxRate, format: format,
+            tellsHeartbeats: tellsHeartbeats, isPadded: isPadded && format != .lines, count: count, timeout: timeout)
+    }
+
     /// A browser gives up for good on anything but 200; what will pass is said in a stream that ends.
-    static func passing(code: String, reason: String) -> HTTPResponse {
-        HTTPResponse(status: 200, headers: headers, body: EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs))
+    static func passing(code: String, reason: String, _ format: EventFormat = .events) -> HTTPResponse {
+        HTTPResponse(
+            status: 200, headers: headers(format), body: EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, format))
     }
 
     /// `GET /events/{client}`
@@ -75,6 +96,7 @@ struct EventHandlers: Sendable {
                 return responder.respond(Problems.badParameter("streams", "is missing: name the streams, separated by commas.").response)
             }
             hub.run { hub in
+                guard hub.mayControl(id) else { return responder.respond(Problems.controlledTooOften) }
                 if control == .subscribe, let view = hub.view(of: id), Set(view.streams).union(names).count > hub.limits.streamsPerClient {
                     return responder.respond(
                         Problems.badParameter("streams", "would exceed the \(hub.limits.streamsPerClient) streams of one connection.").response)
@@ -102,7 +124,7 @@ struct EventHandlers: Sendable {
         let texts = request.queries("streams").flatMap { $0.split(separator: ",") }.map(String.init)
         var (names, seen, unknown): ([FuturesServiceStreamName], Set<FuturesServiceStreamName>, [String]) = ([], [], [])
         for text in texts {
-            if let name = FuturesServiceStreamName(text), hub.knows(name) {
+            if let name = FuturesServiceStreamName(text), hub.knows(name) || hub.isSettled(name) {
                 if seen.insert(name).inserted { names.append(name) }
             } else {
                 unknown.append(text)
@@ -125,19 +147,64 @@ struct EventHandlers: Sendable {
         }
     }
 
-    private func heartbeat(of request: HTTPRequest, _ responder: HTTPResponder) -> Int? {
-        guard let text = request.query("heartbeat") else { return hub.limits.heartbeat }
-        guard let seconds = Int(text), (5...60).contains(seconds) else {
-            responder.respond(Problems.badParameter("heartbeat", "takes whole seconds from 5 to 60.").response)
+    /// Outer nil where the request was answered.
+    private func number(_ name: String, _ range: ClosedRange<Int>, of request: HTTPRequest, _ responder: HTTPResponder) -> Int?? {
+        guard let text = request.query(name) else { return .some(nil) }
+        guard let number = Int(text), range.contains(number) else {
+            responder.respond(Problems.badParameter(name, "takes whole numbers from \(range.lowerBound) to \(range.upperBound).").response)
             return nil
         }
-        return seconds
+        return .some(number)
     }
 
-    private static func accepts(_ header: String) -> Bool {
-        header.split(separator: ",").contains { item in
-            let type = (item.split(separator: ";").first ?? "").trimmed.lowercased()
-            return type == "text/event-stream" || type == "text/*" || type == "*/*"
+    /// The header's id, which a browser keeps up to date, goes before the query's, which stays as it was; polyfills spell the latter in their
+    /// own ways. What no gateway ever gave is an error in a query, and a point that cannot be gone back to in a header, since a browser
+    /// would never come back from an error. Outer nil where the request was answered.
+    private func lastEventID(of request: HTTPRequest, _ responder: HTTPResponder) -> EventHub.LastEventID?? {
+        if let header = request.header("Last-Event-ID"), !header.isEmpty { return .some(EventID(header).map { .id($0) } ?? .unreadable) }
+        for spelling in ["lastEventId", "last_event_id", "lastEvent", "Last-Event-ID"] {
+            guard let text = request.query(spelling), !text.isEmpty else { continue }
+            guard let id = EventID(text) else {
+                responder.respond(Problems.badParameter(spelling, "takes an id as the gateway gave it, k3f9a.1z4.").response)
+                return nil
+            }
+            return .some(.id(id))
         }
+        return .some(nil)
+    }
+
+    /// Outer nil where the request was answered.
+    private func maxRate(of request: HTTPRequest, _ responder: HTTPResponder) -> Double?? {
+        guard let text = request.query("maxRate") else { return .some(nil) }
+        guard text.utf8.count <= 12, text.utf8.allSatisfy({ $0 == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let rate = Double(text), (0.01...100).contains(rate)
+        else {
+            responder.respond(Problems.badParameter("maxRate", "takes deliveries per second from 0.01 to 100.").response)
+            return nil
+        }
+        return .some(rate)
+    }
+
+    /// The format of a request's `Accept`; events where it does not care, nil where neither will do. What is asked for by name goes before
+    /// what is merely not refused (RFC 9110 §12.5.1, without weights).
+    private static func format(_ accept: String?) -> EventFormat? {
+        guard let accept else { return .events }
+        let types = accept.split(separator: ",").map { ($0.split(separator: ";").first ?? "").trimmed.lowercased() }
+        if types.contains("text/event-stream") { return .events }
+        if types.contains("application/x-ndjson") { return .lines }
+        return types.contains { $0 == "text/*" || $0 == "*/*" } ? .events : types.contains("application/*") ? .lines : nil
+    }
+}
+
+extension HTTPRequest {
+    /// Whether `Prefer` names the preference (RFC 7240).
+    func prefers(_ preference: String) -> Bool {
+        header("Prefer")?.split(separator: ",").contains { $0.trimmed.lowercased() == preference } ?? false
+    }
+
+    /// The seconds of `Prefer: wait=N` (RFC 7240 §4.3), at most 60; nil where it is not asked for.
+    var preferredWait: Int? {
+        let items = header("Prefer")?.split(separator: ",").map { $0.trimmed.lowercased() } ?? []
+        return items.first { $0.hasPrefix("wait=") }.flatMap { Int($0.dropFirst(5)) }.map { min(max($0, 0), 60) }
     }
 }

@@ -23,6 +23,7 @@ struct MetricsHandler: Sendable {
         }
         var text = MetricsText()
         text.counter("feed_disconnects_total", "Venue connections that were lost.", counters.disconnects)
+        text.counter("feed_rotations_total", "Venue connections replaced before the venue cut them.", counters.rotations)
         text.counter("feed_recoveries_total", "Streams that came back after an outage.", counters.recoveries)
         text.counter("feed_failed_recoveries_total", "Streams that could not be brought back.", counters.failedRecoveries)
         text.counter("feed_missed_messages_total", "Messages nobody saw, where ids tell it.", counters.missedMessages)

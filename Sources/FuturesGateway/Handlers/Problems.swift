@@ -18,6 +18,20 @@ enum Problems {
     static let unknownClient = HTTPProblem(
         status: 404, title: "Unknown client", detail: "No open event connection has this id; the session event of a connection tells its own.")
 
+    static func settled(_ name: String) -> HTTPResponse {
+        failure(FeedError(.settled, "The venue has settled the symbol of \(name); there is nothing more to come."))
+    }
+
+    static let draining = HTTPProblem(
+        status: 503, title: "Stopping", detail: "The gateway is stopping; try again in a few seconds.",
+        headers: [HTTPHeader(name: "Retry-After", value: "2")]
+    ).response
+
+    static let controlledTooOften = HTTPProblem(
+        status: 429, title: "Too many requests", detail: "One connection takes ten control requests a second; try again in a second.",
+        headers: [HTTPHeader(name: "Retry-After", value: "1")]
+    ).response
+
     static let overloaded = HTTPProblem(
         status: 503, title: "Overloaded", detail: "The gateway serves as many connections as it may; try again in a few seconds.",
         headers: [HTTPHeader(name: "Retry-After", value: "5")]

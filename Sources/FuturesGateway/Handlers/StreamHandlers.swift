@@ -18,6 +18,8 @@ struct StreamHandlers: Sendable {
                         $0.member("pattern", entry.pattern)
                         $0.member("carries", entry.carries)
                         $0.member("merge", entry.rule.rawValue)
+                        if let key = entry.key { $0.member("key", key) }
+                        $0.member("keep", optional: entry.keep)
                         $0.member("refetch", entry.hasSnapshotSource)
                     }
                 }
@@ -42,12 +44,16 @@ struct StreamHandlers: Sendable {
                 Problems.badParameter("depth", "takes 5, 10, 20, 50, 100, 500 or 1000, for order books alone; it was \(text.prefix(20)).").response)
         }
         let noneMatch = request.header("If-None-Match")
+        let patience = noneMatch == nil ? nil : request.preferredWait
         hub.run { hub in
-            if let response = Self.snapshot(of: name, hub, depth: depth, maxAge: maxAge, noneMatch: noneMatch) { return responder.respond(response) }
-            hub.wait(for: name, fetch: false, timeout: .seconds(wait)) { result in
+            let answer = { Self.snapshot(of: name, hub, depth: depth, maxAge: maxAge, noneMatch: noneMatch, waited: patience) }
+            if let response = answer() {
+                guard response.status == 304, let patience, patience > 0 else { return responder.respond(response) }
+                return hub.wait(for: name, .change, timeout: .seconds(patience)) { _ in responder.respond(answer() ?? Self.vanished(name)) }
+            }
+            hub.wait(for: name, .value, timeout: .seconds(wait)) { result in
                 switch result {
-                case .success:
-                    responder.respond(Self.snapshot(of: name, hub, depth: depth, maxAge: maxAge, noneMatch: noneMatch) ?? Self.vanished(name))
+                case .success: responder.respond(answer() ?? Self.vanished(name))
                 case .failure(let error): responder.respond(Problems.failure(error))
                 }
             }
@@ -57,12 +63,13 @@ struct StreamHandlers: Sendable {
     /// `POST /streams/{name}/refetch`
     func refetch(_ request: HTTPRequest, _ responder: HTTPResponder) {
         guard let name = stream(request, responder) else { return }
-        let isAsync = request.header("Prefer").map { $0.split(separator: ",").contains { $0.trimmed == "respond-async" } } ?? false
+        let isAsync = request.prefers("respond-async")
         hub.run { hub in
-            hub.wait(for: name, fetch: true, timeout: .seconds(15)) { result in
+            hub.wait(for: name, .fetch, timeout: .seconds(15)) { result in
                 guard !isAsync else { return }
                 switch result {
-                case .success: responder.respond(Self.snapshot(of: name, hub, depth: nil, maxAge: nil, noneMatch: nil) ?? Self.vanished(name))
+                case .success:
+                    responder.respond(Self.snapshot(of: name, hub, depth: nil, maxAge: nil, noneMatch: nil, waited: nil) ?? Self.vanished(name))
                 case .failure(let error): responder.respond(Problems.failure(error))
                 }
             }
@@ -107,7 +114,8 @@ struct StreamHandlers: Sendable {
     private func stream(_ request: HTTPRequest, _ responder: HTTPResponder) -> FuturesServiceStreamName? {
         let text = request.parameters["name"] ?? ""
         guard let name = FuturesServiceStreamName(text), hub.knows(name) else {
-            responder.respond(Problems.unknownStreams([text]).response)
+            responder.respond(
+                FuturesServiceStreamName(text).map(hub.isSettled) == true ? Problems.settled(text) : Problems.unknownStreams([text]).response)
             return nil
         }
         return name
@@ -123,7 +131,7 @@ struct StreamHandlers: Sendable {
     }
 
     private static func snapshot(
-        of name: FuturesServiceStreamName, _ hub: EventHub, depth: Int?, maxAge: Int64?, noneMatch: String?
+        of name: FuturesServiceStreamName, _ hub: EventHub, depth: Int?, maxAge: Int64?, noneMatch: String?, waited: Int?
     ) -> HTTPResponse? {
         guard let (body, status, receivedAt) = hub.snapshot(of: name, depth: depth), let id = status.contentID else { return nil }
         let age = status.ageMs ?? 0
@@ -135,21 +143,23 @@ struct StreamHandlers: Sendable {
             return response
         }
         let tag = "\"\(id)-\(status.state.rawValue)\(depth.map { "-\($0)" } ?? "")\""
-        let headers = [
+        var headers = [
             HTTPHeader(name: "ETag", value: tag),
             HTTPHeader(name: "X-Feed-State", value: status.state.rawValue),
             HTTPHeader(name: "X-Feed-Age-Ms", value: String(age)),
             HTTPHeader(name: "Last-Modified", value: httpDate(receivedAt)),
             HTTPHeader(name: "Cache-Control", value: "public, max-age=0, must-revalidate"),
-            HTTPHeader(name: "Link", value: "</events?streams=\(percentEncoded(name.description))&lastEventId=\(id)>; rel=\"monitor\""),
+            HTTPHeader(name: "Link", value: "</events?streams=\(name.description.percentEncoded)&lastEventId=\(id)>; rel=\"monitor\""),
         ]
+        if let waited { headers.append(HTTPHeader(name: "Preference-Applied", value: "wait=\(waited)")) }
+        headers.append(HTTPHeader(name: "Vary", value: "Prefer"))
         // A 304 states the length of the body it leaves out (RFC 9110 §8.6), so it is given that body.
         if let noneMatch, matches(noneMatch, tag) { return HTTPResponse(status: 304, headers: headers, content: body) }
         return HTTPResponse(status: 200, headers: headers + [HTTPHeader(name: "Content-Type", value: "application/json")], content: body)
     }
 
     /// `If-None-Match` compares weakly and may be a list or `*` (RFC 9110 §13.1.2).
-    private static func matches(_ header: String, _ tag: String) -> Bool {
+    static func matches(_ header: String, _ tag: String) -> Bool {
         header.split(separator: ",").contains { item in
             let candidate = item.trimmed
             return candidate == "*" || candidate == tag || candidate == "W/" + tag
@@ -186,20 +196,6 @@ struct StreamHandlers: Sendable {
         var buffer = [CChar](repeating: 0, count: 40)
         let count = strftime(&buffer, buffer.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
         return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    /// A name as it stands in a URL's query (RFC 3986 §3.4).
-    static func percentEncoded(_ text: String) -> String {
-        var encoded = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "_"), UInt8(ascii: "@"), UInt8(ascii: "!"), UInt8(ascii: "-"), UInt8(ascii: "."):
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            default: encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-        }
-        return encoded
     }
 }
 

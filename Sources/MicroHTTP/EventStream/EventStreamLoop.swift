@@ -111,7 +111,9 @@ public final class EventStreamLoop: ThreadBody {
         var nextTick = ContinuousClock.now + Self.tick
         var isStopped = false
         while !isStopped {
-            let count = epoll_wait(epoll, events, Int32(capacity), table.pointee.openCount == 0 ? -1 : milliseconds(until: nextTick))
+            let wakeAt = writer.patience.map { ContinuousClock.now + $0 }
+            let until = min(nextTick, wakeAt ?? nextTick)
+            let count = epoll_wait(epoll, events, Int32(capacity), table.pointee.openCount == 0 ? -1 : milliseconds(until: until))
             var bits: UInt8 = 0
             for index in 0..<max(Int(count), 0) {
                 let key = events[index].data.u64
@@ -124,7 +126,7 @@ public final class EventStreamLoop: ThreadBody {
                 }
             }
             if bits & Self.mail != 0 { isStopped = takeMail(writer) }
-            if bits & Self.woken != 0 {
+            if bits & Self.woken != 0 || wakeAt.map({ $0 <= .now }) ?? false {
                 writer.streamsDidWake()
                 closeDoomed(writer)
             }

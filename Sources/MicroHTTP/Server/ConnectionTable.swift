@@ -24,6 +24,8 @@ final class ConnectionTable: ThreadBody {
         var phase = Phase.vacant
         /// Monotonic nanoseconds; 0 for none.
         var deadline: UInt64 = 0
+        /// How often it was spared because it was us who were late.
+        var postponements = 0
         var isSurplus = false
         var lingers = false
         var isHandedOver = false
@@ -174,6 +176,7 @@ final class ConnectionTable: ThreadBody {
         state.withLock { state in
             guard state.entries[slot].phase != .expired else { return false }
             state.entries[slot].phase = phase
+            state.entries[slot].postponements = 0
             arm(&state, slot, deadline)
             return true
         }
@@ -194,6 +197,11 @@ final class ConnectionTable: ThreadBody {
     private func cut(_ state: inout State, _ now: UInt64) {
         for slot in state.entries.indices where state.entries[slot].deadline != 0 && state.entries[slot].deadline <= now {
             let entry = state.entries[slot]
+            if entry.postponements < Self.maximumPostponements, hasUnreadBytes(entry.descriptor) {
+                state.entries[slot].postponements += 1
+                arm(&state, slot, now &+ 1_000_000_000)
+                continue
+            }
             if entry.phase != .idle {
                 let answer = HTTPProblem.requestTimeout.response.wireBytes(adding: commonHeaders)
                 _ = answer.withUnsafeBytes { send(entry.descriptor, $0.baseAddress, $0.count, neverWaiting) }
@@ -203,6 +211,13 @@ final class ConnectionTable: ThreadBody {
             arm(&state, slot, 0)
         }
     }
+
+    /// What has arrived and was not read yet is not the client's delay: on a machine that is overloaded requests wait for us.
+    private func hasUnreadBytes(_ descriptor: Int32) -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { recv(descriptor, $0.baseAddress, 1, neverWaiting | Int32(MSG_PEEK)) > 0 }
+    }
+
+    private static let maximumPostponements = 25
 
     /// Closing a socket with unread input resets it, and the client would lose the answer.
     private func isDone(_ lingering: Lingering, _ now: UInt64) -> Bool {

@@ -23,14 +23,15 @@ enum Happening {
     /// A connection is cut by the venue.
     case cut(ConnectionID)
     /// A REST request reaches the venue.
-    case request(stream: Int, attempt: UInt64)
+    case request(stream: Int, FetchRequest)
     case ping(ConnectionID)
     case market(symbol: Int)
     case flush(stream: Int)
     case tick
     case fault
     case restart
-    case venueUp
+    case list
+    case script(Int)
     case reader(Int)
     case check
     case heal, calm, verify, leave, empty

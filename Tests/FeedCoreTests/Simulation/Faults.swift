@@ -1,10 +1,12 @@
 /// What can go wrong. Each seed draws which of them do, and how often.
 enum Fault: Int, CaseIterable {
     case refuseConnection, hangConnection, cut, cutAll, stall, blackHole, cutAfterSubscribe
-    case ban, banWithoutWord, serverError, timeOut, malformedAnswer, otherAnswer, refusedAnswer, slowAnswer, oldAnswer, crossedAnswer
-    case dropDepth, duplicate, replay, malformedFrame, lostFrame, otherData, crossedDepth
-    case refuseSubscription, lateAcknowledgement, dataBeforeAcknowledgement
+    case ban, banWithoutWord, serverError, timeOut, malformedAnswer, otherAnswer, refusedAnswer, otherUsers, slowAnswer, oldAnswer, crossedAnswer,
+        laggingAnswer
+    case dropDepth, corruptDepth, duplicate, replay, malformedFrame, lostFrame, otherData, crossedDepth
+    case muteSubscription, refuseSubscription, lateAcknowledgement, dataBeforeAcknowledgement
     case restart, outage, acceptAndCut, burst, dropTrade, goingAway
+    case settle, relist, listingFails, deadHost, deadRESTHost
 }
 
 /// How often each fault comes in one run: a probability per occasion, or a weight for those the clock brings.
@@ -12,6 +14,7 @@ struct FaultPlan {
     /// Those that come by the clock, and what they weigh.
     static let timed: [Fault] = [
         .cut, .cutAll, .stall, .blackHole, .ban, .banWithoutWord, .restart, .outage, .acceptAndCut, .burst, .slowAnswer, .goingAway,
+        .settle, .relist, .listingFails, .deadHost, .deadRESTHost,
     ]
 
     private var weights = [Double](repeating: 0, count: Fault.allCases.count)
@@ -36,6 +39,10 @@ struct FaultPlan {
         case .serverError, .timeOut, .malformedAnswer: 0.3
         case .otherAnswer, .refusedAnswer, .crossedAnswer: 0.05
         case .oldAnswer: 0.4
+        case .laggingAnswer: 0.3
+        case .otherUsers: 0.1
+        case .muteSubscription: 0.1
+        case .corruptDepth: 0.01
         case .dropDepth: 0.03
         case .dropTrade: 0.02
         case .duplicate, .lostFrame: 0.03
@@ -45,7 +52,9 @@ struct FaultPlan {
         case .refuseSubscription: 0.1
         case .lateAcknowledgement: 0.6
         case .dataBeforeAcknowledgement: 1
+        case .settle, .deadHost, .deadRESTHost: 0.3
         case .cut, .cutAll, .stall, .blackHole, .ban, .banWithoutWord, .restart, .outage, .acceptAndCut, .burst, .slowAnswer, .goingAway: 1
+        case .relist, .listingFails: 1
         }
     }
 
@@ -73,5 +82,13 @@ struct FaultPlan {
         return enabled.last
     }
 
+    mutating func leaveOut(_ fault: Fault) { weights[fault.rawValue] = 0 }
+
     mutating func end() { isOver = true }
+
+    /// A plan without faults.
+    init() {
+        interval = .seconds(1_000_000)
+        isOver = true
+    }
 }

@@ -12,8 +12,6 @@ struct ReaderModel {
     private(set) var bidFloor = Int.max
     private(set) var askCeiling = Int.min
     private(set) var lastUpdateID: UInt64 = 0
-    /// Whether messages may be missing before the next one: it was said so.
-    var mayHaveHole = false
 
     init(rule: MergeRule, limit: Int) {
         self.rule = rule
@@ -28,7 +26,6 @@ struct ReaderModel {
         }
         guard content.kind == .delta else {
             rows = content.rows
-            mayHaveHole = content.state == .recovering || content.state == .failed
             return
         }
         guard let known = rows else { return verdict.expect(false, .readerEqualsCache, "\(content.streamName): a delta to nothing") }
@@ -46,10 +43,7 @@ struct ReaderModel {
     private mutating func append(_ known: [AggregateTrade], _ new: [AggregateTrade], _ name: FuturesServiceStreamName, _ verdict: Verdict) {
         var last = known.last?.id
         for row in new {
-            if let last, !mayHaveHole {
-                verdict.expect(row.id == last + 1, .tradesAreWhole, "\(name): trade \(row.id) after \(last)")
-            }
-            mayHaveHole = false
+            if let last { verdict.expect(row.id == last + 1, .tradesAreWhole, "\(name): trade \(row.id) after \(last)") }
             last = row.id
         }
         rows = .aggregateTrade(Array((known + new).suffix(limit)))

@@ -28,6 +28,8 @@ extension Simulation {
             if dice.chance(0.05) { names.append(.ticker(symbol: "NONE")) }
             for stream in chosen { want(stream, place) }
             step(.observe(id, names, forceFetch: dice.chance(0.2)))
+            // The venue has settled them.
+            for stream in chosen where state(of: stream) == nil { unwant(stream, place) }
         case 4, 5:
             let all = dice.chance(0.3)
             let chosen = all ? held : held.filter { _ in dice.chance(0.4) }
@@ -49,6 +51,13 @@ extension Simulation {
         default:
             if let stream = dice.pick(held) { step(.refetch(venue.streams[stream].name)) }
         }
+    }
+
+    /// Wants what the script says, and stays.
+    func observe(_ channels: Set<FuturesServiceStreamName.Channel>) {
+        let chosen = venue.streams.indices.filter { venue.streams[$0].symbol != nil && channels.contains(venue.streams[$0].name.channel) }
+        for stream in chosen { want(stream, 0) }
+        step(.observe(readers[0].id, chosen.map { venue.streams[$0].name }, forceFetch: false))
     }
 
     private func want(_ stream: Int, _ place: Int) {
@@ -89,14 +98,15 @@ extension Simulation {
         verdict.expect(!reader.isPaused[stream], .onlyReadersAreTold, "\(id.value) paused \(event.stream)")
         switch event.kind {
         case .updated(let content), .fetched(let content): tell(content, place, stream)
-        case .disconnected, .recovered, .status(.recovering, _): readers[place].models[stream]?.mayHaveHole = true
         default: break
         }
     }
 
     private func tell(_ content: FuturesServiceFeedContent, _ place: Int, _ stream: Int) {
         readers[place].models[stream]?.apply(content, verdict)
-        guard let model = readers[place].models[stream], model.rule == .book, let symbol = venue.streams[stream].symbol else { return }
+        guard let model = readers[place].models[stream], model.rule == .book, let symbol = venue.streams[stream].symbol,
+            !watches[stream].isCorrupted
+        else { return }
         verdict.expect(!model.isCrossed, .bookIsUncrossed, "\(content.streamName) at \(model.lastUpdateID), \(content.kind) \(content.state)")
         verdict.expect(
             model.isTrue(venue.markets[symbol]), .bookIsTrue,

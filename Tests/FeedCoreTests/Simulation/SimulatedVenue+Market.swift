@@ -13,13 +13,27 @@ extension SimulatedVenue {
             liquidations += 1
             send(.liquidation([markets[symbol].liquidation(liquidations, time: time)]), stream: stream(symbol, .liquidation))
         }
-        queue.plan(.market(symbol: symbol), in: .ms(isCalm ? dice.between(1000, 4000) : dice.spread(20, 1500)))
+        planFlushes(symbol)
+        let pause = script.map { dice.between($0.pause.lowerBound, $0.pause.upperBound) }
+        queue.plan(.market(symbol: symbol), in: pause ?? .ms(isCalm ? dice.between(1000, 4000) : dice.spread(20, 1500)))
+    }
+
+    /// What is sent by the clock is sent at the end of the running period.
+    private func planFlushes(_ symbol: Int) {
+        for stream in symbol * streamsPerSymbol..<(symbol + 1) * streamsPerSymbol {
+            guard let period = streams[stream].period, !streams[stream].isFlushPlanned else { continue }
+            streams[stream].isFlushPlanned = true
+            queue.plan(.flush(stream: stream), in: period - queue.now % period)
+        }
     }
 
     func trade(_ symbol: Int) {
         let stream = stream(symbol, .aggregateTrade)
         closeBar(symbol)
-        markets[symbol].trade(time: queue.wallClock)
+        if markets[symbol].trade(time: queue.wallClock) {
+            let left = SymbolMarket.barLength - queue.wallClock % SymbolMarket.barLength
+            queue.plan(.flush(stream: self.stream(symbol, .kline)), in: .ms(left + dice.between(0, Int64(450))))
+        }
         guard let life = markets[symbol].trades.last, let time = life.times.last else { return }
         streams[stream].count = life.next - 1
         send(.aggregateTrade([markets[symbol].tradeRow(life.next - 1, time: time)]), stream: stream)
@@ -38,12 +52,13 @@ extension SimulatedVenue {
     }
 
     func stream(_ symbol: Int, _ channel: FuturesServiceStreamName.Channel) -> Int {
-        streams.firstIndex { $0.symbol == symbol && $0.name.channel == channel } ?? 0
+        let first = symbol * streamsPerSymbol
+        return streams[first..<first + streamsPerSymbol].firstIndex { $0.name.channel == channel } ?? first
     }
 
     func flush(_ stream: Int) {
-        guard let symbol = streams[stream].symbol, let period = streams[stream].period else { return }
-        queue.plan(.flush(stream: stream), in: period)
+        guard let symbol = streams[stream].symbol else { return }
+        streams[stream].isFlushPlanned = false
         let market = markets[symbol]
         switch streams[stream].name.channel {
         case .depth:
@@ -85,10 +100,11 @@ extension SimulatedVenue {
     /// Sends to whoever subscribed, with whatever goes wrong on the way.
     func send(_ rows: FeedRows, stream: Int) {
         let (name, channel) = (streams[stream].name, streams[stream].name.channel)
+        if let symbol = streams[stream].symbol, settled.contains(symbol) { return }
         streams[stream].recent.append(rows)
-        if streams[stream].recent.count > 3 { streams[stream].recent.removeFirst() }
+        if streams[stream].recent.count > (channel == .liquidation ? 2 : 3) { streams[stream].recent.removeFirst() }
         let mayBeLost = channel != .aggregateTrade && channel != .liquidation && channel != .kline
-        for id in wires.compactMap({ $0.subscribed.contains(stream) ? $0.id : nil }) {
+        for id in wires.compactMap({ $0.subscribed.contains(stream) && !$0.muted.contains(stream) ? $0.id : nil }) {
             let event = UpstreamEvent.rows(name, rows, eventTime: queue.wallClock)
             if channel == .depth, faults.occurs(.dropDepth, &dice) { continue }
             if channel == .aggregateTrade, faults.occurs(.dropTrade, &dice) { continue }
@@ -107,10 +123,11 @@ extension SimulatedVenue {
         }
     }
 
-    /// The same levels with a bid far above every ask.
+    /// The same levels with a bid far above every price, and an ask below it.
     static func crossed(_ levels: DepthLevels) -> DepthLevels {
         var crossed = levels
         crossed.bids.insert(PriceLevel(price: DecimalString(checked: "900000"), quantity: DecimalString(checked: "1")), at: 0)
+        crossed.asks.append(PriceLevel(price: DecimalString(checked: "899999"), quantity: DecimalString(checked: "1")))
         return crossed
     }
 
@@ -147,6 +164,18 @@ extension SimulatedVenue {
             cutAll()
         case .acceptAndCut: cutsUntil = queue.now + .ms(dice.spread(5000, 120_000))
         case .burst: for symbol in markets.indices { for _ in 0..<dice.between(5, 40) { burst(symbol) } }
+        case .settle:
+            settled.insert(dice.below(markets.count))
+            list()
+        case .relist:
+            settled = []
+            list()
+        case .listingFails: listingFailsUntil = queue.now + .ms(dice.spread(1000, 60_000))
+        case .deadHost:
+            guard configuration.webSocketHosts > 1 else { return }
+            deadHost = dice.below(configuration.webSocketHosts)
+            for wire in wires where wire.isOpen && wire.host == deadHost { cut(wire.id) }
+        case .deadRESTHost: if configuration.restHosts > 1 { deadRESTHost = dice.below(configuration.restHosts) }
         case .slowAnswer: slowUntil = queue.now + .ms(dice.spread(1000, 60_000))
         default: break
         }

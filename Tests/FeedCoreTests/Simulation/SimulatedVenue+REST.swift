@@ -2,20 +2,31 @@
 
 /// The venue's REST side: complete data as it is at the moment of serving, which may reach the asker long after.
 extension SimulatedVenue {
-    func serve(_ stream: Int, attempt: UInt64) {
-        let (result, delay) = answer(stream)
+    func serve(_ stream: Int, _ request: FetchRequest) {
+        let (result, delay) = answer(stream, request)
         let isSlow = queue.now < slowUntil && dice.chance(0.7)
         let way = isSlow ? Nanoseconds.ms(dice.spread(100, 9000)) : Nanoseconds.ms(dice.spread(1, 150))
-        queue.plan(.input(.fetched(streams[stream].name, attempt: attempt, result)), in: delay ?? way)
+        queue.plan(.input(.fetched(streams[stream].name, attempt: request.attempt, result)), in: delay ?? way)
+        guard faults.occurs(.otherUsers, &dice) else { return }
+        queue.plan(.input(.usedWeight(dice.between(configuration.weightLimit / 4, configuration.weightLimit))), in: way)
     }
 
-    private func answer(_ stream: Int) -> (Result<FetchedContent, FeedError>, Nanoseconds?) {
+    /// Tells which symbols there are, and comes again.
+    func list() {
+        let names = Set(markets.indices.filter { !settled.contains($0) }.map { markets[$0].symbol })
+        let gone = Set(settled.map { markets[$0].symbol })
+        let listing = VenueListing(symbols: names, settled: gone, weightLimit: configuration.weightLimit)
+        let isLost = queue.now < max(downUntil, listingFailsUntil)
+        queue.plan(.input(.listed(isLost ? .failure(FeedError(.unreachable, "503")) : .success(listing))), in: .ms(dice.spread(5, 500)))
+    }
+
+    private func answer(_ stream: Int, _ request: FetchRequest) -> (Result<FetchedContent, FeedError>, Nanoseconds?) {
         let timeOut: Nanoseconds = .seconds(10)
         if queue.now < bannedUntil {
             let left = (bannedUntil - queue.now) / 1_000_000 + 1
             return (.failure(FeedError(.rateLimited, "too many requests", retryAfterMs: bansWithoutWord ? nil : left)), nil)
         }
-        if queue.now < downUntil {
+        if queue.now < downUntil || request.host == deadRESTHost {
             return dice.chance(0.5) ? (.failure(FeedError(.unreachable, "503")), nil) : (.failure(FeedError(.timedOut, "no answer")), timeOut)
         }
         if faults.occurs(.serverError, &dice) { return (.failure(FeedError(.unreachable, "502")), nil) }
@@ -24,11 +35,12 @@ extension SimulatedVenue {
         if faults.occurs(.refusedAnswer, &dice) { return (.failure(FeedError(.venueRejected, "400")), nil) }
         let channel = streams[stream].name.channel
         if faults.occurs(.otherAnswer, &dice) { return (.success(FetchedContent(rows: otherRows(than: channel), eventTime: nil)), nil) }
-        guard let rows = rows(stream) else { return (.failure(FeedError(.noSnapshotSource, "none")), nil) }
+        if let symbol = streams[stream].symbol, settled.contains(symbol) { return (.failure(FeedError(.venueRejected, "no such symbol")), nil) }
+        guard let rows = rows(stream, from: request.from) else { return (.failure(FeedError(.noSnapshotSource, "none")), nil) }
         return (.success(FetchedContent(rows: rows, eventTime: queue.wallClock)), nil)
     }
 
-    private func rows(_ stream: Int) -> FeedRows? {
+    private func rows(_ stream: Int, from: UInt64?) -> FeedRows? {
         guard let symbol = streams[stream].symbol else {
             return .markPrice(markets.map { $0.markPriceRow(queue.wallClock, isREST: true) })
         }
@@ -41,7 +53,10 @@ extension SimulatedVenue {
             }
             return .depth([market.depth(bookDepth, id: dice.chance(0.5) ? market.lastID : lastUpdateID)])
         case .partialDepth: return .depth([market.depth(5, id: market.lastID)])
-        case .aggregateTrade: return .aggregateTrade(market.lastTrades(history))
+        case .aggregateTrade:
+            let lag = faults.occurs(.laggingAnswer, &dice) ? dice.between(1, 5) : 0
+            if let from { return .aggregateTrade(market.trades(from: from, count: backfillLimit ?? 0, lag: lag)) }
+            return .aggregateTrade(market.lastTrades(history, lag: lag))
         case .markPrice: return .markPrice([market.markPriceRow(queue.wallClock, isREST: true)])
         case .bookTicker: return market.bookTicker(isREST: true).map { .bookTicker([$0]) }
         case .kline:

@@ -10,11 +10,15 @@ final class SimulatedVenue {
     struct Wire {
         let id: ConnectionID
         let endpoint: Int
+        let host: Int
         let latency: Nanoseconds
         var isOpen = false
         var mood = Mood.healthy
         var subscribed: [Int] = []
-        var hasRefused = false
+        /// Acknowledged, and then forgotten.
+        var muted: Set<Int> = []
+        /// Whether something is wrong here for good that no reader of silence can see.
+        var isBroken = false
         var lastArrival: Nanoseconds = 0
         var lastProcessed: Nanoseconds = 0
     }
@@ -29,11 +33,13 @@ final class SimulatedVenue {
         var cursor = 1
         var lastEventID: UInt64
         var sentBars = 0
+        var isFlushPlanned = false
         var recent: [FeedRows] = []
         /// The newest message there was, sent or not.
         var count: UInt64 = 0
     }
 
+    let streamsPerSymbol = 8
     let queue: EventQueue
     let verdict: Verdict
     var dice: Dice
@@ -44,7 +50,10 @@ final class SimulatedVenue {
     /// How many levels REST gives of a book, and rows of trades and bars.
     let bookDepth: Int
     let history: Int
-    let wireLimit: Int
+    /// How many trades REST gives from an id on; nil where it gives none.
+    let backfillLimit: Int?
+    let configuration: FeedCore.Configuration
+    let script: Script?
 
     private var life: UInt64 = 0
     var lastUpdateID: UInt64 = 0
@@ -53,20 +62,33 @@ final class SimulatedVenue {
     var bannedUntil: Nanoseconds = 0
     var bansWithoutWord = false
     var slowUntil: Nanoseconds = 0
+    var listingFailsUntil: Nanoseconds = 0
+    /// The hosts that do not answer, for as long as they do not.
+    var deadHost: Int?
+    var deadRESTHost: Int?
+    /// Symbols the venue does not trade any more.
+    var settled: Set<Int> = []
     var isCalm = false
     var isFrozen = false
     var liquidations = 0
 
-    init(queue: EventQueue, verdict: Verdict, seed: UInt64, symbols: Int, bookDepth: Int, history: Int, wireLimit: Int) {
+    init(
+        queue: EventQueue, verdict: Verdict, seed: UInt64, symbols: Int, bookDepth: Int, history: Int, backfillLimit: Int?,
+        configuration: FeedCore.Configuration, script: Script?
+    ) {
         self.queue = queue
         self.verdict = verdict
         self.bookDepth = bookDepth
         self.history = history
-        self.wireLimit = wireLimit
+        self.backfillLimit = backfillLimit
+        self.configuration = configuration
+        self.script = script
         dice = Dice(seed: seed &* 3 &+ 1)
-        faults = FaultPlan(&dice)
+        faults = script == nil ? FaultPlan(&dice) : FaultPlan()
+        // Where weight is short there is none for audits, which alone find it.
+        if configuration.weightLimit < 1000 { faults.leaveOut(.corruptDepth) }
         lastUpdateID = Self.idsPerLife * 1000
-        let wanders = dice.chance(0.15)
+        let wanders = script == nil && dice.chance(0.15)
         for index in 0..<symbols {
             let market = SymbolMarket(
                 symbol: "SYM\(index)", index: index, wanders: wanders, id: lastUpdateID + UInt64(index), time: queue.wallClock)
@@ -83,7 +105,6 @@ final class SimulatedVenue {
         }
         lastUpdateID += UInt64(symbols)
         add(.fastMarkPrices, nil, endpoint: 0, period: nil)
-        for stream in streams.indices { if let period = streams[stream].period { queue.plan(.flush(stream: stream), in: dice.between(1, period)) } }
         queue.plan(.tick, in: .ms(700))
         queue.plan(.fault, in: dice.between(0, faults.interval))
     }
@@ -122,7 +143,7 @@ final class SimulatedVenue {
         if faults.occurs(.hangConnection, &dice) {
             wires.remove(at: place)
             queue.plan(.input(.closed(id, reason: "no answer")), in: .seconds(10))
-        } else if queue.now < downUntil || faults.occurs(.refuseConnection, &dice) {
+        } else if queue.now < downUntil || wires[place].host == deadHost || faults.occurs(.refuseConnection, &dice) {
             wires.remove(at: place)
             queue.plan(.input(.closed(id, reason: "refused")), in: latency)
         } else {
@@ -146,20 +167,27 @@ final class SimulatedVenue {
         guard let place = wire(id), wires[place].mood != .blackHole else { return }
         guard message.subscribes else {
             wires[place].subscribed.removeAll { message.streams.contains($0) }
+            wires[place].muted.subtract(message.streams)
             return send(.acknowledged(request: message.request), on: id)
         }
         if faults.occurs(.refuseSubscription, &dice) {
-            wires[place].hasRefused = true
+            wires[place].isBroken = true
             return send(.rejected(request: message.request, FeedError(.subscriptionRejected, "refused")), on: id)
         }
         for stream in message.streams {
             verdict.expect(!wires[place].subscribed.contains(stream), .namesOnce, "\(streams[stream].name) twice on \(id)")
             verdict.expect(streams[stream].endpoint == wires[place].endpoint, .effects, "\(streams[stream].name) on the wrong path")
             wires[place].subscribed.append(stream)
+            guard faults.occurs(.muteSubscription, &dice) else { continue }
+            wires[place].muted.insert(stream)
+            if streams[stream].name.channel != .markPrice { wires[place].isBroken = true }
         }
-        verdict.expect(wires[place].subscribed.count <= wireLimit, .streamsPerConnection, "\(wires[place].subscribed.count) on \(id)")
+        verdict.expect(
+            wires[place].subscribed.count <= configuration.streamsPerConnection, .streamsPerConnection, "\(wires[place].subscribed.count) on \(id)")
         if faults.occurs(.replay, &dice) {
-            for stream in message.streams { for rows in streams[stream].recent { send(.rows(streams[stream].name, rows, eventTime: nil), on: id) } }
+            for stream in message.streams where !wires[place].muted.contains(stream) {
+                for rows in streams[stream].recent { send(.rows(streams[stream].name, rows, eventTime: nil), on: id) }
+            }
         }
         if faults.occurs(.dataBeforeAcknowledgement, &dice) {
             queue.plan(.frame(id, .acknowledged(request: message.request)), in: .ms(dice.spread(2, 4000)))
@@ -203,7 +231,9 @@ final class SimulatedVenue {
     /// From now on all is well: what was broken for good is cut, so that it can be mended.
     func heal() {
         faults.end()
-        (downUntil, cutsUntil, slowUntil) = (queue.now, queue.now, queue.now)
-        for wire in wires where wire.mood == .stalled || wire.hasRefused { cut(wire.id) }
+        (downUntil, cutsUntil, slowUntil, listingFailsUntil) = (queue.now, queue.now, queue.now, queue.now)
+        settled = []
+        list()
+        for wire in wires where wire.mood == .stalled || wire.isBroken { cut(wire.id) }
     }
 }

@@ -5,6 +5,9 @@ extension Simulation {
     /// What the core decided in one step.
     func check(_ decided: [FeedEffect], after input: FeedInput, sequence before: UInt64) {
         var sequence = before
+        givesUp = core.counters.disconnects != disconnects
+        if case .closed = input { givesUp = false }
+        disconnects = core.counters.disconnects
         for effect in decided {
             switch effect {
             case .publish(let event):
@@ -12,7 +15,9 @@ extension Simulation {
                 sequence = event.id.sequence
                 check(event)
             case .tell(_, let event): verdict.expect(event.id.sequence <= core.sequence, .idsRise, "told \(event.id.sequence) of \(core.sequence)")
-            case .connect(let id, _, _): wireWatch.connects(id, core, queue.now, verdict)
+            case .connect(let id, _, let host):
+                verdict.expect((0..<configuration.webSocketHosts).contains(host), .effects, "WebSocket host \(host)")
+                wireWatch.connects(id, core, queue.now, verdict)
             case .disconnect(let id): checkDisconnect(id)
             case .subscribe(let id, let names, let request):
                 verdict.expect(names.count <= configuration.namesPerMessage, .effects, "\(names.count) names in a message")
@@ -21,7 +26,7 @@ extension Simulation {
             case .unsubscribe(let id, let names, let request):
                 verdict.expect(!names.isEmpty, .effects, "nothing to unsubscribe")
                 wireWatch.sends(request, [], on: id, queue.now, verdict)
-            case .fetch(let name, let request): checkFetch(name, request.attempt)
+            case .fetch(let name, let request): checkFetch(name, request)
             default: break
             }
         }
@@ -32,29 +37,42 @@ extension Simulation {
         for stream in watches.indices where connection(of: stream) == id { watches[stream].serial += 1 }
         for (slot, connection) in core.connections.enumerated() where connection.id == id {
             switch connection.phase {
-            case .waiting: wireWatch.ended(slot, id, queue.now)
-            case .idle: wireWatch.retired(slot, id)
+            case .waiting where givesUp:
+                wireWatch.ended(slot, id, queue.now)
+                let isDead = venue.wire(id).map { venue.wires[$0].mood == .blackHole } ?? true
+                verdict.expect(isDead, .noFalseAlarm, "connection \(id.value) answers its pings and is given up")
+            case .idle, .waiting: wireWatch.retired(slot, id)
             default: break
             }
         }
     }
 
-    private func checkFetch(_ name: FuturesServiceStreamName, _ attempt: UInt64) {
-        guard let stream = index(name) else { return verdict.expect(false, .effects, "a fetch of \(name)") }
+    private func checkFetch(_ name: FuturesServiceStreamName, _ request: FetchRequest) {
+        guard let stream = index(name), let state = state(of: stream) else { return verdict.expect(false, .effects, "a fetch of \(name)") }
         verdict.expect(
             queue.now >= wireWatch.waitUntil, .waitIsKept, "\(name) is fetched \((wireWatch.waitUntil - queue.now) / 1_000_000) ms too early")
         wireWatch.spends(Self.weight(name), wallClock: queue.wallClock, verdict)
-        if state(of: stream)?.audit?.attempt == attempt { return }
-        if let last = watches[stream].attempts.last {
-            verdict.expect(last.serial != watches[stream].serial, .oneFetch, "\(name): \(attempt) while \(last.attempt) is out")
+        verdict.expect((0..<configuration.restHosts).contains(request.host), .effects, "REST host \(request.host)")
+        verdict.expect(!watches[stream].isEnded, .endedIsEnded, "\(name) is fetched")
+        if state.audit?.attempt == request.attempt { return }
+        let isRepeated = watches[stream].lastFailure.map { queue.now - $0 < .ms(50) } ?? false
+        watches[stream].quickRepeats = isRepeated ? watches[stream].quickRepeats + 1 : 0
+        verdict.expect(watches[stream].quickRepeats < 5, .fetchDelay, "\(name) is asked for again at once, five times in a row")
+        let follows = state.fetch?.followsSubscription == true
+        // Whole data and a part that is missed may take each other's place, and so may what follows the subscription and what did not.
+        let isBackfill = request.from != nil
+        if let last = watches[stream].attempts.last, last.isCurrent, last.isBackfill == isBackfill, last.followsSubscription || !follows {
+            verdict.expect(last.serial != watches[stream].serial, .oneFetch, "\(name): \(request.attempt) while \(last.attempt) is out")
         }
-        watches[stream].attempts.append((attempt, watches[stream].serial))
+        for place in watches[stream].attempts.indices { watches[stream].attempts[place].isCurrent = false }
+        watches[stream].attempts.append((request.attempt, watches[stream].serial, follows, isBackfill, true))
         verdict.expect(watches[stream].attempts.count < 30, .oneFetch, "\(name): \(watches[stream].attempts.count) are out")
     }
 
     private func check(_ event: FeedEvent) {
         guard let stream = index(event.stream) else { return verdict.expect(false, .effects, "an event of \(event.stream)") }
-        watches[stream].take(event, verdict)
+        watches[stream].take(event, queue.now, verdict)
+        if script != nil { told.append((queue.now, event)) }
         switch event.kind {
         case .updated(let content), .fetched(let content): check(content, stream)
         case .status(.stale, _):
@@ -65,10 +83,20 @@ extension Simulation {
         }
     }
 
+    /// The audit found a book that differs: one of which a frame was altered on its way.
+    func checkDivergence() {
+        for stream in watches.indices {
+            guard let state = state(of: stream), state.incidents.suffix(3).contains(where: { $0.kind == .divergence && $0.at == queue.wallClock })
+            else { continue }
+            verdict.expect(watches[stream].isCorrupted, .auditIsRight, "\(state.name): \(state.incidents.last?.detail ?? "")")
+        }
+    }
+
     /// Every row is one the venue made, of this stream's symbol, and there are no more than are to be kept.
     private func check(_ content: FuturesServiceFeedContent, _ stream: Int) {
         let name = content.streamName
-        verdict.expect(content.rows.count <= max(1, limit(of: name)), .memory, "\(content.rows.count) rows of \(name)")
+        let most = max(1, limit(of: name), content.kind == .delta ? venue.backfillLimit ?? 0 : 0)
+        verdict.expect(content.rows.count <= most, .memory, "\(content.rows.count) rows of \(name)")
         guard let symbol = venue.streams[stream].symbol else {
             guard case .markPrice(let rows) = content.rows else { return verdict.expect(false, .rowsAreTrue, "\(name) gives something else") }
             for row in rows { verdict.expect(venue.markets.contains { $0.hadMark(row) }, .rowsAreTrue, "\(name): \(row)") }
@@ -98,5 +126,26 @@ extension Simulation {
                 "\(row.bids.count) + \(row.asks.count) levels of \(name)")
         default: verdict.expect(false, .rowsAreTrue, "\(name) gives something else")
         }
+    }
+
+    /// What has just arrived on a stream's socket, or on the one that is to follow it where nothing is counted, is in the content.
+    func checkTold(_ rows: FeedRows, _ stream: Int, on id: ConnectionID) {
+        guard let state = state(of: stream), state.state != .ended, let content = core.content(of: state.name),
+            let slot = core.connections.firstIndex(where: { $0.id == id && $0.phase == .open })
+        else { return }
+        let isTold: Bool
+        switch (rows, content.rows) {
+        case (.liquidation(let rows), .liquidation(let known)):
+            guard slot == state.connection || core.connections[slot].predecessor == state.connection else { return }
+            isTold = rows.allSatisfy(known.contains)
+        case (.markPrice(let rows), .markPrice(let known)) where slot == state.connection:
+            isTold = rows.allSatisfy { row in known.contains { $0.symbol == row.symbol && $0.time >= row.time } }
+        case (.kline(let rows), .kline(let known)) where slot == state.connection:
+            isTold = rows.allSatisfy { row in known.last.map { row.openTime < $0.openTime || row.tradeCount <= $0.tradeCount } ?? false }
+        case (.bookTicker(let rows), .bookTicker(let known)) where slot == state.connection:
+            isTold = rows.allSatisfy { row in known.contains { $0.time >= row.time } }
+        default: return
+        }
+        verdict.expect(isTold, .whatArrivesIsTold, "\(state.name) has \(brief(content.rows)) after \(brief(rows))")
     }
 }

@@ -20,6 +20,22 @@ extension Simulation {
         }
     }
 
+    /// Looks into everything the core keeps of a stream: nothing may grow without bound.
+    func checkMemory() {
+        for case let state? in core.streams { checkMemory(of: state, at: "\(state.name)") }
+    }
+
+    private func checkMemory(of value: Any, at path: String) {
+        let mirror = Mirror(reflecting: value)
+        switch mirror.displayStyle {
+        case .collection, .set, .dictionary:
+            let isBuffer = path.contains("buffering") || path.contains("sinceThin")
+            let bound = isBuffer ? OrderBook.bufferLimit : path.contains("held") ? configuration.backfillHold + 1 : 150
+            verdict.expect(mirror.children.count <= bound, .memory, "\(path) holds \(mirror.children.count)")
+        default: for child in mirror.children { checkMemory(of: child.value, at: path + "." + (child.label ?? "")) }
+        }
+    }
+
     private func check(_ stream: Int) {
         let name = venue.streams[stream].name
         guard isWanted(stream) else {
@@ -54,13 +70,15 @@ extension Simulation {
 
     /// Faults are long over: what is wanted is live and as the venue has it.
     func verify() {
+        checkMemory()
         for stream in watches.indices where isWanted(stream) { verify(stream) }
         for wire in venue.wires where wire.isOpen {
             for stream in wire.subscribed {
                 let owner = connection(of: stream)
                 verdict.expect(
                     isWanted(stream) || state(of: stream) != nil, .unwantedIsLeft, "\(venue.streams[stream].name) is subscribed on \(wire.id.value)")
-                if isWanted(stream), owner != wire.id, core.connections.allSatisfy({ $0.predecessor == nil }) {
+                let isSettled = core.connections.allSatisfy { $0.predecessor == nil && $0.controlAt.nanoseconds < queue.now - .seconds(2) }
+                if isWanted(stream), owner != wire.id, isSettled {
                     verdict.expect(false, .namesOnce, "\(venue.streams[stream].name) on \(wire.id.value), the core has it on \(owner?.value ?? 0)")
                 }
             }
@@ -87,7 +105,7 @@ extension Simulation {
             guard let row = rows.first else { return }
             let truth = market.depth(name.channel == .depth ? venue.bookDepth : 5, at: row.lastUpdateID)
             let isSame = truth.bids.starts(with: row.bids) && truth.asks.starts(with: row.asks)
-            let awaitsUpdate = name.channel == .depth && state.content.book?.stands == false
+            let awaitsUpdate = name.channel == .depth && (state.content.book?.stands == false || state.fetch != nil || state.fetchAt != nil)
             let isDeep = awaitsUpdate || row.bids.count >= min(truth.bids.count, 2) && row.asks.count >= min(truth.asks.count, 2)
             verdict.expect(isDeep, .bookIsDeep, detail("has \(row.bids.count) + \(row.asks.count) levels"))
             verdict.expect(

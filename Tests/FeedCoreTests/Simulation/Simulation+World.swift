@@ -13,14 +13,18 @@ extension Simulation {
         case .control(let id, let message): venue.take(message, on: id)
         case .processed(let id, let message): venue.process(message, on: id)
         case .cut(let id): venue.cut(id)
-        case .request(let stream, let attempt): venue.serve(stream, attempt: attempt)
+        case .request(let stream, let request): venue.serve(stream, request)
         case .ping(let id): venue.pong(id)
         case .market(let symbol): venue.move(symbol)
         case .flush(let stream): venue.flush(stream)
         case .tick: venue.tick()
         case .fault: venue.fail()
         case .restart: venue.restart()
-        case .venueUp: break
+        case .list:
+            venue.list()
+            queue.plan(.list, in: .seconds(dice.between(20, 40)))
+        case .script(let place):
+            if let act = script?.acts[optional: place]?.act { act(self) } else { observe(script?.channels ?? []) }
         case .reader(let place):
             act(place)
             queue.plan(.reader(place), in: .ms(dice.spread(50, venue.isCalm ? 60_000 : 12_000)))
@@ -28,6 +32,7 @@ extension Simulation {
             checkWorld()
             queue.plan(.check, in: .seconds(1))
         case .heal:
+            checkMemory()
             venue.heal()
             venue.isCalm = true
         case .calm:
@@ -49,13 +54,32 @@ extension Simulation {
     private func arrive(_ event: UpstreamEvent, on id: ConnectionID) {
         wireWatch.heard(id, queue.now)
         step(.heard(id))
+        let event = altered(event, on: id)
         note(event, on: id)
         step(.received(id, event))
-        guard case .rows(let name, let rows, _) = event, let stream = index(name), connection(of: stream) == id, isKind(rows, of: name) else {
-            return
-        }
+        guard case .rows(let name, let rows, _) = event, let stream = index(name), isKind(rows, of: name) else { return }
+        checkTold(rows, stream, on: id)
+        guard connection(of: stream) == id else { return }
         watches[stream].lastData = queue.now
         watches[stream].lastFrame = queue.now
+    }
+
+    /// Now and then one level of a book's update is not what the venue sent, and no number tells.
+    private func altered(_ event: UpstreamEvent, on id: ConnectionID) -> UpstreamEvent {
+        guard case .rows(let name, .depth(let levels), let time) = event, var first = levels.first, let stream = index(name),
+            name.channel == .depth, connection(of: stream) == id, watches[stream].outage == .none, let book = state(of: stream)?.content.book,
+            book.stands, first.previousUpdateID == book.lastUpdateID, !first.bids.isEmpty || !first.asks.isEmpty,
+            venue.faults.occurs(.corruptDepth, &dice)
+        else { return event }
+        watches[stream].isCorrupted = true
+        if first.asks.isEmpty || (!first.bids.isEmpty && dice.chance(0.5)) { alterOne(of: &first.bids) } else { alterOne(of: &first.asks) }
+        return .rows(name, .depth([first]), eventTime: time)
+    }
+
+    private func alterOne(of levels: inout [PriceLevel]) {
+        let place = dice.below(levels.count)
+        let other = PriceLevel(price: levels[place].price, quantity: DecimalString(checked: "77"))
+        if dice.chance(0.5) { levels[place] = other } else { levels.remove(at: place) }
     }
 
     func perform(_ effect: FeedEffect) {
@@ -63,9 +87,9 @@ extension Simulation {
         switch effect {
         case .publish(let event): deliver(event)
         case .tell(let id, let event): deliver(event, to: id)
-        case .connect(let id, let endpoint, _):
+        case .connect(let id, let endpoint, let host):
             let latency = Nanoseconds.ms(dice.spread(1, 120))
-            venue.wires.append(SimulatedVenue.Wire(id: id, endpoint: endpoint, latency: latency))
+            venue.wires.append(SimulatedVenue.Wire(id: id, endpoint: endpoint, host: host, latency: latency))
             queue.plan(.connect(id), in: latency)
         case .subscribe(let id, let names, let request):
             send(ControlMessage(subscribes: true, streams: names.compactMap(index), request: request), on: id)
@@ -74,8 +98,7 @@ extension Simulation {
         case .ping(let id): if let wire = venue.wire(id) { queue.plan(.ping(id), in: venue.wires[wire].latency) }
         case .disconnect(let id): venue.left(id)
         case .fetch(let name, let request):
-            let attempt = request.attempt
-            if let stream = index(name) { queue.plan(.request(stream: stream, attempt: attempt), in: .ms(dice.spread(1, 80))) }
+            if let stream = index(name) { queue.plan(.request(stream: stream, request), in: .ms(dice.spread(1, 80))) }
         }
     }
 
@@ -93,6 +116,8 @@ extension Simulation {
         case .closed(let id, _):
             wireWatch.closing(id, core, queue.now)
             for stream in watches.indices where connection(of: stream) == id { renew(stream) }
+        case .usedWeight(let used): wireWatch.told(used: used, wallClock: queue.wallClock)
+        case .listed(.success(let listing)): if let limit = listing.weightLimit { wireWatch.told(weightLimit: limit) }
         case .fetched(let name, let attempt, let result):
             guard let stream = index(name) else { return }
             watches[stream].attempts.removeAll { $0.attempt == attempt }
@@ -100,6 +125,7 @@ extension Simulation {
             switch result {
             case .success: if isCurrent { watches[stream].lastData = queue.now }
             case .failure(let error):
+                watches[stream].lastFailure = queue.now
                 guard error.code == .rateLimited else { return }
                 wireWatch.told(toWait: error.retryAfterMs.map { .milliseconds($0) } ?? configuration.defaultRetryAfter, queue.now)
             }
@@ -144,4 +170,8 @@ extension Simulation {
     func state(of stream: Int) -> StreamState? { core.indices[venue.streams[stream].name].flatMap { core.streams[$0] } }
 
     func connection(of stream: Int) -> ConnectionID? { state(of: stream).map { core.connections[$0.connection].id } }
+}
+
+extension Array {
+    fileprivate subscript(optional place: Int) -> Element? { indices.contains(place) ? self[place] : nil }
 }

@@ -15,6 +15,9 @@ final class Simulation {
     var trace: Trace?
     /// Who begins to read with the next step.
     var begins: [(stream: Int, reader: ObserverID)] = []
+    /// How many connections were lost so far, and whether the core gave one up in this step.
+    var disconnects: UInt64 = 0
+    var givesUp = false
     /// How much is done in one run.
     private(set) var steps = 0
 
@@ -27,22 +30,27 @@ final class Simulation {
     private let streamIndices: [FuturesServiceStreamName: Int]
     private let limits: (history: Int, book: Int)
     let staleAfter: Duration
+    let script: Script?
+    /// What was published, where there is a script.
+    var told: [(at: Nanoseconds, event: FeedEvent)] = []
     /// From then on readers want nothing new.
     private(set) var quietFrom = Nanoseconds.max
 
-    init(seed: UInt64, traces: Bool = false) {
+    init(seed: UInt64, trace: Trace? = nil, script: Script? = nil) {
         self.seed = seed
-        trace = traces ? Trace() : nil
+        self.script = script
+        self.trace = trace
         var dice = Dice(seed: seed)
-        let history = dice.between(3, 30)
-        let bookDepth = dice.pick(5, 10, 20)
+        let history = script == nil ? dice.between(3, 30) : 100
+        let bookDepth = script == nil ? dice.pick(5, 10, 20) : 20
         limits = (history, bookDepth)
-        staleAfter = .seconds(dice.between(3, 8))
-        timerLag = dice.pick(0, 0, .ms(5), .ms(300))
-        configuration = Self.configuration(&dice)
+        staleAfter = script?.staleAfter ?? .seconds(dice.between(3, 8))
+        timerLag = script == nil ? dice.pick(0, 0, .ms(5), .ms(300)) : 0
+        configuration = script.map(Self.configuration) ?? Self.configuration(&dice)
+        let backfillLimit = script == nil ? dice.pick(nil, 3, 10, 100) : 100
         let venue = SimulatedVenue(
-            queue: queue, verdict: verdict, seed: seed, symbols: dice.between(1, 3), bookDepth: bookDepth, history: history,
-            wireLimit: configuration.streamsPerConnection)
+            queue: queue, verdict: verdict, seed: seed, symbols: script == nil ? dice.between(1, 3) : 1, bookDepth: bookDepth, history: history,
+            backfillLimit: backfillLimit, configuration: configuration, script: script)
         self.venue = venue
         var indices: [FuturesServiceStreamName: Int] = [:]
         for (place, stream) in venue.streams.enumerated() { indices[stream.name] = place }
@@ -55,15 +63,21 @@ final class Simulation {
             return StreamTraits(
                 endpoint: name.channel == .depth || name.channel == .bookTicker || name.channel == .partialDepth ? 1 : 0,
                 hasSnapshotSource: name.channel != .liquidation, fetchWeight: Self.weight(name), staleAfter: name.channel == .markPrice ? stale : nil,
-                limit: name.channel == .depth ? bookDepth : place >= 0 && name.mergeRule != .replace && name.symbol != nil ? history : 1000)
+                limit: name.channel == .depth ? bookDepth : place >= 0 && name.mergeRule != .replace && name.symbol != nil ? history : 1000,
+                backfillLimit: name.channel == .aggregateTrade ? backfillLimit : nil)
         }
-        self.dice = dice
-        for number in 0..<dice.between(1, 4) {
+        for number in 0..<(script == nil ? dice.between(1, 4) : 1) {
             readers.append(SimulatedReader(id: ObserverID(UInt64(number) + 1), streams: venue.streams.count))
-            queue.plan(.reader(number), in: .ms(dice.between(0, 3000)))
+            queue.plan(script == nil ? .reader(number) : .script(-1), in: .ms(dice.between(0, 3000)))
         }
         self.dice = dice
-        planEnd()
+        if let script { plan(script) } else { planEnd() }
+    }
+
+    private static func configuration(_ script: Script) -> FeedCore.Configuration {
+        var configuration = FeedCore.Configuration()
+        if let rotateAfter = script.rotateAfter { configuration.rotateAfter = rotateAfter }
+        return configuration
     }
 
     private static func configuration(_ dice: inout Dice) -> FeedCore.Configuration {
@@ -76,6 +90,13 @@ final class Simulation {
         configuration.namesPerMessage = dice.pick(1, 3, 100)
         configuration.streamsPerConnection = dice.pick(2, 5, 200, 200)
         configuration.defaultRetryAfter = .seconds(dice.between(3, 20))
+        configuration.webSocketHosts = dice.pick(1, 1, 2, 3)
+        configuration.restHosts = dice.pick(1, 1, 2)
+        configuration.attemptsPerHost = dice.between(1, 3)
+        configuration.auditInterval = .seconds(dice.between(3, 20))
+        configuration.backfillRequests = dice.pick(1, 3, 20)
+        configuration.backfillHold = dice.pick(3, 30, 1000)
+        configuration.backfillPatience = .seconds(dice.between(1, 5))
         if dice.chance(0.4) {
             configuration.rotateAfter = .seconds(dice.between(8, 40))
             configuration.rotationRetry = .seconds(dice.between(3, 20))
@@ -101,18 +122,32 @@ final class Simulation {
     /// The faults end, all heals, the market stands still, everything is compared, everybody leaves, and nothing is left.
     private func planEnd() {
         let tight: Nanoseconds = configuration.weightLimit < 1000 ? .seconds(130) : 0
-        let caps = configuration.reconnectCap + configuration.fetchCap + configuration.deadAfter + configuration.defaultRetryAfter + staleAfter * 9
+        let connects = configuration.connectInterval * (2 + 2 * venue.streams.count / configuration.streamsPerConnection)
+        let caps =
+            configuration.reconnectCap * configuration.webSocketHosts + configuration.fetchCap + configuration.deadAfter
+            + configuration.defaultRetryAfter + staleAfter * 9 + configuration.auditInterval * 2 + connects
         let faults = Nanoseconds.ms(dice.spread(20_000, 160_000))
         var healed = faults + caps.nanoseconds + .seconds(45) + tight
         // The last frame of a bar that closes just then would still be on its way.
         if queue.wallClock(in: healed) % SymbolMarket.barLength < 3000 { healed += .seconds(3) }
-        quietFrom = queue.now + healed - .seconds(22)
+        quietFrom = queue.now + healed - .seconds(22) - tight
         queue.plan(.check, in: .seconds(1))
+        queue.plan(.list, in: dice.between(0, .seconds(10)))
         queue.plan(.heal, in: faults)
-        queue.plan(.calm, in: healed - .seconds(2))
-        queue.plan(.verify, in: healed)
-        queue.plan(.leave, in: healed + .ms(100))
-        queue.plan(.empty, in: healed + configuration.linger.nanoseconds + .seconds(15))
+        planVerdict(in: healed)
+    }
+
+    private func plan(_ script: Script) {
+        queue.plan(.check, in: .seconds(1))
+        for (place, act) in script.acts.enumerated() { queue.plan(.script(place), in: act.at) }
+        planVerdict(in: script.duration)
+    }
+
+    private func planVerdict(in end: Nanoseconds) {
+        queue.plan(.calm, in: end - .seconds(2))
+        queue.plan(.verify, in: end)
+        queue.plan(.leave, in: end + .ms(100))
+        queue.plan(.empty, in: end + configuration.linger.nanoseconds + .seconds(15))
     }
 
     var moment: Moment { Moment(instant: Instant(nanoseconds: queue.now), wallClock: queue.wallClock) }
@@ -146,12 +181,13 @@ final class Simulation {
         guard verdict.broken == nil else { return }
         steps += 1
         trace?.note(queue, input)
-        let before = core.sequence
+        let (before, divergences) = (core.sequence, core.counters.bookDivergences)
         let decided = core.step(input, now: moment)
         for (stream, reader) in begins { watches[stream].began(reader, core.sequence) }
         begins = []
         checkDeadline(after: input)
         check(decided, after: input, sequence: before)
+        if core.counters.bookDivergences != divergences { checkDivergence() }
         effects += decided
         guard !isPerforming else { return }
         isPerforming = true
@@ -163,7 +199,7 @@ final class Simulation {
                 effects.removeFirst(next)
                 next = 0
             }
-            if dice.chance(0.004), !readers.isEmpty { act(dice.below(readers.count)) }
+            if script == nil, dice.chance(0.004), !readers.isEmpty { act(dice.below(readers.count)) }
             perform(effect)
         }
         effects.removeAll(keepingCapacity: true)

@@ -4,12 +4,15 @@ import Testing
 @testable import FeedCore
 
 @Suite struct SimulationTests {
-    /// `SEEDS=N` runs N seeds, from `FIRST` on; `SEED=N` replays one and prints what led to the end; `SURVEY=1` goes on after a broken one.
+    /// `SEEDS=N` runs N seeds, from `FIRST` on; `SEED=N` replays one and prints what led to the end, with `TRACE=1` everything;
+    /// `SURVEY=1` goes on after a broken one.
     @Test func manySeedsBreakNoInvariant() async {
         let environment = ProcessInfo.processInfo.environment
         if let seed = environment["SEED"].flatMap({ UInt64($0) }) {
-            let simulation = Simulation(seed: seed, traces: true)
+            let isWhole = environment["TRACE"] != nil
+            let simulation = Simulation(seed: seed, trace: Trace(isWhole: isWhole))
             simulation.run()
+            if isWhole { print(simulation.trace?.all ?? "") }
             print(simulation.report)
             #expect(simulation.verdict.broken == nil)
             return
@@ -20,7 +23,7 @@ import Testing
         await tally.run(first..<first + count)
         print(tally.summary)
         guard let seed = tally.broken else { return }
-        let replay = Simulation(seed: seed, traces: true)
+        let replay = Simulation(seed: seed, trace: Trace(isWhole: false))
         replay.run()
         Issue.record("\(replay.report)")
     }

@@ -4,20 +4,27 @@
 struct StreamWatch {
     enum Outage { case none, open, reported }
 
-    var isConnected: Bool?
-    var outage = Outage.none
-    var awaitsFull = false
+    private(set) var isConnected: Bool?
+    private(set) var outage = Outage.none
+    private(set) var isEnded = false
+    private var outageSince: Nanoseconds = 0
+    private var awaitsFull = false
     var unwantedSince: Nanoseconds = 0
     /// When the stream's data last reached the core, by which way ever.
     var lastData: Nanoseconds?
     var lastFrame: Nanoseconds?
     /// Requests without an answer, newest last, each with the subscription it was made under.
-    var attempts: [(attempt: UInt64, serial: Int)] = []
+    var attempts: [(attempt: UInt64, serial: Int, followsSubscription: Bool, isBackfill: Bool, isCurrent: Bool)] = []
+    /// When a request failed last, and how many in a row were repeated at once.
+    var lastFailure: Nanoseconds?
+    var quickRepeats = 0
     /// Rises with each subscription, its first data and its loss.
     var serial = 0
     var hadDataSinceSubscription = false
-    var fetchFailures = 0
+    /// A frame of the book was altered on its way, and the book not built anew since.
+    var isCorrupted = false
     private var beganAt: [(ObserverID, UInt64)] = []
+    private var progress = Progress()
 
     /// Events up to this one are no news to the reader.
     func since(_ reader: ObserverID) -> UInt64 { beganAt.last { $0.0 == reader }?.1 ?? 0 }
@@ -27,7 +34,7 @@ struct StreamWatch {
         beganAt.append((reader, sequence))
     }
 
-    mutating func take(_ event: FeedEvent, _ verdict: Verdict) {
+    mutating func take(_ event: FeedEvent, _ now: Nanoseconds, _ verdict: Verdict) {
         let name = event.stream
         switch event.kind {
         case .connected:
@@ -35,34 +42,68 @@ struct StreamWatch {
             isConnected = true
         case .disconnected:
             verdict.expect(isConnected != false, .connectsAlternate, "\(name) disconnects twice")
-            if isConnected == true, outage == .none { outage = .open }
+            if isConnected == true { beginOutage(now) }
             isConnected = false
+            progress.beginGeneration()
+        case .status(.ended, _):
+            verdict.expect(outage != .open, .oneRecoverPerOutage, "\(name) ends without a word about its outage")
+            let kept = (progress, isCorrupted)
+            forget()
+            isEnded = true
+            (progress, isCorrupted) = kept
+            progress.beginOutage()
+            progress.beginGeneration()
         case .status(let state, _):
-            if state == .recovering, outage == .none { outage = .open }
+            if state == .recovering { beginOutage(now) }
+            if state == .connecting { isEnded = false }
             guard state == .live else { return }
             verdict.expect(outage != .open, .oneRecoverPerOutage, "\(name) is live again without a recover")
             outage = .none
-        case .recovered(let recovery):
-            verdict.expect(outage == .open, .oneRecoverPerOutage, "\(name) recovers, its outage is \(outage)")
-            outage = recovery.error == nil ? .none : .reported
-            if recovery.error == nil { awaitsFull = true }
+        case .recovered(let recovery): take(recovery, name, now, verdict)
         case .updated(let content), .fetched(let content): take(content, event, verdict)
         case .ended:
-            isConnected = nil
-            outage = .none
-            awaitsFull = false
-            attempts = []
-            lastData = nil
-            lastFrame = nil
-        default: break
+            forget()
+            isEnded = false
+        case .failed: break
         }
+    }
+
+    private mutating func beginOutage(_ now: Nanoseconds) {
+        guard outage == .none else { return }
+        outage = .open
+        outageSince = now
+        progress.beginOutage()
+    }
+
+    private mutating func forget() {
+        isConnected = nil
+        outage = .none
+        awaitsFull = false
+        attempts = []
+        lastData = nil
+        lastFrame = nil
+        isCorrupted = false
+        progress = Progress()
+    }
+
+    private mutating func take(_ recovery: FeedRecovery, _ name: FuturesServiceStreamName, _ now: Nanoseconds, _ verdict: Verdict) {
+        verdict.expect(outage == .open, .oneRecoverPerOutage, "\(name) recovers, its outage is \(outage)")
+        let down = (now - outageSince) / 1_000_000
+        verdict.expect(recovery.downMs == down, .recoverTellsTheCost, "\(name) was down for \(down) ms, not \(recovery.downMs)")
+        outage = recovery.error == nil ? .none : .reported
+        guard recovery.error == nil else { return }
+        isCorrupted = false
+        awaitsFull = recovery.method != .backfill
+        progress.recovered(recovery, name, verdict)
     }
 
     private mutating func take(_ content: FuturesServiceFeedContent, _ event: FeedEvent, _ verdict: Verdict) {
         let name = event.stream
         verdict.expect(content.streamName == name && content.id == event.id, .rowsAreTrue, "\(content.streamName) as \(name)")
+        verdict.expect(!isEnded, .endedIsEnded, "\(name) gives a value")
         verdict.expect(
             content.state != .live || outage == .none, .oneRecoverPerOutage, "\(name) gives a live value while its outage is \(outage)")
+        progress.take(content, verdict)
         guard awaitsFull else { return }
         verdict.expect(content.kind == .full, .recoverThenFull, "\(name) gives a delta after its recover")
         awaitsFull = false

@@ -56,10 +56,17 @@ extension SymbolMarket {
             isBuyerMaker: id % 2 == 0)
     }
 
-    /// The last trades of the running life, oldest first.
-    func lastTrades(_ count: Int) -> [AggregateTrade] {
+    /// The last trades of the running life, oldest first; as they were `lag` trades ago.
+    func lastTrades(_ count: Int, lag: Int = 0) -> [AggregateTrade] {
         guard let life = trades.last else { return [] }
-        return life.times.indices.suffix(count).map { tradeRow(life.firstID + UInt64($0), time: life.times[$0]) }
+        return life.times.indices.dropLast(lag).suffix(count).map { tradeRow(life.firstID + UInt64($0), time: life.times[$0]) }
+    }
+
+    /// Trades of the running life from an id on, oldest first; as they were `lag` trades ago.
+    func trades(from id: UInt64, count: Int, lag: Int) -> [AggregateTrade] {
+        guard let life = trades.last else { return [] }
+        let first = id < life.firstID ? 0 : Int(clamping: id - life.firstID)
+        return life.times.indices.dropLast(lag).dropFirst(first).prefix(count).map { tradeRow(life.firstID + UInt64($0), time: life.times[$0]) }
     }
 
     func liquidation(_ number: Int, time: Int64) -> Liquidation {

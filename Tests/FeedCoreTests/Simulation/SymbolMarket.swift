@@ -126,12 +126,14 @@ struct SymbolMarket {
         lives[last].changes.append((isBid, price))
     }
 
-    mutating func trade(time: Int64) {
+    /// One trade; whether it began a bar.
+    mutating func trade(time: Int64) -> Bool {
         trades[trades.count - 1].times.append(time)
         let id = trades[trades.count - 1].next - 1
         let price = tradePrice(id)
         let openTime = time / Self.barLength * Self.barLength
-        if bars.last?.openTime != openTime {
+        let beginsBar = bars.last?.openTime != openTime
+        if beginsBar {
             closeBars(time: time)
             bars.append(Bar(openTime: openTime, prices: [], highs: [], lows: []))
         }
@@ -139,6 +141,7 @@ struct SymbolMarket {
         bars[last].prices.append(price)
         bars[last].highs.append(max(price, bars[last].highs.last ?? price))
         bars[last].lows.append(min(price, bars[last].lows.last ?? price))
+        return beginsBar
     }
 
     /// Whether the last bar was closed just now.

@@ -1,9 +1,14 @@
 @testable import FeedCore
 
-/// The last things that happened, for people.
+/// The last things that happened, for people; everything where all of it is wanted.
 struct Trace {
+    let isWhole: Bool
     private var lines: [String] = []
     static let length = 40
+
+    init(isWhole: Bool) { self.isWhole = isWhole }
+
+    var all: String { lines.joined(separator: "\n") }
 
     mutating func note(_ queue: EventQueue, _ input: FeedInput) { note(queue, "→ " + Self.words(input)) }
 
@@ -12,7 +17,7 @@ struct Trace {
     private mutating func note(_ queue: EventQueue, _ words: String) {
         let milliseconds = String(queue.now / 1_000)
         lines.append(String(repeating: " ", count: max(0, 10 - milliseconds.count)) + milliseconds + " µs " + String(words.prefix(400)))
-        if lines.count > 40 * Self.length { lines.removeFirst(30 * Self.length) }
+        if !isWhole, lines.count > 40 * Self.length { lines.removeFirst(30 * Self.length) }
     }
 
     /// The last of them, those about one stream where a word is given.

@@ -13,10 +13,13 @@ struct WireWatch {
     private var quickInARow: [Int: Int] = [:]
     private(set) var waitUntil: Nanoseconds = 0
     private var minute: (number: Int64, weight: Int) = (0, 0)
+    private var weightLimit: Int
+    private var lastConnect: Nanoseconds?
 
     init(configuration: FeedCore.Configuration, lag: Nanoseconds) {
         self.configuration = configuration
         self.lag = lag
+        weightLimit = configuration.weightLimit
     }
 
     mutating func opened(_ id: ConnectionID, _ now: Nanoseconds) {
@@ -69,10 +72,13 @@ struct WireWatch {
 
     /// A new attempt: not before the floor, not after the bound, and not always near the floor once the bound is high.
     mutating func connects(_ id: ConnectionID, _ core: FeedCore, _ now: Nanoseconds, _ verdict: Verdict) {
+        let since = lastConnect.map { now - $0 } ?? .max
+        verdict.expect(since >= configuration.connectInterval.nanoseconds, .connectPace, "\(id.value) is tried \(since / 1_000_000) ms after another")
+        lastConnect = now
         guard let slot = slot(id, core), let (at, bound) = ends.removeValue(forKey: slot) else { return }
         let delay = now - at
         let words = "connection \(id.value) is tried after \(delay / 1_000_000) ms of at most \(bound / 1_000_000)"
-        let queue = Nanoseconds(core.connections.count) * configuration.connectInterval.nanoseconds
+        let queue = Nanoseconds(core.connections.count + 3) * (configuration.connectInterval.nanoseconds + lag)
         verdict.expect(delay >= .ms(100) && delay <= max(bound, .ms(100)) + queue + lag, .reconnectDelay, words)
         guard bound > .seconds(1) else { return }
         let isQuick = delay <= configuration.reconnectBase.nanoseconds
@@ -97,9 +103,21 @@ struct WireWatch {
     mutating func told(toWait wait: Duration, _ now: Nanoseconds) { waitUntil = max(waitUntil, now + wait.nanoseconds) }
 
     mutating func spends(_ weight: Int, wallClock: Int64, _ verdict: Verdict) {
-        if minute.number != wallClock / 60_000 { minute = (wallClock / 60_000, 0) }
+        enter(wallClock)
         minute.weight += weight
-        let allowed = Int(Double(configuration.weightLimit) * (1 - configuration.weightReserve))
+        let allowed = Int(Double(weightLimit) * (1 - configuration.weightReserve))
         verdict.expect(minute.weight <= max(allowed, weight), .waitIsKept, "\(minute.weight) of \(allowed) spent in a minute")
+    }
+
+    /// The venue told what was spent, also by others.
+    mutating func told(used: Int, wallClock: Int64) {
+        enter(wallClock)
+        minute.weight = max(minute.weight, used)
+    }
+
+    mutating func told(weightLimit limit: Int) { weightLimit = limit }
+
+    private mutating func enter(_ wallClock: Int64) {
+        if minute.number != wallClock / 60_000 { minute = (wallClock / 60_000, 0) }
     }
 }

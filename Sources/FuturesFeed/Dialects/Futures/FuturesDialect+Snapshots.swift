@@ -2,7 +2,7 @@ package import FeedCore
 
 extension FuturesDialect {
     package func snapshotURL(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> String? {
-        let symbol = name.symbol.map { "symbol=" + Self.percentEncoded($0) }
+        let symbol = name.symbol.map { "symbol=" + $0.percentEncoded }
         let interval = name.interval.map { "interval=\($0.rawValue)" }
         let query: (String, [String?]) =
             switch name.channel {
@@ -22,7 +22,7 @@ extension FuturesDialect {
                 (
                     "continuousKlines",
                     [
-                        name.continuous.map { "pair=\(Self.percentEncoded($0.pair))" },
+                        name.continuous.map { "pair=\($0.pair.percentEncoded)" },
                         name.continuous.map { "contractType=\($0.contract.rawValue)" },
                         interval, "limit=\(bars)",
                     ]
@@ -92,20 +92,6 @@ extension FuturesDialect {
 
     /// The states of a contract after which nothing trades any more (venue.md §3.1, §8).
     private static let settledStatuses: Set<String> = ["SETTLING", "DELIVERING", "DELIVERED", "CLOSE"]
-
-    private static func percentEncoded(_ symbol: String) -> String {
-        var encoded = ""
-        for byte in symbol.utf8 {
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "_"):
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-        }
-        return encoded
-    }
 }
 
 /// What a REST answer other than 200 means (venue.md §6).

@@ -1,0 +1,65 @@
+package import FuturesFeed
+
+/// How events are written to a connection.
+package enum EventFormat: Int, CaseIterable, Sendable {
+    /// Server-sent events (WHATWG HTML §9.2), named after what happened.
+    case events
+    /// Server-sent events named after their stream; the data tells what happened as `event`.
+    case byStream
+    /// One JSON object a line, which tells what happened as `event`.
+    case lines
+
+    /// One event up to where its id would stand. `members` is its data, a JSON object.
+    package func body(_ event: StaticString, of stream: String?, _ members: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(members.count + 64)
+        switch self {
+        case .events:
+            bytes.append("event: ")
+            bytes.append(event)
+        case .byStream:
+            bytes.append("event: ")
+            if let stream { bytes.append(contentsOf: stream.utf8) } else { bytes.append(event) }
+        case .lines:
+            bytes.append(naming: event, members)
+            bytes.removeLast()
+            return bytes
+        }
+        bytes.append("\ndata: ")
+        if self == .events { bytes.append(contentsOf: members) } else { bytes.append(naming: event, members) }
+        bytes.append("\n")
+        return bytes
+    }
+
+    /// What ends an event: the point to resume from, where it carries one.
+    package func end(_ id: EventID?) -> [UInt8] {
+        switch self {
+        case .events, .byStream: Array((id.map { "id: \($0)\n\n" } ?? "\n").utf8)
+        case .lines: Array((id.map { ",\"lastEventId\":\"\($0)\"}\n" } ?? "}\n").utf8)
+        }
+    }
+
+    /// The browser's delay before it reconnects; lines have no such thing.
+    func retry(_ milliseconds: Int) -> [UInt8] {
+        self == .lines ? [] : Array("retry: \(milliseconds)\n".utf8)
+    }
+
+    /// A sign of life.
+    var heartbeat: [UInt8] { Array((self == .lines ? "\n" : ":\n\n").utf8) }
+
+    /// The content type.
+    var contentType: String { self == .lines ? "application/x-ndjson" : "text/event-stream; charset=utf-8" }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(_ text: StaticString) { text.withUTF8Buffer { append(contentsOf: $0) } }
+
+    /// The members with what happened before them.
+    fileprivate mutating func append(naming event: StaticString, _ members: [UInt8]) {
+        let rest = members.dropFirst()
+        append("{\"event\":\"")
+        append(event)
+        append(rest.first == UInt8(ascii: "}") ? "\"" : "\",")
+        append(contentsOf: rest)
+    }
+}

@@ -1,0 +1,57 @@
+import MicroHTTP
+
+/// The live page, and the module for browsers it is built on.
+enum WebHandlers {
+    /// `GET /`
+    static let page = file("text/html", PackageResources.index_html)
+
+    /// `GET /client.js`: a short address for the module, wherever its parts are.
+    static let client = file("text/javascript", Array("export * from './web/client.js';\n".utf8))
+
+    private static let files = [
+        "page.js": file("text/javascript", PackageResources.page_js),
+        "chart.js": file("text/javascript", PackageResources.chart_js),
+        "book.js": file("text/javascript", PackageResources.book_js),
+        "log.js": file("text/javascript", PackageResources.log_js),
+        "format.js": file("text/javascript", PackageResources.format_js),
+        "client.js": file("text/javascript", PackageResources.client_js),
+        "connection.js": file("text/javascript", PackageResources.connection_js),
+        "content.js": file("text/javascript", PackageResources.content_js),
+        "style.css": file("text/css", PackageResources.style_css),
+        "icon.svg": file("image/svg+xml", PackageResources.icon_svg),
+    ]
+
+    /// `GET /web/{file}`
+    static func file(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        guard let answer = files[request.parameters["file"] ?? ""] else {
+            return responder.respond(HTTPProblem(status: 404, title: "Not Found", detail: "The page has no such file.").response)
+        }
+        answer(request, responder)
+    }
+
+    /// Everything comes from here and nothing is inline, so that what a venue names its symbols can never run.
+    private static let policy =
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; worker-src 'self'; "
+        + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+    private static func file(_ type: String, _ bytes: [UInt8]) -> Router.Handler {
+        let tag = "\"\(String(fingerprint(bytes), radix: 36))\""
+        let body = SharedBytes(bytes)
+        let headers = [
+            HTTPHeader(name: "ETag", value: tag), HTTPHeader(name: "Cache-Control", value: "public, max-age=0, must-revalidate"),
+            HTTPHeader(name: "Content-Security-Policy", value: policy), HTTPHeader(name: "Referrer-Policy", value: "no-referrer"),
+        ]
+        return { request, responder in
+            if let noneMatch = request.header("If-None-Match"), StreamHandlers.matches(noneMatch, tag) {
+                return responder.respond(HTTPResponse(status: 304, headers: headers, content: body))
+            }
+            responder.respond(
+                HTTPResponse(status: 200, headers: headers + [HTTPHeader(name: "Content-Type", value: type + "; charset=utf-8")], content: body))
+        }
+    }
+
+    /// FNV-1a, 64 bits: tells builds apart, and is no secret.
+    private static func fingerprint(_ bytes: [UInt8]) -> UInt64 {
+        bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
+    }
+}

@@ -1,0 +1,65 @@
+// What happened to the connection and the streams, in words, newest first. The same thing happening to many streams at once is one line.
+
+const most = 200;
+const time = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
+const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`;
+
+const recovered = { continuous: 'nothing was missed', backfill: 'what was missed has been fetched' };
+
+const words = {
+  session: ({ streams, resume, replayed }) => [
+    'good', 'Connected to the gateway',
+    `${streams.length} streams, ${{ exact: `resumed without a gap, ${replayed} events replayed`, reset: 'full values anew' }[resume] ?? 'full values'}`,
+  ],
+  bye: ({ reason, retryMs }) => ['warn', 'The gateway said goodbye', `${reason} Back in ${seconds(retryMs)}.`],
+  disconnect: ({ reason }) => ['warn', 'Venue connection lost', reason],
+  connect: () => ['good', 'Venue connected'],
+  recover: ({ result, method, downMs, missed, error }) => result === 'success'
+    ? ['good', 'Recovered', `${recovered[method] ?? 'complete again'}, down ${seconds(downMs)}${missed ? `, ${missed} missed` : ''}`]
+    : ['bad', 'Not recovered', error?.message],
+  fail: ({ error }) => ['bad', 'Failed', error.message],
+  gap: ({ dropped }) => ['warn', 'Too slow', `${dropped} events left out`],
+  status: ({ state }) => [{ live: 'good', failed: 'bad' }[state] ?? 'warn', `Now ${state}`],
+  fetch: () => ['', 'Fetched over REST'],
+  refused: ({ error }) => ['bad', 'Refused', error],
+};
+
+/** Writes into a list. */
+export class Log {
+  #list; #recent = new Map();
+
+  /** @param {HTMLOListElement} list */
+  constructor(list) { this.#list = list; }
+
+  /** Tells of a server's event. @param {string} event @param {any} data */
+  event(event, data) {
+    const [kind, title, detail] = words[event](data);
+    this.say(kind, title, detail, data.stream);
+  }
+
+  /** @param {''|'good'|'warn'|'bad'} kind @param {string} title @param {string} [detail] @param {string} [stream] */
+  say(kind, title, detail = '', stream = '') {
+    const key = `${title}${stream ? '' : detail}`;
+    const known = this.#recent.get(key);
+    if (known && stream && performance.now() - known.at < 1500) {
+      if (!known.streams.includes(stream)) known.streams.push(stream);
+      known.detail.textContent = this.#detail(detail, known.streams);
+      return;
+    }
+    const item = document.createElement('li');
+    const [at, what, more] = ['time', 'span', 'small'].map((tag) => item.appendChild(document.createElement(tag)));
+    at.textContent = time.format(Date.now());
+    what.textContent = title;
+    what.className = kind;
+    const streams = stream ? [stream] : [];
+    more.textContent = this.#detail(detail, streams);
+    this.#recent.set(key, { at: performance.now(), detail: more, streams });
+    this.#list.prepend(item);
+    while (this.#list.children.length > most) this.#list.lastChild.remove();
+  }
+
+  #detail(detail, streams) {
+    const about = streams.length > 3 ? `${streams.length} streams` : streams.join(', ');
+    return [about, detail].filter(Boolean).join(' · ');
+  }
+}

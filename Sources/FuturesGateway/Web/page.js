@@ -1,0 +1,296 @@
+// The live page: a table of streams, one instrument's chart and book, and a log.
+
+import { Feed } from './client.js';
+import { Chart, History } from './chart.js';
+import { Ladder } from './book.js';
+import { Log } from './log.js';
+import { age, digitsFor, grouped, headline, percent, until } from './format.js';
+
+const $ = (id) => document.getElementById(id);
+const firstSymbols = ['btcusdt', 'ethusdt', 'solusdt', 'bnbusdt', 'xrpusdt', 'dogeusdt', 'adausdt', 'linkusdt', 'avaxusdt', 'suiusdt'];
+
+const feed = new Feed();
+const log = new Log($('log'));
+const ladder = new Ladder($('book'));
+const chart = new Chart($('chart'), () => schedule());
+const histories = new Map();
+const opening = new Map();
+const rows = new Map();
+let selected;
+let current;
+let bookName;
+let minutes = 5;
+let isFirst = true;
+
+const symbolOf = (name) => (name.includes('@') && !name.startsWith('!') ? name.split('@')[0] : undefined);
+const historyOf = (symbol) => histories.get(symbol) ?? histories.set(symbol, new History()).get(symbol);
+
+// The table's streams are in the address, so that a view can be kept and passed on.
+const addressed = () => decodeURIComponent(location.hash.slice(1)).split(',').filter(Boolean);
+const remember = () => history.replaceState(null, '', `#${[...rows.keys()].join(',')}`);
+
+function icon(path) {
+  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+  svg.setAttribute('viewBox', '0 0 16 16');
+  svg.setAttribute('aria-hidden', 'true');
+  svg.appendChild(document.createElementNS(svg.namespaceURI, 'path')).setAttribute('d', path);
+  return svg;
+}
+
+function action(label, path, run) {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.title = label.split(' ')[0];
+  button.setAttribute('aria-label', label);
+  button.append(icon(path));
+  button.addEventListener('click', run);
+  return button;
+}
+
+function addRow(name) {
+  if (rows.has(name)) return rows.get(name).name.focus();
+  const [symbol, channel] = [symbolOf(name), name.slice((symbolOf(name) ?? '').length).replace(/^@/, '')];
+  const row = document.createElement('tr');
+  const cells = Array.from({ length: 8 }, () => row.insertCell());
+  for (const cell of cells.slice(1, 6)) cell.className = 'number';
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = channel.startsWith('markPrice') ? 'name mark' : 'name';
+  button.append(symbol?.toUpperCase() ?? name);
+  if (symbol) button.appendChild(document.createElement('small')).textContent = channel;
+  button.addEventListener('click', () => select(symbol, name));
+  cells[0].append(button);
+  cells[3].dataset.channel = symbol ? channel : '';
+  const state = cells[6].appendChild(document.createElement('span'));
+  state.className = 'state';
+  const pause = action(`Pause ${name}`, 'M5.5 3.5v9M10.5 3.5v9', () => {
+    if (feed.status(name).paused) feed.resume(name); else feed.pause(name);
+    schedule();
+  });
+  const actions = cells[7].appendChild(document.createElement('div'));
+  actions.className = 'actions';
+  actions.append(pause, action(`Refetch ${name}`, 'M13 8a5 5 0 1 1-1.6-3.7M13 2.5v2.8h-2.8', () => refetch(name)),
+    action(`Remove ${name}`, 'M4 4l8 8M12 4l-8 8', () => removeRow(name)));
+  rows.set(name, { row, cells, state, pause, name: button, symbol });
+  $('streams').tBodies[0].append(row);
+  remember();
+  schedule();
+}
+
+function removeRow(name) {
+  const following = rows.get(name).row.nextElementSibling ?? rows.get(name).row.previousElementSibling;
+  rows.get(name).row.remove();
+  rows.delete(name);
+  if (name !== bookName) feed.remove(name);
+  remember();
+  (following?.querySelector('.name') ?? $('name')).focus();
+  schedule();
+}
+
+async function refetch(name) {
+  try { await feed.refetch(name); } catch (error) { log.say('bad', 'Refetch failed', error.message, name); }
+}
+
+function select(symbol, name) {
+  current = name;
+  schedule();
+  if (!symbol || symbol === selected) return;
+  selected = symbol;
+  if (bookName && !rows.has(bookName)) feed.remove(bookName);
+  bookName = `${symbol}@depth`;
+  feed.add(bookName);
+  ladder.show(undefined, true);
+  loadBars(symbol);
+  schedule();
+}
+
+/** The last hour's closes, so that a chart just opened is not empty. */
+async function loadBars(symbol) {
+  const answer = await fetch(`streams/${encodeURIComponent(symbol)}@kline_1m`).then((answer) => answer.ok && answer.json()).catch(() => undefined);
+  if (!answer) return;
+  historyOf(symbol).bars = answer.content.slice(-61).map(({ closeTime, close }) => [Math.min(closeTime, Date.now()), Number(close)]);
+  schedule();
+}
+
+function showRow(name, { row, cells, state, pause }) {
+  const { state: now, age: ms, paused, error } = feed.status(name);
+  row.classList.toggle('refused', Boolean(error));
+  cells[1].colSpan = error ? 5 : 1;
+  row.setAttribute('aria-current', String(name === current));
+  const content = feed.get(name);
+  const { price, count, first, lastFundingRate, nextFundingTime } = headline(content);
+  cells[1].classList.toggle('error', Boolean(error));
+  if (error) set(cells[1], error); else if (price) setPrice(cells[1], price, digitsFor(price)); else if (count !== undefined) set(cells[1], `${count} rows`);
+  else if (!cells[1].textContent) set(cells[1], '–');
+  const aged = paused || !['live', 'connecting'].includes(now);
+  cells[1].classList.toggle('aged', aged && !error);
+  row.classList.toggle('aged-row', aged);
+  if (price) setChange(cells[2], Number(first ?? opening.get(name)), Number(price));
+  if (content) {
+    set(cells[3], lastFundingRate ? percent(lastFundingRate) : '');
+    set(cells[4], nextFundingTime ? until(nextFundingTime) : '');
+  }
+  set(cells[5], age(ms));
+  state.dataset.state = paused ? 'paused' : now;
+  set(state, paused ? 'Paused' : error ? 'Refused' : now[0].toUpperCase() + now.slice(1));
+  pause.setAttribute('aria-pressed', String(paused));
+}
+
+function set(element, text) { if (element.textContent !== text) element.textContent = text; }
+
+function setPrice(element, price, digits) {
+  const before = Number(element.dataset.price);
+  if (element.dataset.price === price) return;
+  element.dataset.price = price;
+  set(element, grouped(price, digits));
+  element.classList.remove('flash-up', 'flash-down');
+  if (!before || before === Number(price)) return;
+  void element.offsetWidth;
+  element.classList.add(Number(price) > before ? 'flash-up' : 'flash-down');
+}
+
+function setChange(element, from, to) {
+  const change = from ? to / from - 1 : 0;
+  set(element, from ? percent(String(change), 2) : '–');
+  element.classList.toggle('up', change >= 0.00005);
+  element.classList.toggle('down', change <= -0.00005);
+}
+
+const markName = () => [...rows.keys()].find((name) => name.startsWith(`${selected}@markPrice`));
+
+function showInstrument() {
+  const name = markName() ?? '';
+  const { state: now, age: ms, paused } = feed.status(name);
+  const mark = feed.get(name);
+  const isLive = !paused && now === 'live';
+  set($('symbol'), selected?.toUpperCase() ?? ' ');
+  for (const id of ['price', 'index', 'funding', 'countdown']) $(id).classList.toggle('aged', Boolean(name) && !isLive && now !== 'connecting');
+  if (mark) {
+    setPrice($('price'), mark.markPrice, digitsFor(mark.markPrice));
+    setChange($('change'), opening.get(name), Number(mark.markPrice));
+    set($('index'), mark.indexPrice ? grouped(mark.indexPrice, digitsFor(mark.indexPrice)) : '–');
+    set($('funding'), percent(mark.lastFundingRate));
+    set($('countdown'), until(mark.nextFundingTime));
+  }
+  set($('age'), age(ms));
+  const history = historyOf(selected);
+  const last = history.points.at(-1)?.[1] ?? history.bars.at(-1)?.[1] ?? 1;
+  chart.draw(history, { minutes, now: Date.now(), digits: digitsFor(String(last)), isLive: isLive || !history.points.length, silence: name.endsWith('@1s') ? 6000 : 12_000 });
+  describeChart(name, history);
+  document.title = mark ? `${grouped(mark.markPrice, digitsFor(mark.markPrice))} ${selected.toUpperCase()}${isLive ? '' : ' · not live'}` : 'FuturesGateway';
+
+  const book = feed.status(bookName);
+  ladder.show(feed.get(bookName) ?? undefined, !book.paused && book.state === 'live');
+  $('book-state').dataset.state = book.paused ? 'paused' : book.state;
+  const state = book.paused ? 'Paused' : book.error ? 'Not listed' : book.state[0].toUpperCase() + book.state.slice(1);
+  // A quiet book may be live; its age tells how quiet.
+  set($('book-state'), book.age >= 3000 ? `${state} · ${age(book.age)}` : state);
+}
+
+let describedAt = -Infinity;
+
+/** The chart in words, now and then. */
+function describeChart(name, { points }) {
+  if (performance.now() - describedAt < 10_000 || !points.length) return;
+  describedAt = performance.now();
+  const values = points.filter(([time]) => time > Date.now() - minutes * 60_000).map(([, value]) => value);
+  const text = (value) => grouped(value.toFixed(8), digitsFor(String(value)));
+  if (values.length) $('chart').setAttribute('aria-label',
+    `${name}, last ${minutes} minutes: from ${text(Math.min(...values))} to ${text(Math.max(...values))}, now ${text(values.at(-1))}`);
+}
+
+let isDrawn = false;
+function schedule() {
+  if (isDrawn) return;
+  isDrawn = true;
+  setTimeout(() => requestAnimationFrame(() => {
+    isDrawn = false;
+    for (const [name, row] of rows) showRow(name, row);
+    if (selected) showInstrument();
+    document.querySelector('.empty').hidden = rows.size > 0;
+    $('pause').setAttribute('aria-pressed', String(isPaused()));
+    set($('pause'), isPaused() ? 'Resume' : 'Pause');
+  }), 100);
+}
+
+const isPaused = () => feed.names.length > 0 && feed.names.every((name) => feed.status(name).paused);
+
+function togglePause() {
+  if (isPaused()) feed.resume(); else feed.pause();
+  log.say('', feed.names.length && isPaused() ? 'Paused on the server' : 'Resumed');
+  schedule();
+}
+
+for (const event of ['session', 'bye', 'disconnect', 'connect', 'recover', 'fail', 'gap', 'status', 'fetch']) {
+  feed.addEventListener(event, ({ detail }) => {
+    // The first and the good states go without saying.
+    if (event !== 'status' || !['connecting', 'live'].includes(detail.state)) log.event(event, detail);
+  });
+}
+for (const event of ['update', 'fetch']) {
+  feed.addEventListener(event, ({ detail: { stream, eventTime, receivedAt } }) => {
+    const content = feed.get(stream);
+    const { price } = headline(content);
+    if (price && !opening.has(stream)) opening.set(stream, Number(price));
+    const time = content?.time ?? eventTime ?? receivedAt;
+    if (content?.markPrice && time) historyOf(symbolOf(stream)).add(time, Number(content.markPrice));
+    schedule();
+  });
+}
+feed.addEventListener('status', schedule);
+feed.addEventListener('refused', ({ detail }) => {
+  if (detail.stream !== bookName || rows.has(bookName)) log.event('refused', detail);
+  schedule();
+});
+feed.addEventListener('connection', ({ detail: { state, error } }) => {
+  const before = $('connection').dataset.state;
+  if (state === 'open' && before === 'connecting' && isFirst) log.say('good', 'Connected to the gateway', 'on the connection of another tab');
+  isFirst = false;
+  $('connection').dataset.state = state;
+  set($('connection'), { connecting: 'Connecting', open: 'Connected', lost: 'Reconnecting', closed: 'Stopped' }[state]);
+  $('retry').hidden = state !== 'closed';
+  $('notice').hidden = state !== 'closed';
+  set($('notice'), error ?? '');
+  set($('shared'), feed.isShared ? 'Shared by all tabs' : '');
+  if (state === 'lost' && before !== 'lost') log.say('warn', 'Connection to the gateway lost', 'Values stay as they were; coming back by itself.');
+  if (state === 'closed') log.say('bad', 'The gateway refuses', error);
+  schedule();
+});
+
+$('pause').addEventListener('click', togglePause);
+$('retry').addEventListener('click', () => feed.retry());
+$('ranges').addEventListener('click', ({ target }) => {
+  if (!target.dataset.minutes) return;
+  minutes = Number(target.dataset.minutes);
+  for (const button of $('ranges').children) button.setAttribute('aria-pressed', String(button === target));
+  schedule();
+});
+$('add').addEventListener('submit', (event) => {
+  event.preventDefault();
+  const text = $('name').value.trim();
+  if (!text || text.includes(',')) return;
+  const name = text.includes('@') || text.startsWith('!') ? text : `${text.toLowerCase()}@markPrice@1s`;
+  $('name').value = '';
+  addRow(name);
+  feed.add(name);
+  if (!selected) select(symbolOf(name), name);
+});
+document.addEventListener('keydown', (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input')) return;
+  if (event.key === 'p') togglePause();
+  if (event.key === '/') { event.preventDefault(); $('name').focus(); }
+});
+setInterval(schedule, 500);
+
+async function begin() {
+  const listed = await fetch('streams/!markPrice@arr').then((answer) => answer.json()).catch(() => undefined);
+  const symbols = (listed?.content ?? []).map(({ symbol }) => symbol.toLowerCase());
+  $('names').append(...symbols.map((symbol) => new Option(symbol)));
+  const chosen = [...new Set([...firstSymbols.filter((symbol) => symbols.includes(symbol)), ...symbols])].slice(0, firstSymbols.length);
+  const names = addressed().length ? addressed() : (symbols.length ? chosen : firstSymbols).map((symbol) => `${symbol}@markPrice@1s`);
+  for (const name of names) addRow(name);
+  feed.add(...names);
+  const first = names.find((name) => name.includes('@markPrice')) ?? names.find(symbolOf);
+  if (first) select(symbolOf(first), first);
+}
+begin();

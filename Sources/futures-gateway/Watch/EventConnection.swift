@@ -1,0 +1,98 @@
+import AsyncHTTPClient
+import FoundationEssentials
+import FuturesFeed
+import Glibc
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// Follows a gateway's `/events`, and comes back by itself with the last id it had.
+struct EventConnection {
+    /// What became of the connection.
+    enum Notice {
+        case event(ServerSentEvent)
+        /// It is gone, or could not be had; the next try is after `retry`.
+        case lost(reason: String, retry: Duration)
+    }
+
+    /// The gateway does not want this, now or later.
+    struct Refusal: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private struct Problem: Decodable {
+        var detail: String?
+    }
+
+    let url: String
+    let names: [String]
+    /// How long nothing may come; the gateway sends a comment every 15 s.
+    var silence: TimeAmount = .seconds(40)
+
+    /// Runs until it is cancelled, or refused.
+    func run(_ notice: (Notice) async throws -> Void) async throws {
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .follow(max: 3, allowCycles: false))
+        configuration.timeout.connect = .seconds(10)
+        configuration.timeout.read = silence
+        configuration.httpVersion = .http1Only
+        configuration.connectionPool.retryConnectionEstablishment = false
+        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        do {
+            try await follow(client, notice)
+        } catch {
+            try? await client.shutdown()
+            throw error
+        }
+    }
+
+    private func follow(_ client: HTTPClient, _ notice: (Notice) async throws -> Void) async throws {
+        var parser = ServerSentEventParser()
+        while true {
+            let reason: String
+            do {
+                reason = try await read(client, &parser, notice)
+            } catch let error where !(error is CancellationError) && !(error is Refusal) && !(error is Terminal.Closed) {
+                reason = plainly(error)
+            }
+            // Neither at once nor all together.
+            let retry = Duration.milliseconds(Int.random(in: 750...1250) * min(max(parser.retryMs ?? 2000, 100), 60_000) / 1000)
+            try await notice(.lost(reason: reason, retry: retry))
+            try await Task.sleep(for: retry)
+            parser.restart()
+        }
+    }
+
+    private func plainly(_ error: any Error) -> String {
+        switch error {
+        case let error as HTTPClientError where error == .readTimeout: "nothing came for \(silence.nanoseconds / 1_000_000_000) s"
+        case let error as HTTPClientError where error == .connectTimeout: "\(url) does not answer"
+        case let error as HTTPClientError where error == .remoteConnectionClosed: "the gateway broke the connection"
+        case let error as HTTPClientError: error.shortDescription
+        case let error as NIOConnectionError: error.connectionErrors.first.map { plainly($0.error) } ?? "\(url) cannot be reached"
+        case let error as IOError: "\(url): \(String(cString: strerror(error.errnoCode)))"
+        default: "\(error)"
+        }
+    }
+
+    /// Reads one connection to its end, and says how it ended.
+    private func read(_ client: HTTPClient, _ parser: inout ServerSentEventParser, _ notice: (Notice) async throws -> Void) async throws -> String {
+        var request = HTTPClientRequest(url: "\(url)/events?streams=\(names.map(\.percentEncoded).joined(separator: ","))")
+        request.headers.add(name: "Accept", value: "text/event-stream")
+        if !parser.lastEventID.isEmpty { request.headers.add(name: "Last-Event-ID", value: parser.lastEventID) }
+        let response = try await client.execute(request, deadline: .distantFuture)
+        let status = Int(response.status.code)
+        guard status == 200 else {
+            let body = try await response.body.collect(upTo: 1 << 16)
+            let detail = try? JSONDecoder().decode(Problem.self, from: Data(body.readableBytesView)).detail
+            guard status >= 500 || status == 429 else { throw Refusal(description: detail ?? "The gateway answers \(response.status).") }
+            return "the gateway answers \(response.status)"
+        }
+        guard response.headers.first(name: "Content-Type")?.hasPrefix("text/event-stream") == true else {
+            throw Refusal(description: "\(url) is no gateway: /events is no event stream.")
+        }
+        for try await bytes in response.body {
+            for event in try parser.read(bytes.readableBytesView) { try await notice(.event(event)) }
+        }
+        return "the gateway ended the connection"
+    }
+}

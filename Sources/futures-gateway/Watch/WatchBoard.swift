@@ -1,0 +1,124 @@
+import FuturesFeed
+
+/// What is known of the watched streams, and how it looks in a terminal. Decides and remembers; prints nothing.
+struct WatchBoard {
+    /// Levels of each side of a book.
+    static let levels = 5
+    private static let bookDepth = 1000
+
+    struct Row {
+        var price: String?
+        var first: Double?
+        /// What there is to say besides the price.
+        var more = ""
+        var bids = BookSide(isBid: true, limit: WatchBoard.bookDepth)
+        var asks = BookSide(isBid: false, limit: WatchBoard.bookDepth)
+        var hasBook = false
+        var state = "connecting"
+        var receivedAt: ContinuousClock.Instant?
+
+        /// Since the day's open where the stream tells it, else since the watch began.
+        var change: Double? {
+            guard let price = price.flatMap(Double.init), let first, first > 0 else { return nil }
+            return price / first - 1
+        }
+    }
+
+    let names: [String]
+    private(set) var rows: [String: Row]
+    /// Whether the gateway is there; while it is not, nothing is live.
+    var isConnected = false
+
+    init(names: [String]) {
+        self.names = names
+        rows = Dictionary(names.map { ($0, Row()) }) { first, _ in first }
+    }
+
+    /// Takes an event; what it says beyond values, as a line for people, where it does.
+    mutating func take(_ name: String, _ event: GatewayEvent, now: ContinuousClock.Instant) -> String? {
+        if let stream = event.stream, rows[stream] != nil {
+            if let state = event.state { rows[stream]?.state = state }
+            if let ageMs = event.ageMs { rows[stream]?.receivedAt = now - .milliseconds(ageMs) }
+            if let content = event.content {
+                rows[stream]?.receivedAt = now
+                rows[stream]?.take(content, isFull: event.kind == "full")
+            }
+        }
+        if name == "session", event.resume != "exact" {
+            for stream in names { rows[stream]?.state = "connecting" }
+        }
+        return Self.news(name, event)
+    }
+
+    private static func news(_ name: String, _ event: GatewayEvent) -> String? {
+        let stream = event.stream ?? ""
+        switch name {
+        case "session": return event.resume == "exact" ? "connected again, \(event.replayed ?? 0) events replayed" : nil
+        case "bye": return "the gateway says goodbye: \(event.reason ?? "")"
+        case "disconnect": return "\(stream): venue connection lost: \(event.reason ?? "")"
+        case "recover" where event.result == "success":
+            let missed = event.missed.map { ", \($0) missed" } ?? ""
+            return "\(stream): recovered after \((event.downMs ?? 0) / 100) tenths of a second\(missed)"
+        case "recover", "fail": return "\(stream): \(event.error?.message ?? "failed")"
+        case "gap": return "\(stream): too slow, \(event.dropped ?? 0) events left out"
+        case "status" where event.state != "live" && event.state != "connecting": return "\(stream): \(event.state ?? "")"
+        default: return nil
+        }
+    }
+
+    /// The state as it is shown: `lost` while the gateway is.
+    func state(_ row: Row) -> String { isConnected || row.receivedAt == nil ? row.state : "lost" }
+}
+
+extension WatchBoard.Row {
+    mutating func take(_ content: GatewayEvent.Rows, isFull: Bool) {
+        guard let row = content.rows.last else { return }
+        if let bids = row.bids, let asks = row.asks {
+            take(bids: bids, asks: asks, isFull: isFull)
+        } else if let text = row.markPrice ?? row.index ?? row.lastPrice ?? row.close ?? row.price, content.rows.count == 1 || row.symbol == nil {
+            price = text
+            first = first ?? (row.openPrice ?? (isFull ? content.rows.first?.open : nil) ?? text).asNumber
+            more = row.note
+        } else if let bid = row.bidPrice, let ask = row.askPrice, !content.isArray {
+            price = bid
+            first = first ?? bid.asNumber
+            more = "\(row.bidQty ?? "") × \(bid)  \(ask) × \(row.askQty ?? "")"
+        } else {
+            more = "\(content.rows.count) rows\(isFull ? "" : " changed")"
+        }
+    }
+
+    private mutating func take(bids newBids: [[String]], asks newAsks: [[String]], isFull: Bool) {
+        let (bidLevels, askLevels) = (newBids.compactMap(PriceLevel.init(texts:)), newAsks.compactMap(PriceLevel.init(texts:)))
+        if isFull {
+            bids.replaceAll(bidLevels)
+            asks.replaceAll(askLevels)
+        } else {
+            for level in bidLevels { _ = bids.set(level) }
+            for level in askLevels { _ = asks.set(level) }
+        }
+        hasBook = true
+        price = bids.best(1).first?.price.text
+        first = first ?? price?.asNumber
+        more = asks.best(1).first.map { "ask \($0.price)" } ?? ""
+    }
+}
+
+extension GatewayEvent.Row {
+    fileprivate var note: String {
+        if let lastFundingRate, let rate = Double(lastFundingRate) { return "funding \(WatchBoard.percent(rate, decimals: 4))" }
+        guard let qty else { return "" }
+        return [symbol, side ?? isBuyerMaker.map { $0 ? "sold" : "bought" }, qty].compactMap { $0 }.joined(separator: " ")
+    }
+}
+
+extension String {
+    fileprivate var asNumber: Double? { Double(self) }
+}
+
+extension PriceLevel {
+    fileprivate init?(texts: [String]) {
+        guard texts.count == 2, let price = DecimalString(texts[0]), let quantity = DecimalString(texts[1]) else { return nil }
+        self.init(price: price, quantity: quantity)
+    }
+}

@@ -1,0 +1,54 @@
+import ArgumentParser
+import UnixSignals
+
+/// `futures-gateway watch STREAM…`
+struct WatchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch", abstract: "Follow streams of a running gateway in the terminal.",
+        discussion: """
+            In a terminal one line per stream, painted anew in place: name, price, change, age, state; below a book its best levels. Elsewhere a \
+            line for each value. Comes back by itself when the connection is lost. Ctrl-C ends it.
+            """)
+
+    @Argument(help: "The streams, as in btcusdt@markPrice; GET /streams lists what there is.")
+    var streams: [String]
+    @Option(name: .long, help: "The gateway (default http://127.0.0.1:8080).")
+    var url: String?
+    @Flag(name: .long, help: "Print every event as a line of JSON: its data, with a member \"event\".")
+    var json = false
+
+    func run() async throws {
+        let address = try setting(url, "url") ?? "http://127.0.0.1:8080"
+        guard address.hasPrefix("http://") || address.hasPrefix("https://") else {
+            throw ValidationError("--url is \"\(address)\"; it takes http://HOST[:PORT].")
+        }
+        var names: [String] = []
+        for name in streams.flatMap({ $0.split(separator: ",") }).map(String.init) where !names.contains(name) { names.append(name) }
+        guard !names.isEmpty else { throw ValidationError("Name at least one stream, as in btcusdt@markPrice.") }
+        let connection = EventConnection(url: address.hasSuffix("/") ? String(address.dropLast()) : address, names: names)
+        let view = WatchView(names: names, json: json)
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        let outcome: Result<Void, any Error>
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await connection.run { try await view.take($0) } }
+                group.addTask { try await view.keepPainting() }
+                group.addTask { for await _ in signals { return } }
+                defer { group.cancelAll() }
+                try await group.next()
+            }
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
+        await view.end()
+        switch outcome {
+        case .success: return
+        case .failure(is Terminal.Closed): return
+        case .failure(let refusal as EventConnection.Refusal):
+            Terminal.complain(refusal.description)
+            throw ExitCode(1)
+        case .failure(let error): throw error
+        }
+    }
+}

@@ -1,0 +1,389 @@
+"""Proofs in a real browser: the page, client.js and Chromium's own EventSource against the built gateway.
+
+    checks.py EXECUTABLE [CHECK…]      KILLS=50 in the environment sets how often the gateway is killed
+
+Skips, and says so, where Chromium or the Python package `websockets` is absent.
+"""
+import asyncio
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+
+from chromium import EXECUTABLE, Chromium, websockets
+from gate import Gate, Gateway, header
+
+KILLS = int(os.environ.get("KILLS", "50"))
+MARK = "btcusdt@markPrice@1s"
+
+
+def expect(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def feed(names, options="{}"):
+    """A script that makes `feed` on a page without one."""
+    return f"import('/client.js').then(({{ Feed }}) => {{ window.feed = new Feed({json.dumps(names)}, {options}); return true; }})"
+
+
+# An EventSource that notes what became of it.
+NATIVE = """
+    window.seen = { closed: 0, opened: 0, sessions: [], ids: [], byes: [] };
+    window.source = new EventSource('/events?streams=%s');
+    source.onopen = () => seen.opened++;
+    source.onerror = () => { if (source.readyState === EventSource.CLOSED) seen.closed++; };
+    source.addEventListener('session', (event) => seen.sessions.push(JSON.parse(event.data)));
+    source.addEventListener('bye', (event) => seen.byes.push(JSON.parse(event.data).code));
+    for (const name of ['update', 'fetch']) source.addEventListener(name, (event) => event.lastEventId && seen.ids.push(event.lastEventId));
+    true
+"""
+
+
+async def event_source_survives(gateway, gate, browser):
+    """EventSource and Feed over many kills, cuts and drains: never CLOSED, Last-Event-ID every time."""
+    tab = await browser.tab(gate.address + "healthz")
+    await tab.until("document.readyState === 'complete'")
+    await tab.run(NATIVE % MARK)
+    await tab.run(feed([MARK, "btcusdt@depth"], "{ shared: false }"))
+    await tab.until("seen.ids.length > 1 && feed.get('btcusdt@depth')")
+    resumes, drains = {}, 0
+    for number in range(KILLS):
+        kind = ("kill", "cut", "drain")[number % 3]
+        # What the browser had last, and the requests made up to then.
+        await tab.run("seen.ids.length = 0, seen.sessions.length = 0, seen.opened = 0")
+        before = len(gate.heads)
+        await tab.until("seen.ids.length > 0")
+        if kind == "cut":
+            gate.cut()
+        else:
+            await gateway.end(graceful=kind == "drain")
+            await asyncio.sleep(random.random() / 2)
+            await gateway.start()
+        # The id is noted after the end, so that one that came just before counts too.
+        await tab.until("source.readyState !== EventSource.OPEN || seen.sessions.length")
+        last = await tab.run("seen.opened ? undefined : seen.ids.at(-1)")
+        session = await tab.until("seen.sessions[0]", 60)
+        resumes[f"{kind}:{session['resume']}"] = resumes.get(f"{kind}:{session['resume']}", 0) + 1
+        native = [head for head in gate.heads[before:] if f"streams={MARK} " in head]
+        expect(native, f"no request after {kind} {number}")
+        given = [header(head, "Last-Event-ID") for head in native]
+        expect(all(given), f"a request without Last-Event-ID after {kind} {number}: {given}")
+        expect(last is None or given[0] == last, f"Last-Event-ID {given[0]} where {last} was the last, after {kind} {number}")
+        await tab.until("feed.connection.state === 'open' && feed.status('btcusdt@depth').state === 'live' && feed.get('btcusdt@depth')", 60)
+    seen = await tab.run("seen")
+    expect(seen["closed"] == 0, f"CLOSED {seen['closed']} times")
+    drains = seen["byes"].count("draining")
+    expect(KILLS < 3 or drains, "no goodbye was heard")
+    return f"{KILLS} ends, CLOSED never, {drains} goodbyes heard, Last-Event-ID every time, resumed {resumes}"
+
+
+async def overload_passes(_, __, browser):
+    """A gateway that serves as many as it may answers 200 and bye; the browser comes back once there is room."""
+    async with await start("--max-connections", "6") as gateway, Gate(gateway) as gate:
+        tab = await browser.tab(gate.address + "healthz")
+        await tab.until("document.readyState === 'complete'")
+        held = [await asyncio.open_connection("127.0.0.1", gateway.port) for _ in range(12)]
+        for _, writer in held:
+            writer.write(f"GET /events?streams={MARK} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        await asyncio.sleep(0.5)
+        await tab.run(NATIVE % MARK)
+        await tab.until("seen.byes.length >= 2", 30)
+        expect(await tab.run("seen.closed") == 0, "CLOSED by an overload")
+        for _, writer in held:
+            writer.close()
+        await tab.until("seen.sessions.length", 30)
+        return f"byes {await tab.run('seen.byes')}, then a session"
+
+
+async def only_the_permanent_is_permanent(gateway, gate, browser):
+    """Feed stops for 401, 403, 404 and 204, says why, and comes back from everything else that a proxy may say."""
+    results = {}
+    for status in (204, 401, 403, 404, 429, 500, 502, 503):
+        tab = await browser.tab(gate.address + "healthz")
+        await tab.until("document.readyState === 'complete'")
+        gate.answer = status
+        await tab.run(feed([MARK], "{ shared: false }"))
+        state = await tab.until("['closed', 'lost'].find((state) => state === feed.connection.state)", 30)
+        await asyncio.sleep(1)
+        state = await tab.run("feed.connection.state")
+        expect(state == ("closed" if status < 429 else "lost"), f"{state} after {status}")
+        if state == "closed":
+            expect(await tab.run("feed.connection.error"), f"no reason for {status}")
+        gate.answer = None
+        if state == "closed":
+            await tab.run("feed.retry()")
+        await tab.until(f"feed.connection.state === 'open' && feed.get('{MARK}')", 30)
+        results[status] = state
+        await tab.close()
+    tab = await browser.tab(gate.address + "healthz")
+    await tab.until("document.readyState === 'complete'")
+    await tab.run(feed([MARK, "nope@markPrice"], "{ shared: false }"))
+    await tab.until(f"feed.get('{MARK}')")
+    expect("no such stream" in await tab.run("feed.status('nope@markPrice').error"), "an unknown stream without a reason")
+    await tab.run("feed.add('nope@ticker', 'ethusdt@markPrice@1s')")
+    await tab.until("feed.status('nope@ticker').error && feed.get('ethusdt@markPrice@1s')")
+    await tab.run(NATIVE % "nope@markPrice")
+    await tab.until("seen.closed === 1")
+    await tab.close()
+    return f"{results}; an unknown stream is refused alone"
+
+
+async def merged_is_what_the_gateway_has(gateway, gate, browser):
+    """What Feed merged from full values and changes is what GET /streams/{name} gives at the same id.
+
+    A full book is cut off at its limit, and the gateway knows what lies beyond: the last levels may lack at Feed's, but none may differ.
+    """
+    names = ["btcusdt@depth@100ms", "ethusdt@depth", "!bookTicker", "!miniTicker@arr", "btcusdt@kline_1m", "btcusdt@aggTrade", "btcusdt@markPrice"]
+    tab = await browser.tab(gate.address + "healthz")
+    await tab.until("document.readyState === 'complete'")
+    await tab.run(feed(names))
+    await tab.until(f"{json.dumps(names)}.every((name) => feed.get(name))")
+    compared = await tab.run("""(async () => {
+        const versions = new Map(), compared = {};
+        const note = ({ detail: { stream } }) => versions.set(stream + ' ' + feed.status(stream).id, feed.get(stream));
+        feed.addEventListener('update', note);
+        feed.addEventListener('fetch', note);
+        await new Promise((done) => setTimeout(done, 8000));
+        for (let round = 0; round < 20; round++) {
+            for (const name of feed.names) {
+                const { id, content } = await (await fetch('/streams/' + encodeURIComponent(name))).json();
+                for (let wait = 0; wait < 40 && !versions.has(name + ' ' + id); wait++) await new Promise((done) => setTimeout(done, 25));
+                const mine = versions.get(name + ' ' + id);
+                if (!mine) continue;
+                const [bids, asks] = ['bids', 'asks'].map((side) => Math.max(mine[side]?.length ?? 0, 950));
+                const pick = (value) => JSON.stringify(value?.bids ? [value.lastUpdateId, value.bids.slice(0, bids), value.asks.slice(0, asks)] : value);
+                if (pick(mine) !== pick(content)) return name + ' differs at ' + id + '\\n' + pick(mine).slice(0, 4000) + '\\n' + pick(content).slice(0, 4000);
+                compared[name] = (compared[name] ?? 0) + 1;
+            }
+        }
+        return compared;
+    })()""")
+    expect(isinstance(compared, dict), compared)
+    expect(len(compared) == len(names), f"not all could be compared: {compared}")
+    await tab.close()
+    return compared
+
+
+async def tabs_share_one_connection(gateway, gate, browser):
+    """Two pages are one reader on the server; the last one that goes ends it."""
+    first = await browser.tab(gate.address)
+    await first.until("document.querySelector('#connection')?.dataset.state === 'open'")
+    second = await browser.tab(gate.address)
+    await second.until("document.querySelectorAll('#streams tbody tr').length >= 10 && document.querySelector('#price').textContent !== '–'")
+    await asyncio.sleep(1)
+    expect(await gateway.readers(MARK) == 1, f"{await gateway.readers(MARK)} readers for two tabs")
+    third = await browser.tab(gate.address + "healthz")
+    await third.until("document.readyState === 'complete'")
+    await third.run(feed([MARK], "{ shared: false }"))
+    await third.until(f"feed.get('{MARK}')")
+    expect(await gateway.readers(MARK) == 2, "a connection of its own was not counted")
+    await third.close()
+    await first.close()
+    await asyncio.sleep(2)
+    expect(await gateway.readers(MARK) == 1, "the second tab lost the connection with the first")
+    await second.close()
+    for _ in range(100):
+        if await gateway.readers(MARK) == 0:
+            return "2 tabs 1 reader, 1 tab 1 reader, no tab 0 readers"
+        await asyncio.sleep(0.1)
+    raise AssertionError("a reader is left without a tab")
+
+
+async def hidden_tabs_are_paused(gateway, gate, browser):
+    """A stream is paused on the server while no tab that shows it is visible."""
+    tabs = [await browser.tab(gate.address + "healthz") for _ in range(2)]
+    for tab, names in zip(tabs, ([MARK, "ethusdt@markPrice@1s"], [MARK])):
+        await tab.until("document.readyState === 'complete'")
+        await tab.run(feed(names))
+        await tab.until(f"feed.get('{MARK}')")
+
+    async def paused(*wanted):
+        for _ in range(100):
+            client = await tabs[0].run("feed.connection.client")
+            answer = await gateway.get(f"events/{client}")
+            if answer and set(answer["paused"]) == set(wanted):
+                return
+            await asyncio.sleep(0.05)
+        raise AssertionError(f"paused {answer and answer['paused']}, not {wanted}")
+
+    await paused()
+    await tabs[0].hide(True)
+    await paused("ethusdt@markPrice@1s")
+    await tabs[1].hide(True)
+    await paused("ethusdt@markPrice@1s", MARK)
+    before = await tabs[0].run(f"feed.status('{MARK}').id")
+    await asyncio.sleep(2.5)
+    expect(await tabs[0].run(f"feed.status('{MARK}').id") == before, "a paused stream went on")
+    await tabs[1].hide(False)
+    await paused("ethusdt@markPrice@1s")
+    await tabs[1].until(f"feed.status('{MARK}').id !== '{before}' && feed.status('{MARK}').age < 1500")
+    await tabs[0].hide(False)
+    await paused()
+    await tabs[0].run(f"feed.pause('{MARK}')")
+    await tabs[1].run(f"feed.pause('{MARK}')")
+    await paused(MARK)
+    await tabs[0].run("feed.resume()")
+    await paused()
+    client = await tabs[0].run("feed.connection.client")
+    await tabs[0].run("feed.add('solusdt@bookTicker')")
+    await tabs[0].until("feed.get('solusdt@bookTicker')")
+    await tabs[0].run("feed.remove('solusdt@bookTicker')")
+    for _ in range(100):
+        if await gateway.readers("solusdt@bookTicker") == 0:
+            break
+        await asyncio.sleep(0.05)
+    expect(await gateway.readers("solusdt@bookTicker") == 0, "a removed stream is still read")
+    expect(await tabs[0].run("feed.connection.client") == client, "adding a stream made a new connection")
+    for tab in tabs:
+        await tab.close()
+    # A tab that really goes to the background, behind another one of its window.
+    tabs = [await browser.tab(gate.address + "healthz")]
+    await tabs[0].until("document.readyState === 'complete'")
+    await tabs[0].run(feed([MARK]))
+    await tabs[0].until(f"feed.get('{MARK}')")
+    await paused()
+    target = (await browser.call("Target.createTarget", url=gate.address + "healthz", newWindow=False, background=False))["targetId"]
+    await browser.call("Target.activateTarget", targetId=target)
+    await tabs[0].until("document.visibilityState === 'hidden'", 5)
+    await paused(MARK)
+    await browser.call("Target.closeTarget", targetId=target)
+    await tabs[0].until("document.visibilityState === 'visible'", 5)
+    await paused()
+    await tabs[0].close()
+    return "paused where nobody looks, also behind another tab; live where one tab is seen"
+
+
+async def a_new_epoch_starts_anew(gateway, gate, browser):
+    """After a restart what was of the old gateway is dropped, and everything comes anew."""
+    tab = await browser.tab(gate.address + "healthz")
+    await tab.until("document.readyState === 'complete'")
+    await tab.run(feed([MARK, "btcusdt@aggTrade"]))
+    await tab.until(f"feed.get('{MARK}') && feed.get('btcusdt@aggTrade')")
+    old = (await tab.run(f"feed.status('{MARK}').id")).split(".")[0]
+    await tab.run("window.reset = new Promise((done) => feed.addEventListener('session', () => done(feed.get('btcusdt@aggTrade') === undefined), { once: true })); true")
+    await gateway.end()
+    await tab.until(f"feed.status('{MARK}').state === 'lost'")
+    expect(await tab.run(f"feed.get('{MARK}') !== undefined"), "what was known is gone while the gateway is")
+    await gateway.start()
+    expect(await tab.run("reset"), "an old value outlived its gateway")
+    await tab.until(f"feed.get('{MARK}') && feed.get('btcusdt@aggTrade')", 60)
+    new = (await tab.run(f"feed.status('{MARK}').id")).split(".")[0]
+    expect(new != old, "the epoch is the old one")
+    await tab.close()
+    return f"{old} then {new}"
+
+
+async def the_example_of_the_readme_runs(gateway, gate, browser):
+    """As it stands there, on a page of the gateway and on a page of another origin, where the tab has a connection of its own."""
+    with open(os.path.join(os.path.dirname(__file__), "../../README.md")) as readme:
+        code = re.search(r"```js\n(import \{ Feed \}.*?)```", readme.read(), re.S)[1]
+    heard = {}
+    for name, page in {"same": f"http://127.0.0.1:{gateway.port}/", "foreign": gate.address}.items():
+        tab = await browser.tab(page + "healthz")
+        await tab.until("document.readyState === 'complete'")
+        source = code.replace("http://127.0.0.1:8080", f"http://127.0.0.1:{gateway.port}")
+        await tab.run("window.lines = []; console.log = (...words) => lines.push(words.join(' ')); true")
+        await tab.run(f"import('data:text/javascript,' + encodeURIComponent({json.dumps(source)})).then(() => true)")
+        await tab.until("lines.some((line) => line.startsWith('best bid')) && lines.some((line) => / live \\d+ ms$/.test(line))")
+        heard[name] = await tab.run("lines.slice(0, 4)")
+        await tab.close()
+    return heard
+
+
+async def a_gap_is_closed(gateway, gate, browser):
+    """Trades paused for longer than the gateway keeps them: a gap is told, and then the content is whole again."""
+    tab = await browser.tab(gate.address + "healthz")
+    await tab.until("document.readyState === 'complete'")
+    await tab.run(feed(["btcusdt@aggTrade"]))
+    await tab.until("feed.get('btcusdt@aggTrade')")
+    await tab.run("window.dropped = 0; feed.addEventListener('gap', ({ detail }) => dropped += detail.dropped); feed.pause(); true")
+    await asyncio.sleep(75)
+    await tab.run("feed.resume()")
+    await tab.until("dropped")
+    await tab.until("""(() => { const trades = feed.get('btcusdt@aggTrade');
+        return trades.length > 400 && trades.every(({ id }, index) => index === 0 || id === trades[index - 1].id + 1); })()""")
+    dropped = await tab.run("dropped")
+    await tab.close()
+    return f"{dropped} dropped, none missing"
+
+
+async def the_page_works_by_keyboard_and_does_not_jump(gateway, gate, browser):
+    """Adding, pausing and removing without a pointer; no layout shift; no complaint in the console."""
+    tab = await browser.tab(gate.address, width=390, height=844)
+    await tab.run("""window.shift = 0; new PerformanceObserver((list) => { for (const entry of list.getEntries())
+        if (!entry.hadRecentInput) shift += entry.value; }).observe({ type: 'layout-shift', buffered: true })""")
+    await tab.until("document.querySelector('#price').textContent !== '–' && document.querySelector('.bids td').textContent")
+    await tab.run("shift = 0")
+    await asyncio.sleep(5)
+    shift = await tab.run("shift")
+    expect(shift < 0.005, f"the layout shifts by {shift}")
+    expect(await tab.run("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than a phone")
+
+    async def key(name, text=None):
+        await tab.call("Input.dispatchKeyEvent", type="keyDown", key=name, code=name, text=text or "", windowsVirtualKeyCode=13 if name == "Enter" else 0)
+        await tab.call("Input.dispatchKeyEvent", type="keyUp", key=name, code=name)
+
+    await key("/", "/")
+    expect(await tab.run("document.activeElement.id") == "name", "/ does not go to the input")
+    await tab.call("Input.insertText", text="trxusdt")
+    await key("Enter", "\r")
+    await tab.until("[...document.querySelectorAll('#streams .name')].some((name) => name.textContent.startsWith('TRXUSDT'))")
+    await tab.until("[...document.querySelectorAll('#streams tr')].at(-1).querySelector('.state').textContent === 'Live'")
+    await tab.run("[...document.querySelectorAll('#streams .name')].at(-1).focus()")
+    await key("Enter", "\r")
+    await tab.until("document.querySelector('#symbol').textContent === 'TRXUSDT' && document.querySelector('#book-state').textContent === 'Live'")
+    await key("p", "p")
+    await tab.until("document.querySelector('#pause').textContent === 'Resume' && document.querySelector('#streams .state').textContent === 'Paused'")
+    await key("p", "p")
+    await tab.until("document.querySelector('#pause').textContent === 'Pause' && document.querySelector('#streams .state').textContent === 'Live'")
+    expect(not tab.complaints, tab.complaints)
+    await tab.close()
+    return f"layout shift {shift}"
+
+
+CHECKS = [event_source_survives, overload_passes, only_the_permanent_is_permanent, merged_is_what_the_gateway_has, tabs_share_one_connection,
+          hidden_tabs_are_paused, a_new_epoch_starts_anew, the_example_of_the_readme_runs, a_gap_is_closed,
+          the_page_works_by_keyboard_and_does_not_jump]
+
+
+class Running:
+    def __init__(self, gateway):
+        self.gateway = gateway
+
+    async def __aenter__(self):
+        return self.gateway
+
+    async def __aexit__(self, *_):
+        await self.gateway.end()
+
+
+async def start(*options):
+    return Running(await Gateway(sys.argv[1], *options).start())
+
+
+async def main():
+    if not EXECUTABLE or not websockets:
+        print(f"skipped: {'Chromium' if not EXECUTABLE else 'the Python package websockets'} is not installed")
+        return 0
+    version = subprocess.run([EXECUTABLE, "--version"], capture_output=True, text=True).stdout.strip()
+    print(version)
+    wanted = [check for check in CHECKS if not sys.argv[2:] or check.__name__ in sys.argv[2:]]
+    failures = 0
+    for check in wanted:
+        began = time.monotonic()
+        try:
+            async with await start() as gateway, Gate(gateway) as gate, Chromium() as browser:
+                result = await check(gateway, gate, browser)
+            print(f"passed {check.__name__} in {time.monotonic() - began:.1f} s: {result}", flush=True)
+        except Exception as error:
+            failures += 1
+            print(f"FAILED {check.__name__} after {time.monotonic() - began:.1f} s: {error!r}", flush=True)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))

@@ -1,0 +1,114 @@
+"""A gateway as a program, and a gate in front of it that counts, cuts and refuses."""
+import asyncio
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+
+
+class Gateway:
+    """`futures-gateway serve --demo`, ended and started again at one port."""
+
+    def __init__(self, executable, *options):
+        self.executable, self.options, self.source, self.port, self.process = executable, options, ("--demo",), 0, None
+
+    async def start(self, *source):
+        """Serves the embedded exchange, or what `source` names."""
+        self.source = source or self.source
+        # The port of an ended program may be held for a moment by its last connections.
+        for _ in range(50):
+            self.process = await asyncio.create_subprocess_exec(
+                self.executable, "serve", *self.source, "--port", str(self.port), *self.options,
+                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL)
+            line = (await asyncio.wait_for(self.process.stdout.readline(), 30)).decode()
+            if "http://" in line:
+                self.port = int(line.rsplit(":", 1)[1])
+                return self
+            await self.process.wait()
+            await asyncio.sleep(0.1)
+        raise RuntimeError("the gateway does not start")
+
+    async def end(self, graceful=False):
+        if self.process.returncode is None:
+            (self.process.terminate if graceful else self.process.kill)()
+        return await self.process.wait()
+
+    async def get(self, path):
+        """A JSON answer; None for an error."""
+        def read():
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{path}", timeout=10) as answer:
+                    return json.load(answer)
+            except (urllib.error.URLError, OSError):
+                return None
+        return await asyncio.to_thread(read)
+
+    async def readers(self, stream):
+        answer = await self.get(f"streams/{urllib.parse.quote(stream)}/status")
+        return answer and answer["readers"]
+
+
+class Gate:
+    """Passes connections on to a gateway. Keeps the heads of requests for events; can cut connections and answer in the gateway's place."""
+
+    def __init__(self, gateway):
+        self.gateway, self.heads, self.open, self.answer = gateway, [], set(), None
+
+    async def __aenter__(self):
+        self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.address = f"http://127.0.0.1:{self.server.sockets[0].getsockname()[1]}/"
+        return self
+
+    async def __aexit__(self, *_):
+        self.server.close()
+        self.cut(None)
+
+    def cut(self, path="/events?"):
+        """Cuts the connections whose request begins with this path; all, where it is None."""
+        for writer, target in list(self.open):
+            if path is None or target.startswith(path):
+                writer.transport.abort()
+
+    async def _serve(self, reader, writer):
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return writer.close()
+        target = head.split(" ")[1]
+        entry = (writer, target)
+        self.open.add(entry)
+        try:
+            if target.startswith("/events?"):
+                self.heads.append(head)
+                if self.answer:
+                    writer.write(f"HTTP/1.1 {self.answer} Made up\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
+                    await writer.drain()
+                    return writer.close()
+            back, forth = await asyncio.open_connection("127.0.0.1", self.gateway.port)
+            lines = [line for line in head.split("\r\n") if not line.lower().startswith("connection:")]
+            forth.write("\r\n".join([lines[0], "Connection: close", *lines[1:]]).encode())
+            await asyncio.gather(self._pass(back, writer), self._pass(reader, forth))
+        except OSError:
+            writer.close()
+        finally:
+            self.open.discard(entry)
+
+    @staticmethod
+    async def _pass(reader, writer):
+        try:
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+        except OSError:
+            pass
+        finally:
+            writer.close()
+
+
+def header(head, name):
+    """A header field of a request's head."""
+    for line in head.split("\r\n")[1:]:
+        field, _, value = line.partition(":")
+        if field.lower() == name.lower():
+            return value.strip()
+    return None

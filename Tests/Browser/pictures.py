@@ -1,0 +1,71 @@
+"""Pictures of the live page in each of its states, light, dark and at a phone's width, for people to look at.
+
+    pictures.py EXECUTABLE DIRECTORY
+"""
+import asyncio
+import json
+import os
+import socket
+import sys
+import urllib.request
+
+from chromium import Chromium
+from gate import Gateway
+
+VIEWS = {"light": dict(width=1440, height=1080), "dark": dict(width=1440, height=1080, dark=True),
+         "phone": dict(width=390, height=844, scale=2), "phone-dark": dict(width=390, height=844, scale=2, dark=True)}
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+async def main():
+    executable, directory = sys.argv[1], sys.argv[2]
+    os.makedirs(directory, exist_ok=True)
+    port = free_port()
+    exchange = await asyncio.create_subprocess_exec(
+        executable, "demo-exchange", "--port", str(port), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL)
+    await exchange.stdout.readline()
+
+    async def fault(**body):
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/control/fault", json.dumps(body).encode(), method="POST")
+        await asyncio.to_thread(lambda: urllib.request.urlopen(request).read())
+
+    gateway = await Gateway(executable).start(f"--rest-url=http://127.0.0.1:{port}", f"--ws-url=ws://127.0.0.1:{port}")
+    try:
+        async with Chromium() as browser:
+            tabs = {name: await browser.tab(f"http://127.0.0.1:{gateway.port}/", **view) for name, view in VIEWS.items()}
+
+            async def pictures(state):
+                for name, tab in tabs.items():
+                    await tab.picture(f"{directory}/{state}-{name}.png", whole="phone" in name)
+
+            await asyncio.sleep(25)
+            await tabs["light"].call("Input.dispatchMouseEvent", type="mouseMoved", x=850, y=260)
+            await pictures("live")
+            await tabs["light"].call("Input.dispatchMouseEvent", type="mouseMoved", x=5, y=5)
+            await fault(fault="stall", forMs=16_000)
+            await asyncio.sleep(14)
+            await pictures("stale")
+            await asyncio.sleep(5)
+            await fault(fault="refuse", forMs=14_000)
+            await fault(fault="drop")
+            await asyncio.sleep(8)
+            await pictures("recovering")
+            await asyncio.sleep(14)
+            await pictures("recovered")
+            await gateway.end()
+            await asyncio.sleep(4)
+            await pictures("lost")
+            for tab in tabs.values():
+                print(tab.complaints)
+    finally:
+        await gateway.end()
+        exchange.terminate()
+        await exchange.wait()
+
+
+asyncio.run(main())

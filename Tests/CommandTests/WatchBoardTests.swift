@@ -1,0 +1,90 @@
+import Testing
+
+@testable import futures_gateway
+
+@Suite struct WatchBoardTests {
+    private let start = ContinuousClock.now
+
+    private func board(_ events: (String, String)..., names: [String]) throws -> WatchBoard {
+        var board = WatchBoard(names: names)
+        board.isConnected = true
+        for (name, data) in events { _ = board.take(name, try GatewayEvent(data), now: start) }
+        return board
+    }
+
+    private func value(_ stream: String, _ content: String, kind: String = "full", state: String = "live") -> (String, String) {
+        ("update", #"{"stream":"\#(stream)","id":"e.1","kind":"\#(kind)","state":"\#(state)","content":\#(content)}"#)
+    }
+
+    @Test func aPriceIsShownAsTheVenueWroteItWithItsChangeAndAge() throws {
+        let board = try board(
+            value("a@markPrice", #"{"symbol":"A","markPrice":"100.00000000","lastFundingRate":"-0.00010000","time":1}"#),
+            value("a@markPrice", #"{"symbol":"A","markPrice":"101.50000000","lastFundingRate":"0.00038167","time":2}"#), names: ["a@markPrice"])
+        let line = board.lines(now: start + .seconds(7), width: 100, palette: .init())[0]
+        #expect(line.split(separator: " ").joined(separator: " ") == "a@markPrice 101.50000000 +1.50 % 7 s live funding +0.0382 %")
+        #expect(board.line(of: "a@markPrice") == "a@markPrice  101.50000000  +1.50 %  funding +0.0382 %")
+    }
+
+    @Test func aBookIsKeptByItsChangesAndItsBestLevelsShown() throws {
+        let board = try board(
+            value("a@depth", #"{"symbol":"A","lastUpdateId":1,"time":1,"bids":[["10.0","1"],["9.5","2"]],"asks":[["10.5","3"],["11.0","4"]]}"#),
+            value(
+                "a@depth",
+                #"{"symbol":"A","lastUpdateId":2,"previousUpdateId":1,"time":2,"bids":[["10.0","0"]],"asks":[["10.4","7"],["11.0","0.00"]]}"#,
+                kind: "delta"), names: ["a@depth"])
+        let lines = board.lines(now: start, width: 100, palette: .init()).map { $0.split(separator: " ").map(String.init) }
+        #expect(lines.count == 1 + WatchBoard.levels)
+        #expect(lines[1] == ["2", "9.5", "10.4", "7"])
+        #expect(lines[2] == ["10.5", "3"])
+        #expect(lines[3].isEmpty)
+        #expect(board.rows["a@depth"]?.price == "9.5")
+    }
+
+    @Test func whatIsNotLiveSaysSo() throws {
+        var board = try board(
+            value("a@markPrice", #"{"symbol":"A","markPrice":"100","time":1}"#),
+            ("status", #"{"stream":"a@markPrice","state":"stale","ageMs":20000}"#),
+            names: ["a@markPrice"])
+        var line = board.lines(now: start + .seconds(1), width: 100, palette: .init())[0]
+        #expect(line.contains("stale") && line.contains("21 s"))
+        board.isConnected = false
+        line = board.lines(now: start, width: 100, palette: .init())[0]
+        #expect(line.contains("lost"))
+        let session = try GatewayEvent(#"{"client":"c","streams":[],"resume":"reset","replayed":0,"heartbeat":15}"#)
+        #expect(board.take("session", session, now: start) == nil)
+        #expect(board.rows["a@markPrice"]?.state == "connecting")
+    }
+
+    @Test func rowsOfManySymbolsAreCounted() throws {
+        let rows = #"[{"symbol":"A","lastPrice":"1"},{"symbol":"B","lastPrice":"2"}]"#
+        let board = try board(value("!miniTicker@arr", rows), names: ["!miniTicker@arr"])
+        #expect(board.line(of: "!miniTicker@arr") == "!miniTicker@arr  2 rows")
+    }
+
+    @Test func noLineIsWiderThanTheTerminal() throws {
+        let name = "averyverylongsymbolnameindeedusdt@depth@100ms"
+        let board = try board(
+            value(name, #"{"symbol":"A","lastUpdateId":1,"time":1,"bids":[["10.0","1"]],"asks":[["10.5","3"]]}"#), names: [name])
+        for width in [0, 1, 20, 53, 80, 200] {
+            for line in board.lines(now: start, width: width, palette: .init()) { #expect(line.count <= width) }
+        }
+    }
+
+    @Test func anUnlikelyContentHarmsNothing() throws {
+        for content in ["null", "[]", "{}", #"{"markPrice":"1e400"}"#, #"{"bids":[["x","y"],["1"]],"asks":[[]]}"#] {
+            let board = try board(value("a@x", content), names: ["a@x"])
+            #expect(!board.lines(now: start, width: 80, palette: .init()).isEmpty)
+        }
+        #expect(throws: (any Error).self) { try GatewayEvent("[1,2") }
+    }
+
+    @Test(arguments: [(0.0, 2, "0.00 %"), (0.00004, 2, "0.00 %"), (-0.0123, 2, "-1.23 %"), (0.00038167, 4, "+0.0382 %"), (12.0, 2, "+1200.00 %")])
+    func aRateIsAPercentage(rate: Double, decimals: Int, text: String) {
+        #expect(WatchBoard.percent(rate, decimals: decimals) == text)
+    }
+
+    @Test func anEventAsJSONHasItsNameFirst() {
+        #expect(WatchView.json(ServerSentEvent(name: "update", data: #"{"stream":"a"}"#)) == #"{"event":"update","stream":"a"}"#)
+        #expect(WatchView.json(ServerSentEvent(name: "x", data: "{}")) == #"{"event":"x"}"#)
+    }
+}

@@ -1,0 +1,95 @@
+import Testing
+
+@testable import FeedCore
+
+/// Silence that means something is told in time, and silence that means nothing is not told at all.
+@Suite struct SilenceTests {
+    private static let events: Set<FuturesServiceStreamName.Channel> = [.depth, .bookTicker, .aggregateTrade, .kline, .liquidation]
+
+    private func run(_ script: Script) -> Simulation {
+        let simulation = Simulation(seed: 1, trace: Trace(isWhole: false), script: script)
+        simulation.run()
+        if simulation.verdict.broken != nil { Issue.record("\(simulation.report)") }
+        return simulation
+    }
+
+    /// What readers were told besides data, once the streams were live.
+    private func alarms(_ simulation: Simulation) -> [String] {
+        simulation.told.compactMap { at, event in
+            guard at < simulation.script?.duration ?? .max else { return nil }
+            return switch event.kind {
+            case .updated, .fetched, .ended: nil
+            case .connected: at < .seconds(60) ? nil : "\(at) \(event.stream) \(event.kind)"
+            case .disconnected, .recovered, .failed, .status: "\(at) \(event.stream) \(event.kind)"
+            }
+        }
+    }
+
+    /// When each stream was told to be anything but live after a moment.
+    private func alarmed(_ simulation: Simulation, after begin: Nanoseconds) -> [FuturesServiceStreamName.Channel: Nanoseconds] {
+        var times: [FuturesServiceStreamName.Channel: Nanoseconds] = [:]
+        for (at, event) in simulation.told where at > begin {
+            switch event.kind {
+            case .disconnected, .status(.stale, _): times[event.stream.channel] = min(times[event.stream.channel] ?? .max, at)
+            default: break
+            }
+        }
+        return times
+    }
+
+    @Test func anHourOfAQuietMarketRaisesNoAlarm() {
+        let simulation = run(Script(channels: Self.events.union([.markPrice, .partialDepth]), duration: .seconds(3600), pause: Script.quiet))
+        #expect(alarms(simulation) == [])
+        #expect(simulation.told.count > 3600, "the mark price came every second")
+    }
+
+    @Test func aDayInWhichNearlyNothingHappensRaisesNoAlarmNotEvenWhereConnectionsAreReplaced() {
+        let simulation = run(Script(channels: Self.events, duration: .seconds(24 * 3600), pause: .seconds(200)...Nanoseconds.seconds(2000)))
+        #expect(alarms(simulation) == [])
+        #expect(simulation.core.lastConnectionID == 4, "two connections, each replaced once")
+    }
+
+    @Test func sixtyRotationsOfBusyConnectionsCannotBeSeen() {
+        let all = Self.events.union([.markPrice, .partialDepth])
+        let simulation = run(Script(channels: all, duration: .seconds(3700), pause: Script.busy, rotateAfter: .seconds(60)))
+        #expect(alarms(simulation) == [])
+        #expect(simulation.core.lastConnectionID >= 120)
+    }
+
+    @Test func aFrozenVenueIsToldWithinTheConfiguredSilence() {
+        let froze: Nanoseconds = .seconds(100)
+        let freeze: (Simulation) -> Void = { simulation in
+            for place in simulation.venue.wires.indices { simulation.venue.wires[place].mood = .blackHole }
+            simulation.venue.downUntil = simulation.queue.now + .seconds(60)
+        }
+        let simulation = run(
+            Script(channels: Self.events.union([.markPrice]), duration: .seconds(400), pause: Script.busy, acts: [(froze, freeze)]))
+        let told = alarmed(simulation, after: froze)
+        let silence = simulation.configuration.deadAfter.nanoseconds
+        for channel in Self.events { #expect(told[channel, default: .max] <= froze + .seconds(1) + silence + .seconds(3), "\(channel)") }
+        #expect(told[.markPrice, default: .max] <= froze + .seconds(1) + simulation.staleAfter.nanoseconds + .seconds(3))
+    }
+
+    @Test func aVenueThatAnswersPingsAndSendsNothingIsToldWhereDataIsDue() {
+        let stalled: Nanoseconds = .seconds(100)
+        let stall: (Simulation) -> Void = { simulation in
+            for place in simulation.venue.wires.indices { simulation.venue.wires[place].mood = .stalled }
+        }
+        let simulation = run(Script(channels: [.markPrice], duration: .seconds(300), pause: Script.busy, acts: [(stalled, stall)]))
+        let told = alarmed(simulation, after: stalled)
+        #expect(told[.markPrice, default: .max] <= stalled + .seconds(1) + simulation.staleAfter.nanoseconds + .seconds(3))
+        #expect(simulation.core.lastConnectionID > 1, "and it is moved to a socket that lives")
+    }
+
+    @Test func aBookThatCannotBeBuiltForAnHourHoldsBackNoMoreThanItsBound() {
+        let lose: (Simulation) -> Void = { simulation in
+            simulation.venue.deadRESTHost = 0
+            simulation.venue.cutAll()
+        }
+        let checks = (1...60).map { (at: Nanoseconds.seconds($0 * 60), act: { (simulation: Simulation) in simulation.checkMemory() }) }
+        let heal: (Simulation) -> Void = { $0.venue.deadRESTHost = nil }
+        let acts = [(.seconds(10), lose)] + checks + [(.seconds(3600), heal)]
+        let simulation = run(Script(channels: [.depth], duration: .seconds(3700), pause: .ms(100)...Nanoseconds.ms(300), acts: acts))
+        #expect(alarms(simulation).contains { $0.contains("recover") })
+    }
+}

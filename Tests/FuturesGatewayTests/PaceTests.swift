@@ -1,0 +1,82 @@
+import DemoExchange
+import GatewayTestSupport
+import Testing
+
+/// `maxRate`: so many deliveries of one stream a second, the latest each time.
+struct PaceTests {
+    private static func ticker(_ round: Int) -> String {
+        #"{"stream":"btcusdt@bookTicker","data":{"e":"bookTicker","u":\#(9_000_000_000_000_000 + round),"E":1763679600000,"T":1763679600000,"#
+            + #""s":"BTCUSDT","b":"\#(round).00","B":"1.000","a":"\#(round + 1).00","A":"1.000"}}"#
+    }
+
+    @Test func aPacedReaderSkipsToTheNewestAndEndsOnTheLast() async throws {
+        try await House.open { house in
+            house.exchange.setStalled(true)
+            let paced = try await house.client.events("streams=btcusdt@bookTicker&maxRate=4")
+            let every = try await house.client.events("streams=btcusdt@bookTicker")
+            for reader in [paced, every] { _ = try await reader.next("fetch", "update") }
+            let rounds = 200
+            let began = ContinuousClock.now
+            for round in 1...rounds {
+                house.exchange.inject(Self.ticker(round))
+                let update = try await every.next("update")
+                #expect(update.content["bidPrice"]?.text == "\(round).00", "nobody else is paced")
+            }
+            let seen = try await paced.all { $0.content["bidPrice"]?.text == "\(rounds).00" }.filter { $0.name == "update" }
+            let seconds = (ContinuousClock.now - began) / .seconds(1)
+            #expect(Double(seen.count) <= seconds * 4 + 2, "\(seen.count) in \(seconds) s")
+            #expect(seen.allSatisfy { $0.id != nil })
+        }
+    }
+
+    @Test func aPacedBookIsGivenWholeAndStaysRight() async throws {
+        try await House.open { house in
+            let stream = "btcusdt@depth@100ms"
+            let paced = try await house.client.events("streams=\(stream)&maxRate=2")
+            let every = try await house.client.events("streams=\(stream)")
+            var base: Int64?
+            var fulls = 0
+            while fulls < 4 {
+                let event = try await paced.next("update", "fetch")
+                if event.kind == "full" { fulls += 1 } else { #expect(event.content["previousUpdateId"]?.integer == base) }
+                base = event.content["lastUpdateId"]?.integer
+            }
+            _ = try await every.next("update") { [base] in $0.content["lastUpdateId"]?.integer ?? 0 >= base ?? .max }
+        }
+    }
+
+    @Test func ofAPacedTapeNothingIsSkipped() async throws {
+        try await House.open { house in
+            let paced = try await house.client.events("streams=btcusdt@aggTrade&maxRate=2")
+            var last = try #require(try await paced.next("update", "fetch") { !$0.rows.isEmpty }.rows.last?["id"]?.integer)
+            for _ in 0..<40 {
+                let event = try await paced.next("update", "fetch")
+                for row in event.rows {
+                    let id = row["id"]?.integer ?? 0
+                    if event.kind == "delta" { #expect(id == last + 1) }
+                    last = id
+                }
+            }
+        }
+    }
+
+    @Test(arguments: ["0", "-1", "nan", "1e3", "101", "fast", ""])
+    func aRateOutOfBoundsIsRefused(_ rate: String) async throws {
+        try await House.open { house in
+            let answer = try await house.client.get("/events?streams=btcusdt@ticker&maxRate=\(rate)")
+            #expect(answer.status == 400)
+        }
+    }
+
+    @Test func controlIsRateLimited() async throws {
+        try await House.open { house in
+            let reader = try await house.client.events("streams=btcusdt@bookTicker")
+            var refused: HTTPAnswer?
+            for _ in 0..<200 where refused == nil {
+                let answer = try await house.client.post("/events/\(reader.client)/pause")
+                if answer.status == 429 { refused = answer } else { #expect(answer.status == 200) }
+            }
+            #expect(refused?.header("Retry-After") == "1")
+        }
+    }
+}

@@ -1,0 +1,213 @@
+"""A proxy between the gateway and the venue that cuts the connections through it at chosen bytes, and remembers when."""
+
+import collections
+import dataclasses
+import functools
+import re
+import selectors
+import socket
+import struct
+import threading
+import time
+
+RESET = struct.pack("ii", 1, 0)
+
+
+@dataclasses.dataclass
+class Strike:
+    """What ends connections: where, how (`reset` or `fin`), and which (all, or those for REST alone).
+
+    `at` is `now`, inside the next `frame` of data, inside the `nth` `snapshot` asked for from now on, or around the next `subscribe` message.
+    `share` is how much of the frame, reply or message still passes, 0 to 1; a `subscribe` of 1 passes, and the cut comes before the answer.
+    """
+
+    at: str = "now"
+    how: str = "reset"
+    share: float = 0.5
+    nth: int = 1
+    rest_only: bool = False
+
+
+class Frames:
+    """Finds the frames in the bytes of a WebSocket server (RFC 6455 §5.2; never masked)."""
+
+    def __init__(self):
+        self.head = b""
+        self.left = 0
+
+    def feed(self, data):
+        """(opcode, place of the payload in `data`, length) of each frame that begins in `data`."""
+        found, place = [], 0
+        while place < len(data):
+            if self.left:
+                step = min(self.left, len(data) - place)
+                self.left -= step
+                place += step
+                continue
+            self.head += data[place:place + 1]
+            place += 1
+            size = {126: 4, 127: 10}.get(self.head[1] & 127, 2) if len(self.head) > 1 else 2
+            if len(self.head) == size:
+                self.left = int.from_bytes(self.head[2:], "big") if size > 2 else self.head[1] & 127
+                found.append((self.head[0] & 15, place, self.left))
+                self.head = b""
+        return found
+
+
+class Pipe:
+    """One connection of the gateway and the one to the venue behind it."""
+
+    def __init__(self, client, server):
+        self.client, self.server = client, server
+        self.is_web_socket = False
+        self.frames = None
+        self.reply_share = None
+        self.limit = None
+        """How many more bytes of the venue pass before the cut."""
+
+
+class Cutter:
+    """Listens on loopback and passes everything on to the venue. A thread of its own does the work."""
+
+    def __init__(self, host, port):
+        self.venue = (host, port)
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self.host, self.port = self.listener.getsockname()
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(self.listener, selectors.EVENT_READ, self._accept)
+        self.waker, waked = socket.socketpair()
+        self.selector.register(waked, selectors.EVENT_READ, functools.partial(waked.recv, 64))
+        self.pipes = set()
+        self.armed = collections.deque()
+        self.done = []
+        """(strike, when) of all that struck."""
+        self.accepted = []
+        """When each WebSocket of the gateway was accepted."""
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def strike(self, strike):
+        """Asks for a strike; one waits for the other."""
+        self.armed.append(strike)
+        self.waker.send(b"!")
+
+    def open_web_sockets(self):
+        return sum(pipe.is_web_socket for pipe in list(self.pipes))
+
+    def _run(self):
+        while True:
+            for key, _ in self.selector.select():
+                if key.fileobj.fileno() >= 0:
+                    key.data()
+                if self._armed("now"):
+                    self._cut()
+
+    def _armed(self, place):
+        return bool(self.armed) and self.armed[0].at == place
+
+    def _accept(self):
+        client, _ = self.listener.accept()
+        try:
+            server = socket.create_connection(self.venue, timeout=5)
+        except OSError:
+            return self._end(client, "reset")
+        pipe = Pipe(client, server)
+        self.pipes.add(pipe)
+        for own, other, look in ((client, server, self._outgoing), (server, client, self._incoming)):
+            own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            own.settimeout(10)
+            self.selector.register(own, selectors.EVENT_READ, functools.partial(self._pass, pipe, own, other, look))
+
+    def _pass(self, pipe, source, target, look):
+        """Hands on what came; `look` says how much of it, and a cut follows where that is not all."""
+        if pipe not in self.pipes:
+            return
+        try:
+            data = source.recv(1 << 18)
+            if not data:
+                return self._close(pipe, "fin")
+            size, cuts = look(pipe, data)
+            target.sendall(data[:size])
+        except OSError:
+            return self._close(pipe, "reset")
+        if cuts:
+            self._cut()
+
+    def _outgoing(self, pipe, data):
+        """From the gateway: requests, and the control messages of a WebSocket."""
+        if data.startswith(b"GET /fapi/v1/depth"):
+            if self._armed("snapshot"):
+                self.armed[0].nth -= 1
+                if self.armed[0].nth == 0:
+                    pipe.reply_share = self.armed[0].share
+        elif data.startswith(b"GET /stream"):
+            pipe.is_web_socket = True
+            self.accepted.append(time.monotonic())
+        elif pipe.frames and data[0] & 15 == 1 and self._armed("subscribe"):
+            return int(len(data) * self.armed[0].share), True
+        return len(data), False
+
+    def _incoming(self, pipe, data):
+        """From the venue: replies, and the frames of a WebSocket."""
+        if pipe.is_web_socket:
+            self._look_at_frames(pipe, data)
+        elif pipe.reply_share is not None and (head := re.match(rb".*?content-length: (\d+).*?\r\n\r\n", data, re.S | re.I)):
+            pipe.limit = int((head.end() + int(head[1])) * pipe.reply_share)
+            pipe.reply_share = None
+        if pipe.limit is None:
+            return len(data), False
+        if pipe.limit > len(data):
+            pipe.limit -= len(data)
+            return len(data), False
+        return pipe.limit, True
+
+    def _look_at_frames(self, pipe, data):
+        begin = 0
+        if not pipe.frames:
+            end = data.find(b"\r\n\r\n")
+            if end < 0:
+                return
+            pipe.frames, begin = Frames(), end + 4
+        found = pipe.frames.feed(data[begin:])
+        if self._armed("frame") and pipe.limit is None:
+            for opcode, place, length in found:
+                if opcode == 1:
+                    pipe.limit = begin + place + int((length - 1) * self.armed[0].share)
+                    return
+
+    def _cut(self):
+        """The strike whose turn it is hits."""
+        if not self.armed:
+            return
+        strike = self.armed.popleft()
+        at = time.monotonic()
+        for pipe in [pipe for pipe in self.pipes if not (strike.rest_only and pipe.is_web_socket)]:
+            self._close(pipe, strike.how)
+        self.done.append((strike, at))
+
+    def _close(self, pipe, how):
+        self.pipes.discard(pipe)
+        for side in (pipe.client, pipe.server):
+            if side.fileno() >= 0:
+                self.selector.unregister(side)
+        self._end(pipe.server, "reset")
+        self._end(pipe.client, how)
+
+    def _end(self, side, how):
+        """With a TCP reset; or with a FIN, after which what still comes is read away, for else the kernel would send a reset."""
+        if how == "reset":
+            side.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            return side.close()
+        try:
+            side.shutdown(socket.SHUT_WR)
+            self.selector.register(side, selectors.EVENT_READ, functools.partial(self._drain, side))
+        except OSError:
+            side.close()
+
+    def _drain(self, side):
+        try:
+            if side.recv(1 << 16):
+                return
+        except OSError:
+            pass
+        self.selector.unregister(side)
+        side.close()
