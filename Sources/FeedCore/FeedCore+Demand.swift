@@ -78,11 +78,12 @@ extension FeedCore {
         guard knows(name), let traits = traits(name) else { return nil }
         let slot = connectionSlot(endpoint: traits.endpoint)
         let stream = StreamState(
-            name: name, traits: traits, rule: name.mergeRule, connection: slot,
-            content: StreamContent(channel: name.channel, rule: name.mergeRule, limit: traits.limit), needsFetch: traits.hasSnapshotSource,
-            fetchBackoff: name.mergeRule == .book
-                ? Backoff(base: configuration.resyncBase, cap: configuration.resyncCap)
-                : Backoff(base: configuration.fetchBase, cap: configuration.fetchCap))
+            StreamState.Fields(
+                name: name, traits: traits, rule: name.mergeRule, connection: slot,
+                content: StreamContent(channel: name.channel, rule: name.mergeRule, limit: traits.limit), needsFetch: traits.hasSnapshotSource,
+                fetchBackoff: name.mergeRule == .book
+                    ? Backoff(base: configuration.resyncBase, cap: configuration.resyncCap)
+                    : Backoff(base: configuration.fetchBase, cap: configuration.fetchCap)))
         let index = freeIndices.popLast() ?? streams.count
         if index == streams.count { streams.append(stream) } else { streams[index] = stream }
         indices[name] = index

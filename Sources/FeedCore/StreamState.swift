@@ -1,6 +1,9 @@
 import DequeModule
 
 /// Everything known of one stream that somebody wants, or wanted a moment ago.
+///
+/// A value in a box: handing it around, or looking at one of its fields, costs a reference and not a copy of them all.
+@dynamicMemberLookup
 struct StreamState: Sendable {
     enum Subscription: Sendable {
         case none
@@ -49,56 +52,85 @@ struct StreamState: Sendable {
         var followsSubscription: Bool
     }
 
-    let name: FuturesServiceStreamName
-    let traits: StreamTraits
-    let rule: MergeRule
-    var observers: [Observer] = []
-    /// How many readers there are behind the observers; zero where nobody told.
-    var readers = 0
-    var lingersUntil: Instant?
+    private final class Box: @unchecked Sendable {
+        var fields: Fields
+        init(_ fields: Fields) { self.fields = fields }
+    }
 
-    var connection: Int
-    var subscription = Subscription.none
-    /// What the observers were last told; nil at first.
-    var isConnected: Bool?
-    var outage: Outage?
+    // Written to by a sole owner only, see the setter.
+    private var box: Box
 
-    var state = FeedState.connecting
-    var staleAt: Instant?
-    /// Whether a frame came since the subscription.
-    var hasFrame = false
-    /// How often in a row data that should have come did not.
-    var stalls = 0
-    /// The last hundred things that went wrong, and how they ended.
-    var incidents: Deque<StreamIncident> = []
+    init(_ fields: Fields) { box = Box(fields) }
 
-    /// The newest event that was published.
-    var lastEvent: UInt64 = 0
+    subscript<Value>(dynamicMember field: KeyPath<Fields, Value>) -> Value {
+        @inline(__always) get { box.fields[keyPath: field] }
+    }
 
-    var content: StreamContent
-    var contentID: EventID?
-    var source = FeedSource.websocket
-    var eventTime: Int64?
-    var receivedAt: Int64 = 0
-    var receivedInstant: Instant?
-
-    var needsFetch: Bool
-    var fetch: Fetch?
-    var fetchAt: Instant?
-    var fetchBackoff: Backoff
-    var backfill = Backfill.none
-    var audit: Audit?
-    var auditAt: Instant?
-
-    /// Whether one frame is enough to have the content whole again.
-    var isWholeAfterUpdate: Bool { rule == .replace || !needsFetch }
+    subscript<Value>(dynamicMember field: WritableKeyPath<Fields, Value>) -> Value {
+        @inline(__always) get { box.fields[keyPath: field] }
+        @inline(__always) _modify {
+            if !isKnownUniquelyReferenced(&box) { box = Box(box.fields) }
+            yield &box.fields[keyPath: field]
+        }
+    }
 
     /// The content as observers get it; nil where there is none yet.
     func contentAsHandedOut(_ kind: FuturesServiceFeedContent.Kind, _ delta: FeedRows?) -> FuturesServiceFeedContent? {
-        guard let contentID else { return nil }
-        let changed = kind == .delta || rule == .replace ? delta : nil
-        return FuturesServiceFeedContent(
-            streamName: name, id: contentID, kind: kind, state: state, source: source, eventTime: eventTime, receivedAt: receivedAt,
-            rows: changed ?? content.rows)
+        box.fields.contentAsHandedOut(kind, delta)
+    }
+
+    struct Fields: Sendable {
+        let name: FuturesServiceStreamName
+        let traits: StreamTraits
+        let rule: MergeRule
+        var observers: [Observer] = []
+        /// How many readers there are behind the observers; zero where nobody told.
+        var readers = 0
+        var lingersUntil: Instant?
+
+        var connection: Int
+        var subscription = Subscription.none
+        /// What the observers were last told; nil at first.
+        var isConnected: Bool?
+        var outage: Outage?
+
+        var state = FeedState.connecting
+        var staleAt: Instant?
+        /// Whether a frame came since the subscription.
+        var hasFrame = false
+        /// How often in a row data that should have come did not.
+        var stalls = 0
+        /// The last hundred things that went wrong, and how they ended.
+        var incidents: Deque<StreamIncident> = []
+
+        /// The newest event that was published.
+        var lastEvent: UInt64 = 0
+
+        var content: StreamContent
+        var contentID: EventID?
+        var source = FeedSource.websocket
+        var eventTime: Int64?
+        var receivedAt: Int64 = 0
+        var receivedInstant: Instant?
+
+        var needsFetch: Bool
+        var fetch: Fetch?
+        var fetchAt: Instant?
+        var fetchBackoff: Backoff
+        var backfill = Backfill.none
+        var audit: Audit?
+        var auditAt: Instant?
+
+        /// Whether one frame is enough to have the content whole again.
+        var isWholeAfterUpdate: Bool { rule == .replace || !needsFetch }
+
+        /// The content as observers get it; nil where there is none yet.
+        func contentAsHandedOut(_ kind: FuturesServiceFeedContent.Kind, _ delta: FeedRows?) -> FuturesServiceFeedContent? {
+            guard let contentID else { return nil }
+            let changed = kind == .delta || rule == .replace ? delta : nil
+            return FuturesServiceFeedContent(
+                streamName: name, id: contentID, kind: kind, state: state, source: source, eventTime: eventTime, receivedAt: receivedAt,
+                rows: changed ?? content.rows)
+        }
     }
 }

@@ -52,7 +52,7 @@ import Testing
         let gateway = try await Program("serve", "--port", "0", "--rest-url", exchange.restURL, "--ws-url", exchange.webSocketURL)
         let client = try await gateway.client()
         let witness = try await client.events("streams=\(stream)")
-        _ = try await witness.next("update", "fetch")
+        _ = try await witness.next("update")
         exchange.setStalled(true)
         var stopped: [EventReader] = []
         for _ in 0..<30 {

@@ -11,6 +11,26 @@ import Testing
         #expect(harness.core.content(of: .btc)?.rows == .markPrice([.price(2, time: 2, interestRate: 4)]))
     }
 
+    @Test func aCopyOfTheCoreGoesItsOwnWay() {
+        var harness = CoreHarness(hasSnapshotSource: false)
+        harness.goLive([.btc])
+        harness.receive(.btc, .markPrice([.price(1, time: 1)]))
+        let earlier = harness
+        harness.receive(.btc, .markPrice([.price(2, time: 2)]))
+        #expect(earlier.core.content(of: .btc)?.rows == .markPrice([.price(1, time: 1)]))
+        #expect(harness.core.content(of: .btc)?.rows == .markPrice([.price(2, time: 2)]))
+    }
+
+    @Test func rowsThatComeInAnotherOrderFindTheirPlaces() {
+        var harness = CoreHarness(hasSnapshotSource: false)
+        harness.goLive([.markPrices])
+        harness.receive(.markPrices, .markPrice([.price(1, symbol: "A"), .price(2, symbol: "B"), .price(3, symbol: "C")]))
+        harness.receive(.markPrices, .markPrice([.price(6, symbol: "C"), .price(4, symbol: "A"), .price(5, symbol: "B")]))
+        #expect(
+            harness.core.content(of: .markPrices)?.rows
+                == .markPrice([.price(4, symbol: "A"), .price(5, symbol: "B"), .price(6, symbol: "C")]))
+    }
+
     @Test func aRestAnswerOlderThanTheStreamDoesNotTakeItBack() {
         var harness = CoreHarness()
         harness.goLive([.btc])

@@ -16,6 +16,38 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
 }
 
 @Suite struct OrderBookTests {
+    @Test(arguments: [
+        ("0", 0), ("-0.0", 0), ("1", 1_000_000_000_000_000_000), ("-0.5", -500_000_000_000_000_000), ("0.000000000000000001", 1),
+        ("007.10", 7_100_000_000_000_000_000),
+    ] as [(String, Int128)])
+    func aPriceIsComparedByItsValue(_ text: String, _ scaled: Int128) {
+        #expect(DecimalString(text)?.scaled == scaled)
+        #expect(Array(text.utf8).withUnsafeBufferPointer { DecimalString($0) }?.text == text)
+    }
+
+    @Test func aPriceOfTooManyDigitsCannotBeCompared() {
+        #expect(DecimalString("999999999999999999.999999999999999999")?.scaled != nil)
+        #expect(DecimalString("1000000000000000000")?.scaled == nil)
+        #expect(DecimalString("0.0000000000000000001")?.scaled == nil)
+    }
+
+    @Test func aSideKeepsItsOrderThroughManyChanges() {
+        var dice = SplitMix64(seed: 5)
+        for isBid in [true, false] {
+            var side = BookSide(isBid: isBid, limit: 40)
+            var known: [Int: Int] = [:]
+            for _ in 0..<3000 {
+                let (price, quantity) = (Int.random(in: 1...45, using: &dice), Int.random(in: 0...3, using: &dice))
+                let before = side.set(levels([(price, quantity)])[0])
+                #expect(before.quantity == DecimalString(known[price] ?? 0))
+                known[price] = quantity == 0 ? nil : quantity
+            }
+            let best = known.sorted { isBid ? $0.key > $1.key : $0.key < $1.key }
+            #expect(side.best(10) == levels(best.prefix(10).map { ($0.key, $0.value) }))
+            #expect(side.count == known.count)
+        }
+    }
+
     @Test func theFirstEventAsksForASnapshotAndWhatItHasSeenIsDropped() {
         var book = OrderBook(limit: 10)
         #expect(book.receive(event(0, 1, 5, bids: [(90, 9)])) == .buffered(isFirst: true))

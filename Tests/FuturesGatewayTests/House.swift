@@ -60,14 +60,26 @@ struct House {
 
     /// Waits until the exchange sees this.
     func awaitEvent(_ wanted: Event, in changes: AsyncStream<Event>) async throws {
+        try await awaitEvent(in: changes, "\(wanted)") { $0 == wanted }
+    }
+
+    private func awaitEvent(in changes: AsyncStream<Event>, _ what: String, where fits: @escaping @Sendable (Event) -> Bool) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { for await change in changes where change == wanted { return } }
+            group.addTask { for await change in changes where fits(change) { return } }
             group.addTask {
                 try await Task.sleep(for: .seconds(30))
-                throw Unexpected("the exchange did not see \(wanted)")
+                throw Unexpected("the exchange did not see \(what)")
             }
             try await group.next()
             group.cancelAll()
+        }
+    }
+
+    /// Waits until the gateway is subscribed to these streams: what is injected before reaches nobody.
+    func awaitSubscription(to streams: String...) async throws {
+        let changes = exchange.changes()
+        while !streams.allSatisfy({ exchange.statistics().activeSubscriptions[$0] != nil }) {
+            try await awaitEvent(in: changes, "a subscription to \(streams)") { if case .subscribed = $0 { true } else { false } }
         }
     }
 

@@ -15,6 +15,7 @@ struct PaceTests {
             let paced = try await house.client.events("streams=btcusdt@bookTicker&maxRate=4")
             let every = try await house.client.events("streams=btcusdt@bookTicker")
             for reader in [paced, every] { _ = try await reader.next("fetch", "update") }
+            try await house.awaitSubscription(to: "btcusdt@bookTicker")
             let rounds = 200
             let began = ContinuousClock.now
             for round in 1...rounds {

@@ -10,6 +10,7 @@ import Testing
             let slow = try await house.client.events("streams=\(stream)", receiveBuffer: 4096)
             let fast = try await house.client.events("streams=\(stream)")
             for reader in [slow, fast] { _ = try await reader.next("fetch", "update") }
+            try await house.awaitSubscription(to: stream)
             try await slow.connection.setReading(false)
             let rounds = 60
             for round in 1...rounds {
@@ -41,6 +42,7 @@ import Testing
                 let full = try await reader.next("fetch", "update") { $0.rows.count == 500 }
                 last = try #require(full.rows.last?["id"]?.integer)
             }
+            try await house.awaitSubscription(to: stream)
             try await slow.connection.setReading(false)
             let first = last + 1
             let batch: Int64 = 100
@@ -75,6 +77,7 @@ import Testing
             house.exchange.setStalled(true)
             let slow = try await house.client.events("streams=\(tickers)", receiveBuffer: 4096)
             let fast = try await house.client.events("streams=\(tickers),\(trades)")
+            try await house.awaitSubscription(to: tickers, trades)
             var last = try #require(try await fast.next("fetch", "update", of: trades) { $0.rows.count == 500 }.rows.last?["id"]?.integer)
             try await slow.connection.setReading(false)
             for round in 1...60 {
@@ -100,6 +103,7 @@ import Testing
             house.exchange.setStalled(true)
             let slow = try await house.client.events("streams=\(stream)", receiveBuffer: 4096)
             let fast = try await house.client.events("streams=\(stream)")
+            try await house.awaitSubscription(to: stream)
             try await slow.connection.setReading(false)
             for round in 1...60 {
                 house.exchange.inject(Self.miniTickers(round: round))

@@ -1,4 +1,4 @@
-import FeedCore
+package import FeedCore
 import FuturesFeed
 
 /// The kinds of frames the figures are told for.
@@ -23,7 +23,8 @@ package enum Stage: String, CaseIterable, Sendable { case decode, merge, encode,
 /// Every round begins from the same state, because the core is a value; what each stage needs of the one before is prepared.
 package struct Workload {
     package let frames: [[UInt8]]
-    private let start: Ingest
+    package let start: Ingest
+    package let streamNames: [FuturesServiceStreamName]
     private let ids: [ConnectionID]
     private let events: [UpstreamEvent]
     private let effects: [FeedEffect]
@@ -60,6 +61,7 @@ package struct Workload {
                 }
             }
         }
+        streamNames = names
         start = Ingest(names, first: first) { contents[$0] }
         self.frames = frames
         let start = start
@@ -74,11 +76,14 @@ package struct Workload {
     }
 
     /// A house of nothing but books, each updated some times.
-    package static func books(of text: inout FrameText, updates: Int = 50) -> Ingest {
-        let symbols = text.symbols
-        let before = text
+    ///
+    /// - Parameters:
+    ///   - before: the market as complete data tells it.
+    ///   - first: the first frame of each book after that.
+    package static func books(_ before: FrameText, first: [[UInt8]], text: inout FrameText, updates: Int = 50) -> Ingest {
+        let symbols = before.symbols
         let names = symbols.map { FuturesServiceStreamName.depth(symbol: $0, speed: .milliseconds100) }
-        var house = Ingest(names, first: symbols.indices.map { text.depth($0) }) { name in
+        var house = Ingest(names, first: first) { name in
             symbols.firstIndex { $0 == name.symbol }.map { .depth([before.book($0)]) }
         }
         for _ in 0..<updates { for index in symbols.indices { _ = house.receive(text.depth(index)) { _ in } } }
@@ -99,14 +104,14 @@ package struct Workload {
     package func run(_ stage: Stage) -> Int {
         var made = 0
         switch stage {
-        case .decode: for frame in frames where start.decode(frame) != nil { made += 1 }
+        case .decode: for index in frames.indices where start.decode(frames[index], on: ids[index]) != nil { made += 1 }
         case .merge:
             var house = start
             for index in events.indices { made += house.merge(events[index], on: ids[index]).count }
         case .encode: for effect in effects { made += Ingest.encode(effect) }
         case .whole:
             var house = start
-            for frame in frames { _ = house.receive(frame) { made += Ingest.encode($0) } }
+            for index in frames.indices { _ = house.receive(frames[index], on: ids[index]) { made += Ingest.encode($0) } }
         }
         return made
     }

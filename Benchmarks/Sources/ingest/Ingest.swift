@@ -25,13 +25,18 @@ enum IngestCommand {
 
     static func workload(_ kind: FrameKind) -> Workload { Workload(kind, frames: kind == .markPrices ? 20 : kind == .depth ? 500 : 2000) }
 
-    /// Nanoseconds per frame: the median of rounds, after one that warms.
+    /// Nanoseconds per frame.
     static func nanoseconds(_ workload: Workload, _ stage: Stage, rounds: Int = 15) -> Int {
+        median(rounds: rounds) { precondition(workload.run(stage) > 0) } / workload.frames.count
+    }
+
+    /// Nanoseconds of processor time: the median of rounds, after one that warms.
+    static func median(rounds: Int = 15, _ body: () -> Void) -> Int {
         var times: [Int] = []
         for round in 0...rounds {
             let begin = clock()
-            guard workload.run(stage) > 0 else { return 0 }
-            if round > 0 { times.append((clock() - begin) / workload.frames.count) }
+            body()
+            if round > 0 { times.append(clock() - begin) }
         }
         return times.sorted()[times.count / 2]
     }
@@ -61,20 +66,24 @@ enum IngestCommand {
     }
 
     static func growth() {
-        print("| streams | ns to subscribe, a stream | whole, ns a book ticker |\n|---|---|---|")
+        print("| streams | whole, ns a book ticker | ns to subscribe, a stream | ns to look at all deadlines |\n|---|---|---|---|")
         for streams in [10, 200, 2000] {
-            let begin = clock()
             let workload = Workload(.bookTicker, streams: streams, frames: 10_000)
-            let subscribed = (clock() - begin) / streams
             guard workload.isSound else { return print("| \(streams) | is not what it should be |") }
-            print("| \(streams) | \(subscribed) | \(nanoseconds(workload, .whole)) |")
+            let names = workload.streamNames
+            let subscribing = median { _ = Ingest(names, first: []) { _ in nil } } / streams
+            var house = workload.start
+            let deadline = median { for _ in 0..<100 { house.passDeadlines() } } / 100
+            print("| \(streams) | \(nanoseconds(workload, .whole)) | \(subscribing) | \(deadline) |")
         }
     }
 
     static func memory(books count: Int) {
-        var text = FrameText(symbols: count)
+        let complete = FrameText(symbols: count)
+        var text = complete
+        let first = complete.symbols.indices.map { text.depth($0) }
         let before = residentBytes()
-        let house = Workload.books(of: &text)
+        let house = Workload.books(complete, first: first, text: &text)
         let after = residentBytes()
         let standing = house.core.streamNames.filter { house.core.content(of: $0)?.rows.count == 1 }.count
         print("\(standing) books of \(FrameText.depth) levels a side: \((after - before) / max(1, count)) bytes each")

@@ -49,7 +49,7 @@ package struct BookSide: Sendable {
     /// Takes a whole side.
     package mutating func replaceAll(_ complete: [PriceLevel]) {
         levels = []
-        levels.reserveCapacity(min(complete.count + complete.count / 4, most) + 1)
+        levels.reserveCapacity(min(complete.count, most) + 16)
         for level in complete where level.isComparable && !level.quantity.isZero { levels.append(level) }
         let isBid = isBid
         levels.sort { isBid ? $0.scaledPrice < $1.scaledPrice : $0.scaledPrice > $1.scaledPrice }
@@ -66,6 +66,8 @@ package struct BookSide: Sendable {
         } else if known != nil {
             levels[place] = level
         } else {
+            // An array left to itself doubles: a book of a thousand levels would take the memory of two.
+            if levels.count == levels.capacity { levels.reserveCapacity(min(levels.count + levels.count / 8 + 16, most + 1)) }
             levels.insert(level, at: place)
             if levels.count > most {
                 levels.removeFirst(levels.count - kept)

@@ -29,7 +29,10 @@ public struct DecimalString: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether every digit is zero, however many are written (`"0"`, `"0.000"`, `"-0.0"`).
     public var isZero: Bool {
-        text.utf8.allSatisfy { $0 == UInt8(ascii: "0") || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") }
+        var copy = text
+        return copy.withUTF8 { bytes in
+            bytes.allSatisfy { $0 == UInt8(ascii: "0") || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") }
+        }
     }
 
     /// Whether the bytes are a plain decimal number of at most 64 bytes.

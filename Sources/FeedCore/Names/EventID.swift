@@ -22,7 +22,31 @@ public struct EventID: Hashable, Sendable, CustomStringConvertible, LosslessStri
     }
 
     /// The id as printed, `k3f9a.1z4`.
-    public var description: String { String(epoch, radix: 36) + "." + String(sequence, radix: 36) }
+    public var description: String {
+        let (first, second) = (Self.digits(epoch), Self.digits(sequence))
+        return String(unsafeUninitializedCapacity: first + 1 + second) { buffer in
+            Self.write(epoch, to: buffer, endingAt: first)
+            buffer[first] = UInt8(ascii: ".")
+            Self.write(sequence, to: buffer, endingAt: first + 1 + second)
+            return first + 1 + second
+        }
+    }
+
+    private static func digits(_ number: UInt64) -> Int {
+        var (count, rest) = (1, number / 36)
+        while rest > 0 { (count, rest) = (count + 1, rest / 36) }
+        return count
+    }
+
+    private static func write(_ number: UInt64, to buffer: UnsafeMutableBufferPointer<UInt8>, endingAt end: Int) {
+        var (place, rest) = (end, number)
+        repeat {
+            place -= 1
+            let digit = UInt8(truncatingIfNeeded: rest % 36)
+            buffer[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+            rest /= 36
+        } while rest > 0
+    }
 
     private static func number(_ text: Substring) -> UInt64? {
         guard let number = UInt64(text, radix: 36), String(number, radix: 36) == text else { return nil }

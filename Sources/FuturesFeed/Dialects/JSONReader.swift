@@ -1,3 +1,5 @@
+import Glibc
+
 /// Reads one JSON text (RFC 8259) in place, member by member, without building a tree.
 ///
 /// Strings come back as the bytes between the quotes where they have no escape, so a field nobody asks for costs a scan and nothing else.
@@ -270,19 +272,37 @@ extension String {
     }
 }
 
+extension UnsafeBufferPointer<UInt8> {
+    /// Whether these are the same bytes.
+    func isEqual(to other: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard count == other.count, let mine = baseAddress, let others = other.baseAddress else { return count == 0 && other.count == 0 }
+        return memcmp(mine, others, count) == 0
+    }
+
+    /// Whether these are the bytes of a text.
+    func isText(_ text: StaticString) -> Bool {
+        isEqual(to: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+}
+
 extension FixedWidthInteger {
     /// Reads an optional minus and digits; nil for anything else, and for what the type cannot hold.
     init?(digits bytes: UnsafeBufferPointer<UInt8>) {
-        let isNegative = bytes.first == UInt8(ascii: "-")
-        guard bytes.count > (isNegative ? 1 : 0) else { return nil }
+        let start = bytes.first == UInt8(ascii: "-") ? 1 : 0
+        guard bytes.count > start else { return nil }
         var value: UInt64 = 0
-        for byte in bytes.dropFirst(isNegative ? 1 : 0) {
-            let digit = byte &- UInt8(ascii: "0")
-            let (shifted, isTooLarge) = value.multipliedReportingOverflow(by: 10)
-            let (sum, overflows) = shifted.addingReportingOverflow(UInt64(digit))
-            guard digit < 10, !isTooLarge, !overflows else { return nil }
-            value = sum
+        for place in start..<bytes.count {
+            let digit = bytes[place] &- UInt8(ascii: "0")
+            guard digit < 10 else { return nil }
+            if place < 18 {
+                value = value &* 10 &+ UInt64(digit)
+            } else {
+                let (shifted, isTooLarge) = value.multipliedReportingOverflow(by: 10)
+                let (sum, overflows) = shifted.addingReportingOverflow(UInt64(digit))
+                guard !isTooLarge, !overflows else { return nil }
+                value = sum
+            }
         }
-        if isNegative { self.init(exactly: -Int128(value)) } else { self.init(exactly: value) }
+        if start == 1 { self.init(exactly: -Int128(value)) } else { self.init(exactly: value) }
     }
 }

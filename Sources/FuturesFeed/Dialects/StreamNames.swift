@@ -14,7 +14,8 @@ package final class StreamNames {
         let place = place(of: text)
         for probe in place..<place + Self.probes {
             guard let name = names[probe & (names.count - 1)] else { return nil }
-            if name.description.utf8.elementsEqual(text) { return name }
+            var description = name.description
+            if description.withUTF8({ $0.isEqual(to: text) }) { return name }
         }
         return nil
     }

@@ -25,7 +25,7 @@ enum ContentEncoder {
         var writer = JSONWriter(capacity: 200 + content.rows.count * 220)
         writer.object { json in
             json.member("stream", content.streamName.description)
-            json.member("id", content.id.description)
+            json.member("id", content.id)
             if let kind { json.member("kind", kind.rawValue) }
             json.member("state", state.rawValue)
             json.member("source", content.source.rawValue)
@@ -147,7 +147,7 @@ enum ContentEncoder {
 
     /// A level is `["price","quantity"]`, as the venue has it.
     private static func write(_ json: inout JSONWriter, _ level: PriceLevel) {
-        json.array([level.price, level.quantity]) { $0.decimal($1) }
+        json.pair(level.price, level.quantity)
     }
 
     private static func write(_ row: Kline, _ json: inout JSONWriter) {

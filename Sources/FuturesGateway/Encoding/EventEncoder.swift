@@ -2,7 +2,7 @@ package import FuturesFeed
 
 /// What is told of a feed event, before it is written in one format or another.
 package struct EventWords {
-    package let name: String
+    package let name: StaticString
     /// The data, a JSON object.
     package let members: [UInt8]
     /// The point to resume from; nil for events that carry none.

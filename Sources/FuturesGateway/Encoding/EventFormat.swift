@@ -10,12 +10,25 @@ package enum EventFormat: Int, CaseIterable, Sendable {
     case lines
 
     /// One event up to where its id would stand. `members` is its data, a JSON object.
-    package func body(_ event: String, of stream: String?, _ members: [UInt8]) -> [UInt8] {
+    package func body(_ event: StaticString, of stream: String?, _ members: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(members.count + 64)
         switch self {
-        case .events: Array("event: \(event)\ndata: ".utf8) + members + Array("\n".utf8)
-        case .byStream: Array("event: \(stream ?? event)\ndata: ".utf8) + Self.naming(event, members) + Array("\n".utf8)
-        case .lines: Array(Self.naming(event, members).dropLast())
+        case .events:
+            bytes.append("event: ")
+            bytes.append(event)
+        case .byStream:
+            bytes.append("event: ")
+            if let stream { bytes.append(contentsOf: stream.utf8) } else { bytes.append(event) }
+        case .lines:
+            bytes.append(naming: event, members)
+            bytes.removeLast()
+            return bytes
         }
+        bytes.append("\ndata: ")
+        if self == .events { bytes.append(contentsOf: members) } else { bytes.append(naming: event, members) }
+        bytes.append("\n")
+        return bytes
     }
 
     /// What ends an event: the point to resume from, where it carries one.
@@ -36,10 +49,17 @@ package enum EventFormat: Int, CaseIterable, Sendable {
 
     /// The content type.
     var contentType: String { self == .lines ? "application/x-ndjson" : "text/event-stream; charset=utf-8" }
+}
 
-    private static func naming(_ event: String, _ members: [UInt8]) -> [UInt8] {
+extension [UInt8] {
+    fileprivate mutating func append(_ text: StaticString) { text.withUTF8Buffer { append(contentsOf: $0) } }
+
+    /// The members with what happened before them.
+    fileprivate mutating func append(naming event: StaticString, _ members: [UInt8]) {
         let rest = members.dropFirst()
-        let comma = rest.first == UInt8(ascii: "}") ? "" : ","
-        return Array("{\"event\":\"\(event)\"\(comma)".utf8) + rest
+        append("{\"event\":\"")
+        append(event)
+        append(rest.first == UInt8(ascii: "}") ? "\"" : "\",")
+        append(contentsOf: rest)
     }
 }

@@ -1,37 +1,37 @@
 import FuturesFeed
 
-/// Writes compact JSON text into bytes.
-struct JSONWriter {
-    private(set) var bytes: [UInt8] = []
+/// Writes compact JSON text into bytes: one buffer, written to in place, which grows by doubling.
+struct JSONWriter: ~Copyable {
+    private var buffer: UnsafeMutableBufferPointer<UInt8>
+    private var count = 0
     private var needsComma = false
 
-    init(capacity: Int = 256) { bytes.reserveCapacity(capacity) }
+    init(capacity: Int = 256) { buffer = .allocate(capacity: max(capacity, 64)) }
+
+    deinit { buffer.deallocate() }
+
+    /// What was written.
+    var bytes: [UInt8] { Array(buffer[..<count]) }
 
     mutating func object(_ members: (inout JSONWriter) -> Void) {
-        separate()
-        bytes.append(UInt8(ascii: "{"))
-        needsComma = false
+        open(UInt8(ascii: "{"))
         members(&self)
-        bytes.append(UInt8(ascii: "}"))
-        needsComma = true
+        close(UInt8(ascii: "}"))
     }
 
     mutating func array<Elements: Sequence>(_ elements: Elements, _ write: (inout JSONWriter, Elements.Element) -> Void) {
-        separate()
-        bytes.append(UInt8(ascii: "["))
-        needsComma = false
+        open(UInt8(ascii: "["))
         for element in elements { write(&self, element) }
-        bytes.append(UInt8(ascii: "]"))
-        needsComma = true
+        close(UInt8(ascii: "]"))
     }
 
     mutating func member(_ name: StaticString) {
+        reserve(name.utf8CodeUnitCount + 4)
         separate()
-        bytes.append(UInt8(ascii: "\""))
-        name.withUTF8Buffer { bytes.append(contentsOf: $0) }
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(UInt8(ascii: ":"))
-        needsComma = false
+        put(UInt8(ascii: "\""))
+        put(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+        put(UInt8(ascii: "\""))
+        put(UInt8(ascii: ":"))
     }
 
     mutating func member(_ name: StaticString, _ text: String) {
@@ -46,9 +46,7 @@ struct JSONWriter {
 
     mutating func member(_ name: StaticString, _ flag: Bool) {
         member(name)
-        separate()
-        append(flag ? "true" : "false")
-        needsComma = true
+        literal(flag ? "true" : "false")
     }
 
     mutating func member(_ name: StaticString, _ decimal: DecimalString) {
@@ -57,6 +55,19 @@ struct JSONWriter {
     }
 
     mutating func decimal(_ decimal: DecimalString) { quoted(decimal.text) }
+
+    mutating func member(_ name: StaticString, _ id: EventID) {
+        member(name)
+        quoted(id.description)
+    }
+
+    /// An array of two decimals.
+    mutating func pair(_ first: DecimalString, _ second: DecimalString) {
+        open(UInt8(ascii: "["))
+        quoted(first.text)
+        quoted(second.text)
+        close(UInt8(ascii: "]"))
+    }
 
     /// Leaves the member out where there is no value.
     mutating func member(_ name: StaticString, optional decimal: DecimalString?) {
@@ -68,69 +79,109 @@ struct JSONWriter {
         if let number { member(name, number) }
     }
 
-    mutating func null() {
-        separate()
-        append("null")
-        needsComma = true
-    }
+    mutating func null() { literal("null") }
 
     mutating func integer(_ number: some BinaryInteger) {
+        reserve(22)
         separate()
-        var digits: InlineArray<20, UInt8> = InlineArray(repeating: 0)
-        var count = 0
-        var rest = number.magnitude
-        repeat {
-            digits[count] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
-            count += 1
-        } while rest > 0 && count < 20
-        if number < 0 { bytes.append(UInt8(ascii: "-")) }
-        while count > 0 {
-            count -= 1
-            bytes.append(digits[count])
+        if number < 0 { put(UInt8(ascii: "-")) }
+        var rest = UInt64(truncatingIfNeeded: number.magnitude)
+        var end = count + 1
+        var power = rest / 10
+        while power > 0 {
+            end += 1
+            power /= 10
         }
+        count = end
+        repeat {
+            end -= 1
+            buffer[end] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        } while rest > 0
         needsComma = true
     }
 
     /// Writes a string; control characters, quotes and backslashes are escaped, so no line break of any kind stands in the text.
     mutating func string(_ text: String) {
-        separate()
-        bytes.append(UInt8(ascii: "\""))
         var copy = text
         copy.withUTF8 { units in
-            for unit in units {
-                switch unit {
-                case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                    bytes.append(UInt8(ascii: "\\"))
-                    bytes.append(unit)
-                case 0..<0x20, 0x7F:
-                    append("\\u00")
-                    bytes.append(Self.hexadecimal(unit >> 4))
-                    bytes.append(Self.hexadecimal(unit & 15))
-                default: bytes.append(unit)
-                }
-            }
+            guard units.contains(where: Self.needsEscape) else { return quoted(units) }
+            reserve(units.count * 6 + 3)
+            separate()
+            put(UInt8(ascii: "\""))
+            for unit in units { if Self.needsEscape(unit) { escape(unit) } else { put(unit) } }
+            put(UInt8(ascii: "\""))
+            needsComma = true
         }
-        bytes.append(UInt8(ascii: "\""))
-        needsComma = true
+    }
+
+    private static func needsEscape(_ unit: UInt8) -> Bool {
+        unit < 0x20 || unit == UInt8(ascii: "\"") || unit == UInt8(ascii: "\\") || unit == 0x7F
+    }
+
+    private mutating func escape(_ unit: UInt8) {
+        put(UInt8(ascii: "\\"))
+        guard unit < 0x20 || unit == 0x7F else { return put(unit) }
+        for byte in [UInt8(ascii: "u"), UInt8(ascii: "0"), UInt8(ascii: "0"), Self.hexadecimal(unit >> 4), Self.hexadecimal(unit & 15)] { put(byte) }
     }
 
     /// Text known to need no escape.
     private mutating func quoted(_ text: String) {
+        var copy = text
+        copy.withUTF8 { quoted($0) }
+    }
+
+    private mutating func quoted(_ units: UnsafeBufferPointer<UInt8>) {
+        reserve(units.count + 3)
         separate()
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(contentsOf: text.utf8)
-        bytes.append(UInt8(ascii: "\""))
+        put(UInt8(ascii: "\""))
+        put(units)
+        put(UInt8(ascii: "\""))
         needsComma = true
     }
 
-    private mutating func append(_ text: StaticString) {
-        text.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    private mutating func literal(_ text: StaticString) {
+        reserve(text.utf8CodeUnitCount + 1)
+        separate()
+        put(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        needsComma = true
+    }
+
+    private mutating func open(_ bracket: UInt8) {
+        reserve(2)
+        separate()
+        put(bracket)
+    }
+
+    private mutating func close(_ bracket: UInt8) {
+        reserve(1)
+        put(bracket)
+        needsComma = true
     }
 
     private mutating func separate() {
-        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        if needsComma { put(UInt8(ascii: ",")) }
         needsComma = false
+    }
+
+    /// Makes room; everything that writes asks for it first.
+    private mutating func reserve(_ room: Int) {
+        guard buffer.count - count < room else { return }
+        let larger = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(buffer.count * 2, count + room))
+        _ = larger.update(fromContentsOf: buffer[..<count])
+        buffer.deallocate()
+        buffer = larger
+    }
+
+    private mutating func put(_ byte: UInt8) {
+        buffer[count] = byte
+        count += 1
+    }
+
+    private mutating func put(_ units: UnsafeBufferPointer<UInt8>) {
+        guard let source = units.baseAddress, let start = buffer.baseAddress else { return }
+        (start + count).update(from: source, count: units.count)
+        count += units.count
     }
 
     private static func hexadecimal(_ digit: UInt8) -> UInt8 {

@@ -51,16 +51,16 @@ private struct Envelope {
     mutating func read(_ reader: inout JSONReader, _ names: StreamNames) throws(JSONReader.Failure) {
         try reader.object { (reader, key) throws(JSONReader.Failure) in
             switch key.count {
-            case 6 where key.elementsEqual("stream".utf8): try readName(&reader, names)
-            case 4 where key.elementsEqual("data".utf8): try readData(&reader)
-            case 2 where key.elementsEqual("id".utf8):
+            case 6 where key.isText("stream"): try readName(&reader, names)
+            case 4 where key.isText("data"): try readData(&reader)
+            case 2 where key.isText("id"):
                 if try reader.peek() == .number { request = try reader.integer() } else { try reader.skip() }
-            case 6 where key.elementsEqual("result".utf8):
+            case 6 where key.isText("result"):
                 hasResult = true
                 try reader.skip()
             case 1 where key[0] == UInt8(ascii: "e"):
                 if try reader.peek() == .string { event = try reader.string() } else { try reader.skip() }
-            case 5 where key.elementsEqual("error".utf8):
+            case 5 where key.isText("error"):
                 try reader.object { (reader, key) throws(JSONReader.Failure) in try readError(&reader, key) }
             default: try readError(&reader, key)
             }
@@ -94,9 +94,9 @@ private struct Envelope {
     }
 
     private mutating func readError(_ reader: inout JSONReader, _ key: UnsafeBufferPointer<UInt8>) throws(JSONReader.Failure) {
-        if key.elementsEqual("code".utf8) {
+        if key.isText("code") {
             errorCode = try reader.integer()
-        } else if key.elementsEqual("msg".utf8) {
+        } else if key.isText("msg") {
             errorMessage = try reader.string()
         } else {
             try reader.skip()

@@ -16,7 +16,7 @@ struct WireFields: ~Copyable {
     private(set) var contractType = ""
 
     /// What stands at each letter; only those of `present` mean anything, so that the next row begins without clearing them.
-    private var texts: InlineArray<64, UnsafeBufferPointer<UInt8>> = InlineArray(repeating: UnsafeBufferPointer(start: nil, count: 0))
+    private var texts = [UnsafeBufferPointer<UInt8>](repeating: UnsafeBufferPointer(start: nil, count: 0), count: 64)
     /// A bit for each letter: whether its text is there, whether it is a flag, and which.
     private var present: UInt64 = 0
     private var flags: UInt64 = 0
@@ -93,8 +93,7 @@ struct WireFields: ~Copyable {
 
     /// Whether the field is that word.
     func isWord(_ letter: Unicode.Scalar, _ word: StaticString) -> Bool {
-        guard let text = text(letter), text.count == word.utf8CodeUnitCount else { return false }
-        return text.elementsEqual(UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+        text(letter)?.isText(word) ?? false
     }
 
     /// The venue's time of the event; nil where it tells none.

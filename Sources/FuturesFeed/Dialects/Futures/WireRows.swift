@@ -30,14 +30,22 @@ struct WireRows {
         var rows: [Row] = []
         var latest: Int64?
         var fields = WireFields()
-        func readRow(_ reader: inout JSONReader) throws(Failure) {
-            try fields.read(&reader)
-            try check(fields, reader)
-            rows.append(try read(fields, reader))
-            if let time = try fields.eventTime(reader) { latest = max(latest ?? time, time) }
+        if try reader.peek() == .array {
+            try reader.array { (reader) throws(Failure) in try readRow(&reader, &fields, &rows, &latest, read) }
+        } else {
+            try readRow(&reader, &fields, &rows, &latest, read)
         }
-        if try reader.peek() == .array { try reader.array(readRow) } else { try readRow(&reader) }
         return (wrap(rows), latest)
+    }
+
+    private func readRow<Row>(
+        _ reader: inout JSONReader, _ fields: inout WireFields, _ rows: inout [Row], _ latest: inout Int64?,
+        _ read: (borrowing WireFields, JSONReader) throws(Failure) -> Row
+    ) throws(Failure) {
+        try fields.read(&reader)
+        try check(fields, reader)
+        rows.append(try read(fields, reader))
+        if let time = try fields.eventTime(reader) { latest = max(latest ?? time, time) }
     }
 
     /// The event has to be the stream's, and so has the symbol.

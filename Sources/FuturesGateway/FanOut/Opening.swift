@@ -1,0 +1,60 @@
+import FuturesFeed
+
+/// What a reader's connection begins with.
+struct Opening: Sendable {
+    let client: String
+    let streams: [FuturesServiceStreamName]
+    /// Seconds.
+    let heartbeat: Int
+    /// The least nanoseconds between two deliveries of one stream.
+    let interval: Int64
+    let format: EventFormat
+    let tellsHeartbeats: Bool
+    let isPadded: Bool
+    /// How many events with data it wants; nil for all that come.
+    let count: Int?
+    /// After how many nanoseconds it ends; nil for never.
+    let lifetime: Int64?
+    let retryMs: Int
+    let resume: Resume
+    let values: [CachedValue]
+    /// The number everything in the values is at or below.
+    let head: EventID
+}
+
+/// From where a reader goes on.
+enum Resume: Sendable, Equatable {
+    /// It is new.
+    case none
+    /// From a point that cannot be gone back to.
+    case lost
+    /// After this event, if the logs still hold what followed.
+    case after(UInt64)
+}
+
+/// A stream's cached value on its way to one reader.
+struct CachedValue: Sendable {
+    let log: Int
+    /// The event without its end; nil where the stream has no content yet.
+    let body: [UInt8]?
+}
+
+extension EventEncoder {
+    /// The first event of a connection.
+    ///
+    /// - Parameter replayed: how many events follow from where the reader had been; nil where it begins with full values.
+    static func session(_ opening: Opening, replayed: Int?) -> [UInt8] {
+        let format = opening.format
+        return format.retry(opening.retryMs)
+            + format.body(
+                "session", of: nil,
+                object {
+                    $0.member("client", opening.client)
+                    $0.member("streams")
+                    $0.array(opening.streams) { $0.string($1.description) }
+                    $0.member("resume", replayed != nil ? "exact" : opening.resume == .none ? "none" : "reset")
+                    $0.member("replayed", replayed ?? 0)
+                    $0.member("heartbeat", opening.heartbeat)
+                }) + format.end(nil)
+    }
+}
