@@ -17,6 +17,9 @@ struct ConnectionState: Sendable {
     var backoff: Backoff
     var lastHeard = Instant(nanoseconds: 0)
     var pingAt = Instant(nanoseconds: 0)
+    /// When data came last, or the socket was opened, and how often in a row it was replaced for want of data.
+    var lastData = Instant(nanoseconds: 0)
+    var quietRotations = 0
     /// When it is to be replaced; nil while it is being replaced, and before it is open.
     var rotateAt: Instant?
     /// The connection that replaces it, and the one it replaces.

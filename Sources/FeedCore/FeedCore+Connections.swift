@@ -111,6 +111,7 @@ extension FeedCore {
         guard let slot = slot(id), connections[slot].phase == .connecting else { return }
         connections[slot].phase = .open
         connections[slot].lastHeard = now.instant
+        connections[slot].lastData = now.instant
         connections[slot].pingAt = now.instant + configuration.pingInterval
         connections[slot].controlAt = now.instant
         wake(at: connections[slot].pingAt)
@@ -200,6 +201,7 @@ extension FeedCore {
             if connections[slot].pingAt <= now.instant {
                 connections[slot].pingAt = now.instant + configuration.pingInterval
                 effects.append(.ping(connections[slot].id))
+                leaveIfQuiet(slot)
             }
             wake(at: min(deadAt, connections[slot].pingAt))
             if let at = connections[slot].rotateAt {
@@ -254,6 +256,8 @@ extension FeedCore {
                 return
             }
             connections[slot].backoff.reset()
+            connections[slot].lastData = now.instant
+            connections[slot].quietRotations = 0
             webSocketHost = connections[slot].host
             guard streams[index]?.connection == slot || takesOver(index, slot: slot, rows) else { return }
             update(index, rows, eventTime: eventTime)

@@ -13,6 +13,16 @@ extension FeedCore {
         connect(fresh)
     }
 
+    /// Replaces a connection that lives and gives no data. Streams for which silence is normal cannot tell a quiet market from a socket the
+    /// venue sends nothing to any more; on a new one the venue's next message shows whether some are missing.
+    mutating func leaveIfQuiet(_ slot: Int) {
+        let patience = configuration.quietAfter * (1 << connections[slot].quietRotations)
+        guard connections[slot].lastData + patience <= now.instant, connections[slot].successor == nil else { return }
+        rotate(slot)
+        guard let successor = connections[slot].successor else { return }
+        connections[successor].quietRotations = min(connections[slot].quietRotations + 1, 4)
+    }
+
     /// The successor is open: it subscribes to all its predecessor has, while the predecessor goes on.
     mutating func beginOverlap(_ slot: Int) {
         guard let predecessor = connections[slot].predecessor else { return }

@@ -13,6 +13,9 @@ package struct FeedCore: Sendable {
         package var pingInterval: Duration = .seconds(20)
         /// After how long without any frame a connection is dead (venue.md §4: the venue's own ping comes every 5 min only).
         package var deadAfter: Duration = .seconds(30)
+        /// After how long without data a connection that answers pings is replaced, as one that ages is; each time in a row that the next one
+        /// is silent too doubles it, four times at most. A quiet market is not disturbed by it, and a socket the venue forgot is left.
+        package var quietAfter: Duration = .seconds(60)
         /// At which age a connection is replaced (the venues cut it at 24 h), how long the old and the new one run side by side at most, and how
         /// long a rotation that failed waits for another try.
         package var rotateAfter: Duration = .seconds(23 * 3600)

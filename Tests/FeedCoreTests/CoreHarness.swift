@@ -39,11 +39,11 @@ struct CoreHarness {
         now = end
     }
 
-    /// Lets time pass on a connection that answers its pings.
+    /// Lets time pass on connections that answer their pings.
     mutating func passAlive(_ duration: Duration) {
         let end = now + duration
         while now < end {
-            step(.heard(connection))
+            for connection in core.connections where connection.phase == .open { step(.heard(connection.id)) }
             pass(.nanoseconds(min(10_000_000_000, end.nanoseconds - now.nanoseconds)))
         }
     }

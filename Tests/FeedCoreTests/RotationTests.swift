@@ -20,13 +20,33 @@ import Testing
     }
 
     @Test func aConnectionIsReplacedBeforeTheVenueCutsIt() {
-        var harness = CoreHarness()
+        var configuration = FeedCore.Configuration()
+        configuration.quietAfter = .seconds(24 * 3600)
+        var harness = CoreHarness(configuration: configuration)
         harness.goLive([.trades])
         harness.forgetEffects()
         harness.passAlive(.seconds(22 * 3600))
         #expect(!harness.effects.contains { if case .connect = $0 { true } else { false } })
         harness.passAlive(.seconds(3600))
         #expect(harness.effects.filter { if case .connect = $0 { true } else { false } }.count == 1)
+    }
+
+    @Test func aConnectionWithoutDataIsReplacedAndEachInARowThatStaysSilentIsGivenLonger() {
+        var harness = CoreHarness()
+        harness.goLive([.trades])
+        var pauses: [Int] = []
+        for _ in 0..<6 {
+            harness.forgetEffects()
+            var seconds = 0
+            while !harness.effects.contains(where: { if case .connect = $0 { true } else { false } }), seconds < 3600 {
+                harness.passAlive(.seconds(1))
+                seconds += 1
+            }
+            pauses.append(seconds)
+            harness.step(.opened(harness.effects.compactMap { if case .connect(let id, _, _) = $0 { id } else { nil } }.last ?? harness.connection))
+            harness.acknowledge()
+        }
+        for (pause, patience) in zip(pauses, [60, 120, 240, 480, 960, 960]) { #expect((patience...patience + 40).contains(pause), "\(pauses)") }
     }
 
     @Test func theNewSocketTakesOverWithoutAVisibleEventAndTheOldOneGoes() {
