@@ -16,10 +16,11 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
 }
 
 @Suite struct OrderBookTests {
-    @Test(arguments: [
-        ("0", 0), ("-0.0", 0), ("1", 1_000_000_000_000_000_000), ("-0.5", -500_000_000_000_000_000), ("0.000000000000000001", 1),
-        ("007.10", 7_100_000_000_000_000_000),
-    ] as [(String, Int128)])
+    @Test(
+        arguments: [
+            ("0", 0), ("-0.0", 0), ("1", 1_000_000_000_000_000_000), ("-0.5", -500_000_000_000_000_000), ("0.000000000000000001", 1),
+            ("007.10", 7_100_000_000_000_000_000),
+        ] as [(String, Int128)])
     func aPriceIsComparedByItsValue(_ text: String, _ scaled: Int128) {
         #expect(DecimalString(text)?.scaled == scaled)
         #expect(Array(text.utf8).withUnsafeBufferPointer { DecimalString($0) }?.text == text)

@@ -30,7 +30,8 @@ import Testing
         var times: [FuturesServiceStreamName.Channel: Nanoseconds] = [:]
         for (at, event) in simulation.told where at > begin {
             switch event.kind {
-            case .disconnected, .status(.stale, _), .status(.recovering, _): times[event.stream.channel] = min(times[event.stream.channel] ?? .max, at)
+            case .disconnected, .status(.stale, _), .status(.recovering, _):
+                times[event.stream.channel] = min(times[event.stream.channel] ?? .max, at)
             default: break
             }
         }
