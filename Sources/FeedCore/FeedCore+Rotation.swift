@@ -69,7 +69,7 @@ extension FeedCore {
 
     /// A connection that no stream is on is closed.
     mutating func retire(_ slot: Int) {
-        effects.append(.disconnect(connections[slot].id))
+        if connections[slot].id.value > 0 { effects.append(.disconnect(connections[slot].id)) }
         connections[slot].forgetRequests()
         connections[slot].rotateAt = nil
         connections[slot].phase = .idle

@@ -245,7 +245,8 @@ struct OrderBook: Sendable {
                 reset()
                 return .lost(reason)
             }
-            apply(event)
+            // What ends at the snapshot is in it.
+            if event.lastUpdateID > snapshot.lastUpdateID { apply(event) }
         }
         guard isCrossed else { return .built }
         self = before

@@ -72,6 +72,7 @@ extension Simulation {
             venue.faults.occurs(.corruptDepth, &dice)
         else { return event }
         watches[stream].isCorrupted = true
+        watches[stream].corruptedUpdate = first.lastUpdateID
         if first.asks.isEmpty || (!first.bids.isEmpty && dice.chance(0.5)) { alterOne(of: &first.bids) } else { alterOne(of: &first.asks) }
         return .rows(name, .depth([first]), eventTime: time)
     }
@@ -123,7 +124,10 @@ extension Simulation {
             watches[stream].attempts.removeAll { $0.attempt == attempt }
             let isCurrent = state(of: stream)?.fetch?.attempt == attempt
             switch result {
-            case .success: if isCurrent { watches[stream].lastData = queue.now }
+            case .success(let content):
+                guard isCurrent else { return }
+                watches[stream].lastData = queue.now
+                if case .depth(let levels) = content.rows, let book = levels.last { watches[stream].fetchedUpdate = book.lastUpdateID }
             case .failure(let error):
                 watches[stream].lastFailure = queue.now
                 guard error.code == .rateLimited else { return }

@@ -23,6 +23,9 @@ struct StreamWatch {
     var hadDataSinceSubscription = false
     /// A frame of the book was altered on its way, and the book not built anew since.
     var isCorrupted = false
+    /// The last update of the frame that was altered, and where the newest complete book ended.
+    var corruptedUpdate: UInt64 = 0
+    var fetchedUpdate: UInt64 = 0
     private var beganAt: [(ObserverID, UInt64)] = []
     private var progress = Progress()
 
@@ -92,7 +95,7 @@ struct StreamWatch {
         verdict.expect(recovery.downMs == down, .recoverTellsTheCost, "\(name) was down for \(down) ms, not \(recovery.downMs)")
         outage = recovery.error == nil ? .none : .reported
         guard recovery.error == nil else { return }
-        isCorrupted = false
+        if corruptedUpdate <= fetchedUpdate { isCorrupted = false }
         awaitsFull = recovery.method != .backfill
         progress.recovered(recovery, name, verdict)
     }
