@@ -61,7 +61,9 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "FuturesGateway",
+            // FeedCore's types are seen through FuturesFeed; named here, so that a change of their layout has this target built anew.
             dependencies: [
+                "FeedCore",
                 "FuturesFeed",
                 "MicroHTTP",
                 .product(name: "Logging", package: "swift-log"),
@@ -98,6 +100,7 @@ let package = Package(
         .testTarget(
             name: "FuturesFeedTests",
             dependencies: [
+                "FeedCore",
                 "FuturesFeed",
                 "DemoExchange",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
@@ -121,6 +124,7 @@ let package = Package(
         .testTarget(
             name: "FuturesGatewayTests",
             dependencies: [
+                "FeedCore",
                 "FuturesGateway",
                 "DemoExchange",
                 "GatewayTestSupport",
