@@ -251,7 +251,7 @@ extension FeedCore {
             return
         }
         streams[index]?.fetchBackoff.reset()
-        if case .none = stream.backfill, stream.subscription != .effective { streams[index]?.content.beginGeneration() }
+        if case .none = stream.backfill, stream.subscription != .effective, !stream.hasFrame { streams[index]?.content.beginGeneration() }
         if followsSubscription || (stream.rule == .replace && stream.outage == nil) { streams[index]?.needsFetch = false }
         let eventTime = stream.contentID == nil ? fetched.eventTime : [fetched.eventTime, stream.eventTime].compactMap(\.self).max()
         remember(index, source: .rest, eventTime: eventTime)
