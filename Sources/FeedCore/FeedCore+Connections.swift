@@ -270,7 +270,10 @@ extension FeedCore {
             let names = request.flatMap { connections[slot].requests.removeValue(forKey: $0) } ?? []
             if names.isEmpty { counters.malformedFrames &+= 1 }
             for name in names {
-                if let index = indices[name], streams[index]?.connection == slot { reject(index, error) }
+                guard let index = indices[name], let stream = streams[index], stream.connection == slot, stream.subscription != .none else {
+                    continue
+                }
+                reject(index, error)
             }
         case .malformed(let name, let message):
             counters.malformedFrames &+= 1

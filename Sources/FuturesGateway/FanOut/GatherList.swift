@@ -32,6 +32,24 @@ final class GatherList {
     }
     /// How many more events with data the reader is to be sent.
     private var remaining = Int.max
+    /// How many more bytes are to be gathered, one event at least.
+    private var room = Int.max
+
+    /// What was gathered, in one piece, for the time of the call.
+    func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        var total = 0
+        for index in 0..<count { total += vectors[index].iov_len }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: total) { bytes in
+            var next = 0
+            for index in 0..<count {
+                if let start = bytes.baseAddress, let source = vectors[index].iov_base {
+                    UnsafeMutableRawPointer(start + next).copyMemory(from: source, byteCount: vectors[index].iov_len)
+                }
+                next += vectors[index].iov_len
+            }
+            return body(UnsafeBufferPointer(bytes))
+        }
+    }
 
     deinit {
         vectors.deallocate()
@@ -41,30 +59,32 @@ final class GatherList {
 
     /// The first event a reader lacks and is not sent now, because it has paused the stream, waits for its value, or its turn comes later:
     /// from there on events carry no id, since an id says that everything up to it has come.
-    func idFloor(_ client: UnsafeMutablePointer<EventClient>, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?]) -> UInt64 {
+    func idFloor(_ reader: LogReader, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?]) -> UInt64 {
         var floor = UInt64.max
-        for place in client.pointee.subscriptions.indices { floor = min(floor, hidden(client.pointee.subscriptions[place], logs)) }
+        for place in reader.subscriptions.indices { floor = min(floor, hidden(reader.subscriptions[place], logs)) }
         return floor
     }
 
-    private func hidden(_ subscription: EventClient.Subscription, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?]) -> UInt64 {
+    private func hidden(_ subscription: LogReader.Subscription, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?]) -> UInt64 {
         if subscription.awaitsValue || subscription.needsValue { return 0 }
         guard subscription.isPaused || subscription.isHeld, let log = logs[subscription.log], subscription.cursor < log.pointee.ring.endOrdinal
         else { return .max }
         return subscription.cursor < log.pointee.ring.firstOrdinal ? 0 : log.pointee.ring[subscription.cursor].sequence
     }
 
-    func gather(_ client: UnsafeMutablePointer<EventClient>, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?]) {
+    /// - Parameter atMost: about how many bytes; one event at least is taken.
+    func gather(_ reader: inout LogReader, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?], atMost: Int = .max) {
         count = 0
         runCount = 0
+        room = atMost
         var places: InlineArray<256, (cursor: UInt64, end: UInt64)> = InlineArray(repeating: (0, 0))
         var active = 0
         var only = 0
         idFloor = .max
-        remaining = client.pointee.remaining ?? .max
-        let subscriptions = min(client.pointee.subscriptions.count, places.count)
+        remaining = reader.remaining ?? .max
+        let subscriptions = min(reader.subscriptions.count, places.count)
         for place in 0..<subscriptions {
-            let subscription = client.pointee.subscriptions[place]
+            let subscription = reader.subscriptions[place]
             guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, let log = logs[subscription.log] else {
                 idFloor = min(idFloor, hidden(subscription, logs))
                 continue
@@ -76,13 +96,13 @@ final class GatherList {
             only = place
         }
         if active == 1 {
-            take(only, client, logs, from: places[only].cursor, to: places[only].end)
+            take(only, &reader, logs, from: places[only].cursor, to: places[only].end)
             return
         }
-        while active > 0, count + 4 <= Self.capacity {
+        while active > 0, count + 4 <= Self.capacity, room > 0 {
             var (next, lowest, second) = (-1, UInt64.max, UInt64.max)
             for place in 0..<subscriptions where places[place].cursor < places[place].end {
-                guard let log = logs[client.pointee.subscriptions[place].log] else { continue }
+                guard let log = logs[reader.subscriptions[place].log] else { continue }
                 let sequence = log.pointee.ring[places[place].cursor].sequence
                 if sequence < lowest {
                     (next, lowest, second) = (place, sequence, lowest)
@@ -90,11 +110,11 @@ final class GatherList {
                     second = sequence
                 }
             }
-            guard next >= 0, let log = logs[client.pointee.subscriptions[next].log] else { return }
+            guard next >= 0, let log = logs[reader.subscriptions[next].log] else { return }
             let first = places[next].cursor
             var end = first + 1
             while end < places[next].end, log.pointee.ring[end].sequence < second { end += 1 }
-            places[next].cursor = take(next, client, logs, from: first, to: end)
+            places[next].cursor = take(next, &reader, logs, from: first, to: end)
             if places[next].cursor == places[next].end { active -= 1 }
         }
     }
@@ -102,14 +122,16 @@ final class GatherList {
     /// Adds a run of events; those to be sent without their id one by one. Returns the event after the last one taken.
     @discardableResult
     private func take(
-        _ place: Int, _ client: UnsafeMutablePointer<EventClient>, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?], from first: UInt64,
+        _ place: Int, _ reader: inout LogReader, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?], from first: UInt64,
         to end: UInt64
     ) -> UInt64 {
-        let subscription = client.pointee.subscriptions[place]
+        let subscription = reader.subscriptions[place]
         guard let log = logs[subscription.log] else { return end }
         var next = first
-        let bareEnd = bareEnds[client.pointee.format.rawValue]
-        while next < end, remaining > 0, remaining < .max || next < subscription.withoutIDUntil || log.pointee.ring[next].sequence >= idFloor {
+        let bareEnd = bareEnds[reader.format.rawValue]
+        while next < end, remaining > 0, room > 0,
+            remaining < .max || next < subscription.withoutIDUntil || log.pointee.ring[next].sequence >= idFloor
+        {
             guard count + 3 <= Self.capacity else { return next }
             let entry = log.pointee.ring[next]
             let isBare = next < subscription.withoutIDUntil || entry.sequence >= idFloor
@@ -124,15 +146,18 @@ final class GatherList {
             next += 1
         }
         guard remaining == .max else { return remaining == 0 ? end : next }
-        guard next < end, count + 2 <= Self.capacity else { return next }
-        let stop = idFloor == .max ? end : min(end, max(next, log.pointee.ring.ordinal(after: idFloor - 1)))
-        let (start, finish) = (log.pointee.ring[next].start, log.pointee.ring[stop - 1].end)
+        guard next < end, room > 0, count + 2 <= Self.capacity else { return next }
+        var stop = idFloor == .max ? end : min(end, max(next, log.pointee.ring.ordinal(after: idFloor - 1)))
+        let start = log.pointee.ring[next].start
+        while stop > next + 1, log.pointee.ring[stop - 1].end - start > UInt64(room) { stop = next + (stop - next) / 2 }
+        let finish = log.pointee.ring[stop - 1].end
         count += log.pointee.ring.vectors(from: start, to: finish, into: vectors + count)
         add(Run(subscription: place, first: next, end: stop, bytes: Int(finish - start), isBare: false))
         return stop
     }
 
     private func add(_ run: Run) {
+        room -= min(room, run.bytes)
         runs[runCount] = run
         runCount += 1
     }
@@ -140,45 +165,45 @@ final class GatherList {
     /// Moves the reader's cursors past what was sent. Nil where that was all; else the rest of the event that was cut, empty where the cut
     /// fell between two events.
     func advance(
-        _ client: UnsafeMutablePointer<EventClient>, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?], by sent: Int
+        _ reader: inout LogReader, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?], by sent: Int
     ) -> [UInt8]? {
         var left = sent
         for index in 0..<runCount {
             let run = runs[index]
-            guard let log = logs[client.pointee.subscriptions[run.subscription].log] else { continue }
+            guard let log = logs[reader.subscriptions[run.subscription].log] else { continue }
             if left >= run.bytes {
                 left -= run.bytes
-                client.pointee.subscriptions[run.subscription].cursor = run.end
-                client.pointee.lastSequence = max(client.pointee.lastSequence, log.pointee.ring[run.end - 1].sequence)
-                count(run, client, log)
+                reader.subscriptions[run.subscription].cursor = run.end
+                reader.lastSequence = max(reader.lastSequence, log.pointee.ring[run.end - 1].sequence)
+                count(run, &reader, log)
                 continue
             }
-            return cut(client, log, run, at: left)
+            return cut(&reader, log, run, at: left)
         }
         return nil
     }
 
     /// A reader that wants so many events is sent them one to a run.
-    private func count(_ run: Run, _ client: UnsafeMutablePointer<EventClient>, _ log: UnsafeMutablePointer<EventFanOut.Log>) {
-        guard let wanted = client.pointee.remaining, log.pointee.ring[run.first].carriesData else { return }
-        client.pointee.remaining = max(0, wanted - 1)
+    private func count(_ run: Run, _ reader: inout LogReader, _ log: UnsafeMutablePointer<EventFanOut.Log>) {
+        guard let wanted = reader.remaining, log.pointee.ring[run.first].carriesData else { return }
+        reader.remaining = max(0, wanted - 1)
     }
 
     private func cut(
-        _ client: UnsafeMutablePointer<EventClient>, _ log: UnsafeMutablePointer<EventFanOut.Log>, _ run: Run, at sent: Int
+        _ reader: inout LogReader, _ log: UnsafeMutablePointer<EventFanOut.Log>, _ run: Run, at sent: Int
     ) -> [UInt8] {
         let withoutID = run.isBare
         let start = log.pointee.ring[run.first].start
         var next = run.first
         while next < run.end, !withoutID, log.pointee.ring[next].end - start <= UInt64(sent) { next += 1 }
-        client.pointee.subscriptions[run.subscription].cursor = next
+        reader.subscriptions[run.subscription].cursor = next
         let begun = UInt64(sent) - (next > run.first ? log.pointee.ring[next].start - start : 0)
         guard begun > 0 else { return [] }
         let entry = log.pointee.ring[next]
-        count(run, client, log)
-        client.pointee.subscriptions[run.subscription].cursor = next + 1
-        client.pointee.lastSequence = max(client.pointee.lastSequence, entry.sequence)
-        let bare = client.pointee.format.end(nil)
+        count(run, &reader, log)
+        reader.subscriptions[run.subscription].cursor = next + 1
+        reader.lastSequence = max(reader.lastSequence, entry.sequence)
+        let bare = reader.format.end(nil)
         let body = entry.bodyEnd - entry.start
         if withoutID, begun > body { return Array(bare.dropFirst(Int(begun - body))) }
         let end = withoutID ? entry.bodyEnd : entry.end
