@@ -45,6 +45,14 @@ final class Deflater {
         output.deallocate()
     }
 
+    /// A whole gzip file of these bytes; nil where zlib could not be had.
+    func gzip(_ bytes: [UInt8]) -> [UInt8]? {
+        guard let block = bytes.withUnsafeBufferPointer(block) else { return nil }
+        var checksum = GzipChecksum()
+        checksum.append(block.part)
+        return GzipChecksum.header + block.bytes + checksum.end
+    }
+
     /// The block of these bytes; nil where zlib could not be had.
     func block(_ bytes: UnsafeBufferPointer<UInt8>) -> (bytes: [UInt8], part: GzipChecksum.Part)? {
         guard let start = bytes.baseAddress else { return nil }

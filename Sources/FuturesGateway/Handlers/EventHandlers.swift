@@ -208,13 +208,6 @@ struct EventHandlers: Sendable {
 }
 
 extension HTTPRequest {
-    /// Whether `Accept-Encoding` names gzip, or everything, with a weight above zero (RFC 9110 §12.5.3).
-    var acceptsGzip: Bool {
-        let codings = header("Accept-Encoding")?.split(separator: ",").map { $0.split(separator: ";").map { $0.trimmed.lowercased() } } ?? []
-        let weighed = codings.first { $0.first == "gzip" || $0.first == "x-gzip" } ?? codings.first { $0.first == "*" }
-        return weighed.map { !$0.dropFirst().contains { $0.wholeMatch(of: /q=0(\.0*)?/) != nil } } ?? false
-    }
-
     /// Whether `Prefer` names the preference (RFC 7240).
     func prefers(_ preference: String) -> Bool {
         header("Prefer")?.split(separator: ",").contains { $0.trimmed.lowercased() == preference } ?? false

@@ -42,7 +42,7 @@ enum WebHandlers {
             HTTPHeader(name: "Content-Security-Policy", value: policy), HTTPHeader(name: "Referrer-Policy", value: "no-referrer"),
         ]
         return { request, responder in
-            if let noneMatch = request.header("If-None-Match"), StreamHandlers.matches(noneMatch, tag) {
+            if let noneMatch = request.header("If-None-Match"), noneMatch.matches(entityTag: tag) {
                 return responder.respond(HTTPResponse(status: 304, headers: headers, content: body))
             }
             responder.respond(
