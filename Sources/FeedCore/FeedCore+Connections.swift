@@ -260,6 +260,8 @@ extension FeedCore {
             connections[slot].quietRotations = 0
             webSocketHost = connections[slot].host
             guard streams[index]?.connection == slot || takesOver(index, slot: slot, rows) else { return }
+            // What still comes of a subscription that was given up, before it is asked for anew, does not continue into the next.
+            if let stream = streams[index], stream.subscription == .queued, stream.rule == .append || stream.rule == .book { return }
             update(index, rows, eventTime: eventTime)
         case .acknowledged(let request):
             for name in connections[slot].requests.removeValue(forKey: request) ?? [] {

@@ -1,7 +1,7 @@
 extension FeedCore {
     /// The subscription stands: complete data asked for from now on misses nothing.
     mutating func becomeEffective(_ index: Int) {
-        guard streams[index]?.subscription == .requested || streams[index]?.subscription == .queued, let stream = streams[index] else { return }
+        guard streams[index]?.subscription == .requested, let stream = streams[index] else { return }
         streams[index]?.subscription = .effective
         if case .possible = stream.backfill {
             startBackfill(index)
