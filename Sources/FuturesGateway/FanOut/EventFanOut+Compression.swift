@@ -21,7 +21,7 @@ extension EventFanOut {
     }
 
     /// A stream has grown: the sets that have it compress what came, at the end of their window, or now where that is much.
-    func markSets(_ log: UnsafeMutablePointer<Log>, _ index: Int) {
+    func markSets(_ log: UnsafeMutablePointer<EventLog>, _ index: Int) {
         for place in log.pointee.sets {
             guard let set = sets[place] else { continue }
             if let cursor = set.pointee.reader.subscriptions.first(where: { $0.log == index })?.cursor,

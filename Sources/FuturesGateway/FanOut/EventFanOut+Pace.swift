@@ -28,7 +28,7 @@ extension EventFanOut {
         waitingClients.append(slot)
     }
 
-    private func conflate(_ client: UnsafeMutablePointer<EventClient>, _ place: Int, _ log: UnsafeMutablePointer<Log>) {
+    private func conflate(_ client: UnsafeMutablePointer<EventClient>, _ place: Int, _ log: UnsafeMutablePointer<EventLog>) {
         let cursor = max(client.pointee.reader.subscriptions[place].cursor, log.pointee.ring.firstOrdinal)
         guard log.pointee.name.mergeRule != .append, let newest = log.pointee.ring.newestData(from: cursor) else { return }
         let isOnlyOne = !(cursor..<newest).contains { log.pointee.ring[$0].carriesData }

@@ -34,7 +34,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     private let wakeLoop: @Sendable () -> Void
 
     // Only the loop's thread touches what follows.
-    var logs: [UnsafeMutablePointer<Log>?] = []
+    var logs: [UnsafeMutablePointer<EventLog>?] = []
     var clients: [UnsafeMutablePointer<EventClient>?] = []
     private var slots: [UInt64: Int] = [:]
     private var unclaimed: Set<EventStream> = []
@@ -51,20 +51,6 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     let deflater = Deflater(level: 6)
     /// For what is for one reader alone.
     let ownDeflater = Deflater(level: 1)
-
-    struct Log: ~Copyable {
-        let name: FuturesServiceStreamName
-        var ring: StreamLog
-        /// The slots of the readers, and the compressed sets the stream is in.
-        var readers: [Int] = []
-        var sets: [Int] = []
-        var isDirty = false
-
-        init(name: FuturesServiceStreamName, ring: consuming StreamLog) {
-            self.name = name
-            self.ring = ring
-        }
-    }
 
     init(limits: GatewayConfiguration.Events, callbacks: Callbacks, wake: @escaping @Sendable () -> Void) {
         self.limits = limits
@@ -165,10 +151,10 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         switch command {
         case .addLog(let index, let name, let floor):
             while logs.count <= index { logs.append(nil) }
-            let log = UnsafeMutablePointer<Log>.allocate(capacity: 1)
+            let log = UnsafeMutablePointer<EventLog>.allocate(capacity: 1)
             let ring = StreamLog(
                 floor: floor, maximumBytes: UInt64(limits.logBytes), maximumEvents: UInt64(limits.logEvents), maximumAge: limits.logAge.nanoseconds)
-            log.initialize(to: Log(name: name, ring: ring))
+            log.initialize(to: EventLog(name: name, ring: ring))
             logs[index] = log
         case .removeLog(let index):
             guard let log = logs[index] else { return }

@@ -18,10 +18,26 @@ final class GatherList {
         let isBare: Bool
     }
 
+    /// A stream's next event.
+    private struct Next {
+        var sequence: UInt64
+        /// Which of the reader's subscriptions, and of the logs.
+        let place: Int
+        let log: Int
+        var cursor: UInt64
+        let end: UInt64
+    }
+
+    /// Streams of one reader that are looked at at once.
+    private static let mostStreams = 1024
+
     let vectors = UnsafeMutablePointer<iovec>.allocate(capacity: capacity)
     private(set) var count = 0
     private let runs = UnsafeMutablePointer<Run>.allocate(capacity: capacity)
     private var runCount = 0
+    /// The streams that still have events to be gathered, the one with the lowest sequence first.
+    private let heap = UnsafeMutablePointer<Next>.allocate(capacity: mostStreams)
+    private var heapCount = 0
     private var idFloor = UInt64.max
     /// What ends an event without an id, in each format.
     private let bareEnds = EventFormat.allCases.map { format in
@@ -54,18 +70,19 @@ final class GatherList {
     deinit {
         vectors.deallocate()
         runs.deallocate()
+        heap.deallocate()
         for end in bareEnds { end.deallocate() }
     }
 
     /// The first event a reader lacks and is not sent now, because it has paused the stream, waits for its value, or its turn comes later:
     /// from there on events carry no id, since an id says that everything up to it has come.
-    func idFloor(_ reader: LogReader, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?]) -> UInt64 {
+    func idFloor(_ reader: LogReader, _ logs: [UnsafeMutablePointer<EventLog>?]) -> UInt64 {
         var floor = UInt64.max
         for place in reader.subscriptions.indices { floor = min(floor, hidden(reader.subscriptions[place], logs)) }
         return floor
     }
 
-    private func hidden(_ subscription: LogReader.Subscription, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?]) -> UInt64 {
+    private func hidden(_ subscription: LogReader.Subscription, _ logs: [UnsafeMutablePointer<EventLog>?]) -> UInt64 {
         if subscription.awaitsValue || subscription.needsValue { return 0 }
         guard subscription.isPaused || subscription.isHeld, let log = logs[subscription.log], subscription.cursor < log.pointee.ring.endOrdinal
         else { return .max }
@@ -73,17 +90,14 @@ final class GatherList {
     }
 
     /// - Parameter atMost: about how many bytes; one event at least is taken.
-    func gather(_ reader: inout LogReader, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?], atMost: Int = .max) {
+    func gather(_ reader: inout LogReader, _ logs: [UnsafeMutablePointer<EventLog>?], atMost: Int = .max) {
         count = 0
         runCount = 0
         room = atMost
-        var places: InlineArray<256, (cursor: UInt64, end: UInt64)> = InlineArray(repeating: (0, 0))
-        var active = 0
-        var only = 0
         idFloor = .max
         remaining = reader.remaining ?? .max
-        let subscriptions = min(reader.subscriptions.count, places.count)
-        for place in 0..<subscriptions {
+        heapCount = 0
+        for place in 0..<min(reader.subscriptions.count, Self.mostStreams) {
             let subscription = reader.subscriptions[place]
             guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, let log = logs[subscription.log] else {
                 idFloor = min(idFloor, hidden(subscription, logs))
@@ -91,38 +105,47 @@ final class GatherList {
             }
             let end = log.pointee.ring.endOrdinal
             guard subscription.cursor < end else { continue }
-            places[place] = (subscription.cursor, end)
-            active += 1
-            only = place
+            heap[heapCount] = Next(
+                sequence: log.pointee.ring[subscription.cursor].sequence, place: place, log: subscription.log, cursor: subscription.cursor, end: end)
+            heapCount += 1
         }
-        if active == 1 {
-            take(only, &reader, logs, from: places[only].cursor, to: places[only].end)
+        if heapCount == 1 {
+            take(heap[0].place, &reader, logs, from: heap[0].cursor, to: heap[0].end)
             return
         }
-        while active > 0, count + 4 <= Self.capacity, room > 0 {
-            var (next, lowest, second) = (-1, UInt64.max, UInt64.max)
-            for place in 0..<subscriptions where places[place].cursor < places[place].end {
-                guard let log = logs[reader.subscriptions[place].log] else { continue }
-                let sequence = log.pointee.ring[places[place].cursor].sequence
-                if sequence < lowest {
-                    (next, lowest, second) = (place, sequence, lowest)
-                } else if sequence < second {
-                    second = sequence
-                }
-            }
-            guard next >= 0, let log = logs[reader.subscriptions[next].log] else { return }
-            let first = places[next].cursor
+        for place in stride(from: heapCount / 2 - 1, through: 0, by: -1) { sink(place) }
+        while heapCount > 0, count + 4 <= Self.capacity, room > 0, let log = logs[heap[0].log] {
+            let first = heap[0].cursor
+            let second = heapCount < 2 ? .max : heapCount < 3 ? heap[1].sequence : min(heap[1].sequence, heap[2].sequence)
             var end = first + 1
-            while end < places[next].end, log.pointee.ring[end].sequence < second { end += 1 }
-            places[next].cursor = take(next, &reader, logs, from: first, to: end)
-            if places[next].cursor == places[next].end { active -= 1 }
+            while end < heap[0].end, log.pointee.ring[end].sequence < second { end += 1 }
+            let next = take(heap[0].place, &reader, logs, from: first, to: end)
+            if next < heap[0].end {
+                heap[0].cursor = next
+                heap[0].sequence = log.pointee.ring[next].sequence
+            } else {
+                heapCount -= 1
+                heap[0] = heap[heapCount]
+            }
+            sink(0)
+        }
+    }
+
+    /// Restores the order of the heap below a place.
+    private func sink(_ start: Int) {
+        var place = start
+        while case let left = 2 * place + 1, left < heapCount {
+            let least = left + 1 < heapCount && heap[left + 1].sequence < heap[left].sequence ? left + 1 : left
+            guard heap[least].sequence < heap[place].sequence else { return }
+            swap(&heap[least], &heap[place])
+            place = least
         }
     }
 
     /// Adds a run of events; those to be sent without their id one by one. Returns the event after the last one taken.
     @discardableResult
     private func take(
-        _ place: Int, _ reader: inout LogReader, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?], from first: UInt64,
+        _ place: Int, _ reader: inout LogReader, _ logs: [UnsafeMutablePointer<EventLog>?], from first: UInt64,
         to end: UInt64
     ) -> UInt64 {
         let subscription = reader.subscriptions[place]
@@ -165,7 +188,7 @@ final class GatherList {
     /// Moves the reader's cursors past what was sent. Nil where that was all; else the rest of the event that was cut, empty where the cut
     /// fell between two events.
     func advance(
-        _ reader: inout LogReader, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?], by sent: Int
+        _ reader: inout LogReader, _ logs: [UnsafeMutablePointer<EventLog>?], by sent: Int
     ) -> [UInt8]? {
         var left = sent
         for index in 0..<runCount {
@@ -184,13 +207,13 @@ final class GatherList {
     }
 
     /// A reader that wants so many events is sent them one to a run.
-    private func count(_ run: Run, _ reader: inout LogReader, _ log: UnsafeMutablePointer<EventFanOut.Log>) {
+    private func count(_ run: Run, _ reader: inout LogReader, _ log: UnsafeMutablePointer<EventLog>) {
         guard let wanted = reader.remaining, log.pointee.ring[run.first].carriesData else { return }
         reader.remaining = max(0, wanted - 1)
     }
 
     private func cut(
-        _ reader: inout LogReader, _ log: UnsafeMutablePointer<EventFanOut.Log>, _ run: Run, at sent: Int
+        _ reader: inout LogReader, _ log: UnsafeMutablePointer<EventLog>, _ run: Run, at sent: Int
     ) -> [UInt8] {
         let withoutID = run.isBare
         let start = log.pointee.ring[run.first].start
