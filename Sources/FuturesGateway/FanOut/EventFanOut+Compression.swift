@@ -51,9 +51,7 @@ extension EventFanOut {
             set.pointee.isDue = false
             let readers = set.pointee.readers
             if !compress(set, now) { dissolve(index) }
-            for slot in readers {
-                if let client = clients[slot] { flush(slot, client, now) }
-            }
+            for slot in readers { enqueue(slot) }
             admit(to: index, now)
         }
     }

@@ -4,27 +4,40 @@ import MicroHTTP
 
 /// What a reader lacks, on its way to its socket.
 extension EventFanOut {
-    /// Every reader of every log that grew is sent what it lacks.
-    func sweep(_ now: Int64) {
+    /// Every reader of every log that grew gets its turn, behind those who wait for theirs.
+    func enqueueReaders() {
         for index in dirtyLogs {
             guard let log = logs[index] else { continue }
             log.pointee.isDirty = false
             if !log.pointee.sets.isEmpty { markSets(log, index) }
-            for slot in log.pointee.readers {
-                guard let client = clients[slot], !client.pointee.isDirty else { continue }
-                client.pointee.isDirty = true
-                dirtyClients.append(slot)
-            }
+            for slot in log.pointee.readers { enqueue(slot) }
         }
         dirtyLogs.removeAll(keepingCapacity: true)
-        compressDue(now)
-        for slot in dirtyClients {
+    }
+
+    func enqueue(_ slot: Int) {
+        guard let client = clients[slot], !client.pointee.isDirty else { return }
+        client.pointee.isDirty = true
+        dirtyClients.append(slot)
+    }
+
+    /// Those whose turn it is are sent what they lack, so many that what comes meanwhile is not kept waiting for the rest: those who had
+    /// their turn queue again for it, and the others get it with theirs.
+    func sweep(_ now: Int64) {
+        let end = min(dirtyClients.count, nextDirty + Self.turnsAtOnce)
+        while nextDirty < end {
+            let slot = dirtyClients[nextDirty]
+            nextDirty += 1
             guard let client = clients[slot] else { continue }
             client.pointee.isDirty = false
             flush(slot, client, now)
         }
-        dirtyClients.removeAll(keepingCapacity: true)
+        guard nextDirty == dirtyClients.count || nextDirty >= 16 * Self.turnsAtOnce else { return }
+        dirtyClients.removeSubrange(..<nextDirty)
+        nextDirty = 0
     }
+
+    private static let turnsAtOnce = 512
 
     /// Sends a reader all it lacks, until its socket is full.
     func flush(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ now: Int64) {

@@ -39,7 +39,9 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     private var slots: [UInt64: Int] = [:]
     private var unclaimed: Set<EventStream> = []
     var dirtyLogs: [Int] = []
+    /// Readers that lack something, in the order of their turns, and the first who has not had it.
     var dirtyClients: [Int] = []
+    var nextDirty = 0
     /// Paced readers with something to send later, and when the first one's turn comes.
     var waitingClients: [Int] = []
     var nextTurn: Int64?
@@ -90,13 +92,15 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         }
         let now = Self.now
         for command in commands { perform(command, now) }
+        enqueueReaders()
+        compressDue(now)
         sweep(now)
         takeTurns(now)
     }
 
-    /// Turns are taken at steps of 5 ms, so that many paced readers cost few wake-ups.
+    /// None while readers wait for their turn. Those of paced ones are taken at steps of 5 ms, so that many of them cost few wake-ups.
     var patience: Duration? {
-        nextTurn.map { .nanoseconds(max(5_000_000, $0 - Self.now)) }
+        dirtyClients.isEmpty ? nextTurn.map { .nanoseconds(max(5_000_000, $0 - Self.now)) } : .zero
     }
 
     func streamDidOpen(_ stream: EventStream, context: UInt64) {

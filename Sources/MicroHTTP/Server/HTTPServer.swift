@@ -118,11 +118,14 @@ public final class HTTPServer: Sendable {
             return refuseDirectly(problem.response, connection)
         case .failure(let problem):
             return refuse(problem.response, slot, connection)
-        case .success(let (target, body)):
+        case .success(let body):
             if body == .none, !connections.isSurplus(slot), let answer = preparedAnswer(head, exchange.target) {
                 guard connections.headArrived(slot, awaitsBody: false) else { return .NO }
                 exchange.admit(answer, noneMatch: head.headers.value(of: "If-None-Match"))
                 return .YES
+            }
+            guard let target = head.target.flatMap(RequestTarget.init) else {
+                return refuse(HTTPProblem.badRequest("The request target is malformed.").response, slot, connection)
             }
             let request = HTTPRequest(head: head, target: target, remoteAddress: addressText(cmhd_client(connection.pointer)))
             if connections.isSurplus(slot) { return refuse(overloaded(request), slot, connection) }
