@@ -151,7 +151,7 @@ struct StreamHandlers: Sendable {
             HTTPHeader(name: "X-Feed-State", value: status.state.rawValue),
             HTTPHeader(name: "X-Feed-Age-Ms", value: String(age)),
             HTTPHeader(name: "Last-Modified", value: httpDate(receivedAt)),
-            HTTPHeader(name: "Cache-Control", value: "public, max-age=0, must-revalidate"),
+            HTTPHeader(name: "Cache-Control", value: "max-age=0, must-revalidate"),
             HTTPHeader(name: "Link", value: "</events?streams=\(name.description.percentEncoded)&lastEventId=\(id)>; rel=\"monitor\""),
         ]
         if let waited { headers.append(HTTPHeader(name: "Preference-Applied", value: "wait=\(waited)")) }
