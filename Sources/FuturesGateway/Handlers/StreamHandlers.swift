@@ -158,7 +158,7 @@ struct StreamHandlers: Sendable {
             HTTPHeader(name: "ETag", value: tag),
             HTTPHeader(name: "X-Feed-State", value: status.state.rawValue),
             HTTPHeader(name: "Last-Modified", value: httpDate(snapshot.receivedAt)),
-            HTTPHeader(name: "Cache-Control", value: "public, max-age=0, must-revalidate"),
+            HTTPHeader(name: "Cache-Control", value: "max-age=0, must-revalidate"),
             HTTPHeader(name: "Link", value: "</events?streams=\(name.description.percentEncoded)&lastEventId=\(id)>; rel=\"monitor\""),
             HTTPHeader(name: "Vary", value: "Prefer, Accept-Encoding"),
         ]

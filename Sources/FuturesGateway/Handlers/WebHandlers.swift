@@ -38,7 +38,7 @@ enum WebHandlers {
         let tag = "\"\(String(fingerprint(bytes), radix: 36))\""
         let body = SharedBytes(bytes)
         let headers = [
-            HTTPHeader(name: "ETag", value: tag), HTTPHeader(name: "Cache-Control", value: "public, max-age=0, must-revalidate"),
+            HTTPHeader(name: "ETag", value: tag), HTTPHeader(name: "Cache-Control", value: "max-age=0, must-revalidate"),
             HTTPHeader(name: "Content-Security-Policy", value: policy), HTTPHeader(name: "Referrer-Policy", value: "no-referrer"),
         ]
         return { request, responder in

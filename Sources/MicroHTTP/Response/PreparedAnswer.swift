@@ -6,10 +6,17 @@ import Synchronization
 ///
 /// Under load many requests share one answer of libmicrohttpd's; it is made anew when the age it states has changed.
 public final class PreparedAnswer: Sendable {
-    private struct Made {
-        var full: OpaquePointer?
-        var unchanged: OpaquePointer?
+    /// An answer of libmicrohttpd's, which lives as long as it is sent or may be sent again.
+    private final class Made: @unchecked Sendable {
+        let response: OpaquePointer
+        init(_ response: OpaquePointer) { self.response = response }
+        deinit { MHD_destroy_response(response) }
+    }
+
+    private struct Current {
         var age: UInt64 = .max
+        var full: Made?
+        var unchanged: Made?
     }
 
     private let content: SharedBytes
@@ -20,7 +27,7 @@ public final class PreparedAnswer: Sendable {
     private let since: UInt64
     private let until: UInt64
     private let isExpired = Atomic<Bool>(false)
-    private let made: Mutex<Made>
+    private let current = Mutex(Current())
 
     /// - Parameters:
     ///   - content: the body.
@@ -42,14 +49,6 @@ public final class PreparedAnswer: Sendable {
         let now = monotonicNanoseconds()
         since = now &- UInt64(clamping: age) &* 1_000_000
         until = now &+ lifetime.nanoseconds
-        made = Mutex(Made())
-    }
-
-    deinit {
-        made.withLock { made in
-            if let full = made.full { MHD_destroy_response(full) }
-            if let unchanged = made.unchanged { MHD_destroy_response(unchanged) }
-        }
     }
 
     /// It is not sent any more; from any thread.
@@ -61,23 +60,21 @@ public final class PreparedAnswer: Sendable {
     func queue(on connection: MHDConnection, noneMatch: String?, adding common: [HTTPHeader]) -> MHD_Result? {
         let isUnchanged = noneMatch.map { $0.matches(entityTag: entityTag) } ?? false
         let age = (monotonicNanoseconds() &- since) / 1_000_000
-        return made.withLock { made in
-            if made.age != age {
-                if let full = made.full { MHD_destroy_response(full) }
-                if let unchanged = made.unchanged { MHD_destroy_response(unchanged) }
-                made = Made(age: age)
-            }
+        let made: Made? = current.withLock { current in
+            if current.age != age { current = Current(age: age) }
             if isUnchanged {
-                made.unchanged = made.unchanged ?? make(age, [], common)
-                return made.unchanged.map { MHD_queue_response(connection.pointer, 304, $0) }
+                current.unchanged = current.unchanged ?? make(age, [], common)
+                return current.unchanged
             }
-            made.full = made.full ?? make(age, contentHeaders, common)
-            return made.full.map { MHD_queue_response(connection.pointer, 200, $0) }
+            current.full = current.full ?? make(age, contentHeaders, common)
+            return current.full
         }
+        return made.map { MHD_queue_response(connection.pointer, isUnchanged ? 304 : 200, $0.response) }
     }
 
-    private func make(_ age: UInt64, _ more: [HTTPHeader], _ common: [HTTPHeader]) -> OpaquePointer? {
-        HTTPResponse(status: 200, headers: headers + [HTTPHeader(ageHeader, String(age))] + more, content: content).made(adding: common)
+    private func make(_ age: UInt64, _ more: [HTTPHeader], _ common: [HTTPHeader]) -> Made? {
+        HTTPResponse(status: 200, headers: headers + [HTTPHeader(ageHeader, String(age))] + more, content: content).made(adding: common).map(
+            Made.init)
     }
 }
 
@@ -116,7 +113,7 @@ public final class PreparedAnswers: Sendable {
 extension String {
     /// Whether the value of `If-None-Match` names a tag: weak comparison, a list, or `*` (RFC 9110 §13.1.2).
     public func matches(entityTag: String) -> Bool {
-        if self == entityTag { return true }
+        if self == entityTag || self == "*" { return true }
         return split(separator: ",").contains { item in
             let candidate = item.drop { $0 == " " || $0 == "\t" }
             let blanks = candidate.reversed().prefix { $0 == " " || $0 == "\t" }.count
