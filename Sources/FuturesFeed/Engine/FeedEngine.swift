@@ -58,7 +58,7 @@ package final class FeedEngine: Sendable {
         state = NIOLockedValueBox(State(core: core))
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         loop = group.next()
-        rest = RESTClient(eventLoopGroup: group)
+        rest = RESTClient(eventLoopGroup: group, proxies: .ofProcess)
         performer = NIOLoopBoundBox.makeBoxSendingValue(Performer(), eventLoop: loop)
     }
 
@@ -213,8 +213,7 @@ package final class FeedEngine: Sendable {
         performer.value.attempts[id] = cancellation
         let receiver = FrameReceiver(engine: self, id: id)
         WebSocketConnection.connect(
-            to: url, limits: Self.webSocketLimits, on: loop, receiver: receiver,
-            cancellation: cancellation
+            to: url, limits: Self.webSocketLimits, on: loop, receiver: receiver, proxies: .ofProcess, cancellation: cancellation
         ).assumeIsolated().whenComplete { result in
             self.performer.value.attempts[id] = nil
             switch result {
