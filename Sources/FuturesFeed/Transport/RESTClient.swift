@@ -95,15 +95,12 @@ package final class RESTClient: Sendable {
     /// - Returns: A future on `loop`. It fails with `TransportError`: `invalidURL`, `invalidHeader`, `connectFailed`, `tlsFailed`, `timedOut`,
     ///   `bodyTooLarge`, `protocolViolation` or `closed`; with the status where one had come.
     package func get(_ request: RESTRequest, on loop: any EventLoop) -> EventLoopFuture<RESTResponse> {
-        let prepared: HTTPClient.Request
-        let proxy: ProxySettings.Server?
+        let (client, prepared): (HTTPClient, HTTPClient.Request)
         do {
-            prepared = try Self.prepare(request)
-            proxy = try proxies.server(for: prepared.host, port: prepared.port, isSecure: prepared.useTLS)
+            (client, prepared) = try route(request)
         } catch {
             return loop.makeFailedFuture(error)
         }
-        guard let client = clients[proxy] else { return loop.makeFailedFuture(TransportError(.closed, "This client knows no such proxy.")) }
         let limit = min(max(request.maximumBodyBytes, 0), Self.maximumBodyBytes)
         let body = RESTBody(limit: limit)
         return client.execute(
@@ -115,6 +112,32 @@ package final class RESTClient: Sendable {
         .futureResult
         .flatMapErrorThrowing { throw body.failure($0, url: request.url) }
         .hop(to: loop)
+    }
+
+    /// Begins a request whose answer does not end. To be called on `loop`, where the receiver is called later, never from within.
+    ///
+    /// The answer's head has to come within the request's time-out; for the body there is none. The whole of it may be of any length.
+    package func stream(
+        _ request: RESTRequest, on loop: any EventLoop, receiver: any HTTPStreamReceiver, framing: @escaping HTTPStream.Framing
+    ) -> HTTPStream {
+        let stream = HTTPStream(url: request.url, loop: loop, receiver: receiver, framing: framing)
+        do {
+            var (client, prepared) = try route(request)
+            // What is compressed may be held back until there is enough of it.
+            prepared.headers.replaceOrAdd(name: "Accept-Encoding", value: "identity")
+            stream.begin(client, prepared, answerWithin: TimeAmount(min(request.timeout, .seconds(3600))))
+        } catch {
+            loop.execute { stream.refuse(error) }
+        }
+        return stream
+    }
+
+    /// The client for a request's proxy, and the request as it takes it.
+    private func route(_ request: RESTRequest) throws(TransportError) -> (HTTPClient, HTTPClient.Request) {
+        let prepared = try Self.prepare(request)
+        let proxy = try proxies.server(for: prepared.host, port: prepared.port, isSecure: prepared.useTLS)
+        guard let client = clients[proxy] else { throw TransportError(.closed, "This client knows no such proxy: start it anew.") }
+        return (client, prepared)
     }
 
     private static func prepare(_ request: RESTRequest) throws(TransportError) -> HTTPClient.Request {
