@@ -28,6 +28,15 @@ package struct RESTRequest: Sendable {
     }
 }
 
+extension RESTRequest {
+    /// The same with another bound of the body.
+    func allowing(bodyBytes: Int) -> RESTRequest {
+        var copy = self
+        copy.maximumBodyBytes = bodyBytes
+        return copy
+    }
+}
+
 /// An answer, whatever its status.
 package struct RESTResponse: Sendable {
     package let status: Int

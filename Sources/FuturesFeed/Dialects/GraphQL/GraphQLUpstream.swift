@@ -1,7 +1,7 @@
 import FeedCore
 
 /// A GraphQL server and the streams that are asked of it.
-struct GraphQLUpstream: Sendable {
+package struct GraphQLUpstream: Sendable {
     /// How subscriptions come. Queries are posted over HTTP whichever it is.
     enum Transport: String, Sendable, CaseIterable {
         case webSocket = "websocket"
