@@ -4,7 +4,7 @@ TEST_TARGETS = FeedCoreTests FuturesFeedTests MicroHTTPTests DemoExchangeTests F
 RUN_ARGS ?= --demo
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: run test suite browser soak bench bench-ingest lint format simulate defects sanitize setup
+.PHONY: run test suite browser soak bench bench-ingest lint format simulate defects sanitize conformance setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build and serve the embedded exchange (RUN_ARGS="--venue aster" for a venue)
@@ -35,6 +35,10 @@ browser: setup ## The page and client.js in headless Chromium (apt: chromium, py
 soak: setup ## Proofs over real sockets, about three minutes (SOAK_ARGS="kills --kills 1000", or silence, rotation, selftest)
 	swift build -c release --product futures-gateway
 	Tests/Soak/soak "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(SOAK_ARGS),short)
+
+conformance: ## The Autobahn suite against the WebSocket client; skips where it, or Python 2.7, is absent
+	swift build --product conformance-client
+	Tests/Conformance/conformance "$$(swift build --show-bin-path)/conformance-client"
 
 bench: setup ## Fan-out and snapshot figures of the release executable
 	swift build -c release --product futures-gateway

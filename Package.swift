@@ -135,6 +135,17 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
+        // The Autobahn suite's testee, run by `make conformance`.
+        .executableTarget(
+            name: "conformance-client",
+            dependencies: [
+                "FuturesFeed",
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Tests/Conformance/Client",
+            swiftSettings: strict),
         .testTarget(name: "CommandTests", dependencies: ["futures-gateway"], swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",

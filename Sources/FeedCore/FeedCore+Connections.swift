@@ -1,14 +1,14 @@
 extension FeedCore {
     /// A connection of the endpoint with room for one more stream.
-    func roomyConnection(endpoint: Int) -> Int? {
+    func roomyConnection(endpoint: Int, limit: Int?) -> Int? {
         connections.firstIndex {
-            $0.endpoint == endpoint && $0.streams.count < configuration.streamsPerConnection && $0.successor == nil && $0.predecessor == nil
+            $0.endpoint == endpoint && $0.streams.count < limit ?? configuration.streamsPerConnection && $0.successor == nil && $0.predecessor == nil
         }
     }
 
-    mutating func connectionSlot(endpoint: Int) -> Int {
-        if let slot = roomyConnection(endpoint: endpoint) { return slot }
-        connections.append(newConnection(endpoint: endpoint))
+    mutating func connectionSlot(_ traits: StreamTraits) -> Int {
+        if let slot = roomyConnection(endpoint: traits.endpoint, limit: traits.connectionLimit) { return slot }
+        connections.append(newConnection(endpoint: traits.endpoint))
         return connections.count - 1
     }
 
@@ -155,6 +155,17 @@ extension FeedCore {
         for index in connections[slot].streams.sorted() { lose(index, reason: reason) }
     }
 
+    /// As `closed`, but readers are told that it is of no use for now, and it is tried again late.
+    mutating func refused(_ id: ConnectionID, _ error: FeedError) {
+        guard let slot = slot(id), connections[slot].phase == .open || connections[slot].phase == .connecting else { return }
+        closed(id, reason: error.message)
+        guard connections[slot].phase != .idle else { return }
+        let until = now.instant + configuration.refusedRetry
+        connections[slot].phase = .waiting(until: until)
+        wake(at: until)
+        for index in connections[slot].streams.sorted() { reject(index, error) }
+    }
+
     private mutating func lose(_ index: Int, reason: String) {
         let wasConnected = streams[index]?.isConnected
         streams[index]?.subscription = .none
@@ -171,6 +182,22 @@ extension FeedCore {
         }
         guard wasConnected == true else { return }
         beginOutage(index)
+    }
+
+    private mutating func subscriptionEnded(_ index: Int, _ error: FeedError?) {
+        if let error { return reject(index, error) }
+        lose(index, reason: "the upstream ended the subscription")
+        let at = now.instant + (streams[index]?.fetchBackoff.next(using: &random) ?? .zero)
+        streams[index]?.resubscribeAt = at
+        wake(at: at)
+    }
+
+    /// A subscription that the upstream had ended is asked for again, where the connection has not done so already.
+    mutating func resubscribe(_ index: Int) {
+        streams[index]?.resubscribeAt = nil
+        guard let stream = streams[index], stream.subscription == .none, connections[stream.connection].phase == .open else { return }
+        streams[index]?.needsFetch = stream.traits.hasSnapshotSource
+        enqueueSubscription(index, connection: stream.connection)
     }
 
     mutating func beginOutage(_ index: Int) {
@@ -283,6 +310,11 @@ extension FeedCore {
             publish(index, .failed(FeedError(.malformed, message), fetch: false))
         case .goingAway:
             rotate(slot)
+        case .reported(let name, let error):
+            if let index = indices[name] { publish(index, .failed(error, fetch: false)) }
+        case .ended(let name, let error):
+            guard let index = indices[name], streams[index]?.connection == slot else { return }
+            subscriptionEnded(index, error)
         case .unknown:
             counters.ignoredEvents &+= 1
         }

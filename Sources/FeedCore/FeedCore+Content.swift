@@ -170,8 +170,11 @@ extension FeedCore {
     @discardableResult
     mutating func startFetch(_ index: Int) -> Duration? {
         guard let stream = streams[index] else { return nil }
-        let asked = fetchesBlockedUntil.flatMap { $0 > now.instant ? Duration.nanoseconds($0.nanoseconds &- now.instant.nanoseconds) : nil }
-        if let wait = asked ?? budget.take(stream.traits.fetchWeight, now: now) {
+        let isOfVenue = stream.traits.fetchWeight != 0
+        let asked = fetchesBlockedUntil.flatMap {
+            isOfVenue && $0 > now.instant ? Duration.nanoseconds($0.nanoseconds &- now.instant.nanoseconds) : nil
+        }
+        if let wait = asked ?? (isOfVenue ? budget.take(stream.traits.fetchWeight, now: now) : nil) {
             fetchesWaitUntil = now.instant + wait
             fetch(index, at: now.instant + wait)
             return wait
@@ -207,11 +210,12 @@ extension FeedCore {
     }
 
     mutating func fetched(_ name: FuturesServiceStreamName, attempt: UInt64, _ result: Result<FetchedContent, FeedError>) {
-        if case .failure(let error) = result, error.code == .rateLimited {
+        let isOfVenue = indices[name].flatMap { streams[$0]?.traits.fetchWeight } != 0
+        if isOfVenue, case .failure(let error) = result, error.code == .rateLimited {
             let until = now.instant + (error.retryAfterMs.map { Duration.milliseconds($0) } ?? configuration.defaultRetryAfter)
             fetchesBlockedUntil = max(fetchesBlockedUntil ?? until, until)
         }
-        restAnswered(result.failure)
+        if isOfVenue { restAnswered(result.failure) }
         guard let index = indices[name], let stream = streams[index] else { return }
         if stream.audit?.attempt == attempt {
             audited(index, result)

@@ -76,7 +76,7 @@ extension FeedCore {
 
     private mutating func addStream(_ name: FuturesServiceStreamName) -> Int? {
         guard knows(name), let traits = traits(name) else { return nil }
-        let slot = connectionSlot(endpoint: traits.endpoint)
+        let slot = connectionSlot(traits)
         let stream = StreamState(
             StreamState.Fields(
                 name: name, traits: traits, rule: name.mergeRule, connection: slot,
@@ -114,6 +114,9 @@ extension FeedCore {
                 return
             }
             wake(at: until)
+        }
+        if let at = streams[index]?.resubscribeAt {
+            if at <= now.instant { resubscribe(index) } else { wake(at: at) }
         }
         if let at = streams[index]?.staleAt {
             if at <= now.instant {

@@ -66,7 +66,7 @@ extension FeedCore {
         streams[index]?.content.beginGeneration()
         streams[index]?.needsFetch = stream.traits.hasSnapshotSource
         setState(index, .connecting)
-        let slot = connectionSlot(endpoint: stream.traits.endpoint)
+        let slot = connectionSlot(stream.traits)
         streams[index]?.connection = slot
         join(index, connection: slot)
         if stream.traits.hasSnapshotSource { fetch(index, at: now.instant + configuration.acknowledgementWait) }

@@ -24,6 +24,8 @@ package struct FeedCore: Sendable {
         /// The first bound of the delay before a reconnect, and the last.
         package var reconnectBase: Duration = .milliseconds(250)
         package var reconnectCap: Duration = .seconds(30)
+        /// When an upstream that refused this client is tried again: credentials may have been mended.
+        package var refusedRetry: Duration = .seconds(60)
         /// The least time between two attempts to connect, over all connections.
         package var connectInterval: Duration = .seconds(1)
         /// How many hosts the venue has for WebSocket and for REST, and how many attempts in a row one has to fail before the next one's turn.
@@ -125,6 +127,7 @@ package struct FeedCore: Sendable {
         case .usedWeight(let used): budget.observe(used: used, now: self.now)
         case .opened(let id): opened(id)
         case .closed(let id, let reason): closed(id, reason: reason)
+        case .refused(let id, let error): refused(id, error)
         case .heard(let id): heard(id)
         case .received(let id, let event): received(id, event)
         case .fetched(let name, let attempt, let result): fetched(name, attempt: attempt, result)

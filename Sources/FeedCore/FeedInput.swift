@@ -4,7 +4,7 @@ package struct StreamTraits: Sendable {
     package let endpoint: Int
     /// Whether REST has its complete data.
     package let hasSnapshotSource: Bool
-    /// What a request for complete data costs of the venue's budget.
+    /// What a request for complete data costs of the venue's budget; zero where somebody else is asked, whose answers say nothing of the venue.
     package let fetchWeight: Int
     /// After how long without data it is stale; nil where silence is normal.
     package let staleAfter: Duration?
@@ -12,9 +12,12 @@ package struct StreamTraits: Sendable {
     package let limit: Int
     /// How many messages REST gives at once from an id on, so that missed ones can be fetched; nil where it gives none.
     package let backfillLimit: Int?
+    /// How many streams of this endpoint share a connection; nil for the usual number.
+    package let connectionLimit: Int?
 
     package init(
-        endpoint: Int, hasSnapshotSource: Bool, fetchWeight: Int = 1, staleAfter: Duration?, limit: Int, backfillLimit: Int? = nil
+        endpoint: Int, hasSnapshotSource: Bool, fetchWeight: Int = 1, staleAfter: Duration?, limit: Int, backfillLimit: Int? = nil,
+        connectionLimit: Int? = nil
     ) {
         self.endpoint = endpoint
         self.hasSnapshotSource = hasSnapshotSource
@@ -22,6 +25,7 @@ package struct StreamTraits: Sendable {
         self.staleAfter = staleAfter
         self.limit = limit
         self.backfillLimit = backfillLimit
+        self.connectionLimit = connectionLimit
     }
 }
 
@@ -46,6 +50,10 @@ package enum UpstreamEvent: Sendable {
     /// The venue is about to close the connection.
     case goingAway
     case unknown(String)
+    /// The upstream told of an error of the stream; the subscription goes on.
+    case reported(FuturesServiceStreamName, FeedError)
+    /// The upstream ended the subscription: for good where it says why, else it is to be asked for again.
+    case ended(FuturesServiceStreamName, FeedError?)
 }
 
 /// What the venue says of itself.
@@ -103,6 +111,8 @@ package enum FeedInput: Sendable {
     case usedWeight(Int)
     case opened(ConnectionID)
     case closed(ConnectionID, reason: String)
+    /// The upstream does not take this client, so that coming back soon cannot help; also ends the connection.
+    case refused(ConnectionID, FeedError)
     /// Any frame at all came, also a ping or a pong.
     case heard(ConnectionID)
     case received(ConnectionID, UpstreamEvent)

@@ -90,6 +90,8 @@ struct StreamState: Sendable {
 
         var connection: Int
         var subscription = Subscription.none
+        /// When it is asked for again after the upstream had ended it.
+        var resubscribeAt: Instant?
         /// What the observers were last told; nil at first.
         var isConnected: Bool?
         var outage: Outage?

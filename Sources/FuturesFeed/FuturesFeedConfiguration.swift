@@ -1,7 +1,11 @@
+public import FeedCore
+
 /// How a feed service works. Times and limits have the venues' documented values as defaults.
 public struct FuturesFeedConfiguration: Sendable {
     /// The venue.
     public var venue: FuturesVenue
+    /// Other upstreams, whose streams are `name:stream`; see `readUpstreams`.
+    package var upstreams: [(name: String, dialect: any Dialect)] = []
     /// How long a subscription stays at the venue after its last reader left.
     public var linger: Duration
     /// How often the connection is pinged.
@@ -35,5 +39,13 @@ public struct FuturesFeedConfiguration: Sendable {
         self.bars = bars
         self.trades = trades
         self.seed = seed
+    }
+
+    /// Reads other upstreams from a configuration file's text, a JSON object: `{"NAME":{"kind":"graphql",…}}`. `${NAME}` within its strings stands for
+    /// what `secret` gives for it.
+    ///
+    /// - Throws: `FeedError` with code `malformed`, which says what is wrong where.
+    public mutating func readUpstreams(_ text: String, secret: (String) -> String?) throws(FeedError) {
+        upstreams = try UpstreamsFile.read(text, secret: secret)
     }
 }

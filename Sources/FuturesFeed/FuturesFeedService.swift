@@ -38,8 +38,9 @@ public final class FuturesFeedService: Sendable {
         core.deadAfter = configuration.deadAfter
         core.reconnectBase = configuration.reconnectBase
         core.rotateAfter = configuration.rotateAfter
+        let venue = FuturesDialect(venue: configuration.venue, bars: configuration.bars, trades: configuration.trades)
         engine = FeedEngine(
-            dialect: FuturesDialect(venue: configuration.venue, bars: configuration.bars, trades: configuration.trades), configuration: core,
+            dialect: configuration.upstreams.isEmpty ? venue : CombinedDialect(venue: venue, upstreams: configuration.upstreams), configuration: core,
             seed: configuration.seed ?? .random(in: .min ... .max), logger: logger)
     }
 

@@ -33,6 +33,8 @@ struct ServeCommand: AsyncParsableCommand {
     var restUrl: String?
     @Option(name: .long, help: "Other hosts for the venue's WebSocket, first choice first, as in ws://127.0.0.1:9000,ws://127.0.0.1:9001.")
     var wsUrl: String?
+    @Option(name: .long, help: "A JSON file of other upstreams, whose streams are NAME:stream; ${NAME} in it is read from the environment.")
+    var upstreams: String?
     @Option(name: .long, help: "The address to listen on (default 127.0.0.1).")
     var host: String?
     @Option(name: .long, help: "The port to listen on; 0 takes any free one (default 8080).")
@@ -95,6 +97,7 @@ struct ServeCommand: AsyncParsableCommand {
         feed.rotateAfter = .seconds(try number(rotateAfter, "rotate-after", in: 30...86_400) ?? 82_800)
         feed.bars = try number(bars, "bars", in: 1...1500) ?? 500
         feed.trades = try number(trades, "trades", in: 1...1000) ?? 500
+        if let path = try setting(upstreams, "upstreams") { try feed.readUpstreams(try text(ofFile: path, for: "upstreams"), secret: secret) }
         var http = HTTPServerConfiguration()
         http.host = try setting(host, "host") ?? "127.0.0.1"
         http.port = try setting(port, "port") ?? 8080

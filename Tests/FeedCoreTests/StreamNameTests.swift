@@ -60,6 +60,8 @@ import Testing
                         pair: symbol, contract: ContinuousContract.allCases.randomElement(using: &random) ?? .perpetual, interval: .minute1)
                 case .contractInfo: .contractInfo
                 case .tradingSession: .tradingSession
+                case .upstream:
+                    FuturesServiceStreamName(upstream: "prices", stream: "\(UInt64.random(in: .min ... .max, using: &random))@quote") ?? .tickers
                 case .markPrice: .markPrice(symbol: symbol, fast: Bool.random(using: &random))
                 default: FuturesServiceStreamName(channel: channel, symbol: symbol)
                 }

@@ -26,6 +26,8 @@ public enum FeedRows: Equatable, Sendable {
     case contractInfo([ContractInfo])
     /// Trading sessions, by market.
     case tradingSession([TradingSession])
+    /// A value as another upstream sent it: one row.
+    case json([JSONRow])
 
     /// The number of rows.
     public var count: Int {
@@ -43,6 +45,7 @@ public enum FeedRows: Equatable, Sendable {
         case .compositeIndex(let rows): rows.count
         case .contractInfo(let rows): rows.count
         case .tradingSession(let rows): rows.count
+        case .json(let rows): rows.count
         }
     }
 }

@@ -24,6 +24,7 @@ struct StreamContent: Sendable {
         case .compositeIndex: table = RowTable<CompositeIndex>()
         case .contractInfo: table = RowTable<ContractInfo>()
         case .tradingSession: table = RowTable<TradingSession>()
+        case .upstream: table = RowTable<JSONRow>()
         }
     }
 

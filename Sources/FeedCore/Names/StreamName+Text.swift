@@ -3,6 +3,10 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
     ///
     /// Symbols are lower case in names; at most 40 bytes of letters, digits and `_`, letters of any script. Nil for anything else.
     public init?(_ text: String) {
+        if let colon = text.firstIndex(of: ":") {
+            self.init(upstream: String(text[..<colon]), stream: String(text[text.index(after: colon)...]))
+            return
+        }
         guard text.utf8.count <= 80 else { return nil }
         let parts = text.split(separator: "@", maxSplits: 3, omittingEmptySubsequences: false)
         guard let first = parts.first else { return nil }
@@ -59,7 +63,7 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
     }
 
     /// Channels whose names are not a symbol, `@` and the channel.
-    private static let unsuited: Set<Channel> = [.kline, .continuousKline, .contractInfo, .tradingSession]
+    private static let unsuited: Set<Channel> = [.kline, .continuousKline, .contractInfo, .tradingSession, .upstream]
 
     static func text(
         _ channel: Channel, _ symbol: String?, _ interval: KlineInterval?, _ levels: DepthLevelCount?, _ speed: UpdateSpeed?
@@ -79,6 +83,20 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
             default: channel.rawValue
             }
         return String(decoding: symbol.utf8.map(lowercased), as: UTF8.self) + "@" + kind + suffix
+    }
+
+    static func isUpstream(_ text: String) -> Bool {
+        (1...32).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
+                default: false
+                }
+            }
+    }
+
+    static func isUpstreamStream(_ text: String) -> Bool {
+        (1...100).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !",\"'\\".utf8.contains($0) }
     }
 
     private static func isSymbol(_ symbol: Substring) -> Bool {

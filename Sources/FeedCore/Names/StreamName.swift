@@ -37,6 +37,8 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         case contractInfo
         /// The trading sessions of the markets behind contracts on shares and commodities.
         case tradingSession
+        /// A stream of another upstream than the venue, by that upstream's own name for it.
+        case upstream
     }
 
     /// What the stream carries.
@@ -62,6 +64,27 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         description = Self.text(channel, self.symbol, interval, levels, speed)
     }
 
+    /// A stream of another upstream, `name:stream`; nil where that cannot be written.
+    ///
+    /// - Parameters:
+    ///   - upstream: 1 to 32 lower-case letters, digits and `-`.
+    ///   - stream: 1 to 100 printable characters of ASCII without space, comma, quotes and backslash.
+    public init?(upstream: String, stream: String) {
+        guard Self.isUpstream(upstream), Self.isUpstreamStream(stream) else { return nil }
+        channel = .upstream
+        symbol = nil
+        interval = nil
+        levels = nil
+        speed = nil
+        description = upstream + ":" + stream
+    }
+
+    /// The upstream and the upstream's own name of the stream; nil for a stream of the venue.
+    public var upstream: (name: Substring, stream: Substring)? {
+        guard channel == .upstream, let colon = description.firstIndex(of: ":") else { return nil }
+        return (description[..<colon], description[description.index(after: colon)...])
+    }
+
     /// Whether both are the same stream.
     public static func == (a: Self, b: Self) -> Bool { a.description == b.description }
 
@@ -74,6 +97,7 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         case .aggregateTrade, .trade, .liquidation: .append
         case .depth, .rpiDepth: .book
         case .kline, .continuousKline: .byKey
+        case .upstream: .replace
         default: symbol == nil ? .byKey : .replace
         }
     }

@@ -24,6 +24,17 @@ package protocol Dialect: Sendable {
     /// Reads one text frame. Bad data becomes `.malformed`; nothing traps. `names` are those of the frame's connection.
     func decode(_ frame: UnsafeBufferPointer<UInt8>, names: StreamNames, _ emit: (UpstreamEvent) -> Void)
 
+    /// How the connection of an endpoint is made, on one of the hosts.
+    func route(endpoint: Int, host: Int) -> UpstreamRoute
+
+    /// What is to be known of one connection while it lasts; made anew for each.
+    ///
+    /// - Parameter subprotocol: What the server chose; nil where it chose none, and where there is no WebSocket.
+    func session(endpoint: Int, subprotocol: String?) -> any DialectSession
+
+    /// The request for the complete data of a stream, as `snapshotURL`.
+    func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest?
+
     /// Where the complete data of a stream is, or its messages from an id on; nil where REST has none.
     func snapshotURL(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> String?
 
@@ -38,6 +49,18 @@ package protocol Dialect: Sendable {
 
     /// The header that tells how much of the minute's request weight is used; nil where there is none.
     var usedWeightHeader: String? { get }
+}
+
+extension Dialect {
+    package func route(endpoint: Int, host: Int) -> UpstreamRoute {
+        .webSocket(url: webSocketURL(endpoint: endpoint, host: host), headers: [], subprotocols: [])
+    }
+
+    package func session(endpoint: Int, subprotocol: String?) -> any DialectSession { PlainSession(self) }
+
+    package func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest? {
+        snapshotURL(of: name, from: from, host: host).map { RESTRequest(url: $0) }
+    }
 }
 
 /// A REST answer as far as a dialect needs it.

@@ -118,6 +118,14 @@ struct JSONReader {
         return isTrue
     }
 
+    /// Passes over any value, checking its syntax, and hands out its text as it stands.
+    mutating func raw() throws(Failure) -> UnsafeBufferPointer<UInt8> {
+        skipSpace()
+        let start = position
+        try skip()
+        return text(from: start, to: position)
+    }
+
     /// Passes over any value, checking its syntax.
     mutating func skip() throws(Failure) {
         switch try peek() {

@@ -34,7 +34,7 @@ package final class FeedEngine: Sendable {
 
     /// What only the loop touches.
     private struct Performer {
-        var sockets: [ConnectionID: WebSocketConnection] = [:]
+        var links: [ConnectionID: FrameReceiver] = [:]
         var attempts: [ConnectionID: ConnectCancellation] = [:]
         var timer: (at: Instant, task: Scheduled<Void>)?
         var isPerforming = false
@@ -58,7 +58,7 @@ package final class FeedEngine: Sendable {
         state = NIOLockedValueBox(State(core: core))
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         loop = group.next()
-        rest = RESTClient(eventLoopGroup: group)
+        rest = RESTClient(eventLoopGroup: group, proxies: .ofProcess)
         performer = NIOLoopBoundBox.makeBoxSendingValue(Performer(), eventLoop: loop)
     }
 
@@ -104,7 +104,7 @@ package final class FeedEngine: Sendable {
     /// Reads what the venue lists and allows, and again every hour, or sooner where that failed: new listings appear.
     package func loadListing(retryAfter delay: Duration = .seconds(5)) {
         guard let url = dialect.listingURL(host: read { core, _ in core.restHost }) else { return }
-        get(url).whenComplete { result in
+        get(RESTRequest(url: url)).whenComplete { result in
             let listing = result.mapError { FeedError(transport: $0) }.flatMap { response in
                 self.dialect.decode(response) { self.dialect.decodeListing($0) }
             }
@@ -132,7 +132,7 @@ package final class FeedEngine: Sendable {
             var performer = self.performer.value
             performer.timer?.task.cancel()
             for attempt in performer.attempts.values { attempt.cancel() }
-            for socket in performer.sockets.values { socket.close(code: 1001, reason: "the gateway stops") }
+            for link in performer.links.values { link.close(code: 1001, reason: "the gateway stops") }
             performer = Performer()
             performer.isPerforming = true
             self.performer.value = performer
@@ -187,16 +187,16 @@ package final class FeedEngine: Sendable {
         case .tell(let id, let event):
             deliver(event, to: id)
         case .connect(let id, let endpoint, let host):
-            connect(id, url: dialect.webSocketURL(endpoint: endpoint, host: host))
+            connect(id, endpoint: endpoint, dialect.route(endpoint: endpoint, host: host))
         case .subscribe(let id, let names, let request):
-            performer.value.sockets[id]?.send(text: dialect.subscribe(names, request: request))
+            performer.value.links[id]?.subscribe(names, request: request)
         case .unsubscribe(let id, let names, let request):
-            performer.value.sockets[id]?.send(text: dialect.unsubscribe(names, request: request))
+            performer.value.links[id]?.unsubscribe(names, request: request)
         case .ping(let id):
-            performer.value.sockets[id]?.ping()
+            performer.value.links[id]?.ping()
         case .disconnect(let id):
             performer.value.attempts.removeValue(forKey: id)?.cancel()
-            performer.value.sockets.removeValue(forKey: id)?.close(code: 1000, reason: "")
+            performer.value.links.removeValue(forKey: id)?.close(code: 1000, reason: "")
         case .fetch(let name, let request):
             fetch(name, request)
         }
@@ -208,40 +208,53 @@ package final class FeedEngine: Sendable {
         reader?.receive(event)
     }
 
-    private func connect(_ id: ConnectionID, url: String) {
+    private func connect(_ id: ConnectionID, endpoint: Int, _ route: UpstreamRoute) {
+        let link = FrameReceiver(engine: self, id: id, route: route, session: dialect.session(endpoint: endpoint, subprotocol: nil))
+        guard case .webSocket(let url, let headers, let subprotocols) = route else {
+            performer.value.links[id] = link
+            return link.open(nil, dialect.session(endpoint: endpoint, subprotocol: nil))
+        }
         let cancellation = ConnectCancellation()
         performer.value.attempts[id] = cancellation
-        let receiver = FrameReceiver(engine: self, id: id)
         WebSocketConnection.connect(
-            to: url, limits: Self.webSocketLimits, on: loop, receiver: receiver,
+            to: url, headers: headers, subprotocols: subprotocols, limits: Self.webSocketLimits, on: loop, receiver: link, proxies: .ofProcess,
             cancellation: cancellation
         ).assumeIsolated().whenComplete { result in
             self.performer.value.attempts[id] = nil
             switch result {
             case .success(let socket):
                 self.logger.notice("connected", metadata: ["url": "\(url)"])
-                self.performer.value.sockets[id] = socket
-                self.step(.opened(id))
+                self.performer.value.links[id] = link
+                link.open(socket, self.dialect.session(endpoint: endpoint, subprotocol: socket.subprotocol))
             case .failure(let error):
-                let reason = (error as? TransportError)?.message ?? "\(error)"
+                let error = error as? TransportError
+                let reason = error?.message ?? "the connection failed"
                 self.logger.warning("connection failed", metadata: ["url": "\(url)", "reason": "\(reason)"])
-                self.step(.closed(id, reason: reason))
+                link.ended(reason, closeCode: nil, status: error?.status)
             }
         }
     }
 
-    func closed(_ id: ConnectionID, _ reason: WebSocketCloseReason) {
-        performer.value.sockets[id] = nil
-        let code = reason.code.map { " (\($0))" } ?? ""
-        let words = reason.error?.message ?? (reason.reason.isEmpty ? "the venue closed the connection" : reason.reason)
-        guard !state.withLockedValue({ $0.isStopped }) else { return }
-        logger.warning("disconnected", metadata: ["reason": "\(words + code)"])
-        step(.closed(id, reason: words + code))
+    func stream(_ request: RESTRequest, receiver: FrameReceiver, framing: @escaping HTTPStream.Framing) -> HTTPStream {
+        rest.stream(request, on: loop, receiver: receiver, framing: framing)
     }
 
-    /// One GET; a pooled connection that the venue had just closed is no reason to fail, so that is tried once more.
-    private func get(_ url: String) -> EventLoopFuture<RESTResponse> {
-        let request = RESTRequest(url: url, maximumBodyBytes: 32 << 20)
+    func closed(_ id: ConnectionID, _ reason: String) {
+        guard performer.value.links.removeValue(forKey: id) != nil else { return step(.closed(id, reason: reason)) }
+        guard !state.withLockedValue({ $0.isStopped }) else { return }
+        logger.warning("disconnected", metadata: ["reason": "\(reason)"])
+        step(.closed(id, reason: reason))
+    }
+
+    func refused(_ id: ConnectionID, _ error: FeedError) {
+        performer.value.links[id] = nil
+        logger.error("refused", metadata: ["reason": "\(error.message)"])
+        step(.refused(id, error))
+    }
+
+    /// One request; a pooled connection that the venue had just closed is no reason to fail, so that is tried once more.
+    private func get(_ request: RESTRequest) -> EventLoopFuture<RESTResponse> {
+        let request = request.allowing(bodyBytes: 32 << 20)
         return rest.get(request, on: loop).flatMapError { error in
             guard (error as? TransportError)?.code == .closed else { return self.loop.makeFailedFuture(error) }
             return self.rest.get(request, on: self.loop)
@@ -254,11 +267,11 @@ package final class FeedEngine: Sendable {
     }
 
     private func fetch(_ name: FuturesServiceStreamName, _ request: FetchRequest) {
-        guard let url = dialect.snapshotURL(of: name, from: request.from, host: request.host) else {
+        guard let asked = dialect.snapshotRequest(of: name, from: request.from, host: request.host) else {
             step(.fetched(name, attempt: request.attempt, .failure(FeedError(.noSnapshotSource, "The venue has no REST source for \(name)."))))
             return
         }
-        get(url).whenComplete { result in
+        get(asked).whenComplete { result in
             let content: Result<FetchedContent, FeedError> =
                 switch result {
                 case .success(let response):

@@ -1,24 +1,84 @@
 import FeedCore
 import NIOCore
 
-/// Hands one connection's frames to the dialect, and what it reads to the core.
-final class FrameReceiver: WebSocketReceiver {
+/// One connection of the engine: the transport, and the session that speaks over it. Lives on the engine's loop, but for what the transports hold of it.
+final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
+    private struct State {
+        var session: any DialectSession
+        var socket: WebSocketConnection?
+        var stream: HTTPStream?
+        /// Cuts a connection on which the server does not become ready.
+        var patience: Scheduled<Void>?
+        /// Whether this side ended it: what the server says to that is no refusal.
+        var isOver = false
+    }
+
     private let engine: FeedEngine
     private let id: ConnectionID
-    private let names: NIOLoopBound<StreamNames>
+    private let route: UpstreamRoute
+    private let state: NIOLoopBoundBox<State>
 
     /// To be made on the engine's loop, where all that it receives comes.
-    init(engine: FeedEngine, id: ConnectionID) {
+    init(engine: FeedEngine, id: ConnectionID, route: UpstreamRoute, session: any DialectSession) {
         self.engine = engine
         self.id = id
-        names = NIOLoopBound(StreamNames(), eventLoop: engine.loop)
+        self.route = route
+        state = NIOLoopBoundBox(State(session: session), eventLoop: engine.loop)
     }
 
-    func webSocket(_ connection: WebSocketConnection, didReceive text: ByteBuffer) {
-        text.withUnsafeReadableBytes { bytes in
-            engine.dialect.decode(bytes.bindMemory(to: UInt8.self), names: names.value) { engine.step(.received(id, $0)) }
+    /// The socket is open, with this session; or there is none, and the server is asked with the first subscription.
+    func open(_ socket: WebSocketConnection?, _ session: any DialectSession) {
+        state.value.session = session
+        state.value.socket = socket
+        for frame in session.greeting() { socket?.send(text: frame) }
+        guard !session.isReady else { return engine.step(.opened(id)) }
+        state.value.patience = engine.loop.scheduleTask(in: .seconds(10)) { self.state.value.socket?.close(code: 4504, reason: "no connection_ack") }
+    }
+
+    func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) {
+        for frame in state.value.session.subscribe(names, request: request) {
+            switch route {
+            case .webSocket: state.value.socket?.send(text: frame)
+            case .posted(let request, let framing): state.value.stream = engine.stream(request(frame), receiver: self, framing: framing)
+            }
         }
     }
+
+    func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) {
+        for frame in state.value.session.unsubscribe(names, request: request) { state.value.socket?.send(text: frame) }
+    }
+
+    func ping() {
+        if let ping = state.value.session.ping() { state.value.socket?.send(text: ping) }
+        state.value.socket?.ping()
+    }
+
+    func close(code: UInt16, reason: String) {
+        state.value.isOver = true
+        state.value.patience?.cancel()
+        state.value.socket?.close(code: code, reason: reason)
+        state.value.stream?.cancel()
+    }
+
+    private func read(_ message: ByteBuffer) {
+        let session = state.value.session
+        message.withUnsafeReadableBytes { bytes in
+            session.receive(bytes.bindMemory(to: UInt8.self)) { event in
+                switch event {
+                case .event(let event): engine.step(.received(id, event))
+                case .send(let frame): state.value.socket?.send(text: frame)
+                case .ready:
+                    state.value.patience?.cancel()
+                    engine.step(.opened(id))
+                case .refused(let error):
+                    engine.refused(id, error)
+                    close(code: 1000, reason: "")
+                }
+            }
+        }
+    }
+
+    func webSocket(_ connection: WebSocketConnection, didReceive text: ByteBuffer) { read(text) }
 
     func webSocket(_ connection: WebSocketConnection, didReceiveBinary bytes: ByteBuffer) {
         engine.step(.received(id, .malformed(nil, "The venue sent a binary message; this dialect has none.")))
@@ -26,5 +86,29 @@ final class FrameReceiver: WebSocketReceiver {
 
     func webSocketDidHear(_ connection: WebSocketConnection) { engine.step(.heard(id)) }
 
-    func webSocket(_ connection: WebSocketConnection, didClose reason: WebSocketCloseReason) { engine.closed(id, reason) }
+    func webSocket(_ connection: WebSocketConnection, didClose reason: WebSocketCloseReason) {
+        let code = reason.code.map { " (\($0))" } ?? ""
+        let words = reason.error?.message ?? (reason.reason.isEmpty ? "the venue closed the connection" : reason.reason)
+        ended(words + code, closeCode: reason.error == nil ? reason.code ?? 1005 : nil, status: nil)
+    }
+
+    func httpStreamDidOpen(_ stream: HTTPStream) { engine.step(.heard(id)) }
+
+    func httpStreamDidHear(_ stream: HTTPStream) { engine.step(.heard(id)) }
+
+    func httpStream(_ stream: HTTPStream, didReceive message: ByteBuffer) { read(message) }
+
+    func httpStream(_ stream: HTTPStream, didClose error: TransportError?) {
+        ended(error?.description ?? "the upstream ended the subscription", closeCode: nil, status: error?.status)
+    }
+
+    /// The attempt to connect failed, or the connection is over.
+    func ended(_ reason: String, closeCode: UInt16?, status: Int?) {
+        state.value.patience?.cancel()
+        if !state.value.isOver, let error = state.value.session.refusal(closeCode: closeCode, status: status) {
+            engine.refused(id, error)
+        } else {
+            engine.closed(id, reason)
+        }
+    }
 }

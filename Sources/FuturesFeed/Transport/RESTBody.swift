@@ -24,7 +24,7 @@ final class RESTBody: HTTPClientResponseDelegate {
     /// Translates what ended the request, and adds the status where one had come.
     func failure(_ error: any Error, url: String) -> TransportError {
         let (wasSent, head) = answer.withLockedValue { ($0.wasSent, $0.head) }
-        var failure = TransportError(restError: error, url: url, wasSent: wasSent)
+        var failure = TransportError(httpError: error, target: TransportError.describe(url), wasSent: wasSent)
         failure.status = head.map { Int($0.status.code) }
         return failure
     }
@@ -62,12 +62,11 @@ final class RESTBody: HTTPClientResponseDelegate {
 
 extension TransportError {
     /// Translates what the HTTP client throws.
-    fileprivate init(restError error: any Error, url: String, wasSent: Bool) {
+    init(httpError error: any Error, target: String, wasSent: Bool) {
         if let error = error as? TransportError {
             self = error
             return
         }
-        let target = TransportError.describe(url)
         switch error {
         case let error as HTTPClientError: self.init(clientError: error, target: target)
         case is NIOConnectionError:

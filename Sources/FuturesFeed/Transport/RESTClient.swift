@@ -4,22 +4,36 @@ import NIOHTTP1
 import NIOHTTPCompression
 import NIOSSL
 
-/// One GET request.
+/// One request: GET, or POST where it has a body.
 package struct RESTRequest: Sendable {
     /// `http://` or `https://`.
     package var url: String
     /// Additional headers. `Host` and `Accept-Encoding` are set by the client.
     package var headers: [(String, String)]
+    /// Posted as `application/json` where there is one.
+    package var body: String?
     /// From the call to the last byte of the body; at most an hour.
     package var timeout: Duration = .seconds(10)
     /// Largest body, counted after decompression, in bytes: 0 to `RESTClient.maximumBodyBytes`.
     package var maximumBodyBytes = 8 << 20
 
-    package init(url: String, headers: [(String, String)] = [], timeout: Duration = .seconds(10), maximumBodyBytes: Int = 8 << 20) {
+    package init(
+        url: String, headers: [(String, String)] = [], body: String? = nil, timeout: Duration = .seconds(10), maximumBodyBytes: Int = 8 << 20
+    ) {
         self.url = url
         self.headers = headers
+        self.body = body
         self.timeout = timeout
         self.maximumBodyBytes = maximumBodyBytes
+    }
+}
+
+extension RESTRequest {
+    /// The same with another bound of the body.
+    func allowing(bodyBytes: Int) -> RESTRequest {
+        var copy = self
+        copy.maximumBodyBytes = bodyBytes
+        return copy
     }
 }
 
@@ -41,24 +55,38 @@ package struct RESTResponse: Sendable {
     }
 }
 
-/// GET requests over pooled HTTP/1.1 connections. Redirects are not followed, gzip and deflate are accepted, every status is a response.
+/// Requests over pooled HTTP/1.1 connections. Redirects are not followed, gzip and deflate are accepted, every status is a response.
 package final class RESTClient: Sendable {
     /// The most any body may take after decompression, in bytes.
     package static let maximumBodyBytes = 64 << 20
 
-    private let client: HTTPClient
+    private let proxies: ProxySettings
+    /// One for each proxy, and one that goes directly.
+    private let clients: [ProxySettings.Server?: HTTPClient]
 
     /// - Parameters:
     ///   - eventLoopGroup: Runs the connections; the loops given to `get` belong to it.
     ///   - trust: Whose certificates count for `https`.
+    ///   - proxies: Which proxy is asked for a tunnel, if any.
     /// - Throws: `TransportError` with code `tlsFailed` when `trust` cannot be read.
-    package init(eventLoopGroup: any EventLoopGroup, trust: TLSTrust) throws(TransportError) {
-        client = HTTPClient(eventLoopGroupProvider: .shared(eventLoopGroup), configuration: Self.configuration(tls: try trust.configuration()))
+    package convenience init(eventLoopGroup: any EventLoopGroup, trust: TLSTrust, proxies: ProxySettings = .none) throws(TransportError) {
+        self.init(eventLoopGroup: eventLoopGroup, proxies: proxies, tls: try trust.configuration())
     }
 
     /// Trusts the certificate authorities of the operating system.
-    package init(eventLoopGroup: any EventLoopGroup) {
-        client = HTTPClient(eventLoopGroupProvider: .shared(eventLoopGroup), configuration: Self.configuration(tls: nil))
+    package convenience init(eventLoopGroup: any EventLoopGroup, proxies: ProxySettings = .none) {
+        self.init(eventLoopGroup: eventLoopGroup, proxies: proxies, tls: nil)
+    }
+
+    private init(eventLoopGroup: any EventLoopGroup, proxies: ProxySettings, tls: TLSConfiguration?) {
+        self.proxies = proxies
+        let routes = [nil] + Array<ProxySettings.Server?>(proxies.servers)
+        clients = Dictionary(
+            uniqueKeysWithValues: routes.map { proxy in
+                var configuration = Self.configuration(tls: tls)
+                configuration.proxy = proxy.map { .server(host: $0.host, port: $0.port, authorization: $0.authorization) }
+                return (proxy, HTTPClient(eventLoopGroupProvider: .shared(eventLoopGroup), configuration: configuration))
+            })
     }
 
     private static func configuration(tls: TLSConfiguration?) -> HTTPClient.Configuration {
@@ -76,9 +104,9 @@ package final class RESTClient: Sendable {
     /// - Returns: A future on `loop`. It fails with `TransportError`: `invalidURL`, `invalidHeader`, `connectFailed`, `tlsFailed`, `timedOut`,
     ///   `bodyTooLarge`, `protocolViolation` or `closed`; with the status where one had come.
     package func get(_ request: RESTRequest, on loop: any EventLoop) -> EventLoopFuture<RESTResponse> {
-        let prepared: HTTPClient.Request
+        let (client, prepared): (HTTPClient, HTTPClient.Request)
         do {
-            prepared = try Self.prepare(request)
+            (client, prepared) = try route(request)
         } catch {
             return loop.makeFailedFuture(error)
         }
@@ -95,13 +123,43 @@ package final class RESTClient: Sendable {
         .hop(to: loop)
     }
 
+    /// Begins a request whose answer does not end. To be called on `loop`, where the receiver is called later, never from within.
+    ///
+    /// The answer's head has to come within the request's time-out; for the body there is none. The whole of it may be of any length.
+    package func stream(
+        _ request: RESTRequest, on loop: any EventLoop, receiver: any HTTPStreamReceiver, framing: @escaping HTTPStream.Framing
+    ) -> HTTPStream {
+        let stream = HTTPStream(url: request.url, loop: loop, receiver: receiver, framing: framing)
+        do {
+            var (client, prepared) = try route(request)
+            // What is compressed may be held back until there is enough of it.
+            prepared.headers.replaceOrAdd(name: "Accept-Encoding", value: "identity")
+            stream.begin(client, prepared, answerWithin: TimeAmount(min(request.timeout, .seconds(3600))))
+        } catch {
+            loop.execute { stream.refuse(error) }
+        }
+        return stream
+    }
+
+    /// The client for a request's proxy, and the request as it takes it.
+    private func route(_ request: RESTRequest) throws(TransportError) -> (HTTPClient, HTTPClient.Request) {
+        let prepared = try Self.prepare(request)
+        let proxy = try proxies.server(for: prepared.host, port: prepared.port, isSecure: prepared.useTLS)
+        guard let client = clients[proxy] else { throw TransportError(.closed, "This client knows no such proxy: start it anew.") }
+        return (client, prepared)
+    }
+
     private static func prepare(_ request: RESTRequest) throws(TransportError) -> HTTPClient.Request {
         try HTTPFields.check(request.headers)
         var headers = HTTPHeaders(request.headers)
         headers.replaceOrAdd(name: "Accept-Encoding", value: "gzip, deflate")
+        if request.body != nil { headers.replaceOrAdd(name: "Content-Type", value: "application/json") }
         let target = TransportError.describe(request.url)
         let scheme = request.url.prefix { $0 != ":" }.lowercased()
-        guard scheme == "http" || scheme == "https", let prepared = try? HTTPClient.Request(url: request.url, method: .GET, headers: headers) else {
+        guard scheme == "http" || scheme == "https",
+            let prepared = try? HTTPClient.Request(
+                url: request.url, method: request.body == nil ? .GET : .POST, headers: headers, body: request.body.map { .string($0) })
+        else {
             throw TransportError(.invalidURL, "Cannot open \(target): give an address that starts with http:// or https://.")
         }
         guard !TransportError.hasCredentials(request.url) else {
@@ -112,6 +170,6 @@ package final class RESTClient: Sendable {
 
     /// Ends every connection. Requests under way and later ones fail with `closed`.
     package func shutdown() async {
-        try? await client.shutdown()
+        for client in clients.values { try? await client.shutdown() }
     }
 }

@@ -9,6 +9,8 @@ package struct TransportError: Error, Sendable, CustomStringConvertible {
         case connectFailed
         /// No trusted TLS session: certificate, name or handshake.
         case tlsFailed
+        /// The proxy answered CONNECT with something other than 2xx. `status` and `retryAfter` say what.
+        case proxyRefused
         /// The server answered the upgrade with something other than 101. `status`, `bodyExcerpt` and `retryAfter` say what.
         case upgradeRefused
         /// The peer broke RFC 6455 or HTTP/1.1.

@@ -10,6 +10,7 @@ final class WebSocketConnectAttempt {
     let limits: WebSocketLimits
     let receiver: any WebSocketReceiver
     private let trust: TLSTrust
+    private let proxies: ProxySettings
     private let promise: EventLoopPromise<WebSocketConnection>
     private let loop: any EventLoop
     private var channels: [any Channel] = []
@@ -21,12 +22,13 @@ final class WebSocketConnectAttempt {
     var refusal: TransportError?
 
     init(
-        request: WebSocketRequest, limits: WebSocketLimits, trust: TLSTrust, receiver: any WebSocketReceiver,
-        promise: EventLoopPromise<WebSocketConnection>, loop: any EventLoop
+        request: WebSocketRequest, limits: WebSocketLimits, trust: TLSTrust, proxies: ProxySettings,
+        receiver: any WebSocketReceiver, promise: EventLoopPromise<WebSocketConnection>, loop: any EventLoop
     ) {
         self.request = request
         self.limits = limits
         self.trust = trust
+        self.proxies = proxies
         self.receiver = receiver
         self.promise = promise
         self.loop = loop
@@ -39,15 +41,18 @@ final class WebSocketConnectAttempt {
         let armed = cancellation?.arm { loop.execute { attempt.value.fail(Self.cancelled) } }
         guard armed ?? true else { return fail(Self.cancelled) }
 
+        let url = request.url
         let tls: NIOSSLContext?
+        let proxy: ProxySettings.Server?
         do {
+            proxy = try proxies.server(for: url.host, port: url.port, isSecure: url.isSecure)
             tls = request.url.isSecure ? try trust.context() : nil
         } catch {
             return fail(error)
         }
         deadline = loop.assumeIsolated().scheduleTask(in: limits.connectTimeout) { self.failForTime() }
 
-        let url = request.url
+        let (host, port) = proxy.map { ($0.host, $0.port) } ?? (url.host, url.port)
         let bootstrap = ClientBootstrap(group: loop)
             .connectTimeout(limits.connectTimeout)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
@@ -57,16 +62,17 @@ final class WebSocketConnectAttempt {
                 return channel.eventLoop.makeSucceededVoidFuture()
             }
         let opened =
-            if let address = try? SocketAddress(ipAddress: url.host, port: url.port) {
+            if let address = try? SocketAddress(ipAddress: host, port: port) {
                 bootstrap.connect(to: address)
             } else {
-                bootstrap.connect(host: url.host, port: url.port)
+                bootstrap.connect(host: host, port: port)
             }
         opened.assumeIsolated().whenComplete { result in
             switch result {
-            case .success(let channel): self.handshake(on: channel, tls: tls)
+            case .success(let channel): self.prepare(channel, proxy: proxy, tls: tls)
             case .failure(let error):
-                self.fail(.init(.connectFailed, "Cannot connect to \(url.host) port \(url.port): check the address and the network (\(error))."))
+                let what = proxy == nil ? "" : "the proxy "
+                self.fail(.init(.connectFailed, "Cannot connect to \(what)\(host) port \(port): check the address and the network (\(error))."))
             }
         }
     }
@@ -97,6 +103,20 @@ final class WebSocketConnectAttempt {
         cancellation?.disarm()
         channels = []
         return true
+    }
+
+    private func prepare(_ channel: any Channel, proxy: ProxySettings.Server?, tls: NIOSSLContext?) {
+        guard !isFinished else { return channel.cut() }
+        guard let proxy else { return handshake(on: channel, tls: tls) }
+        let url = request.url
+        let target = (url.host.contains(":") ? "[\(url.host)]" : url.host) + ":\(url.port)"
+        do {
+            let tunnel = ProxyTunnelHandler(attempt: self, proxy: proxy, target: target) { self.handshake(on: channel, tls: tls) }
+            try ProxyTunnelHandler.install(tunnel, in: channel.pipeline.syncOperations)
+            try channel.syncOptions?.setOption(.autoRead, value: true)
+        } catch {
+            fail(.init(.connectFailed, "Cannot prepare the connection to the proxy \(proxy.host): \(error)."))
+        }
     }
 
     private func handshake(on channel: any Channel, tls: NIOSSLContext?) {

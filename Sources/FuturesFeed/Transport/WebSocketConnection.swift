@@ -29,6 +29,7 @@ package final class WebSocketConnection: Sendable {
     ///   - subprotocols: Offered in this order.
     ///   - loop: Runs the connection and every call of the receiver.
     ///   - trust: Whose certificates count for `wss`.
+    ///   - proxies: Which proxy is asked for a tunnel, if any.
     ///   - cancellation: Gives the attempt up at once when cancelled. Without effect once the future has completed.
     /// - Returns: A future on `loop`. It succeeds before the receiver's first call, also when the server's first frames came along with its answer.
     ///   It fails with `TransportError`, and then the receiver is not called at all and no socket stays behind.
@@ -40,6 +41,7 @@ package final class WebSocketConnection: Sendable {
         on loop: any EventLoop,
         receiver: any WebSocketReceiver,
         trust: TLSTrust = .system,
+        proxies: ProxySettings = .none,
         cancellation: ConnectCancellation? = nil
     ) -> EventLoopFuture<WebSocketConnection> {
         let request: WebSocketRequest
@@ -50,8 +52,10 @@ package final class WebSocketConnection: Sendable {
         }
         let promise = loop.makePromise(of: WebSocketConnection.self)
         let begin: @Sendable () -> Void = {
-            WebSocketConnectAttempt(request: request, limits: limits, trust: trust, receiver: receiver, promise: promise, loop: loop)
-                .begin(cancellation)
+            WebSocketConnectAttempt(
+                request: request, limits: limits, trust: trust, proxies: proxies, receiver: receiver, promise: promise, loop: loop
+            )
+            .begin(cancellation)
         }
         if loop.inEventLoop { begin() } else { loop.execute(begin) }
         return promise.futureResult

@@ -52,6 +52,7 @@ enum ContentEncoder {
         case .compositeIndex(let rows): write(rows, asArray, &json, write)
         case .contractInfo(let rows): write(rows, asArray, &json, write)
         case .tradingSession(let rows): write(rows, asArray, &json, write)
+        case .json(let rows): if let row = rows.first { json.raw(row) } else { json.null() }
         }
     }
 

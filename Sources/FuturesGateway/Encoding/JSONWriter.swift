@@ -25,6 +25,17 @@ struct JSONWriter: ~Copyable {
         close(UInt8(ascii: "]"))
     }
 
+    /// A value that is JSON already.
+    mutating func raw(_ row: JSONRow) {
+        var text = row.text
+        text.withUTF8 { bytes in
+            reserve(bytes.count + 1)
+            separate()
+            put(bytes)
+        }
+        needsComma = true
+    }
+
     mutating func member(_ name: StaticString) {
         reserve(name.utf8CodeUnitCount + 4)
         separate()

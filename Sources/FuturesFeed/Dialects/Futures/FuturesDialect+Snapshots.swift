@@ -16,7 +16,7 @@ extension FuturesDialect {
             case .depth: ("depth", [symbol, "limit=\(Self.bookDepth)"])
             case .rpiDepth: ("rpiDepth", [symbol, "limit=\(Self.bookDepth)"])
             case .partialDepth: ("depth", [symbol, name.levels.map { "limit=\($0.rawValue)" }])
-            case .liquidation, .tradingSession: ("", [])
+            case .liquidation, .tradingSession, .upstream: ("", [])
             case .kline: ("klines", [symbol, interval, "limit=\(bars)"])
             case .continuousKline:
                 (

@@ -44,7 +44,7 @@ package struct FuturesDialect: Dialect {
         case .aggregateTrade, .depth, .rpiDepth: 20
         case .partialDepth: 2
         case .compositeIndex, .contractInfo: 1
-        case .liquidation, .tradingSession: 0
+        case .liquidation, .tradingSession, .upstream: 0
         }
     }
 
@@ -64,7 +64,8 @@ package struct FuturesDialect: Dialect {
         case .assetIndex: .seconds(15)
         case .miniTicker, .ticker: .seconds(30)
         case .compositeIndex, .tradingSession: .seconds(5)
-        case .bookTicker, .aggregateTrade, .trade, .kline, .continuousKline, .liquidation, .partialDepth, .depth, .rpiDepth, .contractInfo: nil
+        case .bookTicker, .aggregateTrade, .trade, .kline, .continuousKline, .liquidation, .partialDepth, .depth, .rpiDepth, .contractInfo, .upstream:
+            nil
         }
     }
 

@@ -42,6 +42,7 @@ public struct FuturesVenue: Hashable, Sendable {
     func has(_ channel: FuturesServiceStreamName.Channel) -> Bool {
         switch channel {
         case .continuousKline, .compositeIndex, .contractInfo, .rpiDepth, .tradingSession: additions.contains(channel)
+        case .upstream: false
         default: true
         }
     }

@@ -21,7 +21,7 @@ struct RESTRows {
         case .kline, .continuousKline: try klines(&reader)
         case .compositeIndex: try named(&reader, FeedRows.compositeIndex, compositeIndex, time: \.time)
         case .contractInfo: try contracts(&reader)
-        case .liquidation, .tradingSession: throw reader.failure("the stream has no REST source")
+        case .liquidation, .tradingSession, .upstream: throw reader.failure("the stream has no REST source")
         }
     }
 

@@ -1,0 +1,77 @@
+package import FeedCore
+
+/// The venue, whose streams have no prefix, and other upstreams, whose streams are `name:stream`, as one dialect. Each upstream has endpoints of its own;
+/// the hosts, the listing and the request weight are the venue's.
+package struct CombinedDialect: Dialect {
+    /// Endpoints below belong to the venue; from here on each upstream has as many.
+    private static let endpointsEach = 16
+
+    private let venue: any Dialect
+    private let upstreams: [(name: String, dialect: any Dialect)]
+
+    package init(venue: any Dialect, upstreams: [(name: String, dialect: any Dialect)]) {
+        self.venue = venue
+        self.upstreams = upstreams
+    }
+
+    private func dialect(of name: FuturesServiceStreamName) -> any Dialect {
+        guard let prefix = name.upstream?.name else { return venue }
+        return upstreams.first { $0.name == prefix }?.dialect ?? venue
+    }
+
+    private func dialect(at endpoint: Int) -> (any Dialect, Int) {
+        let place = endpoint / Self.endpointsEach - 1
+        return upstreams.indices.contains(place) ? (upstreams[place].dialect, endpoint % Self.endpointsEach) : (venue, endpoint)
+    }
+
+    package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
+        guard let prefix = name.upstream?.name else { return venue.traits(of: name) }
+        guard let place = upstreams.firstIndex(where: { $0.name == prefix }) else { return nil }
+        return upstreams[place].dialect.traits(of: name)?.moved(by: (place + 1) * Self.endpointsEach)
+    }
+
+    package var catalogue: [CatalogueEntry] { venue.catalogue + upstreams.flatMap(\.dialect.catalogue) }
+
+    package var hosts: (webSocket: Int, rest: Int) { venue.hosts }
+
+    package func route(endpoint: Int, host: Int) -> UpstreamRoute {
+        let (dialect, endpoint) = dialect(at: endpoint)
+        return dialect.route(endpoint: endpoint, host: host)
+    }
+
+    package func session(endpoint: Int, subprotocol: String?) -> any DialectSession {
+        let (dialect, endpoint) = dialect(at: endpoint)
+        return dialect.session(endpoint: endpoint, subprotocol: subprotocol)
+    }
+
+    package func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest? {
+        dialect(of: name).snapshotRequest(of: name, from: from, host: host)
+    }
+
+    package func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError> {
+        dialect(of: name).decodeSnapshot(of: name, answer, now: now)
+    }
+
+    package func listingURL(host: Int) -> String? { venue.listingURL(host: host) }
+    package func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError> { venue.decodeListing(answer) }
+    package var usedWeightHeader: String? { venue.usedWeightHeader }
+
+    // Said by the session, or by `route` and `snapshotRequest`.
+    package func webSocketURL(endpoint: Int, host: Int) -> String { venue.webSocketURL(endpoint: endpoint, host: host) }
+    package func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String { venue.subscribe(names, request: request) }
+    package func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String { venue.unsubscribe(names, request: request) }
+    package func decode(_ frame: UnsafeBufferPointer<UInt8>, names: StreamNames, _ emit: (UpstreamEvent) -> Void) {
+        venue.decode(frame, names: names, emit)
+    }
+    package func snapshotURL(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> String? {
+        venue.snapshotURL(of: name, from: from, host: host)
+    }
+}
+
+extension StreamTraits {
+    fileprivate func moved(by endpoints: Int) -> StreamTraits {
+        StreamTraits(
+            endpoint: endpoint + endpoints, hasSnapshotSource: hasSnapshotSource, fetchWeight: fetchWeight, staleAfter: staleAfter, limit: limit,
+            backfillLimit: backfillLimit, connectionLimit: connectionLimit)
+    }
+}

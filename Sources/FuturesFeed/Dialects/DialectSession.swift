@@ -1,0 +1,64 @@
+package import FeedCore
+
+/// How a connection to an upstream is made.
+package enum UpstreamRoute: Sendable {
+    case webSocket(url: String, headers: [(String, String)], subprotocols: [String])
+    /// A request whose answer does not end: what a session says in order to subscribe is posted, so the connection carries one stream.
+    case posted(request: @Sendable (_ body: String) -> RESTRequest, framing: HTTPStream.Framing)
+}
+
+/// One connection in a dialect's words: what was said on it, where that matters. Used on the engine's thread alone, and opens nothing itself.
+package protocol DialectSession: AnyObject {
+    /// Whether subscriptions may be sent. Where not, `ready` is awaited, for ten seconds.
+    var isReady: Bool { get }
+
+    /// What is sent first.
+    func greeting() -> [String]
+
+    /// What subscribes to streams.
+    func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String]
+
+    /// What ends subscriptions.
+    func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String]
+
+    /// What asks for a sign of life; nil for a ping of RFC 6455.
+    func ping() -> String?
+
+    /// Reads one message. Bad data becomes `.malformed`; nothing traps.
+    func receive(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void)
+
+    /// Why it is of no use to come back soon after the server closed the connection with this code, or refused it with this status; nil where it may.
+    func refusal(closeCode: UInt16?, status: Int?) -> FeedError?
+}
+
+/// What a session makes of a message.
+package enum SessionEvent {
+    case event(UpstreamEvent)
+    /// To be sent.
+    case send(String)
+    case ready
+    case refused(FeedError)
+}
+
+extension DialectSession {
+    package var isReady: Bool { true }
+    package func greeting() -> [String] { [] }
+    package func ping() -> String? { nil }
+    package func refusal(closeCode: UInt16?, status: Int?) -> FeedError? { nil }
+}
+
+/// A session of a dialect that remembers nothing but how names are written.
+final class PlainSession<Language: Dialect>: DialectSession {
+    private let dialect: Language
+    private let names = StreamNames()
+
+    init(_ dialect: Language) { self.dialect = dialect }
+
+    func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String] { [dialect.subscribe(names, request: request)] }
+
+    func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String] { [dialect.unsubscribe(names, request: request)] }
+
+    func receive(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
+        dialect.decode(message, names: names) { emit(.event($0)) }
+    }
+}

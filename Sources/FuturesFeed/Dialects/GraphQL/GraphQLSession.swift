@@ -1,0 +1,115 @@
+import FeedCore
+
+/// One connection to a GraphQL server: what has been said, and which operation stands for which stream. Pure: bytes in, frames and events out.
+///
+/// An operation's id is never used twice, on no connection of the process, so that what an operation that was ended still says is recognised.
+struct GraphQLSession {
+    enum Event {
+        /// To be sent.
+        case send(String)
+        /// The server has accepted the connection: subscriptions may be sent.
+        case ready
+        /// Content of a stream: its JSON text.
+        case content(String, UnsafeBufferPointer<UInt8>)
+        /// The server told of an error beside or instead of content; the subscription goes on.
+        case trouble(String, FeedError)
+        /// The server refused or ended a stream's subscription.
+        case failed(String, FeedError)
+        /// The server ended a stream's subscription in order.
+        case complete(String)
+        /// The server does not accept this client.
+        case refused(FeedError)
+        case malformed(String)
+    }
+
+    private let upstream: GraphQLUpstream
+    /// Nil over HTTP, where the connection is one operation.
+    private let version: GraphQLProtocol?
+    private var names: [String: String] = [:]
+    private var operations: [String: String] = [:]
+    private(set) var isReady: Bool
+
+    /// - Parameter version: The protocol that was negotiated; nil over HTTP.
+    init(_ upstream: GraphQLUpstream, version: GraphQLProtocol?) {
+        self.upstream = upstream
+        self.version = version
+        isReady = version == nil
+    }
+
+    /// The first frame of a WebSocket.
+    var greeting: String {
+        let payload = upstream.connectingPayload.map { #","payload":\#($0)"# } ?? ""
+        return #"{"type":"connection_init"\#(payload)}"#
+    }
+
+    /// A sign of life to be answered; nil where the protocol has none.
+    var ping: String? { version == .transport ? #"{"type":"ping"}"# : nil }
+
+    /// The frame, or the body of the request, that subscribes to a stream; nil where there is none of that name.
+    mutating func subscribe(_ name: String, operation id: String) -> String? {
+        guard let (stream, key) = upstream.stream(name), let payload = stream.subscription.payload(key: key) else { return nil }
+        if let earlier = operations[name] { names[earlier] = nil }
+        names[id] = name
+        operations[name] = id
+        return version.map { #"{"id":"\#(id)","type":"\#($0.start)","payload":\#(payload)}"# } ?? payload
+    }
+
+    /// The frame that ends a stream's subscription; nil where there is nothing to say.
+    mutating func unsubscribe(_ name: String) -> String? {
+        guard let id = operations.removeValue(forKey: name) else { return nil }
+        names[id] = nil
+        return version.map { #"{"id":"\#(id)","type":"\#($0.stop)"}"# }
+    }
+
+    /// Reads one message.
+    mutating func receive(_ bytes: UnsafeBufferPointer<UInt8>, _ emit: (Event) -> Void) {
+        let message: GraphQLMessage
+        do {
+            message = try GraphQLMessage(bytes) { id in name(id).flatMap { upstream.stream($0)?.stream.subscription.path } ?? [] }
+        } catch {
+            return emit(.malformed("The server sent what is no JSON object: \(error.reason)."))
+        }
+        switch message.kind {
+        case .alive, .unknown: break
+        case .ping: emit(.send(#"{"type":"pong"}"#))
+        case .acknowledged:
+            isReady = true
+            emit(.ready)
+        case .refused:
+            let words = message.errors ?? "no reason given"
+            if isReady {
+                emit(.malformed("The server did not understand a message: \(words)."))
+            } else {
+                emit(.refused(FeedError(.venueRejected, "The server does not accept the connection: \(words). Check connectingPayload.")))
+            }
+        case .result, .failed, .complete: settle(message, emit)
+        }
+    }
+
+    private func name(_ id: String?) -> String? { version == nil ? names.values.first : id.flatMap { names[$0] } }
+
+    /// What concerns one operation. One that was ended here may still have something on its way, which is of no interest.
+    private mutating func settle(_ message: GraphQLMessage, _ emit: (Event) -> Void) {
+        guard let name = name(message.id) else { return }
+        let words = message.errors ?? "no reason given"
+        switch message.kind {
+        case .result:
+            if let value = message.value { emit(.content(name, value)) }
+            if message.errors != nil {
+                emit(.trouble(name, FeedError(.venueRejected, "The server reports an error: \(words).")))
+            } else if message.value == nil {
+                emit(.trouble(name, FeedError(.malformed, "The server's data has nothing at the stream's path: correct the configuration.")))
+            }
+        case .complete:
+            forget(name)
+            emit(.complete(name))
+        default:
+            forget(name)
+            emit(.failed(name, FeedError(.subscriptionRejected, "The server refused the subscription: \(words).")))
+        }
+    }
+
+    private mutating func forget(_ name: String) {
+        if let id = operations.removeValue(forKey: name) { names[id] = nil }
+    }
+}

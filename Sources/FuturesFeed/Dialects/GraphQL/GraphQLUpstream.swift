@@ -1,0 +1,67 @@
+import FeedCore
+
+/// A GraphQL server and the streams that are asked of it.
+package struct GraphQLUpstream: Sendable {
+    /// How subscriptions come. Queries are posted over HTTP whichever it is.
+    enum Transport: String, Sendable, CaseIterable {
+        case webSocket = "websocket"
+        /// Multipart subscriptions over HTTP, as Apollo's.
+        case multipart
+        /// Server-sent events, GraphQL over SSE in its mode of distinct connections.
+        case events = "sse"
+    }
+
+    struct Stream: Sendable, Equatable {
+        var subscription: GraphQLOperation
+        /// Asks for the same content once; nil where nothing does.
+        var snapshot: GraphQLOperation?
+    }
+
+    /// `ws://` or `wss://`; nil where subscriptions come over HTTP.
+    var webSocketURL: String?
+    /// `http://` or `https://`; nil where there are no queries and subscriptions come over the WebSocket.
+    var httpURL: String?
+    var transport = Transport.webSocket
+    /// What is offered, first choice first.
+    var subprotocols = GraphQLProtocol.allCases
+    /// The `payload` of `connection_init`, a JSON object, as in `{"Authorization":"Bearer …"}`; nil for none.
+    var connectingPayload: String?
+    /// Sent with every request and upgrade.
+    var headers: [(String, String)] = []
+    var streams: [String: Stream] = [:]
+
+    /// A stream of a name: `price`, or `AAPL@price` where it takes a key.
+    func stream(_ name: String) -> (stream: Stream, key: String?)? {
+        let at = name.lastIndex(of: "@")
+        let kind = at.map { String(name[name.index(after: $0)...]) } ?? name
+        let key = at.map { String(name[..<$0]) }
+        guard let stream = streams[kind], stream.subscription.payload(key: key) != nil else { return nil }
+        return (stream, key)
+    }
+}
+
+/// The two protocols over a WebSocket, by the subprotocol's name. Beware: the package called graphql-ws speaks `graphql-transport-ws`.
+enum GraphQLProtocol: String, Sendable, CaseIterable {
+    case transport = "graphql-transport-ws"
+    case legacy = "graphql-ws"
+
+    var start: String { self == .transport ? "subscribe" : "start" }
+    var stop: String { self == .transport ? "complete" : "stop" }
+
+    /// Why trying again soon cannot help after the server closed with this code; nil where it may.
+    ///
+    /// A close before the connection was accepted is a refusal, whatever polite code a server chooses for it; the same code later may be a token that has
+    /// run out, and the next attempt tells. The rest of these codes are faults of this client or of the server's set-up (PROTOCOL.md of graphql-ws).
+    static func refusal(closeCode code: UInt16?, wasAccepted: Bool) -> FeedError? {
+        let words: String
+        switch (code, wasAccepted) {
+        case (1000, false): words = "closed instead of accepting: check the credentials of connectingPayload"
+        case (4401, false), (4403, false): words = "refused the credentials of connectingPayload: correct them"
+        case (4400, _): words = "did not understand a message: check that the address is that of a GraphQL server"
+        case (4406, _): words = "speaks none of the offered subprotocols: correct subprotocols"
+        case (4409, _), (4429, _): words = "takes a message for a repetition: report it"
+        default: return nil
+        }
+        return FeedError(.venueRejected, "The server \(words) (\(code ?? 1005)).", venueCode: code.map { Int($0) })
+    }
+}

@@ -1,0 +1,108 @@
+import Testing
+
+@testable import FeedCore
+
+@Suite struct UpstreamTests {
+    static func content(_ text: String) -> FeedRows { .json([JSONRow(checked: text)]) }
+
+    @Test(arguments: ["prices:AAPL@quote", "a:b", "a-1:x/y:z@k", "berry:BTC-USD"])
+    func anUpstreamsNameIsItsOwn(_ text: String) throws {
+        let name = try #require(FuturesServiceStreamName(text))
+        #expect(name.description == text)
+        #expect(name.channel == .upstream && name.mergeRule == .replace && !name.isArray)
+        #expect(name.upstream.map { "\($0.name):\($0.stream)" } == text)
+    }
+
+    @Test(arguments: [":x", "a:", "A:x", "a b:x", "a:x y", "a:x,y", "a:\"x", "a:x\\", "a:é", "a:\u{0}", "btcusdt@upstream", "!upstream@arr"])
+    func whatCannotBeWrittenIsNoName(_ text: String) {
+        #expect(FuturesServiceStreamName(text) == nil)
+    }
+
+    @Test func aRefusalIsToldAndTriedAgainLate() throws {
+        var harness = CoreHarness(hasSnapshotSource: false)
+        let name = try #require(FuturesServiceStreamName("prices:AAPL@quote"))
+        harness.step(.observe(.one, [name], forceFetch: false))
+        harness.step(.refused(harness.connection, FeedError(.venueRejected, "bad token")))
+        #expect(harness.kinds == ["disconnect", "fail venueRejected", "status failed"])
+        harness.forgetEffects()
+        harness.pass(.seconds(59))
+        #expect(harness.effects.isEmpty)
+        harness.pass(.seconds(2))
+        #expect(harness.effects.contains { if case .connect = $0 { true } else { false } })
+        harness.step(.opened(harness.connection))
+        harness.receive(name, Self.content("1"))
+        #expect(harness.core.status(of: name, now: harness.now)?.state == .live)
+    }
+
+    @Test func aRefusalInAnOutageEndsItAsNotRecovered() throws {
+        var harness = CoreHarness(hasSnapshotSource: false)
+        let name = try #require(FuturesServiceStreamName("prices:AAPL@quote"))
+        harness.goLive([name])
+        harness.receive(name, Self.content("1"))
+        harness.step(.closed(harness.connection, reason: "gone"))
+        harness.pass(.seconds(3))
+        harness.forgetEffects()
+        harness.step(.refused(harness.connection, FeedError(.venueRejected, "bad token")))
+        #expect(harness.kinds == ["fail venueRejected", "recover failure", "status failed"])
+        harness.step(.refused(harness.connection, FeedError(.venueRejected, "again")))
+        #expect(harness.kinds.count == 3, "what an ended connection says is nothing new")
+    }
+
+    @Test func aSubscriptionThatTheUpstreamEndsIsAskedForAgain() throws {
+        var harness = CoreHarness(hasSnapshotSource: false)
+        let name = try #require(FuturesServiceStreamName("prices:AAPL@quote"))
+        harness.goLive([name])
+        harness.receive(name, Self.content("1"))
+        harness.forgetEffects()
+        harness.step(.received(harness.connection, .ended(name, nil)))
+        #expect(harness.kinds == ["disconnect", "status recovering"])
+        harness.pass(.seconds(3))
+        #expect(harness.effects.filter { if case .subscribe = $0 { true } else { false } }.count == 1)
+        harness.receive(name, Self.content("2"))
+        #expect(harness.kinds == ["disconnect", "status recovering", "connect", "recover success", "status live", "update full"])
+    }
+
+    @Test func aSubscriptionThatIsRefusedForGoodFails() throws {
+        var harness = CoreHarness(hasSnapshotSource: false)
+        let name = try #require(FuturesServiceStreamName("prices:AAPL@quote"))
+        harness.goLive([name])
+        harness.forgetEffects()
+        harness.step(.received(harness.connection, .ended(name, FeedError(.subscriptionRejected, "no such field"))))
+        #expect(harness.kinds == ["fail subscriptionRejected", "status failed"])
+        harness.passAlive(.seconds(50))
+        #expect(!harness.effects.contains { if case .subscribe = $0 { true } else { false } })
+    }
+
+    @Test func anErrorThatIsReportedChangesNothing() throws {
+        var harness = CoreHarness(hasSnapshotSource: false)
+        let name = try #require(FuturesServiceStreamName("prices:AAPL@quote"))
+        harness.goLive([name])
+        harness.receive(name, Self.content("1"))
+        harness.forgetEffects()
+        harness.step(.received(harness.connection, .reported(name, FeedError(.venueRejected, "no bid"))))
+        #expect(harness.kinds == ["fail venueRejected"])
+        #expect(harness.core.status(of: name, now: harness.now)?.state == .live)
+    }
+
+    @Test func anotherUpstreamsAnswersSayNothingOfTheVenue() throws {
+        var harness = CoreHarness(fetchWeight: 0)
+        let name = try #require(FuturesServiceStreamName("prices:AAPL@quote"))
+        harness.step(.observe(.one, [name], forceFetch: false))
+        for _ in 0..<5 {
+            let (_, attempt) = try #require(harness.attempts.last)
+            harness.step(.fetched(name, attempt: attempt, .failure(FeedError(.rateLimited, "slowly", retryAfterMs: 5000))))
+            harness.passAlive(.seconds(31))
+        }
+        #expect(harness.core.restHost == 0)
+        #expect(harness.attempts.count > 3, "a wait that another server asked for does not block the venue's requests, nor backoff its own")
+    }
+
+    @Test func aConnectionCarriesNoMoreThanTheUpstreamAllows() throws {
+        var core = FeedCore(configuration: FeedCore.Configuration(), epoch: 1, seed: 1) { _ in
+            StreamTraits(endpoint: 0, hasSnapshotSource: false, staleAfter: nil, limit: 1, connectionLimit: 1)
+        }
+        let names = (0..<3).compactMap { FuturesServiceStreamName("prices:A\($0)@quote") }
+        _ = core.step(.observe(.one, names, forceFetch: false), now: Moment(instant: Instant(nanoseconds: 1), wallClock: 0))
+        #expect(core.connections.map(\.streams.count) == [1, 1, 1])
+    }
+}
