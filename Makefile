@@ -4,7 +4,7 @@ TEST_TARGETS = FeedCoreTests FuturesFeedTests MicroHTTPTests DemoExchangeTests F
 RUN_ARGS ?= --demo
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: run test suite browser soak bench bench-ingest lint format simulate defects sanitize conformance setup
+.PHONY: run test suite browser soak bench bench-ingest lint format simulate defects sanitize conformance graphql setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build and serve the embedded exchange (RUN_ARGS="--venue aster" for a venue)
@@ -39,6 +39,10 @@ soak: setup ## Proofs over real sockets, about three minutes (SOAK_ARGS="kills -
 conformance: ## The Autobahn suite against the WebSocket client; skips where it, or Python 2.7, is absent
 	swift build --product conformance-client
 	Tests/Conformance/conformance "$$(swift build --show-bin-path)/conformance-client"
+
+graphql: ## The GraphQL dialect against real servers, about ten minutes; skips where they are absent
+	swift build --product futures-gateway
+	Tests/GraphQL/peers "$$(swift build --show-bin-path)/futures-gateway"
 
 bench: setup ## Fan-out and snapshot figures of the release executable
 	swift build -c release --product futures-gateway

@@ -47,8 +47,8 @@ extension DialectSession {
     package func refusal(closeCode: UInt16?, status: Int?) -> FeedError? { nil }
 }
 
-/// A session of a dialect that remembers nothing but how names are written.
-final class PlainSession<Language: Dialect>: DialectSession {
+/// A session that remembers nothing but how names are written.
+final class PlainSession<Language: PlainDialect>: DialectSession {
     private let dialect: Language
     private let names = StreamNames()
 
