@@ -104,7 +104,7 @@ struct ServeCommand: AsyncParsableCommand {
         var http = HTTPServerConfiguration()
         http.host = try setting(host, "host") ?? "127.0.0.1"
         http.port = try setting(port, "port") ?? 8080
-        http.maximumConnections = try number(maxConnections, "max-connections", in: 1...1_000_000) ?? 10_000
+        http.maximumConnections = try number(maxConnections, "max-connections", in: 1...1_000_000) ?? http.maximumConnections
         http.allowedOrigins = try allowedOrigins(try setting(corsOrigins, "cors-origins") ?? "*")
         http.allowedHosts = allowedHosts(try setting(allowedHosts, "allowed-hosts"), host: http.host)
         return GatewayConfiguration(feed: feed, http: http, events: try events())
