@@ -14,6 +14,9 @@ def map_query(context, query):
         query = dict(query)
         # A stream without an end would hold up everything after it.
         query["timeout"] = query.get("timeout") if str(query.get("timeout")) == "1" else "1"
+    if context.operation.path == "/streams/{name}" and query and "depth" in query:
+        # Allowed for books alone, which a document cannot say of another parameter.
+        query = {name: value for name, value in query.items() if name != "depth"}
     return query
 
 
