@@ -3,12 +3,10 @@ import FeedCore
 /// One connection of the binary equities wire. Joins and leaves are not answered.
 final class EquitiesSession: DialectSession {
     private let upstream: IntrinioUpstream
-    private let name: String
     private var joined: [String: FuturesServiceStreamName] = [:]
 
-    init(_ upstream: IntrinioUpstream, name: String) {
+    init(_ upstream: IntrinioUpstream) {
         self.upstream = upstream
-        self.name = name
     }
 
     /// Every byte of a join is ASCII.

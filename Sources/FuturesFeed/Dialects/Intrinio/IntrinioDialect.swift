@@ -41,7 +41,7 @@ package struct IntrinioDialect: Dialect {
     }
 
     package func session(endpoint: Int, subprotocol: String?) -> any DialectSession {
-        EquitiesSession(upstream, name: name)
+        upstream.wire == .equities ? EquitiesSession(upstream) : PhoenixSession(upstream)
     }
 
     package func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest? {

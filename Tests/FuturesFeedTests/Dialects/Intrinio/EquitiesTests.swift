@@ -96,7 +96,7 @@ extension FuturesServiceStreamName {
     func whatIsNoPriceIsMalformed(_ price: Float) throws {
         var bytes = Self.bytes(Self.trade)
         withUnsafeBytes(of: price.bitPattern.littleEndian) { bytes.replaceSubrange(11..<15, with: $0) }
-        let session = EquitiesSession(Self.upstream, name: "stocks")
+        let session = EquitiesSession(Self.upstream)
         _ = session.subscribe([try .stock("AAPL")], request: 1)
         guard case .malformed(let name, _)? = Self.events(session, bytes).first else {
             Issue.record("not malformed")
@@ -106,19 +106,19 @@ extension FuturesServiceStreamName {
     }
 
     @Test func joinsAndLeavesAreTheseBytes() throws {
-        let session = EquitiesSession(Self.upstream, name: "stocks")
+        let session = EquitiesSession(Self.upstream)
         let joins = session.subscribe([try .stock("AAPL"), try .stock("$FIREHOSE")], request: 1).map { Array($0.utf8) }
         #expect(joins == [Self.bytes("4a004141504c"), Self.bytes("4a002446495245484f5345")] && session.sendsBinary)
         #expect(session.unsubscribe([try .stock("AAPL")], request: 2).map { Array($0.utf8) } == [Self.bytes("4c4141504c")])
         #expect(session.unsubscribe([try .stock("AAPL")], request: 3).isEmpty)
         var upstream = Self.upstream
         upstream.tradesOnly = true
-        let trades = EquitiesSession(upstream, name: "stocks").subscribe([try .stock("AAPL")], request: 1)
+        let trades = EquitiesSession(upstream).subscribe([try .stock("AAPL")], request: 1)
         #expect(trades.map { Array($0.utf8) } == [Self.bytes("4a014141504c")])
     }
 
     @Test func theFirehoseCarriesEverySymbolAndFeedsTheOthers() throws {
-        let session = EquitiesSession(Self.upstream, name: "stocks")
+        let session = EquitiesSession(Self.upstream)
         _ = session.subscribe([try .stock("$FIREHOSE")], request: 1)
         #expect(Self.rows(Self.events(session, Self.bytes(Self.ask))).map { $0.prefix(24) } == ["stocks:$FIREHOSE {\"ask\":"])
         _ = session.subscribe([try .stock("AAPL")], request: 2)
@@ -126,7 +126,7 @@ extension FuturesServiceStreamName {
     }
 
     @Test func textIsAnErrorAndNeverData() throws {
-        let session = EquitiesSession(Self.upstream, name: "stocks")
+        let session = EquitiesSession(Self.upstream)
         _ = session.subscribe([try .stock("AAPL")], request: 1)
         guard case .reported(let name, let error)? = Self.events(session, Array("no access".utf8), isBinary: false).first else {
             Issue.record("not reported")
