@@ -81,6 +81,12 @@ struct ServeCommand: AsyncParsableCommand {
             let prices = GraphQLExchange()
             try configuration.feed.readUpstreams(demoUpstreams(port: try await prices.start())) { _ in nil }
             services.append(RunningExchange(stop: prices.stop))
+            let stocks = StockExchange()
+            let stocksURL = "http://127.0.0.1:\(try await stocks.start())"
+            try configuration.feed.readUpstreams(
+                #"{"stocks":{"kind":"intrinio","url":"\#(stocksURL)","restURL":"\#(stocksURL)","apiKey":"demo"}}"#
+            ) { _ in nil }
+            services.append(RunningExchange(stop: stocks.stop))
         }
         let venue = services.isEmpty ? configuration.feed.venue.name : "the embedded exchange"
         services.append(
