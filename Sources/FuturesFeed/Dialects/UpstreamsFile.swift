@@ -21,7 +21,8 @@ package enum UpstreamsFile {
             do throws(MemberError) {
                 switch try members.string("kind") {
                 case "graphql": upstreams.append((name, GraphQLDialect(name: name, upstream: try GraphQLUpstream(members))))
-                default: throw MemberError(member: "kind", rule: "is \"graphql\"")
+                case "bux": upstreams.append((name, BUXDialect(name: name, upstream: try BUXUpstream(members))))
+                default: throw MemberError(member: "kind", rule: "is graphql or bux")
                 }
             } catch {
                 throw FeedError(.malformed, "Upstream \(name): \(error.member) \(error.rule).")
