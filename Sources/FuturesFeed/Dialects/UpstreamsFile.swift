@@ -22,7 +22,8 @@ package enum UpstreamsFile {
                 switch try members.string("kind") {
                 case "graphql": upstreams.append((name, GraphQLDialect(name: name, upstream: try GraphQLUpstream(members))))
                 case "intrinio": upstreams.append((name, IntrinioDialect(name: name, upstream: try IntrinioUpstream(members))))
-                default: throw MemberError(member: "kind", rule: "is \"graphql\" or \"intrinio\"")
+                case "bux": upstreams.append((name, BUXDialect(name: name, upstream: try BUXUpstream(members))))
+                default: throw MemberError(member: "kind", rule: "is \"graphql\", \"intrinio\" or \"bux\"")
                 }
             } catch {
                 throw FeedError(.malformed, "Upstream \(name): \(error.member) \(error.rule).")

@@ -1,0 +1,62 @@
+import FeedCore
+
+/// One socket to a BUX server. Nothing may be sent before the server has said that it accepts the connection, and nothing is answered to a subscription.
+final class BUXSession: DialectSession {
+    private(set) var isReady = false
+    /// Streams by their product's id in lower case: a reader's and the server's may differ in that.
+    private var streams: [String: [FuturesServiceStreamName]] = [:]
+
+    func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String] {
+        var products: [String] = []
+        for name in names {
+            guard let product = name.upstream?.stream, !streams[product.lowercased(), default: []].contains(name) else { continue }
+            if streams[product.lowercased()] == nil { products.append(String(product)) }
+            streams[product.lowercased(), default: []].append(name)
+        }
+        return frame("subscribeTo", products)
+    }
+
+    func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String] {
+        var products: [String] = []
+        for name in names {
+            guard let product = name.upstream?.stream, let held = streams[product.lowercased()], held.contains(name) else { continue }
+            let left = held.filter { $0 != name }
+            streams[product.lowercased()] = left.isEmpty ? nil : left
+            if left.isEmpty { products.append(String(product)) }
+        }
+        return frame("unsubscribeFrom", products)
+    }
+
+    private func frame(_ member: String, _ products: [String]) -> [String] {
+        let ids = products.map { "trading.product.\($0)".quotedAsJSON }
+        return ids.isEmpty ? [] : [#"{"\#(member)":[\#(ids.joined(separator: ","))]}"#]
+    }
+
+    func receive(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
+        let read: BUXMessage
+        do {
+            read = try BUXMessage(message)
+        } catch {
+            return emit(.event(.malformed(nil, "The server sent what is no JSON object: \(error.reason).")))
+        }
+        switch read {
+        case .connected:
+            guard !isReady else { return }
+            isReady = true
+            emit(.ready)
+        case .refused(let error): emit(.refused(error))
+        case .quote(let product, let row, let time):
+            for name in streams[product.lowercased()] ?? [] { emit(.event(.rows(name, .json([JSONRow(checked: row)]), eventTime: time))) }
+        case .badQuote(let product, let words): emit(.event(.malformed(product.flatMap { streams[$0.lowercased()]?.first }, words)))
+        case .other: break
+        }
+    }
+
+    func refusal(closeCode: UInt16?, status: Int?) -> FeedError? {
+        switch status {
+        case 401, 403: BUXMembers.refusal("it answered \(status ?? 0)")
+        case 400, 404, 405: FeedError(.venueRejected, "The server answered \(status ?? 0): check the address.", venueCode: status)
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,49 @@
+/// Where a BUX server is, and what is shown to it.
+struct BUXUpstream: Sendable {
+    /// `ws://` or `wss://`, with its path, `/subscriptions/me`.
+    var webSocketURL: String
+    /// `http://` or `https://`, up to the version, as in `https://api.example/core/21`; nil where products are not asked for.
+    var httpURL: String?
+    var token: String
+    /// `Accept-Language` (RFC 9110 §12.5.4).
+    var language = "nl-NL,en;q=0.8"
+
+    /// Reads an upstream from its configuration; README shows one.
+    init(_ members: Members) throws(MemberError) {
+        try members.check(["kind", "webSocket", "http", "token", "language"])
+        guard let url = try members.string("webSocket"), url.hasPrefix("ws://") || url.hasPrefix("wss://") else {
+            throw MemberError(member: "webSocket", rule: "is the address, ws:// or wss://")
+        }
+        webSocketURL = url
+        if let url = try members.string("http") {
+            guard url.hasPrefix("http://") || url.hasPrefix("https://") else {
+                throw MemberError(member: "http", rule: "is the address, http:// or https://")
+            }
+            httpURL = url.hasSuffix("/") ? String(url.dropLast()) : url
+        }
+        guard let token = try members.string("token"), !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw MemberError(member: "token", rule: "is the bearer token, printable characters of ASCII without space")
+        }
+        self.token = token
+        if let language = try members.string("language") {
+            guard !language.isEmpty, language.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+                throw MemberError(member: "language", rule: "is an Accept-Language, as in nl-NL,en;q=0.8")
+            }
+            self.language = language
+        }
+    }
+
+    /// Sent with every request and with the upgrade.
+    var headers: [(String, String)] { [("Authorization", "Bearer \(token)"), ("Accept-Language", language)] }
+
+    /// Product ids are `sb26493` or `26608`.
+    static func isProduct(_ id: Substring) -> Bool {
+        (1...64).contains(id.utf8.count)
+            && id.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+                default: byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+                }
+            }
+    }
+}
