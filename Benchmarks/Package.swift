@@ -30,7 +30,9 @@ let package = Package(
         .target(
             name: "FuturesGateway", dependencies: ["FuturesFeed"], path: "Linked/FuturesGateway", swiftSettings: strict),
         .target(name: "Workload", dependencies: ["FuturesGateway", "FuturesFeed", "FeedCore"], swiftSettings: strict),
-        .executableTarget(name: "ingest", dependencies: ["Workload"], swiftSettings: strict),
+        .systemLibrary(name: "CEpoll"),
+        .executableTarget(name: "crowd", dependencies: ["CEpoll"], swiftSettings: strict),
+        .executableTarget(name: "ingest", dependencies: ["Workload", "FuturesGateway"], swiftSettings: strict),
         .executableTarget(
             name: "IngestBenchmarks",
             dependencies: ["Workload", .product(name: "Benchmark", package: "benchmark")],

@@ -287,6 +287,8 @@ extension FeedCore {
             connections[slot].quietRotations = 0
             webSocketHost = connections[slot].host
             guard streams[index]?.connection == slot || takesOver(index, slot: slot, rows) else { return }
+            // What still comes of a subscription that was given up, before it is asked for anew, does not continue into the next.
+            if let stream = streams[index], stream.subscription == .queued, stream.rule == .append || stream.rule == .book { return }
             update(index, rows, eventTime: eventTime)
         case .acknowledged(let request):
             for name in connections[slot].requests.removeValue(forKey: request) ?? [] {
@@ -297,7 +299,10 @@ extension FeedCore {
             let names = request.flatMap { connections[slot].requests.removeValue(forKey: $0) } ?? []
             if names.isEmpty { counters.malformedFrames &+= 1 }
             for name in names {
-                if let index = indices[name], streams[index]?.connection == slot { reject(index, error) }
+                guard let index = indices[name], let stream = streams[index], stream.connection == slot, stream.subscription != .none else {
+                    continue
+                }
+                reject(index, error)
             }
         case .malformed(let name, let message):
             counters.malformedFrames &+= 1

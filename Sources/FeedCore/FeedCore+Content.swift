@@ -1,7 +1,7 @@
 extension FeedCore {
     /// The subscription stands: complete data asked for from now on misses nothing.
     mutating func becomeEffective(_ index: Int) {
-        guard streams[index]?.subscription == .requested || streams[index]?.subscription == .queued, let stream = streams[index] else { return }
+        guard streams[index]?.subscription == .requested, let stream = streams[index] else { return }
         streams[index]?.subscription = .effective
         if case .possible = stream.backfill {
             startBackfill(index)
@@ -255,7 +255,7 @@ extension FeedCore {
             return
         }
         streams[index]?.fetchBackoff.reset()
-        if case .none = stream.backfill, stream.subscription != .effective { streams[index]?.content.beginGeneration() }
+        if case .none = stream.backfill, stream.subscription != .effective, !stream.hasFrame { streams[index]?.content.beginGeneration() }
         if followsSubscription || (stream.rule == .replace && stream.outage == nil) { streams[index]?.needsFetch = false }
         let eventTime = stream.contentID == nil ? fetched.eventTime : [fetched.eventTime, stream.eventTime].compactMap(\.self).max()
         remember(index, source: .rest, eventTime: eventTime)

@@ -23,7 +23,8 @@ public final class Gateway: Service {
         service = FuturesFeedService(configuration: configuration.feed, logger: logger)
         let engine = service.engine
         let wiring = wiring
-        let hub = EventHub(engine: engine, limits: configuration.events) { wiring.fanOut?.post($0) }
+        let prepared = PreparedAnswers()
+        let hub = EventHub(engine: engine, limits: configuration.events, preparedAnswers: prepared) { wiring.fanOut?.post($0) }
         let fanOut = EventFanOut(
             limits: configuration.events,
             callbacks: EventFanOut.Callbacks(
@@ -36,7 +37,7 @@ public final class Gateway: Service {
         var http = configuration.http
         http.commonHeaders += Routes.commonHeaders + (http.allowedOrigins == nil ? [Routes.anyOrigin] : [])
         http.preflightHeaders += Routes.preflightHeaders
-        server = HTTPServer(configuration: http, router: Routes.router(hub: hub, loop: loop)) { request in
+        server = HTTPServer(configuration: http, router: Routes.router(hub: hub, loop: loop), prepared: prepared) { request in
             request.segments == ["events"] && request.method == "GET" && !request.prefers("handling=strict")
                 ? EventHandlers.overloaded(request) : Problems.overloaded
         }

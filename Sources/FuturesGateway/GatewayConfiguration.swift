@@ -26,11 +26,15 @@ public struct GatewayConfiguration: Sendable {
         public var streamsPerClient: Int
         /// Seconds of silence before a comment is sent, where the client names none.
         public var heartbeat: Int
+        /// The least time between two blocks of events that are compressed together, for all gzip readers of the same streams.
+        public var compressionWindow: Duration
+        /// How many different sets of streams are compressed together; readers of others are compressed for one by one.
+        public var compressedSets: Int
 
-        /// The defaults: 8 MiB, 100,000 events and 60 s per stream, 30 s, 200 streams, 15 s.
+        /// The defaults: 8 MiB, 100,000 events and 60 s per stream, 30 s, 200 streams, 15 s, 100 ms, 64 sets.
         public init(
             logBytes: Int = 8 << 20, logEvents: Int = 100_000, logAge: Duration = .seconds(60), stoppedReader: Duration = .seconds(30),
-            streamsPerClient: Int = 200, heartbeat: Int = 15
+            streamsPerClient: Int = 200, heartbeat: Int = 15, compressionWindow: Duration = .milliseconds(100), compressedSets: Int = 64
         ) {
             self.logBytes = logBytes
             self.logEvents = logEvents
@@ -38,6 +42,8 @@ public struct GatewayConfiguration: Sendable {
             self.stoppedReader = stoppedReader
             self.streamsPerClient = streamsPerClient
             self.heartbeat = heartbeat
+            self.compressionWindow = compressionWindow
+            self.compressedSets = compressedSets
         }
     }
 

@@ -123,7 +123,7 @@ import Testing
         return #"{"stream":"!miniTicker@arr","data":[\#(rows.joined(separator: ","))]}"#
     }
 
-    private static func trade(_ id: Int64) -> String {
+    static func trade(_ id: Int64) -> String {
         #"{"stream":"btcusdt@aggTrade","data":{"e":"aggTrade","E":1763679600000,"s":"BTCUSDT","a":\#(id),"p":"1.0","q":"1.000","#
             + #""f":\#(id),"l":\#(id),"T":1763679600000,"m":true}}"#
     }

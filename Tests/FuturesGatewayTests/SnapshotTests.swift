@@ -11,7 +11,7 @@ import Testing
             let answer = try await house.client.get("/streams/btcusdt@markPrice")
             #expect(answer.status == 200)
             #expect(answer.header("Content-Type") == "application/json")
-            #expect(answer.header("Cache-Control") == "public, max-age=0, must-revalidate")
+            #expect(answer.header("Cache-Control") == "max-age=0, must-revalidate")
             #expect(answer.header("Access-Control-Allow-Origin") == "*")
             #expect(answer.header("X-Content-Type-Options") == "nosniff")
             let json = try answer.json
@@ -39,6 +39,44 @@ import Testing
             format.timeZone = TimeZone(identifier: "GMT")
             format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
             #expect(answer.header("Last-Modified") == format.string(from: received))
+        }
+    }
+
+    @Test func aSnapshotThatIsAskedForAllTheTimeFollowsItsStream() async throws {
+        try await House.open { house in
+            let reader = try await house.client.events("streams=btcusdt@bookTicker")
+            _ = try await reader.next("update")
+            house.exchange.setStalled(true)
+            try await house.awaitSubscription(to: "btcusdt@bookTicker")
+            for round in 1...50 {
+                house.exchange.inject(PaceTests.ticker(round))
+                let update = try await reader.next("update") { $0.content["bidPrice"]?.text == "\(round).00" }
+                for coding in ["identity", "identity", "gzip"] {
+                    let snapshot = try await house.client.get("/streams/btcusdt@bookTicker", ["Accept-Encoding": coding])
+                    #expect(try snapshot.json["id"] == update.data["id"])
+                    #expect(snapshot.header("ETag") == "\"\(update.data["id"]?.text ?? "")-live\"")
+                }
+            }
+        }
+    }
+
+    @Test func aLargeSnapshotIsCompressedForThoseWhoTakeIt() async throws {
+        try await House.open { house in
+            _ = try await house.client.events("streams=ethusdt@kline_1d").next("fetch")
+            house.exchange.setStalled(true)
+            let plain = try await house.client.get("/streams/ethusdt@kline_1d")
+            for _ in 0..<3 {
+                let answer = try await house.client.get("/streams/ethusdt@kline_1d", ["Accept-Encoding": "gzip"])
+                #expect(answer.header("Content-Encoding") == "gzip" && answer.header("Vary")?.contains("Accept-Encoding") == true)
+                var inflater = Inflater()
+                #expect(try inflater.read(answer.body) == plain.body)
+                #expect(inflater.isComplete && answer.body.count < plain.body.count / 3)
+                let tag = try #require(answer.header("ETag"))
+                #expect(tag != plain.header("ETag"), "each coding is a representation of its own")
+                let known = try await house.client.get("/streams/ethusdt@kline_1d", ["Accept-Encoding": "gzip", "If-None-Match": tag])
+                #expect(known.status == 304)
+                #expect(try await house.client.get("/streams/ethusdt@kline_1d", ["If-None-Match": tag]).status == 200)
+            }
         }
     }
 

@@ -9,6 +9,9 @@ package actor EventReader {
     private var parser: ServerEventParser
     private var events: ArraySlice<ServerEvent>
     private var end: ConnectionEnd?
+    private var inflater: Inflater?
+    /// Bytes that came over the wire after the head.
+    package private(set) var bytesReceived = 0
 
     init(_ connection: RawConnection) async throws {
         self.connection = connection
@@ -23,14 +26,23 @@ package actor EventReader {
             throw Unexpected("no event stream: \(head?.status ?? 0) \(String(decoding: bytes, as: UTF8.self))")
         }
         self.head = head
+        var inflater = head.header("Content-Encoding") == "gzip" ? Inflater() : nil
+        var received = bytes.count
+        bytes = try inflater?.read(bytes) ?? bytes
         var parser = ServerEventParser()
         var events = try parser.read(bytes)[...]
-        while events.isEmpty { events = try parser.read(try await connection.receive(by: deadline, of: "the session"))[...] }
+        while events.isEmpty {
+            let bytes = try await connection.receive(by: deadline, of: "the session")
+            received += bytes.count
+            events = try parser.read(try inflater?.read(bytes) ?? bytes)[...]
+        }
         let session = events.removeFirst()
         guard session.name == "session" else { throw Unexpected("\(session) before the session") }
         self.session = session
         self.parser = parser
         self.events = events
+        self.inflater = inflater
+        bytesReceived = received
     }
 
     /// The id that controls this connection.
@@ -41,7 +53,7 @@ package actor EventReader {
         let known = parser.comments
         let deadline = ContinuousClock.Instant.safetyNet
         while parser.comments == known {
-            events += try parser.read(try await connection.receive(by: deadline, of: "a heartbeat"))
+            events += try await receive(by: deadline, of: "a heartbeat")
         }
     }
 
@@ -85,13 +97,20 @@ package actor EventReader {
         while events.isEmpty {
             if let end { throw end }
             do {
-                events = try parser.read(try await connection.receive(by: deadline, of: what()))[...]
+                events = try await receive(by: deadline, of: what())[...]
             } catch let end as ConnectionEnd {
                 guard end == .reset || parser.isBetweenEvents else { throw Unexpected("the stream ended within an event") }
+                guard end == .reset || inflater?.isComplete != false else { throw Unexpected("gzip ended without a right trailer") }
                 self.end = end
             }
         }
         guard ContinuousClock.now < deadline else { throw Unexpected("\(what()) did not come in time") }
         return events.removeFirst()
+    }
+
+    private func receive(by deadline: ContinuousClock.Instant, of what: @autoclosure @Sendable () -> String) async throws -> [ServerEvent] {
+        let bytes = try await connection.receive(by: deadline, of: what())
+        bytesReceived += bytes.count
+        return try parser.read(try inflater?.read(bytes) ?? bytes)
     }
 }

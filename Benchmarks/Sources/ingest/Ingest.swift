@@ -1,4 +1,5 @@
 import FeedCore
+import FuturesGateway
 import Glibc
 import Workload
 
@@ -16,6 +17,7 @@ enum IngestCommand {
             guard workload.isSound else { return print("unsound") }
             print(workload.frames.count, counted(workload, stage))
         case "growth": growth()
+        case "sweep": sweep()
         case "memory": memory(books: arguments.dropFirst().first.flatMap { Int($0) } ?? 200)
         default:
             stages()
@@ -46,6 +48,25 @@ enum IngestCommand {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return time.tv_sec * 1_000_000_000 + time.tv_nsec
+    }
+
+    /// What every event and every reader costs besides the call into the kernel.
+    static func sweep() {
+        print("| readers | streams | of each reader | append, ns an event | sweep, ns a reader and sweep | sweep, ns an event and reader |\n|---|---|---|---|---|---|")
+        for (readers, streams, each) in [(1000, 1, 1), (10_000, 1, 1), (1000, 200, 20), (1000, 200, 200), (1000, 2000, 20)] {
+            let sweep = Sweep(streams: streams, readers: readers, each: each)
+            var (appended, swept): ([Int], [Int]) = ([], [])
+            for _ in 0...15 {
+                let begin = clock()
+                sweep.append()
+                let middle = clock()
+                precondition(sweep.sweep() > 0)
+                appended.append(middle - begin)
+                swept.append(clock() - middle)
+            }
+            let (append, found) = (appended.sorted()[8], swept.sorted()[8])
+            print("| \(readers) | \(streams) | \(each) | \(append / streams) | \(found / readers) | \(found / readers / each) |")
+        }
     }
 
     static func stages() {

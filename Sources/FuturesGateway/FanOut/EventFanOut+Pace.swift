@@ -7,18 +7,18 @@ extension EventFanOut {
     /// (by key, book), or is delivered together (append).
     func pace(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ now: Int64) {
         var turn: Int64?
-        for place in client.pointee.subscriptions.indices {
-            let subscription = client.pointee.subscriptions[place]
+        for place in client.pointee.reader.subscriptions.indices {
+            let subscription = client.pointee.reader.subscriptions[place]
             guard !subscription.isPaused, !subscription.awaitsValue, let log = logs[subscription.log],
                 subscription.cursor < log.pointee.ring.endOrdinal
             else { continue }
             if subscription.dueAt > now {
-                client.pointee.subscriptions[place].isHeld = true
+                client.pointee.reader.subscriptions[place].isHeld = true
                 turn = min(turn ?? .max, subscription.dueAt)
                 continue
             }
-            client.pointee.subscriptions[place].isHeld = false
-            client.pointee.subscriptions[place].dueAt = now &+ client.pointee.interval
+            client.pointee.reader.subscriptions[place].isHeld = false
+            client.pointee.reader.subscriptions[place].dueAt = now &+ client.pointee.interval
             conflate(client, place, log)
         }
         guard let turn else { return }
@@ -28,23 +28,24 @@ extension EventFanOut {
         waitingClients.append(slot)
     }
 
-    private func conflate(_ client: UnsafeMutablePointer<EventClient>, _ place: Int, _ log: UnsafeMutablePointer<Log>) {
-        let cursor = max(client.pointee.subscriptions[place].cursor, log.pointee.ring.firstOrdinal)
+    private func conflate(_ client: UnsafeMutablePointer<EventClient>, _ place: Int, _ log: UnsafeMutablePointer<EventLog>) {
+        let cursor = max(client.pointee.reader.subscriptions[place].cursor, log.pointee.ring.firstOrdinal)
         guard log.pointee.name.mergeRule != .append, let newest = log.pointee.ring.newestData(from: cursor) else { return }
         let isOnlyOne = !(cursor..<newest).contains { log.pointee.ring[$0].carriesData }
         if isOnlyOne { return }
         for ordinal in cursor..<newest where !log.pointee.ring[ordinal].carriesData {
             let entry = log.pointee.ring[ordinal]
-            client.pointee.own.append(EventClient.Own(bytes: log.pointee.ring.copy(from: entry.start, to: entry.end)))
+            tell(client, log.pointee.ring.copy(from: entry.start, to: entry.end))
         }
-        client.pointee.subscriptions[place].cursor = newest
-        if log.pointee.name.mergeRule != .replace { client.pointee.subscriptions[place].needsValue = true }
+        client.pointee.reader.subscriptions[place].cursor = newest
+        if log.pointee.name.mergeRule != .replace { client.pointee.reader.subscriptions[place].needsValue = true }
     }
 
     /// Paced readers whose turn has come are sent what they were not.
     func takeTurns(_ now: Int64) {
         guard let turn = nextTurn, turn <= now else { return }
         nextTurn = nil
+        compressDue(now)
         let waiting = waitingClients
         waitingClients.removeAll(keepingCapacity: true)
         for slot in waiting {

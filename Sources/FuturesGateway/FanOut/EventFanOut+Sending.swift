@@ -4,25 +4,40 @@ import MicroHTTP
 
 /// What a reader lacks, on its way to its socket.
 extension EventFanOut {
-    /// Every reader of every log that grew is sent what it lacks.
-    func sweep(_ now: Int64) {
+    /// Every reader of every log that grew gets its turn, behind those who wait for theirs.
+    func enqueueReaders() {
         for index in dirtyLogs {
             guard let log = logs[index] else { continue }
             log.pointee.isDirty = false
-            for slot in log.pointee.readers {
-                guard let client = clients[slot], !client.pointee.isDirty else { continue }
-                client.pointee.isDirty = true
-                dirtyClients.append(slot)
-            }
+            if !log.pointee.sets.isEmpty { markSets(log, index) }
+            for slot in log.pointee.readers { enqueue(slot) }
         }
         dirtyLogs.removeAll(keepingCapacity: true)
-        for slot in dirtyClients {
+    }
+
+    func enqueue(_ slot: Int) {
+        guard let client = clients[slot], !client.pointee.isDirty else { return }
+        client.pointee.isDirty = true
+        dirtyClients.append(slot)
+    }
+
+    /// Those whose turn it is are sent what they lack, so many that what comes meanwhile is not kept waiting for the rest: those who had
+    /// their turn queue again for it, and the others get it with theirs.
+    func sweep(_ now: Int64) {
+        let end = min(dirtyClients.count, nextDirty + Self.turnsAtOnce)
+        while nextDirty < end {
+            let slot = dirtyClients[nextDirty]
+            nextDirty += 1
             guard let client = clients[slot] else { continue }
             client.pointee.isDirty = false
             flush(slot, client, now)
         }
-        dirtyClients.removeAll(keepingCapacity: true)
+        guard nextDirty == dirtyClients.count || nextDirty >= 16 * Self.turnsAtOnce else { return }
+        dirtyClients.removeSubrange(..<nextDirty)
+        nextDirty = 0
     }
+
+    private static let turnsAtOnce = 512
 
     /// Sends a reader all it lacks, until its socket is full.
     func flush(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ now: Int64) {
@@ -32,13 +47,15 @@ extension EventFanOut {
             forget(slot, client)
             return
         }
+        if let membership = client.pointee.membership { return sendBlocks(slot, client, membership, now) }
         if client.pointee.interval > 0 { pace(slot, client, now) }
         repeat {
             catchFallen(client)
             if !client.pointee.own.isEmpty, !sendOwn(client, now) { return }
-            batch.gather(client, logs)
+            batch.gather(&client.pointee.reader, logs, atMost: client.pointee.checksum == nil ? .max : Self.ownBlock)
         } while batch.count > 0 && sendBatch(client, now)
-        guard client.pointee.remaining == 0, !client.pointee.isBlocked, !client.pointee.isEnding else { return }
+        share(slot, client)
+        guard client.pointee.reader.remaining == 0, !client.pointee.isBlocked, !client.pointee.isEnding else { return }
         end(client, code: "count", reason: "That were the events asked for.")
         flush(slot, client, now)
     }
@@ -66,9 +83,14 @@ extension EventFanOut {
 
     /// Whether all of it went out. Where the socket filled in the middle of an event, its rest becomes the reader's own.
     private func sendBatch(_ client: UnsafeMutablePointer<EventClient>, _ now: Int64) -> Bool {
+        if client.pointee.checksum != nil {
+            batch.withBytes { tell(client, compressed: $0) }
+            _ = batch.advance(&client.pointee.reader, logs, by: .max)
+            return sendOwn(client, now)
+        }
         let count = client.pointee.stream.write(UnsafeBufferPointer(start: batch.vectors, count: batch.count))
         if count > 0 { client.pointee.lastWrite = now }
-        let rest = batch.advance(client, logs, by: max(0, count))
+        let rest = batch.advance(&client.pointee.reader, logs, by: max(0, count))
         if let rest, !rest.isEmpty { client.pointee.own.append(EventClient.Own(bytes: rest)) }
         client.pointee.isBlocked = rest != nil
         return rest == nil
@@ -77,18 +99,18 @@ extension EventFanOut {
     /// A reader whose place is gone from the ring: a stream in which every message counts says what was dropped and goes on with the
     /// oldest there is; any other is given its latest full value.
     private func catchFallen(_ client: UnsafeMutablePointer<EventClient>) {
-        for place in client.pointee.subscriptions.indices {
-            let subscription = client.pointee.subscriptions[place]
+        for place in client.pointee.reader.subscriptions.indices {
+            let subscription = client.pointee.reader.subscriptions[place]
             guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, let log = logs[subscription.log],
                 subscription.needsValue || subscription.cursor < log.pointee.ring.firstOrdinal
             else { continue }
             if log.pointee.name.mergeRule == .append, !subscription.needsValue {
                 let dropped = log.pointee.ring.firstOrdinal - subscription.cursor
-                client.pointee.subscriptions[place].cursor = log.pointee.ring.firstOrdinal
-                client.pointee.own.append(EventClient.Own(bytes: EventEncoder.gap(log.pointee.name, dropped: dropped, client.pointee.format)))
+                client.pointee.reader.subscriptions[place].cursor = log.pointee.ring.firstOrdinal
+                tell(client, EventEncoder.gap(log.pointee.name, dropped: dropped, client.pointee.reader.format))
             } else {
-                client.pointee.subscriptions[place].awaitsValue = true
-                client.pointee.subscriptions[place].needsValue = false
+                client.pointee.reader.subscriptions[place].awaitsValue = true
+                client.pointee.reader.subscriptions[place].needsValue = false
                 callbacks.fellBehind(client.pointee.number, subscription.log)
             }
         }

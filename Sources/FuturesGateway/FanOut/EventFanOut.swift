@@ -30,33 +30,29 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
 
     private let inbox = NIOLockedValueBox<[Command]>([])
     let callbacks: Callbacks
-    private let limits: GatewayConfiguration.Events
+    let limits: GatewayConfiguration.Events
     private let wakeLoop: @Sendable () -> Void
 
     // Only the loop's thread touches what follows.
-    var logs: [UnsafeMutablePointer<Log>?] = []
+    var logs: [UnsafeMutablePointer<EventLog>?] = []
     var clients: [UnsafeMutablePointer<EventClient>?] = []
     private var slots: [UInt64: Int] = [:]
     private var unclaimed: Set<EventStream> = []
     var dirtyLogs: [Int] = []
+    /// Readers that lack something, in the order of their turns, and the first who has not had it.
     var dirtyClients: [Int] = []
+    var nextDirty = 0
     /// Paced readers with something to send later, and when the first one's turn comes.
     var waitingClients: [Int] = []
     var nextTurn: Int64?
     let batch = GatherList()
-
-    struct Log: ~Copyable {
-        let name: FuturesServiceStreamName
-        var ring: StreamLog
-        /// The slots of the readers.
-        var readers: [Int] = []
-        var isDirty = false
-
-        init(name: FuturesServiceStreamName, ring: consuming StreamLog) {
-            self.name = name
-            self.ring = ring
-        }
-    }
+    /// The sets of streams that are read compressed, and those that have something to compress.
+    var sets: [UnsafeMutablePointer<CompressedSet>?] = []
+    var setIndices: [CompressedSet.Key: Int] = [:]
+    var dueSets: [Int] = []
+    let deflater = Deflater(level: 6)
+    /// For what is for one reader alone.
+    let ownDeflater = Deflater(level: 1)
 
     init(limits: GatewayConfiguration.Events, callbacks: Callbacks, wake: @escaping @Sendable () -> Void) {
         self.limits = limits
@@ -72,6 +68,10 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         for client in clients {
             client?.deinitialize(count: 1)
             client?.deallocate()
+        }
+        for set in sets {
+            set?.deinitialize(count: 1)
+            set?.deallocate()
         }
     }
 
@@ -92,13 +92,15 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         }
         let now = Self.now
         for command in commands { perform(command, now) }
+        enqueueReaders()
+        compressDue(now)
         sweep(now)
         takeTurns(now)
     }
 
-    /// Turns are taken at steps of 5 ms, so that many paced readers cost few wake-ups.
+    /// None while readers wait for their turn. Those of paced ones are taken at steps of 5 ms, so that many of them cost few wake-ups.
     var patience: Duration? {
-        nextTurn.map { .nanoseconds(max(5_000_000, $0 - Self.now)) }
+        dirtyClients.isEmpty ? nextTurn.map { .nanoseconds(max(5_000_000, $0 - Self.now)) } : .zero
     }
 
     func streamDidOpen(_ stream: EventStream, context: UInt64) {
@@ -127,9 +129,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             if client.pointee.isBlocked {
                 if silence > limits.stoppedReader.nanoseconds { sendOff(slot, client, silence) }
             } else if silence >= client.pointee.heartbeat {
-                let format = client.pointee.format
-                client.pointee.own.append(
-                    EventClient.Own(bytes: client.pointee.tellsHeartbeats ? EventEncoder.heartbeat(format) : format.heartbeat))
+                let format = client.pointee.reader.format
+                tell(client, client.pointee.tellsHeartbeats ? EventEncoder.heartbeat(format) : format.heartbeat)
                 flush(slot, client, now)
             }
             guard let client = clients[slot], client.pointee.endsAt <= now, !client.pointee.isEnding else { continue }
@@ -154,13 +155,14 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         switch command {
         case .addLog(let index, let name, let floor):
             while logs.count <= index { logs.append(nil) }
-            let log = UnsafeMutablePointer<Log>.allocate(capacity: 1)
+            let log = UnsafeMutablePointer<EventLog>.allocate(capacity: 1)
             let ring = StreamLog(
                 floor: floor, maximumBytes: UInt64(limits.logBytes), maximumEvents: UInt64(limits.logEvents), maximumAge: limits.logAge.nanoseconds)
-            log.initialize(to: Log(name: name, ring: ring))
+            log.initialize(to: EventLog(name: name, ring: ring))
             logs[index] = log
         case .removeLog(let index):
             guard let log = logs[index] else { return }
+            for set in log.pointee.sets { dissolve(set) }
             log.deinitialize(count: 1)
             log.deallocate()
             logs[index] = nil
@@ -168,24 +170,27 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         case .append(let index, let body, let end, let carriesData, let sequence):
             guard let log = logs[index] else { return }
             log.pointee.ring.append(sequence: sequence, body: body, end: end, carriesData: carriesData, now: now)
-            guard !log.pointee.isDirty, !log.pointee.readers.isEmpty else { return }
+            guard !log.pointee.isDirty, !(log.pointee.readers.isEmpty && log.pointee.sets.isEmpty) else { return }
             log.pointee.isDirty = true
             dirtyLogs.append(index)
         case .open(let number, let stream, let opening):
             open(number, stream, opening, now)
         case .subscribe(let number, let values, let head, let done):
             if let (slot, client) = client(number) {
+                leaveSetOrEnd(slot, client)
                 for value in values { join(slot, client, value.log) }
                 hand(values, to: slot, client, head, now)
             }
             done()
         case .unsubscribe(let number, let logs, let done):
             if let (slot, client) = client(number) {
+                leaveSetOrEnd(slot, client)
                 for log in logs { leave(slot, client, log) }
             }
             done()
         case .pause(let number, let logs, let done):
-            if let (_, client) = client(number) {
+            if let (slot, client) = client(number) {
+                leaveSetOrEnd(slot, client)
                 change(client, logs) { $0.isPaused = true }
             }
             done()
@@ -211,14 +216,16 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         client.initialize(
             to: EventClient(
                 number: number, stream: stream, heartbeat: Int64(opening.heartbeat) * 1_000_000_000, interval: opening.interval,
-                format: opening.format, tellsHeartbeats: opening.tellsHeartbeats, remaining: opening.count,
-                endsAt: opening.lifetime.map { now &+ $0 } ?? .max, lastWrite: now))
+                tellsHeartbeats: opening.tellsHeartbeats, endsAt: opening.lifetime.map { now &+ $0 } ?? .max,
+                reader: LogReader(format: opening.format, remaining: opening.count), checksum: opening.isCompressed ? GzipChecksum() : nil,
+                lastWrite: now))
         clients[stream.slot] = client
         slots[number] = stream.slot
         for value in opening.values { join(stream.slot, client, value.log) }
         let replayed = replay(client, opening)
-        if opening.isPadded { client.pointee.own.append(EventClient.Own(bytes: Self.padding)) }
-        client.pointee.own.append(EventClient.Own(bytes: EventEncoder.session(opening, replayed: replayed)))
+        if opening.isCompressed { client.pointee.own.append(EventClient.Own(bytes: GzipChecksum.header)) }
+        if opening.isPadded { tell(client, Self.padding) }
+        tell(client, EventEncoder.session(opening, replayed: replayed))
         if replayed == nil { hand(opening.values, to: stream.slot, client, opening.head, now) } else { flush(stream.slot, client, now) }
     }
 
@@ -232,37 +239,51 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             opening.values.allSatisfy({ value in logs[value.log].map { $0.pointee.ring.floor <= sequence } ?? false })
         else { return nil }
         var replayed = 0
-        for place in client.pointee.subscriptions.indices {
-            guard let log = logs[client.pointee.subscriptions[place].log] else { continue }
+        for place in client.pointee.reader.subscriptions.indices {
+            guard let log = logs[client.pointee.reader.subscriptions[place].log] else { continue }
             let cursor = log.pointee.ring.ordinal(after: sequence)
-            client.pointee.subscriptions[place].cursor = cursor
+            client.pointee.reader.subscriptions[place].cursor = cursor
             replayed += Int(log.pointee.ring.endOrdinal - cursor)
         }
-        client.pointee.lastSequence = sequence
+        client.pointee.reader.lastSequence = sequence
         return replayed
     }
 
     private func join(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ index: Int) {
         guard let log = logs[index] else { return }
-        client.pointee.subscriptions.append(
-            EventClient.Subscription(log: index, cursor: log.pointee.ring.endOrdinal, readerIndex: log.pointee.readers.count))
+        client.pointee.reader.subscriptions.append(LogReader.Subscription(log: index, cursor: log.pointee.ring.endOrdinal))
+        attach(slot, client, client.pointee.reader.subscriptions.count - 1)
+    }
+
+    /// The reader is sent what comes in the stream.
+    func attach(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ place: Int) {
+        guard let log = logs[client.pointee.reader.subscriptions[place].log] else { return }
+        client.pointee.reader.subscriptions[place].readerIndex = log.pointee.readers.count
         log.pointee.readers.append(slot)
     }
 
-    private func leave(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ index: Int) {
-        guard let place = client.pointee.subscriptions.firstIndex(where: { $0.log == index }) else { return }
-        let subscription = client.pointee.subscriptions.remove(at: place)
-        guard let log = logs[index], let lastReader = log.pointee.readers.popLast(), lastReader != slot, let moved = clients[lastReader]
+    /// It is not, until it is attached again.
+    func detach(_ client: UnsafeMutablePointer<EventClient>, _ place: Int) {
+        let subscription = client.pointee.reader.subscriptions[place]
+        client.pointee.reader.subscriptions[place].readerIndex = -1
+        guard subscription.readerIndex >= 0, let log = logs[subscription.log], let lastReader = log.pointee.readers.popLast(),
+            subscription.readerIndex < log.pointee.readers.count, let moved = clients[lastReader]
         else { return }
         log.pointee.readers[subscription.readerIndex] = lastReader
-        change(moved, [index]) { $0.readerIndex = subscription.readerIndex }
+        change(moved, [subscription.log]) { $0.readerIndex = subscription.readerIndex }
+    }
+
+    private func leave(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ index: Int) {
+        guard let place = client.pointee.reader.subscriptions.firstIndex(where: { $0.log == index }) else { return }
+        detach(client, place)
+        client.pointee.reader.subscriptions.remove(at: place)
     }
 
     private func change(
-        _ client: UnsafeMutablePointer<EventClient>, _ logs: [Int], _ change: (inout EventClient.Subscription) -> Void
+        _ client: UnsafeMutablePointer<EventClient>, _ logs: [Int], _ change: (inout LogReader.Subscription) -> Void
     ) {
-        for place in client.pointee.subscriptions.indices where logs.contains(client.pointee.subscriptions[place].log) {
-            change(&client.pointee.subscriptions[place])
+        for place in client.pointee.reader.subscriptions.indices where logs.contains(client.pointee.reader.subscriptions[place].log) {
+            change(&client.pointee.reader.subscriptions[place])
         }
     }
 
@@ -271,20 +292,20 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     private func hand(
         _ values: [CachedValue], to slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ head: EventID, _ now: Int64
     ) {
-        if !client.pointee.subscriptions.isEmpty { flush(slot, client, now) }
+        if !client.pointee.reader.subscriptions.isEmpty { flush(slot, client, now) }
         guard clients[slot] == client else { return }
         if client.pointee.isBlocked {
             for value in values where value.body != nil { change(client, [value.log]) { $0.needsValue = true } }
             return
         }
         let bodies = values.compactMap(\.body)
-        let isComplete = head.sequence > client.pointee.lastSequence && batch.idFloor(client, logs) == .max
-        for (index, body) in bodies.enumerated() where client.pointee.remaining != 0 {
+        let isComplete = head.sequence > client.pointee.reader.lastSequence && batch.idFloor(client.pointee.reader, logs) == .max
+        for (index, body) in bodies.enumerated() where client.pointee.reader.remaining != 0 {
             let carriesID = isComplete && index == bodies.count - 1
-            client.pointee.own.append(EventClient.Own(bytes: body))
-            client.pointee.own.append(EventClient.Own(bytes: client.pointee.format.end(carriesID ? head : nil)))
-            if carriesID { client.pointee.lastSequence = head.sequence }
-            client.pointee.remaining = client.pointee.remaining.map { $0 - 1 }
+            tell(client, body)
+            tell(client, client.pointee.reader.format.end(carriesID ? head : nil))
+            if carriesID { client.pointee.reader.lastSequence = head.sequence }
+            client.pointee.reader.remaining = client.pointee.reader.remaining.map { $0 - 1 }
         }
         flush(slot, client, now)
     }
@@ -322,9 +343,9 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             $0.cursor = end
         }
         if let body = value.body, !isBlocked {
-            client.pointee.own.append(EventClient.Own(bytes: body))
-            client.pointee.own.append(EventClient.Own(bytes: client.pointee.format.end(nil)))
-            client.pointee.remaining = client.pointee.remaining.map { max(0, $0 - 1) }
+            tell(client, body)
+            tell(client, client.pointee.reader.format.end(nil))
+            client.pointee.reader.remaining = client.pointee.reader.remaining.map { max(0, $0 - 1) }
         }
         flush(slot, client, now)
     }
@@ -332,15 +353,17 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     /// The connection ends once its own bytes are sent.
     func end(_ client: UnsafeMutablePointer<EventClient>, code: String, reason: String) {
         guard !client.pointee.isEnding else { return }
-        let format = client.pointee.format
-        client.pointee.own.append(EventClient.Own(bytes: EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, format)))
+        let format = client.pointee.reader.format
+        tell(client, EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, format))
+        if let checksum = client.pointee.checksum { client.pointee.own.append(EventClient.Own(bytes: checksum.end)) }
         client.pointee.isEnding = true
     }
 
     /// A reader that takes nothing is told so where it can still be told, and cut off ten seconds later.
     private func sendOff(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ silence: Int64) {
         if !client.pointee.isEnding {
-            for index in client.pointee.subscriptions.map(\.log) { leave(slot, client, index) }
+            leaveSet(slot, client)
+            for index in client.pointee.reader.subscriptions.map(\.log) { leave(slot, client, index) }
             end(client, code: "slow", reason: "Nothing could be sent for \(limits.stoppedReader).")
         } else if silence > limits.stoppedReader.nanoseconds &+ 10_000_000_000 {
             client.pointee.stream.abort()
@@ -350,7 +373,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
 
     func forget(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>) {
         let number = client.pointee.number
-        for index in client.pointee.subscriptions.map(\.log) { leave(slot, client, index) }
+        leaveSet(slot, client)
+        for index in client.pointee.reader.subscriptions.map(\.log) { leave(slot, client, index) }
         slots[number] = nil
         clients[slot] = nil
         client.deinitialize(count: 1)

@@ -30,6 +30,7 @@ extension EventHub {
         var tellsHeartbeats = false
         /// Two kibibytes of comment first.
         var isPadded = false
+        var isCompressed = false
         /// How many events with data, and for how many seconds; nil for all, and for ever.
         var count: Int?
         var timeout: Int?
@@ -76,7 +77,8 @@ extension EventHub {
         let opening = Opening(
             client: client.id, streams: client.streams, heartbeat: client.wishes.heartbeat,
             interval: client.wishes.maxRate.map { Int64(1_000_000_000 / $0) } ?? 0, format: client.wishes.format,
-            tellsHeartbeats: client.wishes.tellsHeartbeats, isPadded: client.wishes.isPadded, count: client.wishes.count,
+            tellsHeartbeats: client.wishes.tellsHeartbeats, isPadded: client.wishes.isPadded, isCompressed: client.wishes.isCompressed,
+            count: client.wishes.count,
             lifetime: client.wishes.timeout.map { Int64($0) * 1_000_000_000 }, retryMs: Self.retryMs, resume: resume, values: values, head: head)
         post(.open(number: number, stream, opening))
         retain(client.streams, forceFetch: client.wishes.forceFetch)

@@ -16,6 +16,8 @@ final class EventHub: FeedReader {
         /// The latest full value as an event, and what it was made from.
         var cachedEvents: [(id: EventID, state: FeedState, body: [UInt8])?] = EventFormat.allCases.map { _ in nil }
         var cachedSnapshots = CachedSnapshots()
+        /// Answers that hold until the stream changes.
+        var prepared: [PreparedAnswer] = []
     }
 
     /// A stream's snapshot in bytes, in the depths that were asked for; zero is all of it.
@@ -23,6 +25,8 @@ final class EventHub: FeedReader {
         var id: EventID?
         var state: FeedState?
         var bodies: [Int: SharedBytes] = [:]
+        /// The same as gzip, of those worth it that were asked for so.
+        var compressed: [Int: SharedBytes] = [:]
     }
 
     /// A request that waits for a stream.
@@ -50,6 +54,7 @@ final class EventHub: FeedReader {
         var numbers: [String: UInt64] = [:]
         var lastNumber: UInt64 = 0
         var isDraining = false
+        let deflater = Deflater(level: 6)
         /// Called once the last client has left while draining.
         var drained: (() -> Void)?
     }
@@ -59,9 +64,16 @@ final class EventHub: FeedReader {
     let state: NIOLoopBoundBox<State>
     let post: @Sendable (EventFanOut.Command) -> Void
     private let demand: ObserverID
+    private let preparedAnswers: PreparedAnswers
 
-    /// - Parameter post: hands a command to the fan-out.
-    init(engine: FeedEngine, limits: GatewayConfiguration.Events, post: @escaping @Sendable (EventFanOut.Command) -> Void) {
+    /// - Parameters:
+    ///   - preparedAnswers: where snapshots are left for the server's threads.
+    ///   - post: hands a command to the fan-out.
+    init(
+        engine: FeedEngine, limits: GatewayConfiguration.Events, preparedAnswers: PreparedAnswers,
+        post: @escaping @Sendable (EventFanOut.Command) -> Void
+    ) {
+        self.preparedAnswers = preparedAnswers
         self.engine = engine
         self.limits = limits
         self.post = post
@@ -79,6 +91,7 @@ final class EventHub: FeedReader {
             drop(event.stream)
             return
         }
+        expirePrepared(event.stream)
         guard let words = EventEncoder.words(event) else { return }
         _ = log(of: event.stream, .events, floor: event.id.sequence &- 1)
         let carriesData = words.id != nil
@@ -177,7 +190,8 @@ final class EventHub: FeedReader {
     /// and then always finds a live value.
     ///
     /// - Parameter depth: the most levels of a side of an order book; nil for all.
-    func snapshot(of name: FuturesServiceStreamName, depth: Int? = nil) -> (body: SharedBytes, status: StreamStatus, receivedAt: Int64)? {
+    /// - Parameter isGzip: whether it may be compressed; bodies below a kibibyte are not.
+    func snapshot(of name: FuturesServiceStreamName, depth: Int? = nil, isGzip: Bool = false) -> Snapshot? {
         if let stream = state.value.streams[name], stream.demand == 0 {
             retain([name])
             release([name])
@@ -186,11 +200,35 @@ final class EventHub: FeedReader {
         guard let status, let content else { return nil }
         var cached = state.value.streams[name]?.cachedSnapshots ?? CachedSnapshots()
         if cached.id != content.id || cached.state != status.state { cached = CachedSnapshots(id: content.id, state: status.state) }
-        if let body = cached.bodies[depth ?? 0] { return (body, status, content.receivedAt) }
-        let body = SharedBytes(ContentEncoder.snapshot(content, state: status.state, depth: depth))
+        let body = cached.bodies[depth ?? 0] ?? SharedBytes(ContentEncoder.snapshot(content, state: status.state, depth: depth))
         cached.bodies[depth ?? 0] = body
+        let isCompressed = isGzip && body.count >= 1024
+        let sent = isCompressed ? cached.compressed[depth ?? 0] ?? state.value.deflater.gzip(body.bytes).map { SharedBytes($0) } : body
+        if isCompressed { cached.compressed[depth ?? 0] = sent }
         state.value.streams[name]?.cachedSnapshots = cached
-        return (body, status, content.receivedAt)
+        return Snapshot(body: sent ?? body, isCompressed: isCompressed && sent != nil, status: status, receivedAt: content.receivedAt)
+    }
+
+    /// A stream's snapshot as it is sent.
+    struct Snapshot {
+        let body: SharedBytes
+        let isCompressed: Bool
+        let status: StreamStatus
+        let receivedAt: Int64
+    }
+
+    /// From now on requests for this target are answered without the hub, until the stream changes, and a second at most, so that who asks
+    /// renews the linger.
+    func prepare(_ answer: PreparedAnswer, for name: FuturesServiceStreamName, target: String, isGzip: Bool) {
+        if state.value.streams[name]?.prepared.count ?? 0 >= 256 { expirePrepared(name) }
+        guard state.value.streams[name]?.prepared.append(answer) != nil else { return }
+        preparedAnswers.put(answer, for: target, isGzip: isGzip)
+    }
+
+    private func expirePrepared(_ name: FuturesServiceStreamName) {
+        guard let prepared = state.value.streams[name]?.prepared, !prepared.isEmpty else { return }
+        for answer in prepared { answer.expire() }
+        state.value.streams[name]?.prepared.removeAll(keepingCapacity: true)
     }
 
     /// The latest full values as events without their ends, and the number everything in them is at or below.

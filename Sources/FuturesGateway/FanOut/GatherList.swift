@@ -18,10 +18,26 @@ final class GatherList {
         let isBare: Bool
     }
 
+    /// A stream's next event.
+    private struct Next {
+        var sequence: UInt64
+        /// Which of the reader's subscriptions, and of the logs.
+        let place: Int
+        let log: Int
+        var cursor: UInt64
+        let end: UInt64
+    }
+
+    /// Streams of one reader that are looked at at once.
+    private static let mostStreams = 1024
+
     let vectors = UnsafeMutablePointer<iovec>.allocate(capacity: capacity)
     private(set) var count = 0
     private let runs = UnsafeMutablePointer<Run>.allocate(capacity: capacity)
     private var runCount = 0
+    /// The streams that still have events to be gathered, the one with the lowest sequence first.
+    private let heap = UnsafeMutablePointer<Next>.allocate(capacity: mostStreams)
+    private var heapCount = 0
     private var idFloor = UInt64.max
     /// What ends an event without an id, in each format.
     private let bareEnds = EventFormat.allCases.map { format in
@@ -32,84 +48,113 @@ final class GatherList {
     }
     /// How many more events with data the reader is to be sent.
     private var remaining = Int.max
+    /// How many more bytes are to be gathered, one event at least.
+    private var room = Int.max
+
+    /// What was gathered, in one piece, for the time of the call.
+    func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        var total = 0
+        for index in 0..<count { total += vectors[index].iov_len }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: total) { bytes in
+            var next = 0
+            for index in 0..<count {
+                if let start = bytes.baseAddress, let source = vectors[index].iov_base {
+                    UnsafeMutableRawPointer(start + next).copyMemory(from: source, byteCount: vectors[index].iov_len)
+                }
+                next += vectors[index].iov_len
+            }
+            return body(UnsafeBufferPointer(bytes))
+        }
+    }
 
     deinit {
         vectors.deallocate()
         runs.deallocate()
+        heap.deallocate()
         for end in bareEnds { end.deallocate() }
     }
 
     /// The first event a reader lacks and is not sent now, because it has paused the stream, waits for its value, or its turn comes later:
     /// from there on events carry no id, since an id says that everything up to it has come.
-    func idFloor(_ client: UnsafeMutablePointer<EventClient>, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?]) -> UInt64 {
+    func idFloor(_ reader: LogReader, _ logs: [UnsafeMutablePointer<EventLog>?]) -> UInt64 {
         var floor = UInt64.max
-        for place in client.pointee.subscriptions.indices { floor = min(floor, hidden(client.pointee.subscriptions[place], logs)) }
+        for place in reader.subscriptions.indices { floor = min(floor, hidden(reader.subscriptions[place], logs)) }
         return floor
     }
 
-    private func hidden(_ subscription: EventClient.Subscription, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?]) -> UInt64 {
+    private func hidden(_ subscription: LogReader.Subscription, _ logs: [UnsafeMutablePointer<EventLog>?]) -> UInt64 {
         if subscription.awaitsValue || subscription.needsValue { return 0 }
         guard subscription.isPaused || subscription.isHeld, let log = logs[subscription.log], subscription.cursor < log.pointee.ring.endOrdinal
         else { return .max }
         return subscription.cursor < log.pointee.ring.firstOrdinal ? 0 : log.pointee.ring[subscription.cursor].sequence
     }
 
-    func gather(_ client: UnsafeMutablePointer<EventClient>, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?]) {
+    /// - Parameter atMost: about how many bytes; one event at least is taken.
+    func gather(_ reader: inout LogReader, _ logs: [UnsafeMutablePointer<EventLog>?], atMost: Int = .max) {
         count = 0
         runCount = 0
-        var places: InlineArray<256, (cursor: UInt64, end: UInt64)> = InlineArray(repeating: (0, 0))
-        var active = 0
-        var only = 0
+        room = atMost
         idFloor = .max
-        remaining = client.pointee.remaining ?? .max
-        let subscriptions = min(client.pointee.subscriptions.count, places.count)
-        for place in 0..<subscriptions {
-            let subscription = client.pointee.subscriptions[place]
+        remaining = reader.remaining ?? .max
+        heapCount = 0
+        for place in 0..<min(reader.subscriptions.count, Self.mostStreams) {
+            let subscription = reader.subscriptions[place]
             guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, let log = logs[subscription.log] else {
                 idFloor = min(idFloor, hidden(subscription, logs))
                 continue
             }
             let end = log.pointee.ring.endOrdinal
             guard subscription.cursor < end else { continue }
-            places[place] = (subscription.cursor, end)
-            active += 1
-            only = place
+            heap[heapCount] = Next(
+                sequence: log.pointee.ring[subscription.cursor].sequence, place: place, log: subscription.log, cursor: subscription.cursor, end: end)
+            heapCount += 1
         }
-        if active == 1 {
-            take(only, client, logs, from: places[only].cursor, to: places[only].end)
+        if heapCount == 1 {
+            take(heap[0].place, &reader, logs, from: heap[0].cursor, to: heap[0].end)
             return
         }
-        while active > 0, count + 4 <= Self.capacity {
-            var (next, lowest, second) = (-1, UInt64.max, UInt64.max)
-            for place in 0..<subscriptions where places[place].cursor < places[place].end {
-                guard let log = logs[client.pointee.subscriptions[place].log] else { continue }
-                let sequence = log.pointee.ring[places[place].cursor].sequence
-                if sequence < lowest {
-                    (next, lowest, second) = (place, sequence, lowest)
-                } else if sequence < second {
-                    second = sequence
-                }
-            }
-            guard next >= 0, let log = logs[client.pointee.subscriptions[next].log] else { return }
-            let first = places[next].cursor
+        for place in stride(from: heapCount / 2 - 1, through: 0, by: -1) { sink(place) }
+        while heapCount > 0, count + 4 <= Self.capacity, room > 0, let log = logs[heap[0].log] {
+            let first = heap[0].cursor
+            let second = heapCount < 2 ? .max : heapCount < 3 ? heap[1].sequence : min(heap[1].sequence, heap[2].sequence)
             var end = first + 1
-            while end < places[next].end, log.pointee.ring[end].sequence < second { end += 1 }
-            places[next].cursor = take(next, client, logs, from: first, to: end)
-            if places[next].cursor == places[next].end { active -= 1 }
+            while end < heap[0].end, log.pointee.ring[end].sequence < second { end += 1 }
+            let next = take(heap[0].place, &reader, logs, from: first, to: end)
+            if next < heap[0].end {
+                heap[0].cursor = next
+                heap[0].sequence = log.pointee.ring[next].sequence
+            } else {
+                heapCount -= 1
+                heap[0] = heap[heapCount]
+            }
+            sink(0)
+        }
+    }
+
+    /// Restores the order of the heap below a place.
+    private func sink(_ start: Int) {
+        var place = start
+        while case let left = 2 * place + 1, left < heapCount {
+            let least = left + 1 < heapCount && heap[left + 1].sequence < heap[left].sequence ? left + 1 : left
+            guard heap[least].sequence < heap[place].sequence else { return }
+            swap(&heap[least], &heap[place])
+            place = least
         }
     }
 
     /// Adds a run of events; those to be sent without their id one by one. Returns the event after the last one taken.
     @discardableResult
     private func take(
-        _ place: Int, _ client: UnsafeMutablePointer<EventClient>, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?], from first: UInt64,
+        _ place: Int, _ reader: inout LogReader, _ logs: [UnsafeMutablePointer<EventLog>?], from first: UInt64,
         to end: UInt64
     ) -> UInt64 {
-        let subscription = client.pointee.subscriptions[place]
+        let subscription = reader.subscriptions[place]
         guard let log = logs[subscription.log] else { return end }
         var next = first
-        let bareEnd = bareEnds[client.pointee.format.rawValue]
-        while next < end, remaining > 0, remaining < .max || next < subscription.withoutIDUntil || log.pointee.ring[next].sequence >= idFloor {
+        let bareEnd = bareEnds[reader.format.rawValue]
+        while next < end, remaining > 0, room > 0,
+            remaining < .max || next < subscription.withoutIDUntil || log.pointee.ring[next].sequence >= idFloor
+        {
             guard count + 3 <= Self.capacity else { return next }
             let entry = log.pointee.ring[next]
             let isBare = next < subscription.withoutIDUntil || entry.sequence >= idFloor
@@ -124,15 +169,18 @@ final class GatherList {
             next += 1
         }
         guard remaining == .max else { return remaining == 0 ? end : next }
-        guard next < end, count + 2 <= Self.capacity else { return next }
-        let stop = idFloor == .max ? end : min(end, max(next, log.pointee.ring.ordinal(after: idFloor - 1)))
-        let (start, finish) = (log.pointee.ring[next].start, log.pointee.ring[stop - 1].end)
+        guard next < end, room > 0, count + 2 <= Self.capacity else { return next }
+        var stop = idFloor == .max ? end : min(end, max(next, log.pointee.ring.ordinal(after: idFloor - 1)))
+        let start = log.pointee.ring[next].start
+        while stop > next + 1, log.pointee.ring[stop - 1].end - start > UInt64(room) { stop = next + (stop - next) / 2 }
+        let finish = log.pointee.ring[stop - 1].end
         count += log.pointee.ring.vectors(from: start, to: finish, into: vectors + count)
         add(Run(subscription: place, first: next, end: stop, bytes: Int(finish - start), isBare: false))
         return stop
     }
 
     private func add(_ run: Run) {
+        room -= min(room, run.bytes)
         runs[runCount] = run
         runCount += 1
     }
@@ -140,45 +188,45 @@ final class GatherList {
     /// Moves the reader's cursors past what was sent. Nil where that was all; else the rest of the event that was cut, empty where the cut
     /// fell between two events.
     func advance(
-        _ client: UnsafeMutablePointer<EventClient>, _ logs: [UnsafeMutablePointer<EventFanOut.Log>?], by sent: Int
+        _ reader: inout LogReader, _ logs: [UnsafeMutablePointer<EventLog>?], by sent: Int
     ) -> [UInt8]? {
         var left = sent
         for index in 0..<runCount {
             let run = runs[index]
-            guard let log = logs[client.pointee.subscriptions[run.subscription].log] else { continue }
+            guard let log = logs[reader.subscriptions[run.subscription].log] else { continue }
             if left >= run.bytes {
                 left -= run.bytes
-                client.pointee.subscriptions[run.subscription].cursor = run.end
-                client.pointee.lastSequence = max(client.pointee.lastSequence, log.pointee.ring[run.end - 1].sequence)
-                count(run, client, log)
+                reader.subscriptions[run.subscription].cursor = run.end
+                reader.lastSequence = max(reader.lastSequence, log.pointee.ring[run.end - 1].sequence)
+                count(run, &reader, log)
                 continue
             }
-            return cut(client, log, run, at: left)
+            return cut(&reader, log, run, at: left)
         }
         return nil
     }
 
     /// A reader that wants so many events is sent them one to a run.
-    private func count(_ run: Run, _ client: UnsafeMutablePointer<EventClient>, _ log: UnsafeMutablePointer<EventFanOut.Log>) {
-        guard let wanted = client.pointee.remaining, log.pointee.ring[run.first].carriesData else { return }
-        client.pointee.remaining = max(0, wanted - 1)
+    private func count(_ run: Run, _ reader: inout LogReader, _ log: UnsafeMutablePointer<EventLog>) {
+        guard let wanted = reader.remaining, log.pointee.ring[run.first].carriesData else { return }
+        reader.remaining = max(0, wanted - 1)
     }
 
     private func cut(
-        _ client: UnsafeMutablePointer<EventClient>, _ log: UnsafeMutablePointer<EventFanOut.Log>, _ run: Run, at sent: Int
+        _ reader: inout LogReader, _ log: UnsafeMutablePointer<EventLog>, _ run: Run, at sent: Int
     ) -> [UInt8] {
         let withoutID = run.isBare
         let start = log.pointee.ring[run.first].start
         var next = run.first
         while next < run.end, !withoutID, log.pointee.ring[next].end - start <= UInt64(sent) { next += 1 }
-        client.pointee.subscriptions[run.subscription].cursor = next
+        reader.subscriptions[run.subscription].cursor = next
         let begun = UInt64(sent) - (next > run.first ? log.pointee.ring[next].start - start : 0)
         guard begun > 0 else { return [] }
         let entry = log.pointee.ring[next]
-        count(run, client, log)
-        client.pointee.subscriptions[run.subscription].cursor = next + 1
-        client.pointee.lastSequence = max(client.pointee.lastSequence, entry.sequence)
-        let bare = client.pointee.format.end(nil)
+        count(run, &reader, log)
+        reader.subscriptions[run.subscription].cursor = next + 1
+        reader.lastSequence = max(reader.lastSequence, entry.sequence)
+        let bare = reader.format.end(nil)
         let body = entry.bodyEnd - entry.start
         if withoutID, begun > body { return Array(bare.dropFirst(Int(begun - body))) }
         let end = withoutID ? entry.bodyEnd : entry.end

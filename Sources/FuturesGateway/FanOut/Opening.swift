@@ -11,6 +11,8 @@ struct Opening: Sendable {
     let format: EventFormat
     let tellsHeartbeats: Bool
     let isPadded: Bool
+    /// Whether its answer is gzip.
+    let isCompressed: Bool
     /// How many events with data it wants; nil for all that come.
     let count: Int?
     /// After how many nanoseconds it ends; nil for never.

@@ -68,6 +68,9 @@ struct StreamLog: ~Copyable {
         return low
     }
 
+    /// How many bytes there are from an event on; of one that has gone, all.
+    func bytes(from ordinal: UInt64) -> UInt64 { ordinal < endOrdinal ? endOffset - self[max(ordinal, firstOrdinal)].start : 0 }
+
     /// The newest event that carries data; nil where none is held.
     func newestData(from ordinal: UInt64) -> UInt64? {
         var next = endOrdinal

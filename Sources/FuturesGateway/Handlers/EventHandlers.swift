@@ -6,13 +6,13 @@ struct EventHandlers: Sendable {
     let hub: EventHub
     let loop: EventStreamLoop
 
-    private static func headers(_ format: EventFormat) -> [HTTPHeader] {
+    private static func headers(_ format: EventFormat, isCompressed: Bool = false) -> [HTTPHeader] {
         [
             HTTPHeader(name: "Content-Type", value: format.contentType),
             HTTPHeader(name: "Cache-Control", value: "no-store, no-transform"),
             HTTPHeader(name: "X-Accel-Buffering", value: "no"),
-            HTTPHeader(name: "Vary", value: "Accept"),
-        ]
+            HTTPHeader(name: "Vary", value: "Accept, Accept-Encoding"),
+        ] + (isCompressed ? [HTTPHeader(name: "Content-Encoding", value: "gzip")] : [])
     }
 
     /// `GET /events?streams=a,b`
@@ -30,12 +30,14 @@ struct EventHandlers: Sendable {
         let isHead = request.method == "HEAD"
         hub.run { [loop] hub in
             if names.allSatisfy({ hub.isRetired($0) }) { return responder.respond(HTTPResponse(status: 204, headers: [], body: [])) }
-            guard !isHead else { return responder.openStream(headers: Self.headers(wishes.format), loop: loop, context: 0) }
+            guard !isHead else {
+                return responder.openStream(headers: Self.headers(wishes.format, isCompressed: wishes.isCompressed), loop: loop, context: 0)
+            }
             guard let number = hub.prepare(streams: names, wishes) else {
                 return responder.respond(
                     isStrict ? Problems.draining : Self.passing(code: "draining", reason: "The gateway is stopping.", wishes.format))
             }
-            responder.openStream(headers: Self.headers(wishes.format), loop: loop, context: number)
+            responder.openStream(headers: Self.headers(wishes.format, isCompressed: wishes.isCompressed), loop: loop, context: number)
         }
     }
 
@@ -58,11 +60,13 @@ struct EventHandlers: Sendable {
         guard let forceFetch = flag("forceFetch", of: request, responder), let tellsHeartbeats = flag("heartbeatEvent", of: request, responder),
             let isPadded = flag("pad", of: request, responder), let heartbeat = number("heartbeat", 5...60, of: request, responder),
             let count = number("count", 1...1_000_000, of: request, responder), let timeout = number("timeout", 1...86_400, of: request, responder),
-            let lastEventID = lastEventID(of: request, responder), let maxRate = maxRate(of: request, responder)
+            let lastEventID = lastEventID(of: request, responder), let maxRate = maxRate(of: request, responder),
+            let mayCompress = flag("gzip", of: request, default: true, responder)
         else { return nil }
         return EventHub.Wishes(
             heartbeat: heartbeat ?? hub.limits.heartbeat, lastEventID: lastEventID, forceFetch: forceFetch, maxRate: maxRate, format: format,
-            tellsHeartbeats: tellsHeartbeats, isPadded: isPadded && format != .lines, count: count, timeout: timeout)
+            tellsHeartbeats: tellsHeartbeats, isPadded: isPadded && format != .lines,
+            isCompressed: mayCompress && request.acceptsGzip, count: count, timeout: timeout)
     }
 
     /// A browser gives up for good on anything but 200; what will pass is said in a stream that ends.
@@ -142,9 +146,10 @@ struct EventHandlers: Sendable {
         return names
     }
 
-    private func flag(_ name: String, of request: HTTPRequest, _ responder: HTTPResponder) -> Bool? {
+    private func flag(_ name: String, of request: HTTPRequest, default value: Bool = false, _ responder: HTTPResponder) -> Bool? {
         switch request.query(name) {
-        case nil, "false", "0": return false
+        case nil: return value
+        case "false", "0": return false
         case "true", "1", "": return true
         default:
             responder.respond(Problems.badParameter(name, "takes true or false.").response)

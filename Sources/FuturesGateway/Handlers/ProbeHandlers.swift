@@ -28,7 +28,7 @@ struct ProbeHandlers: Sendable {
             HTTPResponse(
                 status: 200,
                 headers: [
-                    HTTPHeader(name: "Content-Type", value: "application/yaml"), HTTPHeader(name: "Cache-Control", value: "public, max-age=300"),
+                    HTTPHeader(name: "Content-Type", value: "application/yaml"), HTTPHeader(name: "Cache-Control", value: "max-age=300"),
                 ], body: PackageResources.openapi_yaml))
     }
 

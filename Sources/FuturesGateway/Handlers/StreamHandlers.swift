@@ -45,8 +45,13 @@ struct StreamHandlers: Sendable {
         }
         let noneMatch = request.header("If-None-Match")
         let patience = noneMatch == nil ? nil : request.preferredWait
+        let isGzip = request.acceptsGzip
+        let target = maxAge == nil && patience == nil ? request.target : nil
         hub.run { hub in
-            let answer = { Self.snapshot(of: name, hub, depth: depth, maxAge: maxAge, noneMatch: noneMatch, waited: patience) }
+            let answer = {
+                Self.snapshot(
+                    of: name, hub, depth: depth, maxAge: maxAge, noneMatch: noneMatch, waited: patience, isGzip: isGzip, preparedFor: target)
+            }
             if let response = answer() {
                 guard response.status == 304, let patience, patience > 0, !hub.isDraining, !hub.isRetired(name) else {
                     return responder.respond(response)
@@ -72,7 +77,7 @@ struct StreamHandlers: Sendable {
                 guard !isAsync else { return }
                 switch result {
                 case .success:
-                    responder.respond(Self.snapshot(of: name, hub, depth: nil, maxAge: nil, noneMatch: nil, waited: nil) ?? Self.vanished(name))
+                    responder.respond(Self.snapshot(of: name, hub) ?? Self.vanished(name))
                 case .failure(let error): responder.respond(Problems.failure(error))
                 }
             }
@@ -134,9 +139,11 @@ struct StreamHandlers: Sendable {
     }
 
     private static func snapshot(
-        of name: FuturesServiceStreamName, _ hub: EventHub, depth: Int?, maxAge: Int64?, noneMatch: String?, waited: Int?
+        of name: FuturesServiceStreamName, _ hub: EventHub, depth: Int? = nil, maxAge: Int64? = nil, noneMatch: String? = nil, waited: Int? = nil,
+        isGzip: Bool = false, preparedFor target: String? = nil
     ) -> HTTPResponse? {
-        guard let (body, status, receivedAt) = hub.snapshot(of: name, depth: depth), let id = status.contentID else { return nil }
+        guard let snapshot = hub.snapshot(of: name, depth: depth, isGzip: isGzip), let id = snapshot.status.contentID else { return nil }
+        let status = snapshot.status
         let age = status.ageMs ?? 0
         if let maxAge, age > maxAge {
             var response = HTTPProblem(
@@ -145,28 +152,30 @@ struct StreamHandlers: Sendable {
             response.headers.append(HTTPHeader(name: "Retry-After", value: "1"))
             return response
         }
-        let tag = "\"\(id)-\(status.state.rawValue)\(depth.map { "-\($0)" } ?? "")\""
+        // Each coding of a value is a representation of its own (RFC 9110 §8.8.3.3).
+        let tag = "\"\(id)-\(status.state.rawValue)\(depth.map { "-\($0)" } ?? "")\(snapshot.isCompressed ? "-gzip" : "")\""
         var headers = [
             HTTPHeader(name: "ETag", value: tag),
             HTTPHeader(name: "X-Feed-State", value: status.state.rawValue),
-            HTTPHeader(name: "X-Feed-Age-Ms", value: String(age)),
-            HTTPHeader(name: "Last-Modified", value: httpDate(receivedAt)),
-            HTTPHeader(name: "Cache-Control", value: "public, max-age=0, must-revalidate"),
+            HTTPHeader(name: "Last-Modified", value: httpDate(snapshot.receivedAt)),
+            HTTPHeader(name: "Cache-Control", value: "max-age=0, must-revalidate"),
             HTTPHeader(name: "Link", value: "</events?streams=\(name.description.percentEncoded)&lastEventId=\(id)>; rel=\"monitor\""),
+            HTTPHeader(name: "Vary", value: "Prefer, Accept-Encoding"),
         ]
-        if let waited { headers.append(HTTPHeader(name: "Preference-Applied", value: "wait=\(waited)")) }
-        headers.append(HTTPHeader(name: "Vary", value: "Prefer"))
-        // A 304 states the length of the body it leaves out (RFC 9110 §8.6), so it is given that body.
-        if let noneMatch, matches(noneMatch, tag) { return HTTPResponse(status: 304, headers: headers, content: body) }
-        return HTTPResponse(status: 200, headers: headers + [HTTPHeader(name: "Content-Type", value: "application/json")], content: body)
-    }
-
-    /// `If-None-Match` compares weakly and may be a list or `*` (RFC 9110 §13.1.2).
-    static func matches(_ header: String, _ tag: String) -> Bool {
-        header.split(separator: ",").contains { item in
-            let candidate = item.trimmed
-            return candidate == "*" || candidate == tag || candidate == "W/" + tag
+        var contentHeaders = [HTTPHeader(name: "Content-Type", value: "application/json")]
+        if snapshot.isCompressed { contentHeaders.append(HTTPHeader(name: "Content-Encoding", value: "gzip")) }
+        let (body, ageHeader) = (snapshot.body, "X-Feed-Age-Ms")
+        if let target {
+            let prepared = PreparedAnswer(
+                content: body, entityTag: tag, headers: headers, contentHeaders: contentHeaders, ageHeader: ageHeader, age: age, lifetime: .seconds(1)
+            )
+            hub.prepare(prepared, for: name, target: target, isGzip: isGzip)
         }
+        headers.append(HTTPHeader(name: ageHeader, value: String(age)))
+        if let waited { headers.append(HTTPHeader(name: "Preference-Applied", value: "wait=\(waited)")) }
+        // A 304 states the length of the body it leaves out (RFC 9110 §8.6), so it is given that body.
+        if let noneMatch, noneMatch.matches(entityTag: tag) { return HTTPResponse(status: 304, headers: headers, content: body) }
+        return HTTPResponse(status: 200, headers: headers + contentHeaders, content: body)
     }
 
     private static func vanished(_ name: FuturesServiceStreamName) -> HTTPResponse {

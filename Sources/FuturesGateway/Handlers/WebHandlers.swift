@@ -38,11 +38,11 @@ enum WebHandlers {
         let tag = "\"\(String(fingerprint(bytes), radix: 36))\""
         let body = SharedBytes(bytes)
         let headers = [
-            HTTPHeader(name: "ETag", value: tag), HTTPHeader(name: "Cache-Control", value: "public, max-age=0, must-revalidate"),
+            HTTPHeader(name: "ETag", value: tag), HTTPHeader(name: "Cache-Control", value: "max-age=0, must-revalidate"),
             HTTPHeader(name: "Content-Security-Policy", value: policy), HTTPHeader(name: "Referrer-Policy", value: "no-referrer"),
         ]
         return { request, responder in
-            if let noneMatch = request.header("If-None-Match"), StreamHandlers.matches(noneMatch, tag) {
+            if let noneMatch = request.header("If-None-Match"), noneMatch.matches(entityTag: tag) {
                 return responder.respond(HTTPResponse(status: 304, headers: headers, content: body))
             }
             responder.respond(

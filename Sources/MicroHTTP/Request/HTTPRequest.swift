@@ -2,6 +2,8 @@
 public struct HTTPRequest: Sendable {
     /// The method as sent, an RFC 9110 token.
     public let method: String
+    /// The target as sent: path and query.
+    public let target: String
     /// The path as sent, still percent-encoded, without the query.
     public let path: String
     /// The path's segments, decoded. Empty for `/`.
@@ -19,6 +21,7 @@ public struct HTTPRequest: Sendable {
 
     init(head: RequestHead, target: RequestTarget, remoteAddress: String) {
         method = head.method
+        self.target = head.target ?? ""
         path = target.path
         segments = target.segments
         query = target.query
@@ -36,6 +39,9 @@ public struct HTTPRequest: Sendable {
         query.first { $0.name == name }?.value
     }
 
+    /// Whether `Accept-Encoding` names gzip, or everything, with a weight above zero (RFC 9110 §12.5.3).
+    public var acceptsGzip: Bool { headers.acceptsGzip }
+
     /// All values of a query field, in order.
     public func queries(_ name: String) -> [String] {
         query.compactMap { $0.name == name ? $0.value : nil }
@@ -43,6 +49,15 @@ public struct HTTPRequest: Sendable {
 }
 
 extension [HTTPHeader] {
+    var acceptsGzip: Bool {
+        guard let accepted = value(of: "Accept-Encoding") else { return false }
+        let codings = accepted.split(separator: ",").map { coding in
+            coding.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+        }
+        let weighed = codings.first { $0.first == "gzip" || $0.first == "x-gzip" } ?? codings.first { $0.first == "*" }
+        return weighed.map { !$0.dropFirst().contains { $0.wholeMatch(of: /q=0(\.0*)?/) != nil } } ?? false
+    }
+
     func value(of name: String) -> String? {
         var found: String?
         for header in self where header.name.equalsIgnoringCase(name) {

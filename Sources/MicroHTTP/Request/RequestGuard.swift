@@ -23,8 +23,8 @@ struct RequestGuard: Sendable {
         maximumBodyBytes = configuration.maximumBodyBytes
     }
 
-    /// The request's target and body, or the problem to answer it with.
-    func admit(_ head: RequestHead) -> Result<(target: RequestTarget, body: Body), HTTPProblem> {
+    /// The request's body, or the problem to answer it with. The target is looked at by `RequestTarget`.
+    func admit(_ head: RequestHead) -> Result<Body, HTTPProblem> {
         guard head.isWellSpaced, head.method.isToken, head.version == "HTTP/1.1" || head.version == "HTTP/1.0" else {
             return .failure(.badRequest("The request line or the spacing of the head is malformed."))
         }
@@ -38,10 +38,7 @@ struct RequestGuard: Sendable {
         guard raw.utf8.count <= Self.maximumTargetBytes else { return .failure(.uriTooLong) }
         guard head.memory <= Self.maximumHeadMemory else { return .failure(.headersTooLarge) }
         if let problem = hostProblem(head) { return .failure(problem) }
-        return framing(head).flatMap { body in
-            guard let target = RequestTarget(raw) else { return .failure(.badRequest("The request target is malformed.")) }
-            return .success((target, body))
-        }
+        return framing(head)
     }
 
     private func hostProblem(_ head: RequestHead) -> HTTPProblem? {

@@ -44,7 +44,7 @@ struct RequestTarget: Sendable {
             decoded.append(value)
         }
         guard let text = String(validating: decoded, as: UTF8.self) else { return nil }
-        return text.unicodeScalars.contains { $0.properties.generalCategory == .control } ? nil : text
+        return decoded.contains { $0 >= 0x80 } && text.unicodeScalars.contains { (0x80...0x9F).contains($0.value) } ? nil : text
     }
 }
 

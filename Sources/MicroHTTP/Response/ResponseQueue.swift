@@ -5,18 +5,27 @@ extension HTTPResponse {
     /// Hands the answer to libmicrohttpd. `.NO` makes it drop the connection.
     func queue(on connection: MHDConnection, adding common: [HTTPHeader], closing: Bool) -> MHD_Result {
         guard (200...599).contains(status) else { return HTTPProblem.internalError.response.queue(on: connection, adding: common, closing: closing) }
+        guard let response = made(adding: common, closing: closing) else {
+            let isOwnFallback = status == 500 && headers.isEmpty
+            return isOwnFallback ? .NO : HTTPResponse(status: 500).queue(on: connection, adding: [], closing: true)
+        }
+        defer { MHD_destroy_response(response) }
+        return MHD_queue_response(connection.pointer, UInt32(status), response)
+    }
+
+    /// The answer as libmicrohttpd takes it, to be destroyed by the caller; nil where a header cannot be sent or memory is short.
+    func made(adding common: [HTTPHeader], closing: Bool = false) -> OpaquePointer? {
         let body = Unmanaged.passRetained(content)
         let start = UnsafeMutableRawPointer(mutating: content.buffer.baseAddress)
         guard let response = MHD_create_response_from_buffer_with_free_callback_cls(content.count, start, releaseContent, body.toOpaque()) else {
             body.release()
-            return .NO
+            return nil
         }
-        defer { MHD_destroy_response(response) }
         guard addHeaders(to: response, headers, common, closing: closing) else {
-            let isOwnFallback = status == 500 && headers.isEmpty
-            return isOwnFallback ? .NO : HTTPResponse(status: 500).queue(on: connection, adding: [], closing: true)
+            MHD_destroy_response(response)
+            return nil
         }
-        return MHD_queue_response(connection.pointer, UInt32(status), response)
+        return response
     }
 
     /// The answer as bytes, for a connection that libmicrohttpd will not answer on.

@@ -3,6 +3,7 @@ import Synchronization
 /// What a request is answered with.
 enum Answer: Sendable {
     case response(HTTPResponse)
+    case prepared(PreparedAnswer, noneMatch: String?)
     case stream(headers: [HTTPHeader], loop: EventStreamLoop, context: UInt64)
 }
 
@@ -58,6 +59,17 @@ final class Exchange: Sendable {
         state.withLock { state in
             state.request = request
             state.phase = .body
+        }
+    }
+
+    /// The request passed the guard and needs no handler. The next call takes the answer: one that is queued in the first makes
+    /// libmicrohttpd close the connection.
+    func admit(_ prepared: PreparedAnswer, noneMatch: String?) {
+        inFlight.began()
+        state.withLock { state in
+            state.phase = .answering
+            state.isAnswered = true
+            state.answer = .prepared(prepared, noneMatch: noneMatch)
         }
     }
 

@@ -25,15 +25,22 @@ public final class HTTPServer: Sendable {
     private let configuration: HTTPServerConfiguration
     private let router: Router
     private let requestGuard: RequestGuard
+    private let prepared: PreparedAnswers?
     private let overloaded: @Sendable (HTTPRequest) -> HTTPResponse
     private let lifecycle = Mutex(LifecycleBox())
 
     /// A server that is not started yet.
     /// - Parameter overloaded: what to answer on a connection beyond ``HTTPServerConfiguration/maximumConnections``, before it is closed; 503 with
     ///   `Retry-After` by default.
-    public init(configuration: HTTPServerConfiguration, router: Router, overloaded: (@Sendable (HTTPRequest) -> HTTPResponse)? = nil) {
+    /// - Parameter prepared: answers that need no handler; they are asked for before the router is, unless ``HTTPServerConfiguration/allowedOrigins``
+    ///   make answers differ by origin, or the request states a `Prefer`.
+    public init(
+        configuration: HTTPServerConfiguration, router: Router, prepared: PreparedAnswers? = nil,
+        overloaded: (@Sendable (HTTPRequest) -> HTTPResponse)? = nil
+    ) {
         self.configuration = configuration
         self.router = router
+        self.prepared = configuration.allowedOrigins == nil ? prepared : nil
         self.overloaded = overloaded ?? { _ in HTTPProblem.overloaded.response }
         requestGuard = RequestGuard(configuration)
         let descriptors = raiseDescriptorLimit() - Self.reservedDescriptors - Self.connectionReserve
@@ -111,13 +118,29 @@ public final class HTTPServer: Sendable {
             return refuseDirectly(problem.response, connection)
         case .failure(let problem):
             return refuse(problem.response, slot, connection)
-        case .success(let (target, body)):
+        case .success(let body):
+            if body == .none, !connections.isSurplus(slot), let answer = preparedAnswer(head, exchange.target) {
+                guard connections.headArrived(slot, awaitsBody: false) else { return .NO }
+                exchange.admit(answer, noneMatch: head.headers.value(of: "If-None-Match"))
+                return .YES
+            }
+            guard let target = head.target.flatMap(RequestTarget.init) else {
+                return refuse(HTTPProblem.badRequest("The request target is malformed.").response, slot, connection)
+            }
             let request = HTTPRequest(head: head, target: target, remoteAddress: addressText(cmhd_client(connection.pointer)))
             if connections.isSurplus(slot) { return refuse(overloaded(request), slot, connection) }
             guard connections.headArrived(slot, awaitsBody: body != .none) else { return .NO }
             exchange.admit(request)
             return .YES
         }
+    }
+
+    /// Nil where there is no prepared answer to this request.
+    private func preparedAnswer(_ head: RequestHead, _ target: [UInt8]) -> PreparedAnswer? {
+        guard let prepared, head.method == "GET" || head.method == "HEAD", head.version == "HTTP/1.1", !inFlight.isDraining,
+            head.headers.value(of: "Prefer") == nil
+        else { return nil }
+        return prepared.answer(for: target, isGzip: head.headers.acceptsGzip)
     }
 
     func bodyContinued(_ bytes: UnsafeRawBufferPointer, _ exchange: Exchange, _ connection: MHDConnection) -> MHD_Result {
@@ -143,6 +166,8 @@ public final class HTTPServer: Sendable {
         switch answer {
         case .response(let response):
             return response.queue(on: connection, adding: common(to: connection), closing: inFlight.isDraining)
+        case .prepared(let answer, let noneMatch):
+            return answer.queue(on: connection, noneMatch: noneMatch, adding: configuration.commonHeaders) ?? .NO
         case .stream(let headers, let loop, let context):
             return StreamHandover(connection: connection, loop: loop, context: context, server: self)
                 .queue(headers: headers, adding: common(to: connection))

@@ -1,0 +1,62 @@
+import FeedCore
+import FuturesFeed
+
+/// Readers on the logs of streams, without sockets: what appending an event costs, and what finding out what each reader lacks.
+package final class Sweep {
+    private var logs: [UnsafeMutablePointer<EventLog>?] = []
+    private var readers: [LogReader] = []
+    private let list = GatherList()
+    private let body: [UInt8]
+    private let end: [UInt8]
+    private var sequence: UInt64 = 0
+
+    /// - Parameter each: how many of the streams each reader has, one after the other from a place of its own.
+    package init(streams: Int, readers count: Int, each: Int) {
+        let ticker =
+            #"{"stream":"btcusdt@bookTicker","id":"k3f9a.1z4","kind":"full","state":"live","source":"websocket","eventTime":1763679600000,"#
+            + #""receivedAt":1763679600123,"content":{"symbol":"BTCUSDT","bidPrice":"86123.40","bidQty":"1.204","askPrice":"86123.50","#
+            + #""askQty":"0.310","time":1763679600000}}"#
+        body = EventFormat.events.body("update", of: nil, Array(ticker.utf8))
+        end = EventFormat.events.end(EventID(epoch: 1, sequence: 1_000_000))
+        for number in 0..<streams {
+            let log = UnsafeMutablePointer<EventLog>.allocate(capacity: 1)
+            guard let name = FuturesServiceStreamName("s\(number)usdt@bookTicker") else { continue }
+            log.initialize(
+                to: EventLog(name: name, ring: StreamLog(floor: 0, maximumBytes: 8 << 20, maximumEvents: 100_000, maximumAge: .max)))
+            logs.append(log)
+        }
+        for number in 0..<count {
+            var reader = LogReader(format: .events)
+            for place in 0..<each { reader.subscriptions.append(LogReader.Subscription(log: (number * 7 + place) % streams, cursor: 0)) }
+            readers.append(reader)
+        }
+    }
+
+    deinit {
+        for log in logs {
+            log?.deinitialize(count: 1)
+            log?.deallocate()
+        }
+    }
+
+    /// Appends an event to every stream.
+    package func append() {
+        for log in logs {
+            sequence += 1
+            log?.pointee.ring.append(sequence: sequence, body: body, end: end, carriesData: true, now: 0)
+        }
+    }
+
+    /// Has every reader find what it lacks and move on; the events found.
+    package func sweep() -> Int {
+        var found = 0
+        for place in readers.indices {
+            repeat {
+                list.gather(&readers[place], logs)
+                found += list.count
+                _ = list.advance(&readers[place], logs, by: .max)
+            } while list.count > 0
+        }
+        return found
+    }
+}

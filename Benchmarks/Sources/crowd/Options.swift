@@ -1,0 +1,42 @@
+import Glibc
+
+/// `crowd PORT STREAM... [--readers N] [--each K] [--seconds S] [--sequence FIELD] [--stamp FIELD] [--pid PID] [--seed N]`
+struct Options {
+    var port: UInt16 = 8080
+    var streams: [String] = []
+    var readers = 1000
+    /// How many of the streams each reader takes, drawn by the seed.
+    var each = 1
+    var seconds = 5.0
+    /// The field of the data that counts a stream's events one by one, so that a missing one shows.
+    var sequence: String?
+    /// The field that holds the monotonic nanoseconds at which the event was due.
+    var stamp: String?
+    /// The process whose processor time and memory are told.
+    var pid: Int32?
+    var seed: UInt64 = 1
+
+    init?(_ arguments: [String]) {
+        var rest = arguments[...]
+        guard let first = rest.popFirst(), let port = UInt16(first) else { return nil }
+        self.port = port
+        while let word = rest.popFirst() {
+            guard word.hasPrefix("--") else {
+                streams.append(word)
+                continue
+            }
+            guard let value = rest.popFirst() else { return nil }
+            switch word {
+            case "--readers": readers = Int(value) ?? readers
+            case "--each": each = Int(value) ?? each
+            case "--seconds": seconds = Double(value) ?? seconds
+            case "--sequence": sequence = value
+            case "--stamp": stamp = value
+            case "--pid": pid = Int32(value)
+            case "--seed": seed = UInt64(value) ?? seed
+            default: return nil
+            }
+        }
+        guard !streams.isEmpty, each >= 1, each <= streams.count, readers >= 1, seconds > 0 else { return nil }
+    }
+}

@@ -1,0 +1,16 @@
+import FuturesFeed
+
+/// The log of one stream in one format, and who reads it.
+struct EventLog: ~Copyable {
+    let name: FuturesServiceStreamName
+    var ring: StreamLog
+    /// The slots of the readers, and the compressed sets the stream is in.
+    var readers: [Int] = []
+    var sets: [Int] = []
+    var isDirty = false
+
+    init(name: FuturesServiceStreamName, ring: consuming StreamLog) {
+        self.name = name
+        self.ring = ring
+    }
+}

@@ -1,0 +1,28 @@
+/// Someone's places in the logs: a reader's, or those of a set of streams that is compressed.
+struct LogReader {
+    struct Subscription {
+        let log: Int
+        /// The next event to be read.
+        var cursor: UInt64
+        var isPaused = false
+        /// It fell out of the log; the latest full value is on its way.
+        var awaitsValue = false
+        /// The latest full value is to be asked for once there is room to send it.
+        var needsValue = false
+        /// Its turn has not come: a paced reader is sent a stream's events at intervals.
+        var isHeld = false
+        /// When its turn comes, monotonic nanoseconds.
+        var dueAt: Int64 = 0
+        /// Events before this one are sent without their id: they are caught up with after a pause, and ids only rise.
+        var withoutIDUntil: UInt64 = 0
+        /// Its place in the log's list of readers; none while a set reads for it.
+        var readerIndex = -1
+    }
+
+    let format: EventFormat
+    var subscriptions: [Subscription] = []
+    /// The highest id read.
+    var lastSequence: UInt64 = 0
+    /// How many more events with data are wanted; nil for all that come.
+    var remaining: Int?
+}

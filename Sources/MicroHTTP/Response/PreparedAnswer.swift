@@ -1,0 +1,124 @@
+import CMicroHTTPD
+import Synchronization
+
+/// An answer to GET and HEAD made beforehand: 200, or 304 where the client has it already. It is sent from the server's own thread, without a
+/// handler, for as long as nobody lets it expire.
+///
+/// Under load many requests share one answer of libmicrohttpd's; it is made anew when the age it states has changed.
+public final class PreparedAnswer: Sendable {
+    /// An answer of libmicrohttpd's, which lives as long as it is sent or may be sent again.
+    private final class Made: @unchecked Sendable {
+        let response: OpaquePointer
+        init(_ response: OpaquePointer) { self.response = response }
+        deinit { MHD_destroy_response(response) }
+    }
+
+    private struct Current {
+        var age: UInt64 = .max
+        var full: Made?
+        var unchanged: Made?
+    }
+
+    private let content: SharedBytes
+    private let entityTag: String
+    private let headers: [HTTPHeader]
+    private let contentHeaders: [HTTPHeader]
+    private let ageHeader: String
+    private let since: UInt64
+    private let until: UInt64
+    private let isExpired = Atomic<Bool>(false)
+    private let current = Mutex(Current())
+
+    /// - Parameters:
+    ///   - content: the body.
+    ///   - entityTag: the value of `ETag`, quotes included, which `If-None-Match` is compared with (RFC 9110 §13.1.2).
+    ///   - headers: the fields of both answers, `ETag` among them.
+    ///   - contentHeaders: those of the 200 alone, such as `Content-Type`.
+    ///   - ageHeader: the field that tells the content's age in ms, as decimal digits.
+    ///   - age: that age now, in ms, 0 or more.
+    ///   - lifetime: after how long it expires by itself.
+    public init(
+        content: SharedBytes, entityTag: String, headers: [HTTPHeader], contentHeaders: [HTTPHeader], ageHeader: String, age: Int64,
+        lifetime: Duration
+    ) {
+        self.content = content
+        self.entityTag = entityTag
+        self.headers = headers
+        self.contentHeaders = contentHeaders
+        self.ageHeader = ageHeader
+        let now = monotonicNanoseconds()
+        since = now &- UInt64(clamping: age) &* 1_000_000
+        until = now &+ lifetime.nanoseconds
+    }
+
+    /// It is not sent any more; from any thread.
+    public func expire() { isExpired.store(true, ordering: .relaxed) }
+
+    var isUsable: Bool { !isExpired.load(ordering: .relaxed) && monotonicNanoseconds() < until }
+
+    /// Hands the answer to libmicrohttpd; nil where it could not be made.
+    func queue(on connection: MHDConnection, noneMatch: String?, adding common: [HTTPHeader]) -> MHD_Result? {
+        let isUnchanged = noneMatch.map { $0.matches(entityTag: entityTag) } ?? false
+        let age = (monotonicNanoseconds() &- since) / 1_000_000
+        let made: Made? = current.withLock { current in
+            if current.age != age { current = Current(age: age) }
+            if isUnchanged {
+                current.unchanged = current.unchanged ?? make(age, [], common)
+                return current.unchanged
+            }
+            current.full = current.full ?? make(age, contentHeaders, common)
+            return current.full
+        }
+        return made.map { MHD_queue_response(connection.pointer, isUnchanged ? 304 : 200, $0.response) }
+    }
+
+    private func make(_ age: UInt64, _ more: [HTTPHeader], _ common: [HTTPHeader]) -> Made? {
+        HTTPResponse(status: 200, headers: headers + [HTTPHeader(ageHeader, String(age))] + more, content: content).made(adding: common).map(
+            Made.init)
+    }
+}
+
+/// The prepared answers of a server, by the request's target as sent, and by whether they are gzip.
+public final class PreparedAnswers: Sendable {
+    private struct Key: Hashable {
+        let target: [UInt8]
+        let isGzip: Bool
+    }
+
+    private static let maximum = 4096
+    private static let longestTarget = 512
+    private let answers = Mutex<[Key: PreparedAnswer]>([:])
+
+    /// None yet.
+    public init() {}
+
+    /// From any thread: requests for this target are answered so, where they take gzip or do not. 4,096 are kept, the oldest going when they
+    /// have expired; targets beyond 512 bytes are not.
+    public func put(_ answer: PreparedAnswer, for target: String, isGzip: Bool) {
+        let key = Key(target: Array(target.utf8), isGzip: isGzip)
+        guard key.target.count <= Self.longestTarget else { return }
+        answers.withLock { answers in
+            if answers.count >= Self.maximum { answers = answers.filter { $0.value.isUsable } }
+            if answers.count < Self.maximum || answers[key] != nil { answers[key] = answer }
+        }
+    }
+
+    func answer(for target: [UInt8], isGzip: Bool) -> PreparedAnswer? {
+        guard target.count <= Self.longestTarget else { return nil }
+        let found = answers.withLock { $0[Key(target: target, isGzip: isGzip)] }
+        return found?.isUsable == true ? found : nil
+    }
+}
+
+extension String {
+    /// Whether the value of `If-None-Match` names a tag: weak comparison, a list, or `*` (RFC 9110 §13.1.2).
+    public func matches(entityTag: String) -> Bool {
+        if self == entityTag || self == "*" { return true }
+        return split(separator: ",").contains { item in
+            let candidate = item.drop { $0 == " " || $0 == "\t" }
+            let blanks = candidate.reversed().prefix { $0 == " " || $0 == "\t" }.count
+            let tag = candidate.dropLast(blanks)
+            return tag == "*" || tag == entityTag || tag == "W/" + entityTag
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import MicroHTTP
+import Synchronization
+import Testing
+
+extension MicroHTTPTests {
+    @Suite struct AnswersMadeBeforehand {
+        private static func answer(_ text: String, tag: String = "\"1\"", age: Int64 = 0, lifetime: Duration = .seconds(60)) -> PreparedAnswer {
+            PreparedAnswer(
+                content: SharedBytes(text.utf8), entityTag: tag, headers: [HTTPHeader("ETag", tag)],
+                contentHeaders: [HTTPHeader("Content-Type", "text/plain")], ageHeader: "X-Age", age: age, lifetime: lifetime)
+        }
+
+        /// A server whose handler says how often it was asked.
+        private static func serve(_ body: (PreparedAnswers, RawClient) async throws -> Void) async throws {
+            let prepared = PreparedAnswers()
+            let asked = Atomic<Int>(0)
+            try await withServer(
+                prepared: prepared,
+                routes: {
+                    $0.on("GET", "/value") { _, responder in responder.respond(.text("handled \(asked.wrappingAdd(1, ordering: .relaxed).newValue)"))
+                    }
+                }
+            ) { _, port in try await body(prepared, RawClient(port: port)) }
+        }
+
+        @Test func theHandlerIsNotAskedWhileThereIsAnAnswer() async throws {
+            try await Self.serve { prepared, client in
+                client.get("/value")
+                #expect(client.response()?.text == "handled 1")
+                let answer = Self.answer("prepared", age: 5000)
+                prepared.put(answer, for: "/value", isGzip: false)
+                for _ in 0..<3 {
+                    client.get("/value")
+                    let response = try #require(client.response())
+                    #expect(response.status == 200 && response.text == "prepared")
+                    #expect((5000...60_000).contains(response.field("x-age").flatMap { Int($0) } ?? 0))
+                }
+                answer.expire()
+                client.get("/value")
+                #expect(client.response()?.text == "handled 2")
+            }
+        }
+
+        @Test func whoHasItIsSentNone() async throws {
+            try await Self.serve { prepared, client in
+                prepared.put(Self.answer("prepared", tag: "\"7\""), for: "/value", isGzip: false)
+                for known in ["\"7\"", "W/\"7\"", "\"6\" , \"7\"", "*"] {
+                    client.send("GET /value HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: \(known)\r\n\r\n")
+                    let response = try #require(client.response(toHead: true))
+                    #expect(response.status == 304 && response.field("etag") == "\"7\"" && response.field("content-type") == nil)
+                }
+                client.send("GET /value HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: \"8\"\r\n\r\n")
+                #expect(client.response()?.text == "prepared")
+                client.send("HEAD /value HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                #expect(client.response(toHead: true)?.field("content-length") == "8")
+            }
+        }
+
+        @Test(arguments: [
+            "GET /value?x HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET /value HTTP/1.1\r\nHost: localhost\r\nPrefer: wait=1\r\n\r\n",
+            "GET /value HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n",
+        ])
+        func aRequestForAnythingElseGoesToTheHandler(request: String) async throws {
+            try await Self.serve { prepared, client in
+                prepared.put(Self.answer("prepared"), for: "/value", isGzip: false)
+                client.send(request)
+                #expect(client.response()?.text == "handled 1")
+            }
+        }
+
+        @Test(arguments: [
+            ("GET /value HTTP/1.1\r\n\r\n", 400), ("GET /value HTTP/1.1\r\nHost: evil.example\r\n\r\n", 421),
+            ("GET /value HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc", 400),
+        ])
+        func whatTheGuardRefusesIsRefused(request: String, status: Int) async throws {
+            let prepared = PreparedAnswers()
+            prepared.put(Self.answer("prepared"), for: "/value", isGzip: false)
+            try await withServer(HTTPServerConfiguration(allowedHosts: []), prepared: prepared) { _, port in
+                let client = try RawClient(port: port)
+                client.send(request)
+                #expect(client.response()?.status == status)
+            }
+        }
+
+        @Test func anAnswerExpiresByItself() async throws {
+            try await Self.serve { prepared, client in
+                prepared.put(Self.answer("prepared", lifetime: .zero), for: "/value", isGzip: false)
+                client.get("/value")
+                #expect(client.response()?.text == "handled 1")
+            }
+        }
+
+        @Test func manyAskForOneAnswerWhileItChanges() async throws {
+            let prepared = PreparedAnswers()
+            try await withServer(HTTPServerConfiguration(workerThreads: 4), prepared: prepared) { _, port in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<8 {
+                        group.addTask {
+                            let client = try RawClient(port: port)
+                            var last = 0
+                            for _ in 0..<500 {
+                                client.get("/")
+                                let text = client.response()?.text ?? ""
+                                let number = try #require(text == "root" ? last : Int(text))
+                                #expect(number >= last)
+                                last = number
+                            }
+                        }
+                    }
+                    group.addTask {
+                        for number in 1...1000 {
+                            prepared.put(Self.answer("\(number)"), for: "/", isGzip: false)
+                            await Task.yield()
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+        }
+    }
+}
