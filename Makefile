@@ -4,7 +4,7 @@ TEST_TARGETS = FeedCoreTests FuturesFeedTests MicroHTTPTests DemoExchangeTests F
 RUN_ARGS ?= --demo
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: run test suite browser soak bench bench-ingest lint format simulate defects sanitize conformance setup
+.PHONY: run test suite browser soak bench bench-ingest lint format simulate defects sanitize conformance graphql setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build and serve the embedded exchange (RUN_ARGS="--venue aster" for a venue)
@@ -40,13 +40,17 @@ conformance: ## The Autobahn suite against the WebSocket client; skips where it,
 	swift build --product conformance-client
 	Tests/Conformance/conformance "$$(swift build --show-bin-path)/conformance-client"
 
+graphql: ## The GraphQL dialect against real servers, about ten minutes; skips where they are absent
+	swift build --product futures-gateway
+	Tests/GraphQL/peers "$$(swift build --show-bin-path)/futures-gateway"
+
 bench: setup ## Fan-out and snapshot figures of the release executable
 	swift build -c release --product futures-gateway
 	Benchmarks/run "$$(swift build -c release --show-bin-path)/futures-gateway"
 
 bench-ingest: ## What a frame costs from the venue's text to a reader's log
 	swift build -c release --package-path Benchmarks --product ingest
-	for what in figures memory growth; do "$$(swift build -c release --package-path Benchmarks --show-bin-path)/ingest" $$what; done
+	for what in figures memory growth sweep; do "$$(swift build -c release --package-path Benchmarks --show-bin-path)/ingest" $$what; done
 
 lint:
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests

@@ -79,7 +79,7 @@ let package = Package(
                 .embedInCode("Web/index.html"), .embedInCode("Web/page.js"), .embedInCode("Web/chart.js"), .embedInCode("Web/book.js"),
                 .embedInCode("Web/format.js"), .embedInCode("Web/log.js"),
                 .embedInCode("Web/style.css"), .embedInCode("Web/icon.svg"),
-                .embedInCode("Web/client.js"), .embedInCode("Web/connection.js"), .embedInCode("Web/content.js"),
+                .embedInCode("Web/client.js"),
             ],
             swiftSettings: strict),
         .executableTarget(

@@ -41,11 +41,11 @@ public struct FuturesFeedConfiguration: Sendable {
         self.seed = seed
     }
 
-    /// Reads other upstreams from a configuration file's text, a JSON object: `{"NAME":{"kind":"graphql",…}}`. `${NAME}` within its strings stands for
+    /// Adds other upstreams from a configuration file's text, a JSON object: `{"NAME":{"kind":"graphql",…}}`. `${NAME}` within its strings stands for
     /// what `secret` gives for it.
     ///
     /// - Throws: `FeedError` with code `malformed`, which says what is wrong where.
     public mutating func readUpstreams(_ text: String, secret: (String) -> String?) throws(FeedError) {
-        upstreams = try UpstreamsFile.read(text, secret: secret)
+        upstreams += try UpstreamsFile.read(text, secret: secret)
     }
 }

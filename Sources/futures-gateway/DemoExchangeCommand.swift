@@ -42,7 +42,7 @@ struct DemoExchangeCommand: AsyncParsableCommand {
         announce("The demo exchange listens: --rest-url \(exchange.restURL) --ws-url \(exchange.webSocketURL)")
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: [RunningExchange(exchange: exchange)], gracefulShutdownSignals: [.sigterm, .sigint],
+                services: [RunningExchange(stop: exchange.stop)], gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: Logger(label: "demo-exchange") { StreamLogHandler.standardError(label: $0) }))
         try await group.run()
     }

@@ -77,7 +77,10 @@ struct ServeCommand: AsyncParsableCommand {
             let exchange = DemoExchange(configuration: DemoExchangeConfiguration())
             _ = try await exchange.start()
             configuration.feed.venue = configuration.feed.venue.at(restURLs: [exchange.restURL], webSocketURLs: [exchange.webSocketURL])
-            services.append(RunningExchange(exchange: exchange))
+            services.append(RunningExchange(stop: exchange.stop))
+            let prices = GraphQLExchange()
+            try configuration.feed.readUpstreams(demoUpstreams(port: try await prices.start())) { _ in nil }
+            services.append(RunningExchange(stop: prices.stop))
         }
         let venue = services.isEmpty ? configuration.feed.venue.name : "the embedded exchange"
         services.append(
@@ -101,7 +104,7 @@ struct ServeCommand: AsyncParsableCommand {
         var http = HTTPServerConfiguration()
         http.host = try setting(host, "host") ?? "127.0.0.1"
         http.port = try setting(port, "port") ?? 8080
-        http.maximumConnections = try number(maxConnections, "max-connections", in: 1...1_000_000) ?? 10_000
+        http.maximumConnections = try number(maxConnections, "max-connections", in: 1...1_000_000) ?? http.maximumConnections
         http.allowedOrigins = try allowedOrigins(try setting(corsOrigins, "cors-origins") ?? "*")
         http.allowedHosts = allowedHosts(try setting(allowedHosts, "allowed-hosts"), host: http.host)
         return GatewayConfiguration(feed: feed, http: http, events: try events())
@@ -143,6 +146,16 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
+    /// The embedded GraphQL server, as a configuration file would name it.
+    private func demoUpstreams(port: Int) -> String {
+        let members = "{ symbol last bid ask seq ts }"
+        return """
+            {"prices":{"kind":"graphql","webSocket":"ws://127.0.0.1:\(port)/graphql","http":"http://127.0.0.1:\(port)/graphql","streams":{"quote":{
+              "subscription":"subscription Quote($symbol: String!) { priceUpdated(symbol: $symbol) \(members) }","variables":{"symbol":"{key}"},
+              "path":"priceUpdated","snapshot":{"query":"query Quote($symbol: String!) { price(symbol: $symbol) \(members) }","path":"price"}}}}}
+            """
+    }
+
     private static func logger(_ level: LogLevel) -> Logger {
         var logger = Logger(label: "futures-gateway") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = Logger.Level(rawValue: level.rawValue) ?? .notice
@@ -152,10 +165,10 @@ struct ServeCommand: AsyncParsableCommand {
 
 /// Keeps an exchange running until the program is shut down.
 struct RunningExchange: Service {
-    let exchange: DemoExchange
+    let stop: @Sendable () async -> Void
 
     func run() async throws {
         try? await gracefulShutdown()
-        await exchange.stop()
+        await stop()
     }
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
-const source = readFileSync(new URL('../../Sources/FuturesGateway/Web/content.js', import.meta.url));
+const source = readFileSync(new URL('../../Sources/FuturesGateway/Web/client.js', import.meta.url));
 const { StreamContent, ruleFor } = await import(`data:text/javascript;base64,${source.toString('base64')}`);
 const full = (content, id = 'e.1') => ({ id, kind: 'full', content });
 const delta = (content, id = 'e.2') => ({ id, kind: 'delta', content });

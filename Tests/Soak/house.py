@@ -74,6 +74,6 @@ class Exchange(Program):
 class Gateway(Program):
     """A gateway of the venue at `venue.host` and `venue.port`."""
 
-    def __init__(self, executable, venue, *options, log=None):
+    def __init__(self, executable, venue, *options, port=0, log=None):
         base = f"{venue.host}:{venue.port}"
-        super().__init__(executable, "serve", "--port", 0, "--rest-url", f"http://{base}", "--ws-url", f"ws://{base}", *options, log=log)
+        super().__init__(executable, "serve", "--port", port, "--rest-url", f"http://{base}", "--ws-url", f"ws://{base}", *options, log=log)

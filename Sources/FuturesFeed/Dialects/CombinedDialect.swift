@@ -55,17 +55,6 @@ package struct CombinedDialect: Dialect {
     package func listingURL(host: Int) -> String? { venue.listingURL(host: host) }
     package func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError> { venue.decodeListing(answer) }
     package var usedWeightHeader: String? { venue.usedWeightHeader }
-
-    // Said by the session, or by `route` and `snapshotRequest`.
-    package func webSocketURL(endpoint: Int, host: Int) -> String { venue.webSocketURL(endpoint: endpoint, host: host) }
-    package func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String { venue.subscribe(names, request: request) }
-    package func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String { venue.unsubscribe(names, request: request) }
-    package func decode(_ frame: UnsafeBufferPointer<UInt8>, names: StreamNames, _ emit: (UpstreamEvent) -> Void) {
-        venue.decode(frame, names: names, emit)
-    }
-    package func snapshotURL(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> String? {
-        venue.snapshotURL(of: name, from: from, host: host)
-    }
 }
 
 extension StreamTraits {

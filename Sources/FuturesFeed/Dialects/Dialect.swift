@@ -1,7 +1,7 @@
 package import FeedCore
 
 /// Translates between an upstream's wire and the feed core, and does nothing else: bytes to events, wishes to frames, a request for complete
-/// data, a stream's path. A dialect is a value; it opens nothing, waits for nothing and remembers nothing.
+/// data, a stream's path. A dialect is a value; it opens nothing, waits for nothing and remembers nothing: what one connection has to remember is its session.
 package protocol Dialect: Sendable {
     /// What a stream is to this upstream; nil where it has none of that name.
     func traits(of name: FuturesServiceStreamName) -> StreamTraits?
@@ -12,18 +12,6 @@ package protocol Dialect: Sendable {
     /// How many hosts serve the WebSocket, and how many REST; at least one.
     var hosts: (webSocket: Int, rest: Int) { get }
 
-    /// Where the WebSocket of an endpoint is, on one of the hosts.
-    func webSocketURL(endpoint: Int, host: Int) -> String
-
-    /// The frame that subscribes to streams.
-    func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String
-
-    /// The frame that ends subscriptions.
-    func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String
-
-    /// Reads one text frame. Bad data becomes `.malformed`; nothing traps. `names` are those of the frame's connection.
-    func decode(_ frame: UnsafeBufferPointer<UInt8>, names: StreamNames, _ emit: (UpstreamEvent) -> Void)
-
     /// How the connection of an endpoint is made, on one of the hosts.
     func route(endpoint: Int, host: Int) -> UpstreamRoute
 
@@ -32,11 +20,8 @@ package protocol Dialect: Sendable {
     /// - Parameter subprotocol: What the server chose; nil where it chose none, and where there is no WebSocket.
     func session(endpoint: Int, subprotocol: String?) -> any DialectSession
 
-    /// The request for the complete data of a stream, as `snapshotURL`.
+    /// The request for the complete data of a stream, or for its messages from an id on; nil where nothing gives them.
     func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest?
-
-    /// Where the complete data of a stream is, or its messages from an id on; nil where REST has none.
-    func snapshotURL(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> String?
 
     /// Reads an answer to a request for complete data. `now` is ms since 1970 UTC.
     func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError>
@@ -52,6 +37,31 @@ package protocol Dialect: Sendable {
 }
 
 extension Dialect {
+    package var hosts: (webSocket: Int, rest: Int) { (1, 1) }
+    package func listingURL(host: Int) -> String? { nil }
+    package func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError> { .success(VenueListing()) }
+    package var usedWeightHeader: String? { nil }
+}
+
+/// A dialect over a WebSocket whose connections have nothing to remember.
+package protocol PlainDialect: Dialect {
+    /// Where the WebSocket of an endpoint is, on one of the hosts.
+    func webSocketURL(endpoint: Int, host: Int) -> String
+
+    /// The frame that subscribes to streams.
+    func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String
+
+    /// The frame that ends subscriptions.
+    func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String
+
+    /// Reads one text frame. Bad data becomes `.malformed`; nothing traps. `names` are those of the frame's connection.
+    func decode(_ frame: UnsafeBufferPointer<UInt8>, names: StreamNames, _ emit: (UpstreamEvent) -> Void)
+
+    /// Where the complete data of a stream is, or its messages from an id on; nil where REST has none.
+    func snapshotURL(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> String?
+}
+
+extension PlainDialect {
     package func route(endpoint: Int, host: Int) -> UpstreamRoute {
         .webSocket(url: webSocketURL(endpoint: endpoint, host: host), headers: [], subprotocols: [])
     }

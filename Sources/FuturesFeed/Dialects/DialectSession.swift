@@ -1,12 +1,5 @@
 package import FeedCore
 
-/// How a connection to an upstream is made.
-package enum UpstreamRoute: Sendable {
-    case webSocket(url: String, headers: [(String, String)], subprotocols: [String])
-    /// A request whose answer does not end: what a session says in order to subscribe is posted, so the connection carries one stream.
-    case posted(request: @Sendable (_ body: String) -> RESTRequest, framing: HTTPStream.Framing)
-}
-
 /// One connection in a dialect's words: what was said on it, where that matters. Used on the engine's thread alone, and opens nothing itself.
 package protocol DialectSession: AnyObject {
     /// Whether subscriptions may be sent. Where not, `ready` is awaited, for ten seconds.
@@ -47,8 +40,8 @@ extension DialectSession {
     package func refusal(closeCode: UInt16?, status: Int?) -> FeedError? { nil }
 }
 
-/// A session of a dialect that remembers nothing but how names are written.
-final class PlainSession<Language: Dialect>: DialectSession {
+/// A session that remembers nothing but how names are written.
+final class PlainSession<Language: PlainDialect>: DialectSession {
     private let dialect: Language
     private let names = StreamNames()
 

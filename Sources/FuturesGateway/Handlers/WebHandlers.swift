@@ -15,8 +15,6 @@ enum WebHandlers {
         "log.js": file("text/javascript", PackageResources.log_js),
         "format.js": file("text/javascript", PackageResources.format_js),
         "client.js": file("text/javascript", PackageResources.client_js),
-        "connection.js": file("text/javascript", PackageResources.connection_js),
-        "content.js": file("text/javascript", PackageResources.content_js),
         "style.css": file("text/css", PackageResources.style_css),
         "icon.svg": file("image/svg+xml", PackageResources.icon_svg),
     ]

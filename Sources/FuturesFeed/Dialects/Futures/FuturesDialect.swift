@@ -1,7 +1,7 @@
 package import FeedCore
 
 /// The USDⓈ-M futures dialect that ApolloX, Aster and Binance share (venue.md): combined JSON frames, decimal strings, REST under `/fapi/v1`.
-package struct FuturesDialect: Dialect {
+package struct FuturesDialect: PlainDialect {
     let venue: FuturesVenue
     /// How many bars a snapshot holds, 1 to 1,500, and how many trades, 1 to 1,000: what REST gives at most.
     let bars: Int

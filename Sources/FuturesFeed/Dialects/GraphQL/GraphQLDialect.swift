@@ -35,8 +35,6 @@ package struct GraphQLDialect: Dialect {
         }
     }
 
-    package var hosts: (webSocket: Int, rest: Int) { (1, 1) }
-
     package func route(endpoint: Int, host: Int) -> UpstreamRoute {
         let upstream = upstream
         return upstream.transport == .webSocket
@@ -59,16 +57,6 @@ package struct GraphQLDialect: Dialect {
                 answer.status == 429 ? FeedError(.rateLimited, $0.message, retryAfterMs: answer.retryAfter.map { $0.components.seconds &* 1000 }) : $0
             }
     }
-
-    // A session of its own says all of this.
-    package func webSocketURL(endpoint: Int, host: Int) -> String { upstream.webSocketURL ?? "" }
-    package func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String { "" }
-    package func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String { "" }
-    package func decode(_ frame: UnsafeBufferPointer<UInt8>, names: StreamNames, _ emit: (UpstreamEvent) -> Void) {}
-    package func snapshotURL(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> String? { nil }
-    package func listingURL(host: Int) -> String? { nil }
-    package func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError> { .success(VenueListing()) }
-    package var usedWeightHeader: String? { nil }
 }
 
 /// A `GraphQLSession` in the gateway's names.

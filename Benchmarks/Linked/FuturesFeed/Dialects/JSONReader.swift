@@ -1,0 +1,1 @@
+../../../../Sources/FuturesFeed/Dialects/JSONReader.swift
