@@ -21,7 +21,9 @@ package struct IntrinioDialect: Dialect {
     }
 
     package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
-        symbol(name).map { StreamTraits(endpoint: 0, hasSnapshotSource: hasSnapshot($0), fetchWeight: 0, staleAfter: nil, limit: 1) }
+        symbol(name).map {
+            StreamTraits(endpoint: 0, hasSnapshotSource: hasSnapshot($0), fetchWeight: 0, staleAfter: nil, limit: 1, isAcknowledged: false)
+        }
     }
 
     package var catalogue: [CatalogueEntry] {
