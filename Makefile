@@ -16,6 +16,7 @@ test: setup lint suite ## Everything CI runs
 suite:
 	swift build --build-tests $(SWIFT_FLAGS)
 	for target in $(TEST_TARGETS); do swift test --skip-build $(SWIFT_FLAGS) --filter "^$$target\." || exit 1; done
+	STREAM_ROUTE=tls swift test --skip-build $(SWIFT_FLAGS) --filter "^FuturesGatewayTests\."
 
 simulate: ## The core, a venue and readers under SEEDS seeds, optimised (SEED=N replays one)
 	SEEDS=$(or $(SEEDS),1000) Tests/FeedCoreTests/Simulation/simulate

@@ -40,6 +40,11 @@ struct House {
         configuration.events.logBytes = logBytes
         configuration.http.port = 0
         configuration.http.allowedHosts = []
+        configuration.http.writesSocketsDirectly = StreamRoute.current == .socket
+        if StreamRoute.current == .tls {
+            let good = TestCertificates.good
+            configuration.http.identity = TLSIdentity(certificateChain: Array(good.certificate.utf8), privateKey: Array(good.key.utf8))
+        }
         configure(&configuration)
         let gateway = Gateway(configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let port = try gateway.start()
