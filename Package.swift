@@ -150,7 +150,19 @@ let package = Package(
             ],
             path: "Tests/Conformance/Client",
             swiftSettings: strict),
-        .testTarget(name: "CommandTests", dependencies: ["futures-gateway"], swiftSettings: strict),
+        .testTarget(
+            name: "CommandTests",
+            dependencies: [
+                "futures-gateway",
+                "FuturesFeed",
+                "FuturesGateway",
+                "MicroHTTP",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

@@ -57,7 +57,7 @@ struct ServeCommand: AsyncParsableCommand {
             logger: logger, started: configuration, read: read)
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: [reload] + services + [gateway], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+                services: services + [gateway, reload], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         try await group.run()
     }
 }

@@ -20,7 +20,7 @@ struct Reload: Service {
     let read: @Sendable () throws(Mistakes) -> ServeConfiguration
 
     func run() async throws {
-        var inEffect = Self.texts(started)
+        var inEffect = started.texts
         for await _ in signals.cancelOnGracefulShutdown() { reload(&inEffect) }
     }
 
@@ -38,7 +38,7 @@ struct Reload: Service {
                 logger.error("\(reloadable.settings.joined(separator: ", ")): not reloaded: \(error)")
             }
         }
-        let (wanted, reloaded) = (Self.texts(configuration), Set(reloadables.flatMap(\.settings)))
+        let (wanted, reloaded) = (configuration.texts, Set(reloadables.flatMap(\.settings)))
         for setting in ServeSettings.all where wanted[setting.name] != inEffect[setting.name] && !failed.contains(setting.name) {
             guard reloaded.contains(setting.name) else {
                 logger.warning("\(setting.name): needs a restart")
@@ -48,11 +48,5 @@ struct Reload: Service {
             logger.notice("\(setting.name): now \(wanted[setting.name].map(setting.shown) ?? "not set")")
         }
         logger.notice("configuration reloaded")
-    }
-
-    static func texts(_ configuration: ServeConfiguration) -> [String: String] {
-        var texts: [String: String] = [:]
-        for setting in ServeSettings.all { texts[setting.name] = configuration.settings.given(setting)?.text ?? setting.standardText }
-        return texts
     }
 }

@@ -3,10 +3,12 @@ import Glibc
 
 extension ServeConfiguration {
     /// The section of the configuration file, or the file of its own that the flag or the environment names; one mistake for each upstream.
+    ///
+    /// Returns what they are configured with.
     static func readUpstreams(
         _ settings: Settings<ServeSettings>, _ environment: [String: String], into feed: inout FuturesFeedConfiguration, mistakes: inout [String]
-    ) {
-        guard let given = settings.given(settings.list.upstreams) else { return }
+    ) -> [String] {
+        guard let given = settings.given(settings.list.upstreams) else { return [] }
         let source: ConfigurationFile
         let entries: [ConfigurationFile.Entry]
         if let file = settings.file, let section = given.section {
@@ -14,17 +16,17 @@ extension ServeConfiguration {
         } else {
             do throws(Mistakes) { source = try readConfigurationFile(given.text) } catch {
                 mistakes += error.sentences.map { "\(given.place): \($0)" }
-                return
+                return []
             }
             entries = source.entries
         }
-        for entry in entries {
-            do throws(FeedError) {
-                try feed.readUpstreams("{\(quoted(entry.name)):\(entry.json)}") { secret($0, environment) }
-            } catch {
+        let objects = entries.map { "{\(quoted($0.name)):\($0.json)}" }
+        for (entry, object) in zip(entries, objects) {
+            do throws(FeedError) { try feed.readUpstreams(object) { secret($0, environment) } } catch {
                 mistakes.append("\(source.place(entry)): \(error.message)")
             }
         }
+        return objects
     }
 
     /// A secret that a file asks for: a variable of the environment, or, as `file:PATH`, the first line of a file.

@@ -6,6 +6,8 @@ import MicroHTTP
 struct ServeConfiguration: Sendable {
     let settings: Settings<ServeSettings>
     let gateway: GatewayConfiguration
+    /// What the upstreams are configured with, wherever it stands.
+    private let upstreams: [String]
 
     /// Reads the flags, the environment and the file, and opens nothing else.
     ///
@@ -28,10 +30,18 @@ struct ServeConfiguration: Sendable {
             mistakes.append("\(name) is no setting.\(hint(name, variables))")
         }
         var gateway = Self.gateway(settings)
-        Self.readUpstreams(settings, environment, into: &gateway.feed, mistakes: &mistakes)
+        upstreams = Self.readUpstreams(settings, environment, into: &gateway.feed, mistakes: &mistakes)
         Self.checkTogether(settings, file, gateway, mistakes: &mistakes)
         guard mistakes.isEmpty else { throw Mistakes(sentences: mistakes) }
         self.gateway = gateway
+    }
+
+    /// Every setting's text by its name, to tell which of them have changed; of the upstreams, what their file says.
+    var texts: [String: String] {
+        var texts: [String: String] = [:]
+        for setting in ServeSettings.all { texts[setting.name] = settings.given(setting)?.text ?? setting.standardText }
+        texts[settings.list.upstreams.name] = upstreams.isEmpty ? nil : upstreams.joined()
+        return texts
     }
 
     private static func gateway(_ settings: Settings<ServeSettings>) -> GatewayConfiguration {

@@ -8,25 +8,30 @@ struct ServeSettings: SettingList {
     let venue = Setting.choice("venue", default: Venue.aster, "The venue")
     let restURL = Setting.list(
         "rest-url", takes: "http[s]://HOST[:PORT], several of them separated by commas", unset: "the venue's",
-        "Other hosts for the venue's REST interface, first choice first") { address($0, schemes: ["http", "https"]) }
+        "Other hosts for the venue's REST interface, first choice first"
+    ) { address($0, schemes: ["http", "https"]) }
     let wsURL = Setting.list(
         "ws-url", takes: "ws[s]://HOST[:PORT], several of them separated by commas", unset: "the venue's",
-        "Other hosts for the venue's WebSocket, first choice first") { address($0, schemes: ["ws", "wss"]) }
+        "Other hosts for the venue's WebSocket, first choice first"
+    ) { address($0, schemes: ["ws", "wss"]) }
     let upstreams = Setting.file(
         "upstreams", takes: "the path of a YAML or JSON file, or in the configuration file a section", isSection: true,
         "Other upstreams, whose streams are NAME:stream; ${NAME} and ${file:PATH} in it stand for secrets")
     let pinned = Setting.list(
         "pinned", takes: "stream names separated by commas, as in btcusdt@markPrice,!assetIndex@arr",
-        "Streams that stay subscribed without readers") { FuturesServiceStreamName($0) }
+        "Streams that stay subscribed without readers"
+    ) { FuturesServiceStreamName($0) }
     let host = Setting.text(
         "host", takes: "an IPv4 or IPv6 address or localhost", default: "127.0.0.1", "The address to listen on", where: isAddress)
     let port = Setting.number("port", 0...65_535, default: 8080, "The port to listen on; 0 takes any free one")
     let allowedHosts = Setting.list(
         "allowed-hosts", takes: "host names separated by commas; * for any", unset: "loopback names, any on 0.0.0.0",
-        "Host names that requests may name") { $0.wholeMatch(of: #/[^\s\/@]+/#).map { $0.0.lowercased() } }
+        "Host names that requests may name"
+    ) { $0.wholeMatch(of: #/[^\s\/@]+/#).map { $0.0.lowercased() } }
     let corsOrigins = Setting.list(
         "cors-origins", takes: "origins as in https://a.example, separated by commas; * for any page, without credentials", unset: "*",
-        "Origins whose pages may read with credentials") { origin($0) }
+        "Origins whose pages may read with credentials"
+    ) { origin($0) }
     let maxConnections = Setting.number("max-connections", 1...1_000_000, default: 10_000, "The most connections")
     let linger = Setting.number("linger", 0...86_400, default: 60, "Seconds a subscription stays at the venue after its last reader left")
     let rotateAfter = Setting.number(
