@@ -4,7 +4,7 @@ TEST_TARGETS = FeedCoreTests FuturesFeedTests MicroHTTPTests DemoExchangeTests F
 RUN_ARGS ?= --demo
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: run test suite browser soak bench bench-ingest lint format simulate defects sanitize conformance graphql setup
+.PHONY: run test suite browser soak bench bench-ingest lint format simulate defects sanitize contract conformance graphql setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build and serve the embedded exchange (RUN_ARGS="--venue aster" for a venue)
@@ -35,6 +35,11 @@ browser: setup ## The page and client.js in headless Chromium (apt: chromium, py
 soak: setup ## Proofs over real sockets, about three minutes (SOAK_ARGS="kills --kills 1000", or silence, rotation, selftest)
 	swift build -c release --product futures-gateway
 	Tests/Soak/soak "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(SOAK_ARGS),short)
+
+contract: setup ## Every answer against openapi.yaml by schemathesis, and read by httplint (PyPI); skips where they are absent
+	swift build -c release --product futures-gateway
+	Tests/Contract/fuzz "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(EXAMPLES),50)
+	Tests/Contract/lint "$$(swift build -c release --show-bin-path)/futures-gateway"
 
 conformance: ## The Autobahn suite against the WebSocket client; skips where it, or Python 2.7, is absent
 	swift build --product conformance-client
