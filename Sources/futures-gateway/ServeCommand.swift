@@ -81,6 +81,9 @@ struct ServeCommand: AsyncParsableCommand {
             let prices = GraphQLExchange()
             try configuration.feed.readUpstreams(demoUpstreams(port: try await prices.start())) { _ in nil }
             services.append(RunningExchange(stop: prices.stop))
+            let products = BUXExchange()
+            try configuration.feed.readUpstreams(demoProducts(port: try await products.start())) { _ in nil }
+            services.append(RunningExchange(stop: products.stop))
         }
         let venue = services.isEmpty ? configuration.feed.venue.name : "the embedded exchange"
         services.append(
@@ -154,6 +157,12 @@ struct ServeCommand: AsyncParsableCommand {
               "subscription":"subscription Quote($symbol: String!) { priceUpdated(symbol: $symbol) \(members) }","variables":{"symbol":"{key}"},
               "path":"priceUpdated","snapshot":{"query":"query Quote($symbol: String!) { price(symbol: $symbol) \(members) }","path":"price"}}}}}
             """
+    }
+
+    /// The embedded BUX server, as a configuration file would name it.
+    private func demoProducts(port: Int) -> String {
+        let url = "127.0.0.1:\(port)"
+        return #"{"bux":{"kind":"bux","webSocket":"ws://\#(url)/subscriptions/me","http":"http://\#(url)/core/21","token":"demo"}}"#
     }
 
     private static func logger(_ level: LogLevel) -> Logger {
