@@ -50,7 +50,7 @@ bench: setup ## Fan-out and snapshot figures of the release executable
 
 bench-ingest: ## What a frame costs from the venue's text to a reader's log
 	swift build -c release --package-path Benchmarks --product ingest
-	for what in figures memory growth; do "$$(swift build -c release --package-path Benchmarks --show-bin-path)/ingest" $$what; done
+	for what in figures memory growth sweep; do "$$(swift build -c release --package-path Benchmarks --show-bin-path)/ingest" $$what; done
 
 lint:
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests

@@ -263,15 +263,29 @@ extension FeedCore {
         let batch = connections[slot].toSubscribe.prefix(configuration.namesPerMessage)
         connections[slot].toSubscribe.removeFirst(batch.count)
         var names: [FuturesServiceStreamName] = []
+        var awaited: [FuturesServiceStreamName] = []
         for index in batch {
             guard let stream = streams[index] else { continue }
             names.append(stream.name)
-            guard stream.connection == slot else { continue }
+            if stream.traits.isAcknowledged { awaited.append(stream.name) }
+            guard stream.connection == slot else {
+                if !stream.traits.isAcknowledged { connections[slot].covered.insert(index) }
+                continue
+            }
             streams[index]?.subscription = .requested
+            takeAsStanding(index)
             if stream.needsFetch, stream.fetch == nil { fetch(index, at: now.instant + configuration.acknowledgementWait) }
         }
-        connections[slot].requests[lastRequest] = names
+        if !awaited.isEmpty { connections[slot].requests[lastRequest] = awaited }
         effects.append(.subscribe(id, names, request: lastRequest))
+    }
+
+    /// Plans when the subscription counts as standing, where the upstream does not say that it does.
+    private mutating func takeAsStanding(_ index: Int) {
+        guard streams[index]?.traits.isAcknowledged == false else { return }
+        let at = now.instant + configuration.acknowledgementWait
+        streams[index]?.standsAt = at
+        wake(at: at)
     }
 
     mutating func received(_ id: ConnectionID, _ event: UpstreamEvent) {

@@ -118,6 +118,14 @@ extension FeedCore {
         if let at = streams[index]?.resubscribeAt {
             if at <= now.instant { resubscribe(index) } else { wake(at: at) }
         }
+        if let at = streams[index]?.standsAt {
+            if at <= now.instant {
+                streams[index]?.standsAt = nil
+                becomeEffective(index)
+            } else {
+                wake(at: at)
+            }
+        }
         if let at = streams[index]?.staleAt {
             if at <= now.instant {
                 passStaleness(index)

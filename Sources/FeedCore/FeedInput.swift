@@ -14,10 +14,12 @@ package struct StreamTraits: Sendable {
     package let backfillLimit: Int?
     /// How many streams of this endpoint share a connection; nil for the usual number.
     package let connectionLimit: Int?
+    /// Whether subscriptions are answered; where not, one stands once it has been sent for a while.
+    package let isAcknowledged: Bool
 
     package init(
         endpoint: Int, hasSnapshotSource: Bool, fetchWeight: Int = 1, staleAfter: Duration?, limit: Int, backfillLimit: Int? = nil,
-        connectionLimit: Int? = nil
+        connectionLimit: Int? = nil, isAcknowledged: Bool = true
     ) {
         self.endpoint = endpoint
         self.hasSnapshotSource = hasSnapshotSource
@@ -26,6 +28,7 @@ package struct StreamTraits: Sendable {
         self.limit = limit
         self.backfillLimit = backfillLimit
         self.connectionLimit = connectionLimit
+        self.isAcknowledged = isAcknowledged
     }
 }
 

@@ -92,6 +92,8 @@ struct StreamState: Sendable {
         var subscription = Subscription.none
         /// When it is asked for again after the upstream had ended it.
         var resubscribeAt: Instant?
+        /// When a subscription that nobody answers is taken to stand.
+        var standsAt: Instant?
         /// What the observers were last told; nil at first.
         var isConnected: Bool?
         var outage: Outage?

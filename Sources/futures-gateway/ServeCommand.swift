@@ -84,6 +84,12 @@ struct ServeCommand: AsyncParsableCommand {
             let products = BUXExchange()
             try configuration.feed.readUpstreams(demoProducts(port: try await products.start())) { _ in nil }
             services.append(RunningExchange(stop: products.stop))
+            let stocks = StockExchange()
+            let stocksURL = "http://127.0.0.1:\(try await stocks.start())"
+            try configuration.feed.readUpstreams(
+                #"{"stocks":{"kind":"intrinio","url":"\#(stocksURL)","restURL":"\#(stocksURL)","apiKey":"demo"}}"#
+            ) { _ in nil }
+            services.append(RunningExchange(stop: stocks.stop))
         }
         let venue = services.isEmpty ? configuration.feed.venue.name : "the embedded exchange"
         services.append(
@@ -107,7 +113,7 @@ struct ServeCommand: AsyncParsableCommand {
         var http = HTTPServerConfiguration()
         http.host = try setting(host, "host") ?? "127.0.0.1"
         http.port = try setting(port, "port") ?? 8080
-        http.maximumConnections = try number(maxConnections, "max-connections", in: 1...1_000_000) ?? 10_000
+        http.maximumConnections = try number(maxConnections, "max-connections", in: 1...1_000_000) ?? http.maximumConnections
         http.allowedOrigins = try allowedOrigins(try setting(corsOrigins, "cors-origins") ?? "*")
         http.allowedHosts = allowedHosts(try setting(allowedHosts, "allowed-hosts"), host: http.host)
         return GatewayConfiguration(feed: feed, http: http, events: try events())

@@ -11,7 +11,7 @@ private let letters: Set<String> = ["e", "E", "T", "s", "U", "u", "pu", "b", "a"
         #expect(book.bestAsks == truth.asks.map { [$0.0, $0.1] }, "asks at \(book.updateID)")
     }
 
-    @Test(arguments: [("@depth", 40), ("@depth@100ms", 80), ("@depth@500ms", 15)])
+    @Test(arguments: [("@depth", 40), ("@depth@100ms", 80), ("@depth@500ms", 25)])
     func aBookRebuiltByTheVenuesRuleIsTheTrueOneAtEveryUpdateID(stream: String, events: Int) async throws {
         try await withExchange(DemoExchangeConfiguration(seed: 11)) { exchange, port async throws in
             let client = try await VenueClient(port: port, path: "/stream?streams=btcusdt\(stream)/btcusdt@bookTicker")
@@ -43,7 +43,7 @@ private let letters: Set<String> = ["e", "E", "T", "s", "U", "u", "pu", "b", "a"
             }
             let shared = bests.keys.filter { tickers[$0] != nil }
             for id in shared { #expect(bests[id] == tickers[id]) }
-            #expect(shared.count > 1)
+            #expect(!shared.isEmpty)
             #expect(book.unknownRemovals > 0)
         }
     }

@@ -147,7 +147,7 @@ private let shapes: [String: (event: String, letters: Set<String>, isArray: Bool
             let letters = ["t", "o", "h", "l", "c", "v", "T", "q", "n", "V", "Q"]
             var frames: [Int64: JSON] = [:]
             var rows: [Int64: [JSON]] = [:]
-            for _ in 0..<40 {
+            for _ in 0..<400 {
                 let bar = try #require(try await client.data()["k"])
                 frames[bar["n"]?.integer ?? 0] = bar
                 let row = try #require(try await get(port, "/fapi/v1/klines?symbol=BTCUSDT&interval=1h&limit=3").json.rows.last?.rows)

@@ -10,14 +10,14 @@ struct CoreHarness {
 
     init(
         seed: UInt64 = 1, hasSnapshotSource: Bool = true, fetchWeight: Int = 1, backfillLimit: Int? = nil,
-        configuration: FeedCore.Configuration = FeedCore.Configuration()
+        isAcknowledged: Bool = true, configuration: FeedCore.Configuration = FeedCore.Configuration()
     ) {
         core = FeedCore(configuration: configuration, epoch: 7, seed: seed) { name in
             guard name.channel != .ticker else { return nil }
             return StreamTraits(
                 endpoint: name.channel == .bookTicker ? 1 : 0, hasSnapshotSource: hasSnapshotSource, fetchWeight: fetchWeight,
                 staleAfter: name.channel == .markPrice ? .seconds(15) : nil, limit: 5,
-                backfillLimit: name.channel == .aggregateTrade ? backfillLimit : nil)
+                backfillLimit: name.channel == .aggregateTrade ? backfillLimit : nil, isAcknowledged: isAcknowledged)
         }
     }
 

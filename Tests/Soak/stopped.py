@@ -91,7 +91,7 @@ def main(options):
     rounds, before, during, ended, grown, kernel, told = 5, [], [], 0, [], [], 0
     for number in range(rounds):
         delays, gone = measure(10)
-        before.append(share(delays, 0.99))
+        before.append(delays)
         ended += gone
         base, kernel_base = resident(gateway.process.pid), socket_memory()
         stopped = [connect(gateway.port, STREAM, 4096) for _ in range(stopped_count)]
@@ -106,7 +106,7 @@ def main(options):
                 except OSError:
                     pass
         delays, gone = pipe.recv()
-        during.append(share(delays, 0.99))
+        during.append(delays)
         ended += gone
         grown.append((resident(gateway.process.pid) - base) / (stopped_count + slow_count) / 1024)
         kernel.append((socket_memory() - kernel_base) / (stopped_count + slow_count) / 1024)
@@ -116,9 +116,12 @@ def main(options):
             reader.close()
         time.sleep(2)
     pipe.send(0)
-    growth = statistics.median(during) / max(1, statistics.median(before)) - 1
-    print(f"load average {os.getloadavg()[0]:.1f}; p99 of {count} readers, ms: {before} alone, {during} beside {stopped_count} stopped and {slow_count} slow")
-    print(f"p99 grows by {growth * 100:.0f} %; for each stopped reader {statistics.median(grown):.0f} KiB of the gateway's, {statistics.median(kernel):.0f} KiB of the kernel's")
+    all_before, all_during = sorted(sum(before, [])), sorted(sum(during, []))
+    growth = share(all_during, 0.99) / max(1, share(all_before, 0.99)) - 1
+    rounds_of = lambda times: [round(share(delays, 0.99), 1) for delays in times]
+    print(f"load average {os.getloadavg()[0]:.1f}; p99 of {count} readers, ms: {rounds_of(before)} alone, {rounds_of(during)} beside", end=" ")
+    print(f"{stopped_count} stopped and {slow_count} slow")
+    print(f"p99 of all rounds grows by {growth * 100:.0f} %; for each stopped reader {statistics.median(grown):.0f} KiB of the gateway's, {statistics.median(kernel):.0f} KiB of the kernel's")
     print(f"{told} of {stopped_count} stopped readers were told or cut, {ended} others were")
     gateway.end()
     venue.end()

@@ -1,16 +1,55 @@
-/// A value as another upstream sent it, whole each time.
+/// A value as another upstream sent it: whole each time, or an object of members that are updated one by one.
 public struct JSONRow: Equatable, Sendable {
+    /// One member of an object, with the upstream's time of it.
+    package struct Member: Equatable, Sendable {
+        package let name: String
+        package let text: String
+        /// In any unit, the same for all members of a stream.
+        package let time: Int64
+
+        package init(_ name: String, _ text: String, time: Int64) {
+            self.name = name
+            self.text = text
+            self.time = time
+        }
+    }
+
+    private let whole: String
+    /// In the order of their names; empty where the value is whole.
+    private let members: [Member]
+
     /// A JSON text (RFC 8259), checked, its numbers as they were written.
-    public let text: String
+    public var text: String {
+        members.isEmpty ? whole : "{" + members.map { "\"\($0.name)\":\($0.text)" }.joined(separator: ",") + "}"
+    }
 
     package init(checked text: String) {
-        self.text = text
+        whole = text
+        members = []
+    }
+
+    /// An object that takes the place of what is known of its members only, each unless it is older. Names hold nothing that JSON escapes; texts are checked.
+    package init(checked members: [Member]) {
+        whole = ""
+        self.members = members.sorted { $0.name < $1.name }
     }
 }
 
 extension JSONRow: FeedRow {
     package var key: Int { 0 }
     package func isOlder(than other: JSONRow) -> Bool { false }
+    package func completed(by replaced: JSONRow) -> JSONRow {
+        guard !members.isEmpty, !replaced.members.isEmpty else { return self }
+        var merged = replaced.members
+        for member in members {
+            guard let place = merged.firstIndex(where: { $0.name == member.name }) else {
+                merged.append(member)
+                continue
+            }
+            if member.time >= merged[place].time { merged[place] = member }
+        }
+        return JSONRow(checked: merged)
+    }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .json(let rows) = rows { rows } else { nil } }
     package static func feedRows(_ rows: [Self]) -> FeedRows { .json(rows) }
 }

@@ -61,6 +61,6 @@ extension StreamTraits {
     fileprivate func moved(by endpoints: Int) -> StreamTraits {
         StreamTraits(
             endpoint: endpoint + endpoints, hasSnapshotSource: hasSnapshotSource, fetchWeight: fetchWeight, staleAfter: staleAfter, limit: limit,
-            backfillLimit: backfillLimit, connectionLimit: connectionLimit)
+            backfillLimit: backfillLimit, connectionLimit: connectionLimit, isAcknowledged: isAcknowledged)
     }
 }

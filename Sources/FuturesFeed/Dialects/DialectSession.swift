@@ -14,11 +14,20 @@ package protocol DialectSession: AnyObject {
     /// What ends subscriptions.
     func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String]
 
+    /// Whether what is sent is sent as binary messages, of the same bytes.
+    var sendsBinary: Bool { get }
+
+    /// How often `ping` is sent whether or not anything else is; nil where it is sent when the core asks for a sign of life.
+    var heartbeat: Duration? { get }
+
     /// What asks for a sign of life; nil for a ping of RFC 6455.
     func ping() -> String?
 
     /// Reads one message. Bad data becomes `.malformed`; nothing traps.
     func receive(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void)
+
+    /// As `receive`, of a binary message.
+    func receiveBinary(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void)
 
     /// Why it is of no use to come back soon after the server closed the connection with this code, or refused it with this status; nil where it may.
     func refusal(closeCode: UInt16?, status: Int?) -> FeedError?
@@ -36,7 +45,12 @@ package enum SessionEvent {
 extension DialectSession {
     package var isReady: Bool { true }
     package func greeting() -> [String] { [] }
+    package var sendsBinary: Bool { false }
+    package var heartbeat: Duration? { nil }
     package func ping() -> String? { nil }
+    package func receiveBinary(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
+        emit(.event(.malformed(nil, "The venue sent a binary message; this dialect has none.")))
+    }
     package func refusal(closeCode: UInt16?, status: Int?) -> FeedError? { nil }
 }
 

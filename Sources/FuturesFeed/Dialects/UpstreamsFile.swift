@@ -21,8 +21,9 @@ package enum UpstreamsFile {
             do throws(MemberError) {
                 switch try members.string("kind") {
                 case "graphql": upstreams.append((name, GraphQLDialect(name: name, upstream: try GraphQLUpstream(members))))
+                case "intrinio": upstreams.append((name, IntrinioDialect(name: name, upstream: try IntrinioUpstream(members))))
                 case "bux": upstreams.append((name, BUXDialect(name: name, upstream: try BUXUpstream(members))))
-                default: throw MemberError(member: "kind", rule: "is graphql or bux")
+                default: throw MemberError(member: "kind", rule: "is \"graphql\", \"intrinio\" or \"bux\"")
                 }
             } catch {
                 throw FeedError(.malformed, "Upstream \(name): \(error.member) \(error.rule).")

@@ -209,6 +209,7 @@ package final class FeedEngine: Sendable {
     }
 
     private func connect(_ id: ConnectionID, endpoint: Int, _ route: UpstreamRoute) {
+        if case .login(let request, let then) = route { return login(id, endpoint: endpoint, request, then) }
         let link = FrameReceiver(engine: self, id: id, route: route, session: dialect.session(endpoint: endpoint, subprotocol: nil))
         guard case .webSocket(let url, let headers, let subprotocols) = route else {
             performer.value.links[id] = link
@@ -223,14 +224,33 @@ package final class FeedEngine: Sendable {
             self.performer.value.attempts[id] = nil
             switch result {
             case .success(let socket):
-                self.logger.notice("connected", metadata: ["url": "\(url)"])
+                self.logger.notice("connected", metadata: ["url": "\(TransportError.describe(url))"])
                 self.performer.value.links[id] = link
                 link.open(socket, self.dialect.session(endpoint: endpoint, subprotocol: socket.subprotocol))
             case .failure(let error):
                 let error = error as? TransportError
                 let reason = error?.message ?? "the connection failed"
-                self.logger.warning("connection failed", metadata: ["url": "\(url)", "reason": "\(reason)"])
+                self.logger.warning("connection failed", metadata: ["url": "\(TransportError.describe(url))", "reason": "\(reason)"])
                 link.ended(reason, closeCode: nil, status: error?.status)
+            }
+        }
+    }
+
+    private func login(
+        _ id: ConnectionID, endpoint: Int, _ request: RESTRequest, _ then: @escaping @Sendable (RESTAnswer) -> Result<UpstreamRoute, FeedError>
+    ) {
+        let cancellation = ConnectCancellation()
+        performer.value.attempts[id] = cancellation
+        rest.get(request, on: loop).assumeIsolated().whenComplete { result in
+            // Without it the core has given the attempt up.
+            guard self.performer.value.attempts.removeValue(forKey: id) != nil else { return }
+            let route = result.mapError { FeedError(transport: $0) }.flatMap { self.dialect.decode($0, then) }
+            switch route {
+            case .success(let route): self.connect(id, endpoint: endpoint, route)
+            case .failure(let error) where error.isTransient:
+                self.logger.warning("login failed", metadata: ["reason": "\(error.message)"])
+                self.closed(id, error.message)
+            case .failure(let error): self.refused(id, error)
             }
         }
     }

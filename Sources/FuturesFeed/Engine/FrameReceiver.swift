@@ -9,6 +9,7 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
         var stream: HTTPStream?
         /// Cuts a connection on which the server does not become ready.
         var patience: Scheduled<Void>?
+        var heartbeat: RepeatedTask?
         /// Whether this side ended it: what the server says to that is no refusal.
         var isOver = false
     }
@@ -30,7 +31,12 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
     func open(_ socket: WebSocketConnection?, _ session: any DialectSession) {
         state.value.session = session
         state.value.socket = socket
-        for frame in session.greeting() { socket?.send(text: frame) }
+        for frame in session.greeting() { send(frame) }
+        if let interval = session.heartbeat {
+            state.value.heartbeat = engine.loop.scheduleRepeatedTask(initialDelay: TimeAmount(interval), delay: TimeAmount(interval)) { _ in
+                if let ping = self.state.value.session.ping() { self.send(ping) }
+            }
+        }
         guard !session.isReady else { return engine.step(.opened(id)) }
         state.value.patience = engine.loop.scheduleTask(in: .seconds(10)) { self.state.value.socket?.close(code: 4504, reason: "no connection_ack") }
     }
@@ -38,51 +44,62 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
     func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) {
         for frame in state.value.session.subscribe(names, request: request) {
             switch route {
-            case .webSocket: state.value.socket?.send(text: frame)
+            case .webSocket, .login: send(frame)
             case .posted(let request, let framing): state.value.stream = engine.stream(request(frame), receiver: self, framing: framing)
             }
         }
     }
 
     func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) {
-        for frame in state.value.session.unsubscribe(names, request: request) { state.value.socket?.send(text: frame) }
+        for frame in state.value.session.unsubscribe(names, request: request) { send(frame) }
+    }
+
+    private func send(_ frame: String) {
+        guard state.value.session.sendsBinary else { return state.value.socket?.send(text: frame) ?? () }
+        state.value.socket?.send(binary: Array(frame.utf8))
     }
 
     func ping() {
-        if let ping = state.value.session.ping() { state.value.socket?.send(text: ping) }
+        if state.value.session.heartbeat == nil, let ping = state.value.session.ping() { send(ping) }
         state.value.socket?.ping()
     }
 
     func close(code: UInt16, reason: String) {
         state.value.isOver = true
-        state.value.patience?.cancel()
+        endTimers()
         state.value.socket?.close(code: code, reason: reason)
         state.value.stream?.cancel()
     }
 
-    private func read(_ message: ByteBuffer) {
+    private func endTimers() {
+        state.value.patience?.cancel()
+        state.value.heartbeat?.cancel()
+    }
+
+    private func read(_ message: ByteBuffer, isBinary: Bool = false) {
         let session = state.value.session
         message.withUnsafeReadableBytes { bytes in
-            session.receive(bytes.bindMemory(to: UInt8.self)) { event in
-                switch event {
-                case .event(let event): engine.step(.received(id, event))
-                case .send(let frame): state.value.socket?.send(text: frame)
-                case .ready:
-                    state.value.patience?.cancel()
-                    engine.step(.opened(id))
-                case .refused(let error):
-                    engine.refused(id, error)
-                    close(code: 1000, reason: "")
-                }
-            }
+            let bytes = bytes.bindMemory(to: UInt8.self)
+            if isBinary { session.receiveBinary(bytes, act) } else { session.receive(bytes, act) }
+        }
+    }
+
+    private func act(on event: SessionEvent) {
+        switch event {
+        case .event(let event): engine.step(.received(id, event))
+        case .send(let frame): send(frame)
+        case .ready:
+            state.value.patience?.cancel()
+            engine.step(.opened(id))
+        case .refused(let error):
+            engine.refused(id, error)
+            close(code: 1000, reason: "")
         }
     }
 
     func webSocket(_ connection: WebSocketConnection, didReceive text: ByteBuffer) { read(text) }
 
-    func webSocket(_ connection: WebSocketConnection, didReceiveBinary bytes: ByteBuffer) {
-        engine.step(.received(id, .malformed(nil, "The venue sent a binary message; this dialect has none.")))
-    }
+    func webSocket(_ connection: WebSocketConnection, didReceiveBinary bytes: ByteBuffer) { read(bytes, isBinary: true) }
 
     func webSocketDidHear(_ connection: WebSocketConnection) { engine.step(.heard(id)) }
 
@@ -104,7 +121,7 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
 
     /// The attempt to connect failed, or the connection is over.
     func ended(_ reason: String, closeCode: UInt16?, status: Int?) {
-        state.value.patience?.cancel()
+        endTimers()
         if !state.value.isOver, let error = state.value.session.refusal(closeCode: closeCode, status: status) {
             engine.refused(id, error)
         } else {

@@ -186,7 +186,7 @@ struct EventHandlers: Sendable {
     /// Outer nil where the request was answered.
     private func maxRate(of request: HTTPRequest, _ responder: HTTPResponder) -> Double?? {
         guard let text = request.query("maxRate") else { return .some(nil) }
-        guard text.utf8.count <= 12, text.utf8.allSatisfy({ $0 == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+        guard text.utf8.count <= 32, text.utf8.allSatisfy({ $0 == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
             let rate = Double(text), (0.01...100).contains(rate)
         else {
             responder.respond(Problems.badParameter("maxRate", "takes deliveries per second from 0.01 to 100.").response)

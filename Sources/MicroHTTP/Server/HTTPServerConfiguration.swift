@@ -33,7 +33,7 @@ public struct HTTPServerConfiguration: Sendable {
         host: String = "127.0.0.1",
         port: UInt16 = 0,
         allowedHosts: Set<String>? = nil,
-        maximumConnections: Int = 10_000,
+        maximumConnections: Int = 50_000,
         workerThreads: Int = 2,
         headerDeadline: Duration = .seconds(5),
         bodyDeadline: Duration = .seconds(10),

@@ -15,7 +15,7 @@ package struct GraphQLDialect: Dialect {
         guard let local = local(name), let (stream, _) = upstream.stream(local) else { return nil }
         return StreamTraits(
             endpoint: 0, hasSnapshotSource: stream.snapshot != nil && upstream.httpURL != nil, fetchWeight: 0, staleAfter: nil, limit: 1,
-            connectionLimit: upstream.transport == .webSocket ? Self.operationsPerSocket : 1)
+            connectionLimit: upstream.transport == .webSocket ? Self.operationsPerSocket : 1, isAcknowledged: false)
     }
 
     /// What one of the common servers allows on a socket.

@@ -43,11 +43,12 @@ final class GraphQLDriver: WebSocketReceiver, HTTPStreamReceiver {
         let opening = WebSocketConnection.connect(
             to: upstream.webSocketURL ?? "", headers: upstream.headers, subprotocols: upstream.subprotocols.map(\.rawValue), on: loop, receiver: self)
         let socket = try await opening.map { socket -> WebSocketConnection in
-            self.state.withLockedValue {
+            let greeting = self.state.withLockedValue {
                 $0.socket = socket
                 $0.session = GraphQLSession(self.upstream, version: socket.subprotocol.flatMap(GraphQLProtocol.init(rawValue:)))
-                socket.send(text: $0.session.greeting)
+                return $0.session.greeting
             }
+            socket.send(text: greeting)
             return socket
         }.get()
         _ = socket
@@ -109,13 +110,14 @@ final class GraphQLDriver: WebSocketReceiver, HTTPStreamReceiver {
 
     private var socket: WebSocketConnection? { state.withLockedValue { $0.socket } }
 
+    /// What is sent is sent under no lock: where that fails, `didClose` comes at once.
     private func read(_ message: ByteBuffer) {
+        var answers: [String] = []
         message.withUnsafeReadableBytes { bytes in
             state.withLockedValue { state in
-                let socket = state.socket
                 state.session.receive(bytes.bindMemory(to: UInt8.self)) { event in
                     switch event {
-                    case .send(let text): socket?.send(text: text)
+                    case .send(let text): answers.append(text)
                     case .ready: happenings.post(.ready)
                     case .content(let name, let text): happenings.post(.content(name, String(decoding: text, as: UTF8.self)))
                     case .trouble(let name, let error): happenings.post(.trouble(name, error.message))
@@ -127,6 +129,7 @@ final class GraphQLDriver: WebSocketReceiver, HTTPStreamReceiver {
                 }
             }
         }
+        for answer in answers { socket?.send(text: answer) }
     }
 
     func webSocket(_ connection: WebSocketConnection, didReceive text: ByteBuffer) { read(text) }

@@ -1,0 +1,150 @@
+import FeedCore
+
+/// Where an Intrinio feed is, who asks, and which of the two wires it speaks.
+struct IntrinioUpstream: Sendable {
+    enum Wire: Sendable {
+        /// Binary messages, the equities feeds of today.
+        case equities
+        /// Phoenix channels of JSON, the feeds of before 2021; topics begin with the provider's name.
+        case phoenix
+    }
+
+    enum Credentials: Sendable {
+        case apiKey(String)
+        case password(user: String, password: String)
+    }
+
+    var wire = Wire.equities
+    /// Of the socket's server, `https://realtime-mx.intrinio.com`.
+    var url: String
+    /// Of the REST interface.
+    var restURL = "https://api-v2.intrinio.com"
+    /// Which sources REST takes its prices from; nil for the best.
+    var source: String?
+    var credentials: Credentials
+    /// Whether quotes are left out.
+    var tradesOnly = false
+    /// Whether the delayed feed is asked for.
+    var isDelayed = false
+
+    private static let client = "FuturesGateway"
+
+    var loginRequest: RESTRequest {
+        let about = wire == .equities ? ("Client-Information", Self.client) : ("Content-Type", "application/json")
+        return switch credentials {
+        case .apiKey(let key): RESTRequest(url: "\(url)/auth?api_key=\(key.percentEncoded)", headers: [about])
+        case .password(let user, let password):
+            RESTRequest(url: "\(url)/auth", headers: [about, ("Authorization", "Basic " + "\(user):\(password)".utf8.base64)])
+        }
+    }
+
+    /// What the answer to the login says: its body is the token, which stands in the socket's address.
+    func route(_ answer: RESTAnswer) -> Result<UpstreamRoute, FeedError> {
+        switch answer.status {
+        case 200: break
+        case 401, 403: return .failure(Self.refused(answer.status))
+        default:
+            return .failure(
+                FeedError(
+                    .unreachable, "The login was answered with \(answer.status): it is tried again.", venueCode: answer.status,
+                    retryAfterMs: answer.retryAfter.map { $0.components.seconds &* 1000 }))
+        }
+        let token = String(decoding: answer.body, as: UTF8.self).filter { !$0.isWhitespace }
+        guard (1...8192).contains(token.utf8.count) else {
+            return .failure(FeedError(.malformed, "The login was answered without a token: it is tried again."))
+        }
+        let socket = "ws" + url.dropFirst(4) + "/socket/websocket?vsn=1.0.0&token=\(token.percentEncoded)" + (isDelayed ? "&delayed=true" : "")
+        let headers = wire == .equities ? [("UseNewEquitiesFormat", "v2"), ("Client-Information", Self.client)] : []
+        return .success(.webSocket(url: socket, headers: headers, subprotocols: []))
+    }
+
+    static func refused(_ status: Int) -> FeedError {
+        FeedError(.venueRejected, "The server answered \(status): correct the credentials, or ask for access to this feed.", venueCode: status)
+    }
+
+    /// The channel that carries every symbol.
+    var everything: String { wire == .equities ? "$FIREHOSE" : "$lobby" }
+
+    /// Whether there may be a stream of that name: a symbol, or everything.
+    func isStream(_ name: Substring) -> Bool {
+        if name == everything { return true }
+        return (1...20).contains(name.utf8.count)
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+                default: "._-/^+=".utf8.contains(byte)
+                }
+            }
+    }
+}
+
+extension IntrinioUpstream {
+    private static let hosts = [
+        "IEX": "realtime-mx", "REALTIME": "realtime-mx", "DELAYED_SIP": "realtime-delayed-sip", "NASDAQ_BASIC": "realtime-nasdaq-basic",
+        "CBOE_ONE": "cboe-one", "EQUITIES_EDGE": "equities-edge",
+    ]
+
+    /// Reads an upstream from its configuration; README shows one.
+    init(_ members: Members) throws(MemberError) {
+        try members.check(["kind", "wire", "provider", "url", "restURL", "source", "apiKey", "user", "password", "tradesOnly", "delayed"])
+        switch try members.string("wire") {
+        case nil, "equities": wire = .equities
+        case "phoenix": wire = .phoenix
+        default: throw MemberError(member: "wire", rule: "is equities or phoenix")
+        }
+        if let url = try members.string("url") {
+            guard url.hasPrefix("http://") || url.hasPrefix("https://") else { throw MemberError(member: "url", rule: "is http:// or https://") }
+            self.url = Self.base(url)
+        } else if wire == .phoenix {
+            url = "https://realtime.intrinio.com"
+        } else {
+            guard let host = Self.hosts[try members.string("provider") ?? "IEX"] else {
+                throw MemberError(member: "provider", rule: "is one of \(Self.hosts.keys.sorted().joined(separator: ", "))")
+            }
+            url = "https://\(host).intrinio.com"
+        }
+        if let url = try members.string("restURL") { restURL = Self.base(url) }
+        source = try members.string("source")
+        if let key = try members.string("apiKey") {
+            credentials = .apiKey(key)
+        } else if let user = try members.string("user"), let password = try members.string("password") {
+            credentials = .password(user: user, password: password)
+        } else {
+            throw MemberError(member: "apiKey", rule: "is the key; or give user and password")
+        }
+        tradesOnly = try members.flag("tradesOnly")
+        isDelayed = try members.flag("delayed")
+    }
+
+    private static func base(_ url: String) -> String { url.hasSuffix("/") ? String(url.dropLast()) : url }
+}
+
+extension Members {
+    fileprivate func flag(_ name: String) throws(MemberError) -> Bool {
+        switch text(name) {
+        case nil, "false": false
+        case "true": true
+        default: throw MemberError(member: name, rule: "is true or false")
+        }
+    }
+}
+
+extension Sequence<UInt8> {
+    /// As RFC 4648 §4 writes bytes.
+    var base64: String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        var text: [UInt8] = []
+        var (bits, count): (UInt32, Int) = (0, 0)
+        for byte in self {
+            bits = bits << 8 | UInt32(byte)
+            count += 8
+            while count >= 6 {
+                count -= 6
+                text.append(alphabet[Int(bits >> UInt32(count) & 63)])
+            }
+        }
+        if count > 0 { text.append(alphabet[Int(bits << UInt32(6 - count) & 63)]) }
+        while !text.count.isMultiple(of: 4) { text.append(UInt8(ascii: "=")) }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
