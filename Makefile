@@ -4,7 +4,7 @@ TEST_TARGETS = FeedCoreTests FuturesFeedTests MicroHTTPTests DemoExchangeTests F
 RUN_ARGS ?= --demo
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: run test suite browser soak bench bench-ingest lint format simulate defects sanitize conformance graphql setup
+.PHONY: run test suite browser soak bench bench-ingest lint format simulate defects sanitize contract conformance graphql setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build and serve the embedded exchange (RUN_ARGS="--venue aster" for a venue)
@@ -16,6 +16,7 @@ test: setup lint suite ## Everything CI runs
 suite:
 	swift build --build-tests $(SWIFT_FLAGS)
 	for target in $(TEST_TARGETS); do swift test --skip-build $(SWIFT_FLAGS) --filter "^$$target\." || exit 1; done
+	STREAM_ROUTE=tls swift test --skip-build $(SWIFT_FLAGS) --filter "^FuturesGatewayTests\."
 
 simulate: ## The core, a venue and readers under SEEDS seeds, optimised (SEED=N replays one)
 	SEEDS=$(or $(SEEDS),1000) Tests/FeedCoreTests/Simulation/simulate
@@ -35,6 +36,11 @@ browser: setup ## The page and client.js in headless Chromium (apt: chromium, py
 soak: setup ## Proofs over real sockets, about three minutes (SOAK_ARGS="kills --kills 1000", or silence, rotation, selftest)
 	swift build -c release --product futures-gateway
 	Tests/Soak/soak "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(SOAK_ARGS),short)
+
+contract: setup ## Every answer against openapi.yaml by schemathesis, and read by httplint (PyPI); skips where they are absent
+	swift build -c release --product futures-gateway
+	Tests/Contract/fuzz "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(EXAMPLES),50)
+	Tests/Contract/lint "$$(swift build -c release --show-bin-path)/futures-gateway"
 
 conformance: ## The Autobahn suite against the WebSocket client; skips where it, or Python 2.7, is absent
 	swift build --product conformance-client

@@ -1,9 +1,15 @@
 #pragma once
 #include <errno.h>
+#include <gnutls/abstract.h>
+#include <gnutls/gnutls.h>
 #include <microhttpd.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 /// Names the calling thread; `prctl` is variadic and `pthread_setname_np` needs a feature macro.
@@ -16,6 +22,110 @@ static const uint64_t cmhd_size_unknown = MHD_SIZE_UNKNOWN;
 static const ssize_t cmhd_end_of_stream = -1;
 static const ssize_t cmhd_end_with_error = -2;
 
+/// A certificate chain with its key, ready for handshakes.
+struct cmhd_identity {
+    gnutls_pcert_st chain[16];
+    unsigned int chain_length;
+    gnutls_privkey_t key;
+    /// The one before; handshakes may still be using it.
+    struct cmhd_identity *previous;
+};
+
+/// The identity that a server shows at the time.
+struct cmhd_identity_slot {
+    void *current;
+};
+
+static inline void cmhd_identity_free(struct cmhd_identity *identity) {
+    while (identity) {
+        struct cmhd_identity *previous = identity->previous;
+        for (unsigned int i = 0; i < identity->chain_length; i++) gnutls_pcert_deinit(&identity->chain[i]);
+        if (identity->key) gnutls_privkey_deinit(identity->key);
+        free(identity);
+        identity = previous;
+    }
+}
+
+/// Whether the key is the first certificate's.
+static inline int cmhd_identity_matches(struct cmhd_identity *identity) {
+    unsigned char certified[64], own[64];
+    size_t certified_size = sizeof certified, own_size = sizeof own;
+    gnutls_pubkey_t public_key;
+    if (gnutls_pubkey_init(&public_key) < 0) return 0;
+    int matches = gnutls_pubkey_import_privkey(public_key, identity->key, 0, 0) >= 0
+        && gnutls_pubkey_get_key_id(public_key, 0, own, &own_size) >= 0
+        && gnutls_pubkey_get_key_id(identity->chain[0].pubkey, 0, certified, &certified_size) >= 0
+        && own_size == certified_size && memcmp(own, certified, own_size) == 0;
+    gnutls_pubkey_deinit(public_key);
+    return matches;
+}
+
+/// From PEM text. Null with a reason when it cannot be read.
+static inline struct cmhd_identity *cmhd_identity_new(
+    const void *chain, size_t chain_size, const void *key, size_t key_size, const char **reason
+) {
+    struct cmhd_identity *identity = calloc(1, sizeof *identity);
+    if (!identity) return NULL;
+    gnutls_datum_t text = {(unsigned char *)chain, (unsigned int)chain_size};
+    unsigned int length = sizeof identity->chain / sizeof identity->chain[0];
+    int result = gnutls_pcert_list_import_x509_raw(identity->chain, &length, &text, GNUTLS_X509_FMT_PEM, 0);
+    *reason = "the certificate file";
+    if (result >= 0) {
+        identity->chain_length = length;
+        gnutls_datum_t secret = {(unsigned char *)key, (unsigned int)key_size};
+        *reason = "the key file";
+        result = gnutls_privkey_init(&identity->key);
+        if (result >= 0) result = gnutls_privkey_import_x509_raw(identity->key, &secret, GNUTLS_X509_FMT_PEM, NULL, 0);
+        if (result >= 0 && !cmhd_identity_matches(identity)) {
+            *reason = "the key, which is not the first certificate's";
+            result = -1;
+        }
+    }
+    if (result >= 0) return identity;
+    cmhd_identity_free(identity);
+    return NULL;
+}
+
+/// From now on handshakes show this identity. One thread at a time.
+static inline void cmhd_identity_show(struct cmhd_identity_slot *slot, struct cmhd_identity *identity) {
+    identity->previous = slot->current;
+    __atomic_store_n(&slot->current, identity, __ATOMIC_RELEASE);
+}
+
+/// GnuTLS asks for the identity of a handshake whose session has its slot as user data.
+static inline int cmhd_identity_retrieve(
+    gnutls_session_t session, const gnutls_datum_t *authorities, int authority_count, const gnutls_pk_algorithm_t *algorithms,
+    int algorithm_count, gnutls_pcert_st **chain, unsigned int *chain_length, gnutls_privkey_t *key
+) {
+    struct cmhd_identity_slot *slot = gnutls_session_get_ptr(session);
+    struct cmhd_identity *identity = slot ? __atomic_load_n(&slot->current, __ATOMIC_ACQUIRE) : NULL;
+    if (!identity) return -1;
+    *chain = identity->chain;
+    *chain_length = identity->chain_length;
+    *key = identity->key;
+    return 0;
+}
+
+/// The connection's TLS session, or null. `MHD_get_connection_info` is variadic.
+static inline gnutls_session_t cmhd_session(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    return info ? (gnutls_session_t)info->tls_session : NULL;
+}
+
+/// Has the connection's handshake show what the slot holds. libmicrohttpd's own user data of the session serves pre-shared keys only.
+static inline void cmhd_set_identity(struct MHD_Connection *connection, struct cmhd_identity_slot *slot) {
+    gnutls_session_t session = cmhd_session(connection);
+    if (session) gnutls_session_set_ptr(session, slot);
+}
+
+/// Sends bytes beside libmicrohttpd, inside one of the connection's callbacks.
+static inline void cmhd_send(struct MHD_Connection *connection, const void *bytes, size_t count) {
+    gnutls_session_t session = cmhd_session(connection);
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (session) gnutls_record_send(session, bytes, count);
+    else if (info) send(info->connect_fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 /// Everything that `MHD_start_daemon` takes as variadic options, typed so that the C compiler checks it.
 struct cmhd_options {
     int listening_socket;
@@ -23,6 +133,7 @@ struct cmhd_options {
     unsigned int connection_limit;
     unsigned int inactivity_timeout_seconds;
     size_t connection_memory;
+    bool is_encrypted;
     void *context;
     MHD_AcceptPolicyCallback accept;
     void *(*request_line)(void *context, const char *target, struct MHD_Connection *connection);
@@ -38,10 +149,16 @@ static inline struct MHD_Daemon *cmhd_start(const struct cmhd_options *o) {
         {o->worker_threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, (intptr_t)o->worker_threads, NULL},
         {MHD_OPTION_END, 0, NULL},
     };
+    struct MHD_OptionItem encryption[] = {
+        {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)&cmhd_identity_retrieve},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%SERVER_PRECEDENCE"},
+        {MHD_OPTION_END, 0, NULL},
+    };
     errno = 0;
     return MHD_start_daemon(
-        // Turbo: new sockets are read at once, and a closed one is not shut down, so that a duplicate of it lives on.
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO, 0,
+        // Turbo: new sockets are read at once, and a closed one is not shut down, so that a duplicate of it lives on. An encrypted connection
+        // is shut down, for its client could not tell the end from a cut.
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (o->is_encrypted ? MHD_USE_TLS : MHD_USE_TURBO), 0,
         o->accept, o->context, o->handle, o->context,
         MHD_OPTION_LISTEN_SOCKET, o->listening_socket,
         MHD_OPTION_CONNECTION_LIMIT, o->connection_limit,
@@ -52,6 +169,7 @@ static inline struct MHD_Daemon *cmhd_start(const struct cmhd_options *o) {
         MHD_OPTION_NOTIFY_COMPLETED, o->completed, o->context,
         MHD_OPTION_NOTIFY_CONNECTION, o->connection_changed, o->context,
         MHD_OPTION_ARRAY, pool,
+        MHD_OPTION_ARRAY, o->is_encrypted ? encryption : encryption + 2,
         MHD_OPTION_END);
 }
 
@@ -83,6 +201,11 @@ static inline void *cmhd_connection_context(struct MHD_Connection *connection) {
 /// has ended the response, and would keep the descriptor until the client leaves.
 static inline void cmhd_release_soon(struct MHD_Connection *connection) {
     MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, 1u);
+}
+
+/// Leaves the connection without libmicrohttpd's timeout.
+static inline void cmhd_never_time_out(struct MHD_Connection *connection) {
+    MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
 }
 
 /// Marks a body that ends with the connection: no chunks, status line still HTTP/1.1, `Connection: close`.

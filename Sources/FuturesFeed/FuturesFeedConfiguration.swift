@@ -41,6 +41,9 @@ public struct FuturesFeedConfiguration: Sendable {
         self.seed = seed
     }
 
+    /// The names of the other upstreams, in their order.
+    public var upstreamNames: [String] { upstreams.map(\.name) }
+
     /// Adds other upstreams from a configuration file's text, a JSON object: `{"NAME":{"kind":"graphql",…}}`. `${NAME}` within its strings stands for
     /// what `secret` gives for it.
     ///

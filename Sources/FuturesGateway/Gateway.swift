@@ -1,4 +1,4 @@
-import FuturesFeed
+public import FuturesFeed
 public import Logging
 import MicroHTTP
 import NIOConcurrencyHelpers
@@ -59,10 +59,21 @@ public final class Gateway: Service {
         service.engine.loadListing()
         loop.start()
         let port = try server.start()
+        pin(configuration.pinned)
         let host = configuration.http.host.contains(":") ? "[\(configuration.http.host)]" : configuration.http.host
         logger.notice("listening", metadata: ["url": "http://\(host):\(port)", "venue": "\(configuration.feed.venue.name)"])
         listening("http://\(host):\(port)")
         return port
+    }
+
+    /// Keeps these streams subscribed without readers, and those pinned before no longer. From any thread; readers notice nothing. What the
+    /// venue does not list is left out, with a warning.
+    public func pin(_ names: [FuturesServiceStreamName]) {
+        for name in names where !hub.knows(name) {
+            logger.warning("a stream cannot be pinned: the venue does not list it", metadata: ["stream": "\(name)"])
+        }
+        let known = names.filter(hub.knows)
+        hub.run { $0.pin(known) }
     }
 
     /// Sends every reader a farewell, lets running answers end, and closes everything; within the drain grace and a second.

@@ -9,6 +9,8 @@ public struct GatewayConfiguration: Sendable {
     public var http: HTTPServerConfiguration
     /// The event streams.
     public var events: Events
+    /// Streams that stay subscribed without readers.
+    public var pinned: [FuturesServiceStreamName]
     /// How long readers are given to leave when the gateway stops.
     public var drainGrace: Duration
 
@@ -50,11 +52,12 @@ public struct GatewayConfiguration: Sendable {
     /// A configuration with the defaults.
     public init(
         feed: FuturesFeedConfiguration = FuturesFeedConfiguration(), http: HTTPServerConfiguration = HTTPServerConfiguration(),
-        events: Events = Events(), drainGrace: Duration = .seconds(8)
+        events: Events = Events(), pinned: [FuturesServiceStreamName] = [], drainGrace: Duration = .seconds(8)
     ) {
         self.feed = feed
         self.http = http
         self.events = events
+        self.pinned = pinned
         self.drainGrace = drainGrace
     }
 }

@@ -2,27 +2,45 @@
 
 import os
 import random
+import re
+import socket
+import threading
 
 import schemathesis
 
-LIVE = [client for client in os.environ.get("LIVE_CLIENTS", "").split(",") if client]
+HOST, PORT = os.environ["GATEWAY"].split(":")
+
+
+def live_client():
+    """The id of a reader that lives as long as this process, or until it is deleted."""
+    reader = socket.create_connection((HOST, int(PORT)))
+    reader.sendall(b"GET /events?streams=btcusdt@kline_1d HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    text = b""
+    while not (found := re.search(rb'"client":"(\w+)"', text)):
+        text += reader.recv(4096)
+
+    def drain():
+        while reader.recv(65536):
+            pass
+
+    threading.Thread(target=drain, daemon=True).start()
+    return found[1].decode()
+
+
+LIVE = [live_client() for _ in range(4)]
 
 
 @schemathesis.hook
-def map_query(context, query):
-    if context.operation.path == "/events" and query is not None:
-        query = dict(query)
-        # A stream without an end would hold up everything after it.
-        query["timeout"] = query.get("timeout") if str(query.get("timeout")) == "1" else "1"
-    if context.operation.path == "/streams/{name}" and query and "depth" in query:
+def before_call(context, case, kwargs):
+    path, method = case.operation.path, case.operation.method.upper()
+    query = case.query
+    if path == "/events" and query is not None and str(query.get("timeout")).isdigit() and query["timeout"] != "1":
+        # A stream of many seconds would hold up everything after it.
+        query["timeout"] = "1"
+    if path == "/events" and query is not None and "timeout" not in query:
+        query["timeout"] = "1"
+    if path == "/streams/{name}" and query and "depth" in query:
         # Allowed for books alone, which a document cannot say of another parameter.
-        query = {name: value for name, value in query.items() if name != "depth"}
-    return query
-
-
-@schemathesis.hook
-def map_path_parameters(context, path_parameters):
-    if path_parameters and "client" in path_parameters and LIVE and context.operation.method.upper() != "DELETE":
-        if random.random() < 0.5:
-            path_parameters["client"] = random.choice(LIVE)
-    return path_parameters
+        del query["depth"]
+    if case.path_parameters and "client" in case.path_parameters and random.random() < 0.5:
+        case.path_parameters["client"] = live_client() if method == "DELETE" else random.choice(LIVE)

@@ -47,10 +47,11 @@ import Testing
         (["--venue", "nasdaq"], [:], "venue"), (["--rest-url", "ftp://x"], [:], "rest-url"), (["--ws-url", "http://x"], [:], "ws-url"),
         (["--linger", "-1"], [:], "linger"), (["--max-connections", "0"], [:], "max-connections"), (["--replay-bytes", "4095"], [:], "replay-bytes"),
         (["--replay-events", "0"], [:], "replay-events"), (["--replay-seconds", "0"], [:], "replay-seconds"),
-        (["--cors-origins", "a.example"], [:], "cors-origins"), ([], ["FUTURES_GATEWAY_CORS_ORIGINS": "https://a.example/x"], "cors-origins"),
+        (["--cors-origins", "a.example"], [:], "cors-origins"),
+        ([], ["FUTURES_GATEWAY_CORS_ORIGINS": "https://a.example/x"], "FUTURES_GATEWAY_CORS_ORIGINS"),
         (["--log-level", "loud"], [:], "log-level"),
         (["--host", "nowhere"], [:], "nowhere"), ([], ["FUTURES_GATEWAY_PORT": "eighty"], "FUTURES_GATEWAY_PORT"),
-        ([], ["FUTURES_GATEWAY_LINGER": "-5"], "linger"), ([], ["FUTURES_GATEWAY_VENUE": "nasdaq"], "FUTURES_GATEWAY_VENUE"),
+        ([], ["FUTURES_GATEWAY_LINGER": "-5"], "FUTURES_GATEWAY_LINGER"), ([], ["FUTURES_GATEWAY_VENUE": "nasdaq"], "FUTURES_GATEWAY_VENUE"),
         ([], ["FUTURES_GATEWAY_DEMO": "maybe"], "FUTURES_GATEWAY_DEMO"),
     ])
     func aBadValueIsRefusedAtStartByName(arguments: [String], environment: [String: String], name: String) async throws {
@@ -70,5 +71,55 @@ import Testing
         let served = try await Program("serve", "--port", "0", environment: environment)
         #expect(try await served.client().get("/healthz").status == 200)
         await taken.stop()
+    }
+
+    @Test func aConfigurationIsCheckedAndShownWithoutServing() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).yaml").path(percentEncoded: false)
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try "port: 70000\nprot: 1\n".write(toFile: file, atomically: true, encoding: .utf8)
+        for (command, status) in [(["check-config"], EX_CONFIG), (["serve"], EX_USAGE), (["serve", "--print-config"], EX_USAGE)] {
+            let program = try await Program(command + ["--config", file, "--bars", "0"])
+            #expect(try await program.exitStatus() == status)
+            let errors = try await program.errorsToEnd()
+            for place in ["\(file):1", "\(file):2", "--bars"] { #expect(errors.contains(place), "\(errors)") }
+        }
+        try "port: 1\n".write(toFile: file, atomically: true, encoding: .utf8)
+        let checked = try await Program("check-config", environment: ["FUTURES_GATEWAY_CONFIG": file])
+        #expect(try await checked.line() == "OK")
+        #expect(try await checked.exitStatus() == 0)
+        let shown = try await Program("serve", "--print-config", "--config", file)
+        #expect(try await shown.line() == "# config: \(file) # --config")
+        #expect(try await shown.exitStatus() == 0)
+    }
+
+    @Test func aReloadKeepsReadersAndSaysWhatNeedsARestart() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).yaml").path(percentEncoded: false)
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try "demo: true\nport: 0\n".write(toFile: file, atomically: true, encoding: .utf8)
+        let program = try await Program("serve", "--config", file)
+        let client = try await program.client()
+        let reader = try await client.events("streams=btcusdt@bookTicker")
+        _ = try await reader.next("update")
+
+        try "demo: true\nport: 1\nlog-level: debug\npinned: ethusdt@bookTicker\n".write(toFile: file, atomically: true, encoding: .utf8)
+        program.send(SIGHUP)
+        _ = try await program.error(containing: "pinned: now ethusdt@bookTicker")
+        _ = try await program.error(containing: "port: needs a restart")
+        _ = try await program.error(containing: "log-level: now debug")
+        let deadline = ContinuousClock.now + .seconds(30)
+        while try await client.get("/streams/ethusdt@bookTicker/status").json["state"] != "live" {
+            guard ContinuousClock.now < deadline else { throw Unexpected("the pinned stream did not become live") }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+
+        try "demo: true\nport: x\npined: a\n".write(toFile: file, atomically: true, encoding: .utf8)
+        program.send(SIGHUP)
+        #expect(try await program.error(containing: "not reloaded").contains("port is \"x\""))
+        #expect(try await program.error(containing: "not reloaded").contains("Did you mean pinned?"))
+        #expect(try await client.get("/streams/ethusdt@bookTicker/status").json["readers"] == 1)
+        _ = try await reader.next("update")
+        program.send(SIGTERM)
+        #expect(try await reader.rest().events.last?.name == "bye")
+        #expect(try await program.exitStatus() == 0)
     }
 }

@@ -110,6 +110,14 @@ final class Program: Sendable {
         try await status.next(by: .safetyNet, of: "the program's end")
     }
 
+    /// The next line on standard error that contains this.
+    func error(containing text: String) async throws -> String {
+        while true {
+            let line = try await errors.next(by: .safetyNet, of: "\(text) on standard error")
+            if line.contains(text) { return line }
+        }
+    }
+
     /// All it wrote to standard error until it ended.
     func errorsToEnd() async throws -> String {
         var text = ""

@@ -1,4 +1,6 @@
 import DemoExchange
+import FuturesFeed
+import FuturesGateway
 import GatewayTestSupport
 import Testing
 
@@ -49,6 +51,26 @@ import Testing
             let second = try await house.client.events("streams=\(stream)")
             #expect(try await second.next().kind == "full")
             #expect(house.exchange.statistics().subscribes[stream] == 1)
+        }
+    }
+
+    @Test func aPinnedStreamNeedsNoReaderAndGoesWhenItIsNoLongerPinned() async throws {
+        let (first, second) = ("btcusdt@bookTicker", "ethusdt@bookTicker")
+        try await House.open(linger: .zero, configure: { $0.pinned = [.bookTicker(symbol: "BTCUSDT")] }) { house in
+            try await house.awaitSubscription(to: first)
+            try await house.awaitReadiness()
+            let reader = try await house.client.events("streams=\(first)")
+            _ = try await reader.next("update")
+            let changes = house.exchange.changes()
+            house.gateway.pin([.bookTicker(symbol: "ETHUSDT"), .bookTicker(symbol: "NOSUCHUSDT")])
+            try await house.awaitSubscription(to: second)
+            _ = try await reader.next("update")
+            #expect(house.exchange.statistics().unsubscribes[first] == nil)
+            await reader.connection.close()
+            try await house.awaitEvent(.unsubscribed([first]), in: changes)
+            let statistics = house.exchange.statistics()
+            #expect(statistics.activeSubscriptions[second] == 1 && statistics.subscribes[first] == 1)
+            #expect(statistics.connectionsEver == 1)
         }
     }
 }

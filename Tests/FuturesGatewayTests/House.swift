@@ -12,6 +12,7 @@ struct House {
 
     let exchange: DemoExchange
     let client: GatewayClient
+    let gateway: Gateway
 
     /// Builds a house, lets `body` use it, and takes it down again.
     static func open(
@@ -40,10 +41,15 @@ struct House {
         configuration.events.logBytes = logBytes
         configuration.http.port = 0
         configuration.http.allowedHosts = []
+        configuration.http.writesSocketsDirectly = StreamRoute.current == .socket
+        if StreamRoute.current == .tls {
+            let good = TestCertificates.good
+            configuration.http.identity = TLSIdentity(certificateChain: Array(good.certificate.utf8), privateKey: Array(good.key.utf8))
+        }
         configure(&configuration)
         let gateway = Gateway(configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let port = try gateway.start()
-        let result = await Result { try await body(House(exchange: exchange, client: GatewayClient(port: Int(port)))) }
+        let result = await Result { try await body(House(exchange: exchange, client: GatewayClient(port: Int(port)), gateway: gateway)) }
         await gateway.stop()
         await exchange.stop()
         try result.get()

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import NIOSSL
 
 /// How a connection ended.
 package enum ConnectionEnd: Error, Equatable {
@@ -20,7 +21,16 @@ package final class RawConnection: Sendable {
         channel =
             try await bootstrap
             .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Receiver(received)) }
+                channel.eventLoop.makeCompletedFuture {
+                    if StreamRoute.current == .tls {
+                        var trust = TLSConfiguration.makeClientConfiguration()
+                        trust.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(TestCertificates.root.utf8)))
+                        trust.shutdownTimeout = .milliseconds(1)
+                        let context = try NIOSSLContext(configuration: trust)
+                        try channel.pipeline.syncOperations.addHandler(try NIOSSLClientHandler(context: context, serverHostname: nil))
+                    }
+                    try channel.pipeline.syncOperations.addHandler(Receiver(received))
+                }
             }
             .connect(host: "127.0.0.1", port: port).get()
     }

@@ -4,13 +4,20 @@ import MicroHTTP
 import Synchronization
 import Testing
 
+/// The two ways of a stream's bytes.
+enum StreamRoute: CaseIterable {
+    case ownSocket, throughServer
+
+    var configuration: HTTPServerConfiguration { HTTPServerConfiguration(writesSocketsDirectly: self == .ownSocket) }
+}
+
 extension MicroHTTPTests {
     @Suite struct Streams {
-        @Test func aStreamSendsItsHeadAtOnceAndThenWhatIsWritten() async throws {
+        @Test(arguments: StreamRoute.allCases) func aStreamSendsItsHeadAtOnceAndThenWhatIsWritten(_ route: StreamRoute) async throws {
             let writer = RecordingWriter()
             let loop = EventStreamLoop(writer: writer)
             defer { loop.stop() }
-            try await withServer(routes: { $0.onStream("/events", loop) }) { _, port in
+            try await withServer(route.configuration, routes: { $0.onStream("/events", loop) }) { _, port in
                 let client = try RawClient(port: port)
                 let start = ContinuousClock.now
                 client.get("/events?context=7")
@@ -33,11 +40,11 @@ extension MicroHTTPTests {
             }
         }
 
-        @Test func headOnAStreamRouteOpensNothing() async throws {
+        @Test(arguments: StreamRoute.allCases) func headOnAStreamRouteOpensNothing(_ route: StreamRoute) async throws {
             let writer = RecordingWriter()
             let loop = EventStreamLoop(writer: writer)
             defer { loop.stop() }
-            try await withServer(routes: { $0.onStream("/events", loop) }) { _, port in
+            try await withServer(route.configuration, routes: { $0.onStream("/events", loop) }) { _, port in
                 let client = try RawClient(port: port)
                 client.send("HEAD /events?context=5 HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 let answer = try #require(client.response(toHead: true))
@@ -51,11 +58,11 @@ extension MicroHTTPTests {
             }
         }
 
-        @Test func parkedStreamsUseNoProcessorTime() async throws {
+        @Test(arguments: StreamRoute.allCases) func parkedStreamsUseNoProcessorTime(_ route: StreamRoute) async throws {
             let writer = RecordingWriter()
             let loop = EventStreamLoop(writer: writer)
             defer { loop.stop() }
-            try await withServer(routes: { $0.onStream("/events", loop) }) { _, port in
+            try await withServer(route.configuration, routes: { $0.onStream("/events", loop) }) { _, port in
                 let clients = try (0..<200).map { _ in
                     let client = try RawClient(port: port)
                     client.get("/events")
@@ -72,11 +79,11 @@ extension MicroHTTPTests {
             }
         }
 
-        @Test func aSuspendedStreamNoticesItsClientLeaving() async throws {
+        @Test(arguments: StreamRoute.allCases) func aSuspendedStreamNoticesItsClientLeaving(_ route: StreamRoute) async throws {
             let writer = RecordingWriter()
             let loop = EventStreamLoop(writer: writer)
             defer { loop.stop() }
-            try await withServer(routes: { $0.onStream("/events", loop) }) { server, port in
+            try await withServer(route.configuration, routes: { $0.onStream("/events", loop) }) { server, port in
                 var slowest = Duration.zero
                 for round in 0..<50 {
                     var client: RawClient? = try RawClient(port: port)
@@ -103,7 +110,7 @@ extension MicroHTTPTests {
             }
         }
 
-        @Test func aReaderThatStopsGetsEverythingOnceItReadsAgain() async throws {
+        @Test(arguments: StreamRoute.allCases) func aReaderThatStopsGetsEverythingOnceItReadsAgain(_ route: StreamRoute) async throws {
             let pattern = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
             let total = pattern.count * 40
             let written = Atomic<Int>(0)
@@ -122,7 +129,7 @@ extension MicroHTTPTests {
             let writer = RecordingWriter(whenOpened: fill, whenWritable: fill)
             let loop = EventStreamLoop(writer: writer)
             defer { loop.stop() }
-            try await withServer(routes: { $0.onStream("/events", loop) }) { _, port in
+            try await withServer(route.configuration, routes: { $0.onStream("/events", loop) }) { _, port in
                 let client = try RawClient(port: port, receiveBuffer: 16384)
                 client.get("/events")
                 _ = try #require(writer.nextOpened())
@@ -145,11 +152,11 @@ extension MicroHTTPTests {
             }
         }
 
-        @Test func aStoppedReaderDelaysNoOther() async throws {
+        @Test(arguments: StreamRoute.allCases) func aStoppedReaderDelaysNoOther(_ route: StreamRoute) async throws {
             let writer = RecordingWriter()
             let loop = EventStreamLoop(writer: writer)
             defer { loop.stop() }
-            try await withServer(routes: { $0.onStream("/events", loop) }) { _, port in
+            try await withServer(route.configuration, routes: { $0.onStream("/events", loop) }) { _, port in
                 let stopped = try RawClient(port: port, receiveBuffer: 4096)
                 stopped.get("/events")
                 let stuck = try #require(writer.nextOpened())
@@ -180,11 +187,11 @@ extension MicroHTTPTests {
             }
         }
 
-        @Test func thousandsOfVectorsGoOutInOneWrite() async throws {
+        @Test(arguments: StreamRoute.allCases) func thousandsOfVectorsGoOutInOneWrite(_ route: StreamRoute) async throws {
             let writer = RecordingWriter()
             let loop = EventStreamLoop(writer: writer)
             defer { loop.stop() }
-            try await withServer(routes: { $0.onStream("/events", loop) }) { _, port in
+            try await withServer(route.configuration, routes: { $0.onStream("/events", loop) }) { _, port in
                 let client = try RawClient(port: port)
                 client.get("/events")
                 let stream = try #require(writer.nextOpened())
@@ -225,13 +232,13 @@ extension MicroHTTPTests {
             loop.stop()
         }
 
-        @Test func stopEndsAHundredStreamsInOrder() async throws {
+        @Test(arguments: StreamRoute.allCases) func stopEndsAHundredStreamsInOrder(_ route: StreamRoute) async throws {
             let writer = RecordingWriter()
             let loop = EventStreamLoop(writer: writer)
             defer { loop.stop() }
             var router = Router()
             router.onStream("/events", loop)
-            let server = HTTPServer(configuration: HTTPServerConfiguration(), router: router)
+            let server = HTTPServer(configuration: route.configuration, router: router)
             let port = try server.start()
             let clients = try (0..<100).map { _ in
                 let client = try RawClient(port: port)
@@ -251,10 +258,10 @@ extension MicroHTTPTests {
             #expect(server.connectionCount == 0)
         }
 
-        @Test func aLoopMayStopBeforeItsServer() async throws {
+        @Test(arguments: StreamRoute.allCases) func aLoopMayStopBeforeItsServer(_ route: StreamRoute) async throws {
             let writer = RecordingWriter()
             let loop = EventStreamLoop(writer: writer)
-            try await withServer(routes: { $0.onStream("/events", loop) }) { _, port in
+            try await withServer(route.configuration, routes: { $0.onStream("/events", loop) }) { _, port in
                 let clients = try (0..<10).map { _ in
                     let client = try RawClient(port: port)
                     client.get("/events")
@@ -275,14 +282,14 @@ extension MicroHTTPTests {
         }
 
         /// Clients come and go while the server stops.
-        @Test func stopInTheMiddleOfOpeningsNeitherHangsNorCrashes() async throws {
+        @Test(arguments: StreamRoute.allCases) func stopInTheMiddleOfOpeningsNeitherHangsNorCrashes(_ route: StreamRoute) async throws {
             for round in 0..<20 {
                 let writer = RecordingWriter()
                 let loop = EventStreamLoop(writer: writer)
                 defer { loop.stop() }
                 var router = Router()
                 router.onStream("/events", loop)
-                let server = HTTPServer(configuration: HTTPServerConfiguration(), router: router)
+                let server = HTTPServer(configuration: route.configuration, router: router)
                 let port = try server.start()
                 let clients = try (0..<50).map { _ in try RawClient(port: port) }
                 for client in clients { client.get("/events") }
@@ -293,11 +300,11 @@ extension MicroHTTPTests {
             }
         }
 
-        @Test func fiveThousandStreamsLeakNothing() async throws {
+        @Test(arguments: StreamRoute.allCases) func fiveThousandStreamsLeakNothing(_ route: StreamRoute) async throws {
             let writer = RecordingWriter()
             let loop = EventStreamLoop(writer: writer)
             defer { loop.stop() }
-            try await withServer(routes: { $0.onStream("/events", loop) }) { server, port in
+            try await withServer(route.configuration, routes: { $0.onStream("/events", loop) }) { server, port in
                 let before = openDescriptors()
                 var slots: [Int] = []
                 for round in 0..<2 {

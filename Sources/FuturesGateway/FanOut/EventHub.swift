@@ -53,6 +53,8 @@ final class EventHub: FeedReader {
         var clients: [UInt64: Client] = [:]
         var numbers: [String: UInt64] = [:]
         var lastNumber: UInt64 = 0
+        /// Streams that are wanted without readers.
+        var pinned: [FuturesServiceStreamName] = []
         var isDraining = false
         let deflater = Deflater(level: 6)
         /// Called once the last client has left while draining.
@@ -153,6 +155,14 @@ final class EventHub: FeedReader {
             if demand == 1 { gone.append(name) }
         }
         if !gone.isEmpty { engine.step(.unobserve(demand, gone)) }
+    }
+
+    /// Counts as a reader of these streams, and of those before no longer.
+    func pin(_ names: [FuturesServiceStreamName]) {
+        let gone = state.value.pinned
+        state.value.pinned = Array(Set(names))
+        retain(state.value.pinned)
+        release(gone)
     }
 
     /// Waits for what is awaited of a stream, which is wanted meanwhile. `answer` is called once, on this thread: with `timedOut` after `timeout`.

@@ -24,6 +24,7 @@ public struct EventStream: @unchecked Sendable, Hashable {
     ///   (`streamDidClose` follows, unless it has ended already).
     public func write(_ vectors: UnsafeBufferPointer<iovec>) -> Int {
         guard let entry, !entry.pointee.isDoomed else { return -1 }
+        if let pipe = entry.pointee.pipe { return pipe._withUnsafeGuaranteedRef { $0.write(vectors) } }
         var total = 0
         var start = 0
         while start < vectors.count {

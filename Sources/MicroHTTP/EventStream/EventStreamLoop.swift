@@ -10,6 +10,7 @@ public final class EventStreamLoop: ThreadBody {
         case open(DetachedStream)
         case cancel(context: UInt64)
         case close(of: ObjectIdentifier)
+        case room(EventStream)
     }
 
     private struct State {
@@ -88,6 +89,11 @@ public final class EventStreamLoop: ThreadBody {
         _ = post(.close(of: ObjectIdentifier(server)))
     }
 
+    /// A pipe that was full is empty.
+    func hasRoom(_ stream: EventStream) {
+        _ = post(.room(stream))
+    }
+
     private func post(_ message: Message) -> Bool {
         start()
         let isTaken = state.withLock { state in
@@ -152,6 +158,14 @@ public final class EventStreamLoop: ThreadBody {
         closeDoomed(writer)
     }
 
+    private func open(_ stream: DetachedStream, _ writer: any EventStreamWriter) -> Bool {
+        guard let (index, generation) = table.pointee.open(stream) else { return false }
+        let handle = EventStream(table: table, index: index, generation: generation)
+        if case .pipe(let pipe) = stream.channel { pipe.opened(handle) }
+        writer.streamDidOpen(handle, context: stream.context)
+        return true
+    }
+
     /// True when the loop is to stop; what came before is done.
     private func takeMail(_ writer: any EventStreamWriter) -> Bool {
         let (messages, isStopped) = state.withLock { state in
@@ -163,15 +177,14 @@ public final class EventStreamLoop: ThreadBody {
             switch message {
             case .open(let stream):
                 // A server that began to stop after it handed this one over has asked for its streams to be closed already.
-                if !isStopped, !stream.owner.inFlight.isDraining, let (index, generation) = table.pointee.open(stream) {
-                    writer.streamDidOpen(EventStream(table: table, index: index, generation: generation), context: stream.context)
-                } else {
-                    endSocket(stream.descriptor, .orderly)
-                    stream.owner.streamEnded()
+                if isStopped || stream.owner.inFlight.isDraining || !open(stream, writer) {
+                    stream.channel.end(.orderly, stream.owner)
                     writer.streamDidNotOpen(context: stream.context)
                 }
             case .cancel(let context):
                 writer.streamDidNotOpen(context: context)
+            case .room(let stream):
+                if stream.entry != nil { writer.streamDidBecomeWritable(stream) }
             case .close(let server):
                 closeAll(writer) { ObjectIdentifier($0) == server }
             }

@@ -12,6 +12,8 @@ struct StreamTable {
         /// A write failed; closed as soon as the writer has returned.
         var isDoomed = false
         var owner: Unmanaged<HTTPServer>?
+        /// Where the bytes go through libmicrohttpd instead of the socket.
+        var pipe: Unmanaged<StreamPipe>?
     }
 
     let epoll: Int32
@@ -43,13 +45,15 @@ struct StreamTable {
         let entry = entries + Int(index)
         // Edge-triggered: writability is reported once after a full socket has drained, at no further system call.
         var event = epoll_event()
-        event.events = EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
+        event.events = EPOLLRDHUP.rawValue | EPOLLET.rawValue
+        if case .socket = stream.channel { event.events |= EPOLLOUT.rawValue }
         event.data.u64 = UInt64(entry.pointee.generation) << 32 | UInt64(UInt32(bitPattern: index))
-        guard epoll_ctl(epoll, EPOLL_CTL_ADD, stream.descriptor, &event) == 0 else {
+        guard epoll_ctl(epoll, EPOLL_CTL_ADD, stream.channel.descriptor, &event) == 0 else {
             vacant.append(index)
             return nil
         }
-        entry.pointee.descriptor = stream.descriptor
+        entry.pointee.descriptor = stream.channel.descriptor
+        if case .pipe(let pipe) = stream.channel { entry.pointee.pipe = .passRetained(pipe) }
         entry.pointee.isOpen = true
         entry.pointee.owner = Unmanaged.passRetained(stream.owner)
         openCount += 1
@@ -57,14 +61,13 @@ struct StreamTable {
     }
 
     mutating func end(_ index: Int32, _ entry: UnsafeMutablePointer<Entry>, _ ending: StreamEnding) {
-        let descriptor = entry.pointee.descriptor
-        let owner = entry.pointee.owner
-        entry.pointee = Entry(generation: entry.pointee.generation &+ 1)
+        let ended = entry.pointee
+        entry.pointee = Entry(generation: ended.generation &+ 1)
         vacant.append(index)
         openCount -= 1
-        epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
-        endSocket(descriptor, ending)
-        owner?.takeRetainedValue().streamEnded()
+        epoll_ctl(epoll, EPOLL_CTL_DEL, ended.descriptor, nil)
+        let channel = ended.pipe.map { StreamChannel.pipe($0.takeRetainedValue()) } ?? .socket(ended.descriptor)
+        if let owner = ended.owner?.takeRetainedValue() { channel.end(ending, owner) }
     }
 
     private mutating func grow() {

@@ -37,18 +37,25 @@ extension HTTPResponse {
     }
 }
 
-extension StreamHandover {
-    /// Gives the head to libmicrohttpd, which calls `read()` once it has sent it.
-    func queue(headers: [HTTPHeader], adding common: [HTTPHeader]) -> MHD_Result {
-        let owner = Unmanaged.passRetained(self)
-        // The reader never returns bytes, so the smallest buffer will do.
-        guard let response = MHD_create_response_from_callback(cmhd_size_unknown, 1, readStream, owner.toOpaque(), releaseStream) else {
+extension StreamBody {
+    /// Gives the head to libmicrohttpd, which asks for the body once it has sent it, in blocks of `blockSize` bytes.
+    func queue(on connection: MHDConnection, headers: [HTTPHeader], adding common: [HTTPHeader], blockSize: Int) -> MHD_Result {
+        let owner = Unmanaged.passRetained(StreamBodyBox(body: self))
+        guard let response = MHD_create_response_from_callback(cmhd_size_unknown, blockSize, readStream, owner.toOpaque(), releaseStream) else {
             owner.release()
             return .NO
         }
         defer { MHD_destroy_response(response) }
         guard cmhd_end_with_connection(response) == .YES, addHeaders(to: response, headers, common, closing: true) else { return .NO }
         return MHD_queue_response(connection.pointer, 200, response)
+    }
+}
+
+private final class StreamBodyBox {
+    let body: any StreamBody
+
+    init(body: any StreamBody) {
+        self.body = body
     }
 }
 
@@ -83,11 +90,12 @@ private func releaseContent(_ context: UnsafeMutableRawPointer?) {
     if let context { Unmanaged<SharedBytes>.fromOpaque(context).release() }
 }
 
-private func readStream(_ context: UnsafeMutableRawPointer?, _: UInt64, _: UnsafeMutablePointer<CChar>?, _: Int) -> Int {
+private func readStream(_ context: UnsafeMutableRawPointer?, _: UInt64, _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int) -> Int {
     guard let context else { return cmhd_end_with_error }
-    return Unmanaged<StreamHandover>.fromOpaque(context).takeUnretainedValue().read()
+    let body = Unmanaged<StreamBodyBox>.fromOpaque(context).takeUnretainedValue().body
+    return body.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: size))
 }
 
 private func releaseStream(_ context: UnsafeMutableRawPointer?) {
-    if let context { Unmanaged<StreamHandover>.fromOpaque(context).takeRetainedValue().released() }
+    if let context { Unmanaged<StreamBodyBox>.fromOpaque(context).takeRetainedValue().body.released() }
 }

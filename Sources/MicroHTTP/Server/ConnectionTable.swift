@@ -56,6 +56,7 @@ final class ConnectionTable: ThreadBody {
     private let bodyDeadline: UInt64
     private let idleDeadline: UInt64
     private let commonHeaders: [HTTPHeader]
+    private let isEncrypted: Bool
 
     init(_ configuration: HTTPServerConfiguration, limit: Int) {
         self.limit = limit
@@ -63,6 +64,7 @@ final class ConnectionTable: ThreadBody {
         bodyDeadline = configuration.bodyDeadline.nanoseconds
         idleDeadline = configuration.keepAliveIdle.nanoseconds
         commonHeaders = configuration.commonHeaders
+        isEncrypted = configuration.identity != nil
     }
 
     deinit {
@@ -202,7 +204,7 @@ final class ConnectionTable: ThreadBody {
                 arm(&state, slot, now &+ 1_000_000_000)
                 continue
             }
-            if entry.phase != .idle {
+            if entry.phase != .idle, !isEncrypted {
                 let answer = HTTPProblem.requestTimeout.response.wireBytes(adding: commonHeaders)
                 _ = answer.withUnsafeBytes { send(entry.descriptor, $0.baseAddress, $0.count, neverWaiting) }
             }

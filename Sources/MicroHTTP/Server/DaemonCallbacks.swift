@@ -14,6 +14,7 @@ extension HTTPServer {
             connection_limit: UInt32(clamping: (limit + connectionReserve) * workers),
             inactivity_timeout_seconds: UInt32(clamping: max(2, configuration.keepAliveIdle.components.seconds)),
             connection_memory: connectionMemory,
+            is_encrypted: configuration.identity != nil,
             context: context,
             accept: acceptConnection,
             request_line: requestLineArrived,
@@ -40,6 +41,7 @@ private func connectionChanged(
     let connection = MHDConnection(pointer: pointer)
     if change == .CONNECTION_NOTIFY_STARTED {
         slot.pointee = UnsafeMutableRawPointer(bitPattern: server.connections.connected(connection.descriptor) + 1)
+        cmhd_set_identity(pointer, server.identity.slot)
     } else if let known = slot.pointee {
         server.connections.disconnected(Int(bitPattern: known) - 1)
         slot.pointee = nil

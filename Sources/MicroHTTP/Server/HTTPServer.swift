@@ -22,6 +22,7 @@ public final class HTTPServer: Sendable {
 
     let inFlight = InFlight()
     let connections: ConnectionTable
+    let identity = ShownIdentity()
     private let configuration: HTTPServerConfiguration
     private let router: Router
     private let requestGuard: RequestGuard
@@ -59,6 +60,7 @@ public final class HTTPServer: Sendable {
     public func start() throws(HTTPServerError) -> UInt16 {
         try lifecycle.withLock { (box) throws(HTTPServerError) in
             guard case .fresh = box.value else { throw HTTPServerError(.alreadyStarted, "A server starts once. Make a new one.") }
+            if let first = configuration.identity { try identity.show(first) }
             let socket = try ListeningSocket(host: configuration.host, port: configuration.port)
             let owner = Unmanaged.passRetained(self)
             var options = Self.options(owner.toOpaque(), configuration, socket: socket.descriptor, limit: connectionLimit)
@@ -79,6 +81,11 @@ public final class HTTPServer: Sendable {
             box.value = .running(daemon: daemon, owner: owner, reaper: reaper)
             return socket.port
         }
+    }
+
+    /// Shows another certificate from the next handshake on; open connections keep theirs. For a server that was started with one.
+    public func show(_ identity: TLSIdentity) throws(HTTPServerError) {
+        try self.identity.show(identity)
     }
 
     /// Takes no further connections, ends all streams in order, lets running answers end within `grace`, answers the rest with 503 and closes everything.
@@ -169,9 +176,22 @@ public final class HTTPServer: Sendable {
         case .prepared(let answer, let noneMatch):
             return answer.queue(on: connection, noneMatch: noneMatch, adding: configuration.commonHeaders) ?? .NO
         case .stream(let headers, let loop, let context):
-            return StreamHandover(connection: connection, loop: loop, context: context, server: self)
-                .queue(headers: headers, adding: common(to: connection))
+            return queue(headers, connection, loop, context)
         }
+    }
+
+    private func queue(_ headers: [HTTPHeader], _ connection: MHDConnection, _ loop: EventStreamLoop, _ context: UInt64) -> MHD_Result {
+        let common = common(to: connection)
+        if configuration.writesSocketsDirectly, configuration.identity == nil {
+            let handover = StreamHandover(connection: connection, loop: loop, context: context, server: self)
+            // It gives no bytes, so the smallest buffer will do.
+            return handover.queue(on: connection, headers: headers, adding: common, blockSize: 1)
+        }
+        guard let pipe = StreamPipe(connection: connection, loop: loop, context: context, server: self) else {
+            loop.cancel(context)
+            return HTTPProblem.overloaded.response.queue(on: connection, adding: common, closing: true)
+        }
+        return pipe.queue(on: connection, headers: headers, adding: common, blockSize: StreamPipe.blockSize)
     }
 
     /// The fields of every answer to this request.
@@ -186,17 +206,11 @@ public final class HTTPServer: Sendable {
     private func refuseDirectly(_ response: HTTPResponse, _ connection: MHDConnection) -> MHD_Result {
         guard let slot = connection.slot, connections.refused(slot) else { return .NO }
         let answer = response.wireBytes(adding: common(to: connection))
-        _ = answer.withUnsafeBytes { send(connection.descriptor, $0.baseAddress, $0.count, neverWaiting) }
+        answer.withUnsafeBytes { cmhd_send(connection.pointer, $0.baseAddress, $0.count) }
         return .NO
     }
 
-    /// False when the server is stopping.
-    func streamBegan(on connection: MHDConnection, in loop: EventStreamLoop) -> Bool {
-        guard let slot = connection.slot, inFlight.streamBegan(in: loop) else { return false }
-        connections.handedOver(slot)
-        return true
-    }
-
+    /// The socket of a handed over stream is closed.
     func streamEnded() {
         connections.streamEnded()
         inFlight.streamEnded()

@@ -7,6 +7,11 @@ public struct HTTPServerConfiguration: Sendable {
     /// Names accepted in `Host` besides the loopback names and the bind address, without port, in any case.
     /// Others get 421 (DNS rebinding). `nil` accepts every host.
     public var allowedHosts: Set<String>?
+    /// The certificate to answer by over TLS; `nil` answers in the clear.
+    public var identity: TLSIdentity?
+    /// Whether event streams in the clear leave libmicrohttpd, and are written to their sockets by their loop; otherwise it sends their bytes,
+    /// as it does all that is encrypted.
+    public var writesSocketsDirectly: Bool
     /// Connections served at once. Further ones get the server's `overloaded` answer and are closed. Never more than the
     /// descriptors the process may have, less 128 for the rest of it.
     public var maximumConnections: Int
@@ -33,6 +38,8 @@ public struct HTTPServerConfiguration: Sendable {
         host: String = "127.0.0.1",
         port: UInt16 = 0,
         allowedHosts: Set<String>? = nil,
+        identity: TLSIdentity? = nil,
+        writesSocketsDirectly: Bool = true,
         maximumConnections: Int = 50_000,
         workerThreads: Int = 2,
         headerDeadline: Duration = .seconds(5),
@@ -46,6 +53,8 @@ public struct HTTPServerConfiguration: Sendable {
         self.host = host
         self.port = port
         self.allowedHosts = allowedHosts
+        self.identity = identity
+        self.writesSocketsDirectly = writesSocketsDirectly
         self.maximumConnections = maximumConnections
         self.workerThreads = workerThreads
         self.headerDeadline = headerDeadline

@@ -10,6 +10,8 @@ public struct HTTPServerError: Error, Sendable, CustomStringConvertible {
         case permissionDenied
         /// `host` is neither `localhost` nor an IPv4 or IPv6 address.
         case invalidAddress
+        /// The certificate or its key cannot be read, or do not belong together.
+        case invalidCertificate
         /// The server was started before; a server starts once.
         case alreadyStarted
         /// The operating system or libmicrohttpd refused.

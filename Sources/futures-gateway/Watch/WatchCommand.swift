@@ -12,16 +12,12 @@ struct WatchCommand: AsyncParsableCommand {
 
     @Argument(help: "The streams, as in btcusdt@markPrice; GET /streams lists what there is.")
     var streams: [String]
-    @Option(name: .long, help: "The gateway (default http://127.0.0.1:8080).")
-    var url: String?
+    @OptionGroup var flags: Flags<WatchSettings>
     @Flag(name: .long, help: "Print every event as a line of JSON: its data, with a member \"event\".")
     var json = false
 
     func run() async throws {
-        let address = try setting(url, "url") ?? "http://127.0.0.1:8080"
-        guard address.hasPrefix("http://") || address.hasPrefix("https://") else {
-            throw ValidationError("--url is \"\(address)\"; it takes http://HOST[:PORT].")
-        }
+        let address = try Settings<WatchSettings>(flags).url
         var names: [String] = []
         for name in streams.flatMap({ $0.split(separator: ",") }).map(String.init) where !names.contains(name) { names.append(name) }
         guard !names.isEmpty else { throw ValidationError("Name at least one stream, as in btcusdt@markPrice.") }
@@ -50,5 +46,12 @@ struct WatchCommand: AsyncParsableCommand {
             throw ExitCode(1)
         case .failure(let error): throw error
         }
+    }
+}
+
+/// The settings of `futures-gateway watch`.
+struct WatchSettings: SettingList {
+    let url = Setting.text("url", takes: "http[s]://HOST[:PORT]", default: "http://127.0.0.1:8080", "The gateway") {
+        $0.hasPrefix("http://") || $0.hasPrefix("https://")
     }
 }

@@ -1,8 +1,8 @@
-import NIOSSL
+package import NIOSSL
 
 /// Throw-away certificates for loopback, valid for a hundred years unless said otherwise. The root's key was not kept.
-enum TestCertificates {
-    static let root = """
+package enum TestCertificates {
+    package static let root = """
         -----BEGIN CERTIFICATE-----
         MIIBkDCCATWgAwIBAgIUF88GChgCO+xknGP3YZ94xvlkRCQwCgYIKoZIzj0EAwIw
         FDESMBAGA1UEAwwJVGVzdCByb290MCAXDTI2MTEyMTAyMzEzNVoYDzIxMjYxMDI4
@@ -17,7 +17,7 @@ enum TestCertificates {
         """
 
     /// For `localhost` and 127.0.0.1.
-    static let good = Identity(
+    package static let good = Identity(
         certificate: """
             -----BEGIN CERTIFICATE-----
             MIIBpDCCAUugAwIBAgIUScyV3Q3s1eYNpxiKSia1wZjOrE8wCgYIKoZIzj0EAwIw
@@ -40,7 +40,7 @@ enum TestCertificates {
             """)
 
     /// For `example.test`.
-    static let otherName = Identity(
+    package static let otherName = Identity(
         certificate: """
             -----BEGIN CERTIFICATE-----
             MIIBozCCAUmgAwIBAgIUScyV3Q3s1eYNpxiKSia1wZjOrFAwCgYIKoZIzj0EAwIw
@@ -63,7 +63,7 @@ enum TestCertificates {
             """)
 
     /// For `localhost`, out of date.
-    static let expired = Identity(
+    package static let expired = Identity(
         certificate: """
             -----BEGIN CERTIFICATE-----
             MIIBoDCCAUagAwIBAgIUScyV3Q3s1eYNpxiKSia1wZjOrFEwCgYIKoZIzj0EAwIw
@@ -85,11 +85,11 @@ enum TestCertificates {
             -----END PRIVATE KEY-----
             """)
 
-    struct Identity: Sendable {
-        let certificate: String
-        let key: String
+    package struct Identity: Sendable {
+        package let certificate: String
+        package let key: String
 
-        func context() throws -> NIOSSLContext {
+        package func context() throws -> NIOSSLContext {
             let chain = try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8)).map { NIOSSLCertificateSource.certificate($0) }
             let privateKey = try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem)
             return try NIOSSLContext(configuration: .makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(privateKey)))

@@ -1,0 +1,72 @@
+import CMicroHTTPD
+import Glibc
+
+/// The way of a stream's bytes to its client. The loop writes and ends streams through it, whichever way that is.
+enum StreamChannel: Sendable {
+    /// A socket of our own: a write is one system call.
+    case socket(Int32)
+    /// Through libmicrohttpd, which encrypts.
+    case pipe(StreamPipe)
+
+    /// What the loop watches for the client's leaving; a socket also for room.
+    var descriptor: Int32 {
+        switch self {
+        case .socket(let descriptor): descriptor
+        case .pipe(let pipe): pipe.descriptor
+        }
+    }
+
+    /// Ends the stream. Its server is told when the client is done with.
+    func end(_ ending: StreamEnding, _ server: HTTPServer) {
+        switch self {
+        case .socket(let descriptor):
+            endSocket(descriptor, ending)
+            server.streamEnded()
+        case .pipe(let pipe):
+            pipe.end(ending)
+        }
+    }
+}
+
+/// How a stream ends.
+enum StreamEnding {
+    case orderly
+    /// With a reset, which also frees what the kernel still holds for the client.
+    case cut
+}
+
+/// What libmicrohttpd asks for the body of a stream's answer, on its own threads.
+protocol StreamBody: AnyObject, Sendable {
+    /// Bytes for the client, 0 after the connection was suspended, or the end. First called when the head has gone to the kernel.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int
+    /// libmicrohttpd is done with the answer.
+    func released()
+}
+
+/// Makes a stream's socket ready for it: little is kept for a client that does not read, and one that does not answer ends after 30 s.
+func prepareSocket(_ descriptor: Int32) {
+    setOption(descriptor, SOL_SOCKET, SO_SNDBUF, 128 * 1024)
+    setOption(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, 30_000)
+    setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+}
+
+func endSocket(_ descriptor: Int32, _ ending: StreamEnding) {
+    switch ending {
+    case .orderly:
+        // Closing a socket with unread input resets it, and the client would lose the end of the body.
+        withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
+            for _ in 0..<16 {
+                guard recv(descriptor, buffer.baseAddress, buffer.count, neverWaiting) > 0 else { return }
+            }
+        }
+        shutdown(descriptor, Int32(SHUT_WR))
+    case .cut:
+        resetOnClose(descriptor)
+    }
+    close(descriptor)
+}
+
+func resetOnClose(_ descriptor: Int32) {
+    var reset = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &reset, socklen_t(MemoryLayout<linger>.size))
+}

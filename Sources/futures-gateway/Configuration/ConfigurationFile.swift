@@ -1,0 +1,103 @@
+import Configuration
+import Yams
+
+/// A YAML file, so far as settings are concerned: its keys in their order, each with its line.
+struct ConfigurationFile: ConfigSnapshot {
+    /// A key and what stands there.
+    struct Entry: Sendable {
+        let name: String
+        let line: Int
+        /// A scalar's text, or a list's elements with commas between them; nil for a section and for nothing.
+        let text: String?
+        /// The value as JSON.
+        let json: String
+        /// A section's keys.
+        let entries: [Entry]?
+    }
+
+    let path: String
+    let entries: [Entry]
+    var providerName: String { path }
+
+    /// - Throws: `Mistakes`, one, where the text is no YAML or no mapping.
+    init(_ text: String, path: String) throws(Mistakes) {
+        self.path = path
+        let root: Node?
+        do { root = try Yams.compose(yaml: text) } catch { throw Mistakes(sentences: ["\(path)\(Self.words(error))"]) }
+        switch root {
+        case nil: entries = []
+        case .scalar(let scalar)? where scalar.string.isEmpty: entries = []
+        case .mapping(let mapping)?: entries = mapping.map(Self.entry)
+        default: throw Mistakes(sentences: ["\(path):1 is no mapping; it takes lines of NAME: VALUE."])
+        }
+    }
+
+    func value(forKey key: AbsoluteConfigKey, type: ConfigType) -> LookupResult {
+        let entry = entries.first { $0.name == key.components.last }
+        let text = entry.flatMap { $0.entries == nil ? $0.text : $0.json }
+        return LookupResult(encodedKey: entry.map { place($0) } ?? path, value: text.map { ConfigValue(.string($0), isSecret: false) })
+    }
+
+    /// As in `gateway.yaml:7`.
+    func place(_ entry: Entry) -> String { "\(path):\(entry.line)" }
+
+    func section(_ name: String) -> [Entry]? { entries.first { $0.name == name }?.entries }
+
+    private static func entry(_ key: Node, _ value: Node) -> Entry {
+        let text: String? =
+            switch value {
+            case .scalar(let scalar): isNull(scalar) ? nil : scalar.string
+            case .sequence(let sequence): sequence.map { $0.scalar?.string ?? json($0) }.joined(separator: ",")
+            case .mapping, .alias: nil
+            }
+        return Entry(
+            name: key.scalar?.string ?? json(key), line: key.mark?.line ?? 1, text: text, json: json(value), entries: value.mapping?.map(entry))
+    }
+
+    private static func isNull(_ scalar: Node.Scalar) -> Bool { scalar.style == .plain && ["", "~", "null"].contains(scalar.string) }
+
+    /// What YAML writes without quotes is a number or a boolean where JSON would read it as one, else a text: `no` is a text.
+    private static func json(_ node: Node) -> String {
+        switch node {
+        case .mapping(let mapping): "{" + mapping.map { "\(quoted($0.scalar?.string ?? json($0))):\(json($1))" }.joined(separator: ",") + "}"
+        case .sequence(let sequence): "[" + sequence.map(json).joined(separator: ",") + "]"
+        case .alias: "null"
+        case .scalar(let scalar):
+            if scalar.style != .plain {
+                quoted(scalar.string)
+            } else if isNull(scalar) {
+                "null"
+            } else if ["true", "false"].contains(scalar.string) || scalar.string.wholeMatch(of: #/-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/#) != nil {
+                scalar.string
+            } else {
+                quoted(scalar.string)
+            }
+        }
+    }
+
+    private static func words(_ error: any Error) -> String {
+        switch error as? YamlError {
+        case .scanner(_, let problem, let mark, _)?, .parser(_, let problem, let mark, _)?, .composer(_, let problem, let mark, _)?:
+            ":\(mark.line) is no YAML: \(problem)."
+        case .duplicatedKeysInMapping(let keys, let context)?:
+            ":\(context.mark.line) has \(keys.joined(separator: ", ")) twice in one section; each key stands there once."
+        default: " is no YAML: \(error)."
+        }
+    }
+}
+
+/// A text as JSON writes it (RFC 8259 section 7).
+func quoted(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+        switch scalar {
+        case "\"": result += "\\\""
+        case "\\": result += "\\\\"
+        case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}":
+            let digits = String(scalar.value, radix: 16)
+            result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        default: result.unicodeScalars.append(scalar)
+        }
+    }
+    return result + "\""
+}

@@ -1,0 +1,52 @@
+import Logging
+import ServiceLifecycle
+import UnixSignals
+
+/// What takes new settings while the program runs.
+struct Reloadable: Sendable {
+    /// The names of the settings it carries out.
+    let settings: [String]
+    /// Puts them into effect. It is called with every reload, since what a path leads to may have changed where the path has not, and only with
+    /// a configuration that has no mistakes.
+    let apply: @Sendable (ServeConfiguration) throws -> Void
+}
+
+/// Reads the configuration anew with every SIGHUP. One with mistakes changes nothing.
+struct Reload: Service {
+    let signals: UnixSignalsSequence
+    let reloadables: [Reloadable]
+    let logger: Logger
+    let started: ServeConfiguration
+    let read: @Sendable () throws(Mistakes) -> ServeConfiguration
+
+    func run() async throws {
+        var inEffect = started.texts
+        for await _ in signals.cancelOnGracefulShutdown() { reload(&inEffect) }
+    }
+
+    /// - Parameter inEffect: the settings' texts by their names.
+    func reload(_ inEffect: inout [String: String]) {
+        let configuration: ServeConfiguration
+        do throws(Mistakes) { configuration = try read() } catch {
+            for sentence in error.sentences { logger.error("the configuration was not reloaded: \(sentence)") }
+            return
+        }
+        var failed: Set<String> = []
+        for reloadable in reloadables {
+            do { try reloadable.apply(configuration) } catch {
+                failed.formUnion(reloadable.settings)
+                logger.error("\(reloadable.settings.joined(separator: ", ")): not reloaded: \(error)")
+            }
+        }
+        let (wanted, reloaded) = (configuration.texts, Set(reloadables.flatMap(\.settings)))
+        for setting in ServeSettings.all where wanted[setting.name] != inEffect[setting.name] && !failed.contains(setting.name) {
+            guard reloaded.contains(setting.name) else {
+                logger.warning("\(setting.name): needs a restart")
+                continue
+            }
+            inEffect[setting.name] = wanted[setting.name]
+            logger.notice("\(setting.name): now \(wanted[setting.name].map(setting.shown) ?? "not set")")
+        }
+        logger.notice("configuration reloaded")
+    }
+}

@@ -1,0 +1,57 @@
+import FuturesFeed
+import Glibc
+
+extension ServeConfiguration {
+    /// The section of the configuration file, or the file of its own that the flag or the environment names; one mistake for each upstream.
+    ///
+    /// Returns what they are configured with.
+    static func readUpstreams(
+        _ settings: Settings<ServeSettings>, _ environment: [String: String], into feed: inout FuturesFeedConfiguration, mistakes: inout [String]
+    ) -> [String] {
+        guard let given = settings.given(settings.list.upstreams) else { return [] }
+        let source: ConfigurationFile
+        let entries: [ConfigurationFile.Entry]
+        if let file = settings.file, let section = given.section {
+            (source, entries) = (file, section)
+        } else {
+            do throws(Mistakes) { source = try readConfigurationFile(given.text) } catch {
+                mistakes += error.sentences.map { "\(given.place): \($0)" }
+                return []
+            }
+            entries = source.entries
+        }
+        let objects = entries.map { "{\(quoted($0.name)):\($0.json)}" }
+        for (entry, object) in zip(entries, objects) {
+            do throws(FeedError) { try feed.readUpstreams(object) { secret($0, environment) } } catch {
+                mistakes.append("\(source.place(entry)): \(error.message)")
+            }
+        }
+        return objects
+    }
+
+    /// A secret that a file asks for: a variable of the environment, or, as `file:PATH`, the first line of a file.
+    private static func secret(_ name: String, _ environment: [String: String]) -> String? {
+        guard name.hasPrefix("file:") else { return environment[name] }
+        return text(ofFile: String(name.dropFirst(5)))?.split(separator: "\n").first.map(String.init)
+    }
+}
+
+/// - Throws: `Mistakes`, one, where it cannot be read.
+func readConfigurationFile(_ path: String) throws(Mistakes) -> ConfigurationFile {
+    guard let text = text(ofFile: path) else { throw Mistakes(sentences: ["\(path) cannot be read; check the path and the rights."]) }
+    return try ConfigurationFile(text, path: path)
+}
+
+/// The text of a file, 16 MiB at most; nil where it cannot be read.
+private func text(ofFile path: String) -> String? {
+    guard let file = fopen(path, "r") else { return nil }
+    defer { fclose(file) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 1 << 16)
+    while bytes.count < 1 << 24 {
+        let count = fread(&chunk, 1, chunk.count, file)
+        guard count > 0 else { break }
+        bytes += chunk[..<count]
+    }
+    return ferror(file) == 0 ? String(decoding: bytes, as: UTF8.self) : nil
+}

@@ -1,0 +1,92 @@
+import FuturesFeed
+import FuturesGateway
+import MicroHTTP
+
+/// All that `serve` is told, judged as a whole.
+struct ServeConfiguration: Sendable {
+    let settings: Settings<ServeSettings>
+    let gateway: GatewayConfiguration
+    /// What the upstreams are configured with, wherever it stands.
+    private let upstreams: [String]
+
+    /// Reads the flags, the environment and the file, and opens nothing else.
+    ///
+    /// - Throws: `Mistakes`, every one there is.
+    init(flags: [String: String], environment: [String: String]) throws(Mistakes) {
+        var mistakes: [String] = []
+        var file: ConfigurationFile?
+        // Which file there is has to be known before it can be read.
+        var ignored: [String] = []
+        if let path = Settings<ServeSettings>(flags: flags, environment: environment, mistakes: &ignored).config {
+            do throws(Mistakes) { file = try readConfigurationFile(path) } catch { mistakes += error.sentences }
+        }
+        settings = Settings(flags: flags, environment: environment, file: file, mistakes: &mistakes)
+        let names = ServeSettings.all.map(\.name).filter { $0 != "config" }
+        for entry in file?.entries ?? [] where !names.contains(entry.name) {
+            mistakes.append("\(file?.place(entry) ?? ""): \(entry.name) is no setting.\(hint(entry.name, names))")
+        }
+        let variables = ServeSettings.variables + ExchangeSettings.variables + WatchSettings.variables
+        for name in environment.keys.sorted() where name.hasPrefix("FUTURES_GATEWAY_") && !variables.contains(name) {
+            mistakes.append("\(name) is no setting.\(hint(name, variables))")
+        }
+        var gateway = Self.gateway(settings)
+        upstreams = Self.readUpstreams(settings, environment, into: &gateway.feed, mistakes: &mistakes)
+        Self.checkTogether(settings, file, gateway, mistakes: &mistakes)
+        guard mistakes.isEmpty else { throw Mistakes(sentences: mistakes) }
+        self.gateway = gateway
+    }
+
+    /// Every setting's text by its name, to tell which of them have changed; of the upstreams, what their file says.
+    var texts: [String: String] {
+        var texts: [String: String] = [:]
+        for setting in ServeSettings.all { texts[setting.name] = settings.given(setting)?.text ?? setting.standardText }
+        texts[settings.list.upstreams.name] = upstreams.isEmpty ? nil : upstreams.joined()
+        return texts
+    }
+
+    private static func gateway(_ settings: Settings<ServeSettings>) -> GatewayConfiguration {
+        var gateway = GatewayConfiguration()
+        gateway.pinned = settings.pinned ?? []
+        gateway.feed.venue = settings.venue.venue.at(restURLs: settings.restURL, webSocketURLs: settings.wsURL)
+        gateway.feed.linger = .seconds(settings.linger)
+        gateway.feed.rotateAfter = .seconds(settings.rotateAfter)
+        gateway.feed.bars = settings.bars
+        gateway.feed.trades = settings.trades
+        gateway.http.host = settings.host
+        gateway.http.port = UInt16(clamping: settings.port)
+        gateway.http.maximumConnections = settings.maxConnections
+        let origins = Set(settings.corsOrigins ?? ["*"])
+        gateway.http.allowedOrigins = origins.contains("*") ? nil : origins
+        gateway.http.allowedHosts = allowedHosts(settings)
+        gateway.events.logBytes = settings.replayBytes
+        gateway.events.logEvents = settings.replayEvents
+        gateway.events.logAge = .seconds(settings.replaySeconds)
+        return gateway
+    }
+
+    /// Loopback names alone on loopback, against DNS rebinding; whoever listens on every address is reached by names only he knows.
+    private static func allowedHosts(_ settings: Settings<ServeSettings>) -> Set<String>? {
+        guard let hosts = settings.allowedHosts else { return settings.host == "0.0.0.0" || settings.host == "::" ? nil : [] }
+        return hosts.contains("*") ? nil : Set(hosts)
+    }
+
+    /// What no setting shows alone.
+    private static func checkTogether(
+        _ settings: Settings<ServeSettings>, _ file: ConfigurationFile?, _ gateway: GatewayConfiguration, mistakes: inout [String]
+    ) {
+        for setting in [settings.list.restURL, settings.list.wsURL] {
+            guard settings.demo, let given = settings.given(setting) else { continue }
+            mistakes.append("\(given.subject(setting)) has no effect with demo, which brings its own exchange; leave one of them out.")
+        }
+        let upstreams = gateway.feed.upstreamNames + (settings.demo ? DemoUpstreams.names : [])
+        for name in gateway.pinned {
+            guard let upstream = name.upstream.map({ String($0.name) }), !upstreams.contains(upstream) else { continue }
+            let subject = settings.given(settings.list.pinned)?.subject(settings.list.pinned) ?? ""
+            mistakes.append("\(subject): \(name) is a stream of the upstream \(upstream), which upstreams does not name.\(hint(upstream, upstreams))")
+        }
+    }
+}
+
+private func hint(_ name: String, _ names: [String]) -> String {
+    nearMiss(name, in: names).map { " Did you mean \($0)?" } ?? ""
+}

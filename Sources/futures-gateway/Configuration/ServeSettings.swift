@@ -1,0 +1,69 @@
+import FuturesFeed
+import Logging
+
+/// The settings of `futures-gateway serve`. A new one is a line here, and its line of README.md's table, which a test asks for.
+struct ServeSettings: SettingList {
+    let config = Setting.file("config", "A YAML file of these settings, by the same names")
+    let demo = Setting.toggle("demo", "Serve the embedded exchange instead of a venue")
+    let venue = Setting.choice("venue", default: Venue.aster, "The venue")
+    let restURL = Setting.list(
+        "rest-url", takes: "http[s]://HOST[:PORT], several of them separated by commas", unset: "the venue's",
+        "Other hosts for the venue's REST interface, first choice first"
+    ) { address($0, schemes: ["http", "https"]) }
+    let wsURL = Setting.list(
+        "ws-url", takes: "ws[s]://HOST[:PORT], several of them separated by commas", unset: "the venue's",
+        "Other hosts for the venue's WebSocket, first choice first"
+    ) { address($0, schemes: ["ws", "wss"]) }
+    let upstreams = Setting.file(
+        "upstreams", takes: "the path of a YAML or JSON file, or in the configuration file a section", isSection: true,
+        "Other upstreams, whose streams are NAME:stream; ${NAME} and ${file:PATH} in it stand for secrets")
+    let pinned = Setting.list(
+        "pinned", takes: "stream names separated by commas, as in btcusdt@markPrice,!assetIndex@arr",
+        "Streams that stay subscribed without readers"
+    ) { FuturesServiceStreamName($0) }
+    let host = Setting.text(
+        "host", takes: "an IPv4 or IPv6 address or localhost", default: "127.0.0.1", "The address to listen on", where: isAddress)
+    let port = Setting.number("port", 0...65_535, default: 8080, "The port to listen on; 0 takes any free one")
+    let allowedHosts = Setting.list(
+        "allowed-hosts", takes: "host names separated by commas; * for any", unset: "loopback names, any on 0.0.0.0",
+        "Host names that requests may name"
+    ) { $0.wholeMatch(of: #/[^\s\/@]+/#).map { $0.0.lowercased() } }
+    let corsOrigins = Setting.list(
+        "cors-origins", takes: "origins as in https://a.example, separated by commas; * for any page, without credentials", unset: "*",
+        "Origins whose pages may read with credentials"
+    ) { origin($0) }
+    let maxConnections = Setting.number("max-connections", 1...1_000_000, default: 10_000, "The most connections")
+    let linger = Setting.number("linger", 0...86_400, default: 60, "Seconds a subscription stays at the venue after its last reader left")
+    let rotateAfter = Setting.number(
+        "rotate-after", 30...86_400, default: 82_800, "Seconds after which the venue connection is replaced by a fresh one")
+    let bars = Setting.number("bars", 1...1500, default: 500, "Bars kept per stream")
+    let trades = Setting.number("trades", 1...1000, default: 500, "Trades and liquidations kept per stream")
+    let replayBytes = Setting.number(
+        "replay-bytes", 4096...1 << 30, default: 8 << 20, "Bytes of events kept per stream for readers that come back")
+    let replayEvents = Setting.number("replay-events", 1...10_000_000, default: 100_000, "Events kept per stream for readers that come back")
+    let replaySeconds = Setting.number("replay-seconds", 1...86_400, default: 60, "Seconds that events are kept for readers that come back")
+    let logLevel = Setting.choice("log-level", default: Logger.Level.notice, "The least severe messages that are logged")
+
+    enum Venue: String, CaseIterable {
+        case aster, apollox, binance
+
+        var venue: FuturesVenue {
+            switch self {
+            case .aster: .aster
+            case .apollox: .apollox
+            case .binance: .binance
+            }
+        }
+    }
+}
+
+/// A server's address without the slash at its end.
+private func address(_ text: String, schemes: [String]) -> String? {
+    guard let scheme = schemes.first(where: { text.hasPrefix($0 + "://") }), text.count > scheme.count + 3 else { return nil }
+    return String(text.hasSuffix("/") ? text.dropLast() : text[...])
+}
+
+private func origin(_ text: String) -> String? {
+    let origin = text.lowercased()
+    return origin == "*" || origin.wholeMatch(of: /https?:\/\/[a-z0-9.\-\[\]:]+/) != nil ? origin : nil
+}

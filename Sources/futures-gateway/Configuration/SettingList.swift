@@ -1,0 +1,56 @@
+import ArgumentParser
+
+/// A command's settings, a stored property each; everything that has to know them all goes over the properties.
+protocol SettingList: Sendable {
+    /// What stands before the names in the environment.
+    static var prefix: [String] { get }
+    init()
+}
+
+extension SettingList {
+    static var prefix: [String] { ["futures-gateway"] }
+
+    static var all: [any SettingDeclaration] { Mirror(reflecting: Self()).children.compactMap { $0.value as? any SettingDeclaration } }
+
+    /// Its names in the environment, as in `FUTURES_GATEWAY_REST_URL`.
+    static var variables: [String] { all.map { (prefix + [$0.name]).joined(separator: "_").uppercased().replacing("-", with: "_") } }
+}
+
+/// The flags of a list of settings, as texts: what they have to look like is judged together with what the environment and the file say.
+///
+/// The parser finds options by reflection; here they are made from the declarations.
+struct Flags<List: SettingList>: ParsableArguments, CustomReflectable {
+    /// What was given, by the setting's name.
+    var given: [String: String] = [:]
+
+    init() {}
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        for setting in List.all {
+            given[setting.name] = try container.decode(Option<String?>.self, forKey: Key(stringValue: setting.name)).wrappedValue
+        }
+    }
+
+    var customMirror: Mirror {
+        Mirror(self, children: List.all.map { ($0.name, option($0) as Any) })
+    }
+
+    private func option(_ setting: any SettingDeclaration) -> Option<String?> {
+        let standard = setting.isSwitch ? "" : setting.standardText.map { " (default \($0))" } ?? ""
+        let help = ArgumentHelp("\(setting.help)\(setting.isSwitch ? "" : ": \(setting.takes)")\(standard).", valueName: valueName(setting))
+        let name = NameSpecification.customLong(setting.name)
+        return setting.isSwitch ? Option(name: name, defaultAsFlag: "true", parsing: .next, help: help) : Option(name: name, help: help)
+    }
+
+    private func valueName(_ setting: any SettingDeclaration) -> String {
+        setting.name.split(separator: "-").last.map(String.init) ?? setting.name
+    }
+
+    private struct Key: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+}

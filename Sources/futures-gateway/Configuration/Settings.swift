@@ -1,0 +1,80 @@
+import ArgumentParser
+import Configuration
+import Foundation
+
+/// The values of a list of settings: the flag's, else the environment's, else the file's, else the default. `settings.port` is the port.
+@dynamicMemberLookup
+struct Settings<List: SettingList>: Sendable {
+    /// What somebody gave.
+    struct Given: Sendable {
+        let text: String
+        /// As in `--port`, `FUTURES_GATEWAY_PORT` or `gateway.yaml:3`.
+        let place: String
+        /// The keys below it, where it is a section of the file.
+        var section: [ConfigurationFile.Entry]?
+
+        /// What a sentence about it begins with.
+        func subject(_ setting: any SettingDeclaration) -> String { place.contains(":") ? "\(place): \(setting.name)" : place }
+    }
+
+    let list = List()
+    let file: ConfigurationFile?
+    private var given: [String: Given] = [:]
+
+    /// Reads all of them. Whatever cannot be used is added to `mistakes`, from wherever it comes, even where something else overrules it.
+    init(flags: [String: String], environment: [String: String], file: ConfigurationFile? = nil, mistakes: inout [String]) {
+        self.file = file
+        let sources: [any ConfigSnapshot] =
+            [GivenFlags(values: flags), EnvironmentVariablesProvider(environmentVariables: environment).snapshot()] + (file.map { [$0] } ?? [])
+        for setting in List.all {
+            let key = AbsoluteConfigKey(List.prefix + [setting.name])
+            for source in sources {
+                guard let found = try? source.value(forKey: key, type: .string), case .string(let text)? = found.value?.content, !text.isEmpty else {
+                    continue
+                }
+                let section = (source as? ConfigurationFile)?.section(setting.name)
+                if section != nil && !setting.takesSection {
+                    mistakes.append("\(found.encodedKey): \(setting.name) is a section; it takes \(setting.takes).")
+                } else if !setting.accepts(text) {
+                    mistakes.append(Self.sentence(setting, text, found.encodedKey))
+                } else if given[setting.name] == nil {
+                    given[setting.name] = Given(text: text, place: found.encodedKey, section: section)
+                }
+            }
+        }
+    }
+
+    /// Reads those of a command that has no file.
+    ///
+    /// - Throws: `ExitCode` once all mistakes have been said.
+    init(_ flags: Flags<List>) throws {
+        var mistakes: [String] = []
+        self.init(flags: flags.given, environment: ProcessInfo.processInfo.environment, mistakes: &mistakes)
+        guard mistakes.isEmpty else {
+            Mistakes(sentences: mistakes).complain()
+            throw ExitCode.validationFailure
+        }
+    }
+
+    subscript<Value>(dynamicMember path: KeyPath<List, Setting<Value>>) -> Value {
+        let setting = list[keyPath: path]
+        return given[setting.name].flatMap { setting.read($0.text) } ?? setting.standard
+    }
+
+    func given(_ setting: any SettingDeclaration) -> Given? { given[setting.name] }
+
+    private static func sentence(_ setting: any SettingDeclaration, _ text: String, _ place: String) -> String {
+        "\(Given(text: text, place: place).subject(setting)) is \(quoted(setting.shown(text))); it takes \(setting.takes)."
+    }
+}
+
+/// The command line as a source of values.
+private struct GivenFlags: ConfigSnapshot {
+    let values: [String: String]
+    var providerName: String { "the command line" }
+
+    func value(forKey key: AbsoluteConfigKey, type: ConfigType) -> LookupResult {
+        let name = key.components.last ?? ""
+        return LookupResult(encodedKey: "--\(name)", value: values[name].map { ConfigValue(.string($0), isSecret: false) })
+    }
+}

@@ -1,0 +1,46 @@
+import DemoExchange
+import FuturesFeed
+import ServiceLifecycle
+
+/// The embedded servers beside the embedded exchange.
+enum DemoUpstreams {
+    static let names = ["prices", "stocks", "bux"]
+
+    /// Starts them and adds them to a feed; returns what keeps them running.
+    static func start(for feed: inout FuturesFeedConfiguration) async throws -> [any Service] {
+        let prices = GraphQLExchange()
+        try feed.readUpstreams(graphQL(port: try await prices.start())) { _ in nil }
+        let stocks = StockExchange()
+        let stocksURL = "http://127.0.0.1:\(try await stocks.start())"
+        try feed.readUpstreams(#"{"stocks":{"kind":"intrinio","url":"\#(stocksURL)","restURL":"\#(stocksURL)","apiKey":"demo"}}"#) { _ in nil }
+        let products = BUXExchange()
+        try feed.readUpstreams(bux(port: try await products.start())) { _ in nil }
+        return [RunningExchange(stop: prices.stop), RunningExchange(stop: stocks.stop), RunningExchange(stop: products.stop)]
+    }
+
+    /// The embedded BUX server, as a configuration file would name it.
+    private static func bux(port: Int) -> String {
+        let url = "127.0.0.1:\(port)"
+        return #"{"bux":{"kind":"bux","webSocket":"ws://\#(url)/subscriptions/me","http":"http://\#(url)/core/21","token":"demo"}}"#
+    }
+
+    /// The embedded GraphQL server, as a configuration file would name it.
+    private static func graphQL(port: Int) -> String {
+        let members = "{ symbol last bid ask seq ts }"
+        return """
+            {"prices":{"kind":"graphql","webSocket":"ws://127.0.0.1:\(port)/graphql","http":"http://127.0.0.1:\(port)/graphql","streams":{"quote":{
+              "subscription":"subscription Quote($symbol: String!) { priceUpdated(symbol: $symbol) \(members) }","variables":{"symbol":"{key}"},
+              "path":"priceUpdated","snapshot":{"query":"query Quote($symbol: String!) { price(symbol: $symbol) \(members) }","path":"price"}}}}}
+            """
+    }
+}
+
+/// Keeps an exchange running until the program is shut down.
+struct RunningExchange: Service {
+    let stop: @Sendable () async -> Void
+
+    func run() async throws {
+        try? await gracefulShutdown()
+        await stop()
+    }
+}

@@ -1,0 +1,162 @@
+import ArgumentParser
+import Foundation
+import FuturesFeed
+import FuturesGateway
+import MicroHTTP
+import Testing
+
+@testable import futures_gateway
+
+@Suite struct ConfigurationTests {
+    private func read(_ flags: [String: String] = [:], _ environment: [String: String] = [:], file text: String? = nil) throws -> ServeConfiguration {
+        guard let text else { return try ServeConfiguration(flags: flags, environment: environment) }
+        let file = try TemporaryFile(text)
+        return try ServeConfiguration(flags: flags.merging(["config": file.path]) { $1 }, environment: environment)
+    }
+
+    private func mistakes(_ flags: [String: String] = [:], _ environment: [String: String] = [:], file: String? = nil) -> [String] {
+        do { _ = try read(flags, environment, file: file) } catch {
+            return (error as? Mistakes)?.sentences.map { $0.replacing(#/^\/.*\.yaml/#, with: "FILE") } ?? []
+        }
+        return []
+    }
+
+    @Test func aFlagWinsOverTheEnvironmentAndThatOverTheFile() throws {
+        let file = "port: 1\nbars: 1\ntrades: 1\npinned: [btcusdt@markPrice, '!assetIndex@arr']\ndemo: true\n"
+        let configuration = try read(["port": "3"], ["FUTURES_GATEWAY_PORT": "2", "FUTURES_GATEWAY_BARS": "2"], file: file)
+        #expect(configuration.settings.port == 3)
+        #expect(configuration.settings.bars == 2)
+        #expect(configuration.settings.trades == 1)
+        #expect(configuration.settings.linger == 60)
+        #expect(configuration.settings.demo)
+        #expect(configuration.gateway.pinned == [.markPrice(symbol: "BTCUSDT"), .assetIndex])
+        #expect(configuration.gateway.http.port == 3)
+    }
+
+    @Test func whatIsEmptyIsNotGiven() throws {
+        #expect(try read([:], ["FUTURES_GATEWAY_PORT": ""], file: "bars:\nhost: ~\n").settings.bars == 500)
+        #expect(try read(file: "# nothing yet\n").settings.port == 8080)
+    }
+
+    @Test func everyMistakeIsNamedAtOnceWithItsPlace() throws {
+        let file = "port: 70000\nvenue: nasdaq\nhost: {a: 1}\nprot: 1\nupstreams:\n  a: {kind: x}\n  b: {kind: bux, token: '${NONE}'}\n"
+        let environment = ["FUTURES_GATEWAY_PORT": "http", "FUTURES_GATEWAY_REST_ULR": "x", "FUTURES_GATEWAY_URL": "http://x"]
+        #expect(
+            mistakes(["trades": "0", "pinned": "nope", "port": "1"], environment, file: file) == [
+                "FILE:2: venue is \"nasdaq\"; it takes aster, apollox or binance.",
+                "--pinned is \"nope\"; it takes stream names separated by commas, as in btcusdt@markPrice,!assetIndex@arr.",
+                "FILE:3: host is a section; it takes an IPv4 or IPv6 address or localhost.",
+                "FUTURES_GATEWAY_PORT is \"http\"; it takes 0 to 65535.",
+                "FILE:1: port is \"70000\"; it takes 0 to 65535.",
+                "--trades is \"0\"; it takes 1 to 1000.",
+                "FILE:4: prot is no setting. Did you mean port?",
+                "FUTURES_GATEWAY_REST_ULR is no setting. Did you mean FUTURES_GATEWAY_REST_URL?",
+                "FILE:6: Upstream a: kind is \"graphql\", \"intrinio\" or \"bux\".",
+                "FILE:7: The upstreams' file asks for ${NONE}, which is not set.",
+            ])
+    }
+
+    @Test(arguments: [
+        ("port: [", "FILE:2 is no YAML: did not find expected node content."), ("- port\n", "FILE:1 is no mapping; it takes lines of NAME: VALUE."),
+        ("port: 1\nport: 2\n", "FILE:1 has port twice in one section; each key stands there once."),
+        ("config: other.yaml\n", "FILE:1: config is no setting."),
+    ])
+    func aFileThatIsNoneSaysWhere(text: String, sentence: String) {
+        #expect(mistakes(file: text) == [sentence])
+    }
+
+    @Test func whatContradictsItselfIsNamed() {
+        let useless = mistakes(["demo": "true"], ["FUTURES_GATEWAY_REST_URL": "http://a"])
+        #expect(useless.first?.hasPrefix("FUTURES_GATEWAY_REST_URL has no effect") == true)
+        let sentences = mistakes(["pinned": "price:A", "demo": "true"])
+        #expect(sentences.first?.hasSuffix("which upstreams does not name. Did you mean prices?") == true, "\(sentences)")
+    }
+
+    @Test func upstreamsAreASectionOrAFileOfYAMLOrJSON() throws {
+        let section = """
+            a: {kind: bux, webSocket: "wss://x/y", token: "${TOKEN}", language: no}
+            b:
+              kind: intrinio
+              apiKey: ${TOKEN}
+            """
+        let json = #"{"a":{"kind":"bux","webSocket":"wss://x/y","token":"${TOKEN}","language":"no"},"b":{"kind":"intrinio","apiKey":"${TOKEN}"}}"#
+        let environment = ["TOKEN": "s3\"cret"]
+        let indented = section.split(separator: "\n").map { "  \($0)\n" }.joined()
+        #expect(try read([:], environment, file: "upstreams:\n\(indented)").gateway.feed.upstreamNames == ["a", "b"])
+        for text in [section, json] {
+            let file = try TemporaryFile(text)
+            #expect(try read(["upstreams": file.path], environment).gateway.feed.upstreamNames == ["a", "b"])
+            let overruled = try read(["upstreams": file.path], environment, file: "upstreams: {c: {kind: bux, webSocket: wss://x/y, token: t}}")
+            #expect(overruled.gateway.feed.upstreamNames == ["a", "b"])
+        }
+    }
+
+    @Test func aSectionBecomesTheJSONThatItWouldBe() throws {
+        let text = "a: [1, -2.50, 1e3, 007, true, no, null, '1', \"\\u00e4\\n\"]\nb: {c: ~, d: {}, e: x y, f: 1:2}"
+        let file = try ConfigurationFile(text, path: "x")
+        #expect(file.entries.map(\.json) == [#"[1,-2.50,1e3,"007",true,"no",null,"1","ä\u000a"]"#, #"{"c":null,"d":{},"e":"x y","f":"1:2"}"#])
+    }
+
+    @Test func thePrintedConfigurationHidesSecretsAndCanBeReadAgain() throws {
+        let text = "rest-url: https://me:pa55@a.example\npinned: btcusdt@markPrice\nupstreams: {b: {kind: intrinio, apiKey: k3y}}\n"
+        let yaml = try read(["port": "9090"], ["FUTURES_GATEWAY_LOG_LEVEL": "info"], file: text).settings.yaml
+        #expect(!yaml.contains("pa55") && !yaml.contains("k3y"))
+        #expect(yaml.contains("\nport: 9090 # --port\n") && yaml.contains("\nlog-level: info # FUTURES_GATEWAY_LOG_LEVEL\n"))
+        #expect(yaml.contains("\nlinger: 60 # default\n") && yaml.contains(#/\npinned: btcusdt@markPrice # .*:2\n/#))
+        #expect(try ConfigurationFile(yaml, path: "x").entries.first { $0.name == "port" }?.text == "9090")
+    }
+
+    private struct Secretive: SettingList {
+        let key = Setting.secret("key", takes: "a key", "A key")
+        let code = Setting.optional("code", takes: "a number", "A code") { Int($0) }
+    }
+
+    @Test func aSecretIsInNoOutput() {
+        var mistakes: [String] = []
+        let settings = Settings<Secretive>(flags: ["key": "canary"], environment: [:], mistakes: &mistakes)
+        #expect(settings.key == "canary")
+        #expect(settings.yaml == "key: \"(hidden)\" # --key\n# code: not set\n")
+        #expect(settings.list.key.shown("canary") == "(hidden)")
+        _ = Settings<Secretive>(flags: ["code": "x"], environment: [:], mistakes: &mistakes)
+        #expect(mistakes == ["--code is \"x\"; it takes a number."])
+    }
+
+    @Test func everyDefaultIsWhatItsSettingTakesAndEveryNameIsThereOnce() throws {
+        for setting in ServeSettings.all + ExchangeSettings.all + WatchSettings.all {
+            guard let text = setting.standardText, setting.isSecret || !text.contains("'s") else { continue }
+            #expect(setting.accepts(text) || setting.name == "allowed-hosts", "\(setting.name)")
+        }
+        let variables = ServeSettings.variables + ExchangeSettings.variables + WatchSettings.variables
+        #expect(Set(variables).count == variables.count)
+        #expect(ServeSettings.all.count == Mirror(reflecting: ServeSettings()).children.count)
+    }
+
+    @Test func flagsAreMadeFromTheDeclarations() throws {
+        let flags = try Flags<ServeSettings>.parse(["--demo", "--port", "70000", "--rest-url=http://a"])
+        #expect(flags.given == ["demo": "true", "port": "70000", "rest-url": "http://a"])
+        #expect(try Flags<ServeSettings>.parse(["--demo", "false"]).given == ["demo": "false"])
+        #expect(throws: (any Error).self) { try Flags<ServeSettings>.parse(["--prot", "1"]) }
+        for setting in ServeSettings.all { #expect(Flags<ServeSettings>.helpMessage().contains("--\(setting.name)")) }
+    }
+
+    @Test func theReadmesTableIsTheDeclarations() throws {
+        let readme = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../README.md")
+        let text = try String(contentsOf: readme, encoding: .utf8)
+        let isSame = text.contains("\n" + ServeSettings.table)
+        #expect(isSame, "README.md has another table than this:\n\(ServeSettings.table)")
+    }
+}
+
+/// A file that goes with its last reference.
+final class TemporaryFile {
+    let path: String
+
+    init(_ text: String) throws {
+        path = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).yaml").path(percentEncoded: false)
+        try write(text)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func write(_ text: String) throws { try text.write(toFile: path, atomically: true, encoding: .utf8) }
+}

@@ -1,0 +1,13 @@
+import Glibc
+
+/// The way of an event stream's bytes that this run is about, by `STREAM_ROUTE` in the environment.
+package enum StreamRoute: String {
+    /// The default: written to the socket by the fan-out.
+    case socket
+    /// Through libmicrohttpd, in the clear.
+    case server
+    /// Through libmicrohttpd, encrypted.
+    case tls
+
+    package static let current = getenv("STREAM_ROUTE").flatMap { StreamRoute(rawValue: String(cString: $0)) } ?? .socket
+}
