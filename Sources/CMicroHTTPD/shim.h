@@ -69,11 +69,11 @@ static inline struct cmhd_identity *cmhd_identity_new(
     gnutls_datum_t text = {(unsigned char *)chain, (unsigned int)chain_size};
     unsigned int length = sizeof identity->chain / sizeof identity->chain[0];
     int result = gnutls_pcert_list_import_x509_raw(identity->chain, &length, &text, GNUTLS_X509_FMT_PEM, 0);
-    *reason = "the certificate file";
+    *reason = "the certificate";
     if (result >= 0) {
         identity->chain_length = length;
         gnutls_datum_t secret = {(unsigned char *)key, (unsigned int)key_size};
-        *reason = "the key file";
+        *reason = "the key";
         result = gnutls_privkey_init(&identity->key);
         if (result >= 0) result = gnutls_privkey_import_x509_raw(identity->key, &secret, GNUTLS_X509_FMT_PEM, NULL, 0);
         if (result >= 0 && !cmhd_identity_matches(identity)) {
