@@ -43,7 +43,7 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
 
     func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) {
         for frame in state.value.session.subscribe(names, request: request) {
-            switch route {
+            switch route.way {
             case .webSocket, .login: send(frame)
             case .posted(let request, let framing): state.value.stream = engine.stream(request(frame), receiver: self, framing: framing)
             }
