@@ -4,7 +4,7 @@ TEST_TARGETS = FeedCoreTests FuturesFeedTests MicroHTTPTests DemoExchangeTests F
 RUN_ARGS ?= --demo
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: run test suite browser soak bench bench-ingest lint format simulate defects sanitize contract conformance graphql intrinio setup
+.PHONY: run test suite browser soak bench bench-ingest lint format simulate defects sanitize contract conformance graphql intrinio fuzz setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build and serve the embedded exchange (RUN_ARGS="--venue aster" for a venue)
@@ -53,6 +53,9 @@ graphql: ## The GraphQL dialect against real servers, about ten minutes; skips w
 intrinio: ## The simulated Intrinio against the official clients from PyPI; skips where they cannot be installed
 	swift build --product futures-gateway
 	Tests/Intrinio/clients "$$(swift build --show-bin-path)/futures-gateway"
+
+fuzz: ## Everything that reads bytes from a network by libFuzzer, SECONDS=60 each; skips where the toolchain has none
+	SECONDS_EACH=$(or $(SECONDS),60) Tests/Fuzz/run
 
 bench: setup ## Fan-out and snapshot figures of the release executable
 	swift build -c release --product futures-gateway

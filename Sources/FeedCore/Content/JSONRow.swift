@@ -18,13 +18,15 @@ public struct JSONRow: Equatable, Sendable {
     /// In the order of their names; empty where the value is whole.
     private let members: [Member]
 
-    /// A JSON text (RFC 8259), checked, its numbers as they were written.
+    /// A JSON text (RFC 8259), checked, on one line, its numbers as they were written.
     public var text: String {
         members.isEmpty ? whole : "{" + members.map { "\"\($0.name)\":\($0.text)" }.joined(separator: ",") + "}"
     }
 
+    /// Whatever breaks a line stands between tokens, where it means as much as a space.
     package init(checked text: String) {
-        whole = text
+        let hasLines = text.utf8.contains { $0 < 0x20 }
+        whole = hasLines ? String(decoding: text.utf8.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self) : text
         members = []
     }
 

@@ -84,14 +84,25 @@ struct JSONReader {
                 position = end + 1
                 return text(from: start, to: end)
             }
-            end += byte == UInt8(ascii: "\\") ? 2 : 1
             if byte < 0x20 {
-                position = end - 1
+                position = end
                 throw failure("a control character stands in a string")
             }
+            end += byte == UInt8(ascii: "\\") ? try escapeLength(at: end) : 1
         }
         position = end
         throw failure("a string has no end")
+    }
+
+    private mutating func escapeLength(at start: Int) throws(Failure) -> Int {
+        if start + 1 < bytes.count, Self.escapes[bytes[start + 1]] != nil { return 2 }
+        let digits = bytes.dropFirst(start + 2).prefix(4)
+        let isUnit = start + 1 < bytes.count && bytes[start + 1] == UInt8(ascii: "u") && digits.count == 4
+        guard isUnit, digits.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 || ($0 | 0x20) &- UInt8(ascii: "a") < 6 }) else {
+            position = start
+            throw failure("an escape is unknown")
+        }
+        return 6
     }
 
     /// Reads a number, or a string, as its text; nil for null.

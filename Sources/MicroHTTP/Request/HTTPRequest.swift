@@ -79,7 +79,4 @@ extension UInt8 {
     var lowercasedASCII: UInt8 {
         self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self
     }
-
-    /// C0 controls, SP and DEL never appear raw in a request target.
-    var isControlOrSpace: Bool { self <= 0x20 || self == 0x7F }
 }

@@ -49,6 +49,9 @@ struct RequestTarget: Sendable {
 }
 
 extension UInt8 {
+    /// C0 controls, SP and DEL never appear raw in a request target.
+    var isControlOrSpace: Bool { self <= 0x20 || self == 0x7F }
+
     fileprivate var hexDigitValue: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")

@@ -96,3 +96,22 @@ import Testing
         return event
     }
 }
+
+/// What fuzzing found, see `Tests/Fuzz`.
+@Suite struct FuzzFindingTests {
+    static func reads(_ text: String) -> Bool { JSONRow(text) != nil }
+
+    @Test(arguments: [#""\q""#, #""\u+123""#, #""\u12"#, #"{"\x":1}"#, "\"\\\u{1}\"", "\"\\\n\"", #""\"#, #"["\u00g0"]"#])
+    func whatIsNoEscapeIsNoJSON(_ text: String) {
+        #expect(!Self.reads(text))
+    }
+
+    @Test func everyEscapeIsJSON() {
+        #expect(Self.reads(#"{"\"\\\/\b\f\n\r\t\u00e9\uD83D\ude00":"\u0000"}"#))
+    }
+
+    @Test func aValueOnSeveralLinesIsHandedOnOnOne() throws {
+        let row = try #require(JSONRow("{\r\n\t\"a\" : [\n1 ]\n}"))
+        #expect(row.text == #"{   "a" : [ 1 ] }"#)
+    }
+}

@@ -1,4 +1,4 @@
 /// As in the gateway, but for what needs sockets.
-package enum UpstreamRoute: Sendable {
-    case webSocket(url: String, headers: [(String, String)], subprotocols: [String])
+public struct UpstreamRoute: Sendable {
+    package static func webSocket(url: String, headers: [(String, String)], subprotocols: [String]) -> Self { Self() }
 }

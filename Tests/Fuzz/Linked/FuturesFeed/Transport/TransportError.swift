@@ -1,0 +1,1 @@
+../../../../../Sources/FuturesFeed/Transport/TransportError.swift

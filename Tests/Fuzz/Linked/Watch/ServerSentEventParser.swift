@@ -1,0 +1,1 @@
+../../../../Sources/futures-gateway/Watch/ServerSentEventParser.swift

@@ -1,0 +1,46 @@
+import CFuzzer
+import Glibc
+
+/// `fuzz TARGET [libFuzzer's arguments]` tries inputs until it is stopped; a promise that an input breaks ends it.
+@main
+enum Fuzz {
+    static let targets: [String: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt] = [
+        "json": { attempt(JSONTarget.run, $0, $1) },
+        "venue": { attempt(VenueTarget.run, $0, $1) },
+        "equities": { attempt(UpstreamTargets.equities, $0, $1) },
+        "messages": { attempt(UpstreamTargets.messages, $0, $1) },
+        "framing": { attempt(UpstreamTargets.framing, $0, $1) },
+        "names": { attempt(TextTargets.names, $0, $1) },
+        "requests": { attempt(TextTargets.requests, $0, $1) },
+        "events": { attempt(EventTargets.parser, $0, $1) },
+        "encoder": { attempt(EventTargets.encoder, $0, $1) },
+    ]
+
+    static func main() {
+        guard CommandLine.arguments.count > 1, let target = targets[CommandLine.arguments[1]] else {
+            print(targets.keys.sorted().joined(separator: "\n"))
+            return
+        }
+        var arguments = ([CommandLine.arguments[0]] + CommandLine.arguments.dropFirst(2)).map { strdup($0) } + [nil]
+        var count = CInt(arguments.count - 1)
+        arguments.withUnsafeMutableBufferPointer { buffer in
+            var start = buffer.baseAddress
+            exit(LLVMFuzzerRunDriver(&count, &start, target))
+        }
+    }
+
+    private static func attempt(_ run: (UnsafeBufferPointer<UInt8>) -> Void, _ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+        run(UnsafeBufferPointer(start: start, count: start == nil ? 0 : count))
+        return 0
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// The first byte, to choose by, and the rest.
+    var choice: (UInt8, UnsafeBufferPointer<UInt8>) { (first ?? 0, UnsafeBufferPointer(rebasing: dropFirst())) }
+}
+
+/// What has to hold whatever the input.
+func promise(_ holds: Bool, _ words: @autoclosure () -> String) {
+    if !holds { fatalError("broken: \(words())") }
+}
