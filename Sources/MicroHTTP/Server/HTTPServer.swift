@@ -7,8 +7,7 @@ public final class HTTPServer: Sendable {
     /// Bytes per connection for a request head and its answer's head, held until the answer is out; a stream holds none.
     static let connectionMemory = 16384
     /// Connections beyond the cap that still get an answer.
-    static let connectionReserve = 256
-    private static let reservedDescriptors = 128
+    let connectionReserve: Int
 
     private enum Lifecycle {
         case fresh
@@ -44,8 +43,10 @@ public final class HTTPServer: Sendable {
         self.prepared = configuration.allowedOrigins == nil ? prepared : nil
         self.overloaded = overloaded ?? { _ in HTTPProblem.overloaded.response }
         requestGuard = RequestGuard(configuration)
-        let descriptors = raiseDescriptorLimit() - Self.reservedDescriptors - Self.connectionReserve
-        connectionLimit = max(min(configuration.maximumConnections, descriptors), 1)
+        // Of few descriptors a quarter is for the rest of the process, and an eighth for those who are turned away.
+        let descriptors = raiseDescriptorLimit()
+        connectionReserve = min(256, descriptors / 8)
+        connectionLimit = max(min(configuration.maximumConnections, descriptors - min(128, descriptors / 4) - connectionReserve), 1)
         connections = ConnectionTable(configuration, limit: connectionLimit)
     }
 
@@ -63,7 +64,7 @@ public final class HTTPServer: Sendable {
             if let first = configuration.identity { try identity.show(first) }
             let socket = try ListeningSocket(host: configuration.host, port: configuration.port)
             let owner = Unmanaged.passRetained(self)
-            var options = Self.options(owner.toOpaque(), configuration, socket: socket.descriptor, limit: connectionLimit)
+            var options = Self.options(owner.toOpaque(), configuration, socket: socket.descriptor, limit: connectionLimit + connectionReserve)
             guard let reaper = startThread(named: "http-deadlines", connections) else {
                 owner.release()
                 close(socket.descriptor)
@@ -114,7 +115,7 @@ public final class HTTPServer: Sendable {
 
     /// Beyond the reserve a client is turned away at once, so that it neither waits in the kernel's queue nor takes descriptors the process needs.
     var acceptsConnections: Bool {
-        !inFlight.isDraining && connections.count < connectionLimit + Self.connectionReserve
+        !inFlight.isDraining && connections.count < connectionLimit + connectionReserve
     }
 
     func headArrived(_ head: RequestHead, _ exchange: Exchange, _ connection: MHDConnection) -> MHD_Result {

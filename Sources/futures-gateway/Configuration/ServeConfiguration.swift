@@ -56,6 +56,8 @@ struct ServeConfiguration: Sendable {
         gateway.http.host = settings.host
         gateway.http.port = UInt16(clamping: settings.port)
         gateway.http.maximumConnections = settings.maxConnections
+        gateway.http.headerDeadline = .seconds(settings.headerDeadline)
+        gateway.http.bodyDeadline = .seconds(settings.bodyDeadline)
         let origins = Set(settings.corsOrigins ?? ["*"])
         gateway.http.allowedOrigins = origins.contains("*") ? nil : origins
         gateway.http.allowedHosts = allowedHosts(settings)

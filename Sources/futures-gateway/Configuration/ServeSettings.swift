@@ -35,6 +35,8 @@ struct ServeSettings: SettingList {
     let tlsCertificate = Setting.file("tls-certificate", "A PEM file of the certificate chain to serve https with")
     let tlsKey = Setting.file("tls-key", "A PEM file of the certificate's private key")
     let maxConnections = Setting.number("max-connections", 1...1_000_000, default: 50_000, "The most connections")
+    let headerDeadline = Setting.number("header-deadline", 1...3600, default: 5, "Seconds within which a request's head has to be there")
+    let bodyDeadline = Setting.number("body-deadline", 1...3600, default: 10, "Seconds within which a request's body has to follow")
     let linger = Setting.number("linger", 0...86_400, default: 60, "Seconds a subscription stays at the venue after its last reader left")
     let rotateAfter = Setting.number(
         "rotate-after", 30...86_400, default: 82_800, "Seconds after which the venue connection is replaced by a fresh one")
