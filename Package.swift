@@ -77,6 +77,7 @@ let package = Package(
             dependencies: [
                 "FeedCore",
                 "FuturesFeed",
+                "GatewayAccess",
                 "MicroHTTP",
                 "CZlib",
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -98,6 +99,7 @@ let package = Package(
             dependencies: [
                 "FuturesGateway",
                 "FeedCore",
+                "GatewayAccess",
                 "DemoExchange",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -153,8 +155,10 @@ let package = Package(
             dependencies: [
                 "FeedCore",
                 "FuturesGateway",
+                "GatewayAccess",
                 "DemoExchange",
                 "GatewayTestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -175,6 +179,7 @@ let package = Package(
                 "futures-gateway",
                 "FuturesFeed",
                 "FuturesGateway",
+                "GatewayAccess",
                 "MicroHTTP",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),

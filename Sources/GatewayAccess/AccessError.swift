@@ -24,6 +24,9 @@ public struct AccessError: Error, Equatable, CustomStringConvertible {
     /// The message.
     public var description: String { message }
 
+    /// More than one credential with one request.
+    public static let ambiguous = AccessError(.ambiguousCredential, "More than one credential came with the request; show one.")
+
     init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message

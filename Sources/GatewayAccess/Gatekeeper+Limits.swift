@@ -28,6 +28,24 @@ extension Gatekeeper {
         }
     }
 
+    /// Takes one request of both, unless either has none left: then it takes none.
+    public func takeRequest(by principal: Principal, from address: Address?, at now: Moment) -> Bool {
+        state.withLock { state in
+            let rules = state.rules
+            let (key, address) = (
+                rules.keyLimits.requests > 0 ? principal.identity : nil, rules.addressLimits.requests > 0 ? Self.name(address) : nil
+            )
+            guard key != nil || address != nil else { return true }
+            let keyPlace = key.map { state.keys.place(of: $0, rules.keyLimits, now: now.nanoseconds) }
+            let addressPlace = address.map { state.addresses.place(of: $0, rules.addressLimits, now: now.nanoseconds) }
+            if let keyPlace, state.keys.left(keyPlace, rules.keyLimits, now: now.nanoseconds).count < 1 { return false }
+            if let addressPlace, state.addresses.left(addressPlace, rules.addressLimits, now: now.nanoseconds).count < 1 { return false }
+            if let keyPlace { _ = state.keys.request(keyPlace, rules.keyLimits, now: now.nanoseconds) }
+            if let addressPlace { _ = state.addresses.request(addressPlace, rules.addressLimits, now: now.nanoseconds) }
+            return true
+        }
+    }
+
     /// What is left of the requests a second.
     public struct RequestsLeft: Sendable, Equatable {
         /// How many there are a second.

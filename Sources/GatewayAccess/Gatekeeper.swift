@@ -84,14 +84,18 @@ public final class Gatekeeper: Sendable {
     public func standing(of principal: Principal, at now: Moment) -> Standing {
         let rules = rules
         let permission: Permission?
+        var identity = principal.identity
         switch principal.origin {
         case .anonymous: permission = rules.anonymous
-        case .key(let digest): permission = rules.keys?.key(withDigest: digest)?.permission
+        case .key(let digest):
+            let key = rules.keys?.key(withDigest: digest)
+            permission = key?.permission
+            identity = key.map { "key \($0.name)" }
         case .token(let key): permission = rules.tokens?.keys.has(key) == true ? principal.permission : nil
         }
         guard let permission else { return .revoked }
         guard !permission.isExpired(at: now.seconds) else { return .expired }
-        return .good(Principal(identity: principal.identity, permission: permission, origin: principal.origin))
+        return .good(Principal(identity: identity, permission: permission, origin: principal.origin))
     }
 
     /// What has become of a principal.

@@ -53,6 +53,7 @@ struct ServeCommand: AsyncParsableCommand {
             reloadables: [
                 Reloadable(settings: [list.logLevel.name]) { threshold.level = $0.settings.logLevel },
                 Reloadable(settings: [list.pinned.name]) { gateway.pin($0.gateway.pinned) },
+                Reloadable(settings: list.access) { gateway.replace($0.gateway.access) },
             ],
             logger: logger, started: configuration, read: read)
         let group = ServiceGroup(
