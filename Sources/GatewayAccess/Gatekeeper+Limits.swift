@@ -28,6 +28,14 @@ extension Gatekeeper {
         }
     }
 
+    /// Whether a connection from this address is neither asked who it is nor limited; quicker than to find out how much is left.
+    public func isOpen(to peer: String) -> Bool {
+        state.withLock { state in
+            guard !state.rules.hasCredentials else { return false }
+            return state.rules.addressLimits.requests == 0 || state.rules.proxies.isEmpty && (peer == "127.0.0.1" || peer == "::1")
+        }
+    }
+
     /// Takes one request of both, unless either has none left: then it takes none.
     public func takeRequest(by principal: Principal, from address: Address?, at now: Moment) -> Bool {
         state.withLock { state in

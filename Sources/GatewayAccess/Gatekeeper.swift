@@ -46,6 +46,9 @@ public final class Gatekeeper: Sendable {
         }
     }
 
+    /// Whether credentials are looked at: where there are neither keys nor tokens, what is shown may be meant for somebody else.
+    public var asksForCredentials: Bool { state.withLock { $0.rules.hasCredentials } }
+
     /// Whose credential it is, a key or a token; without one whoever shows nothing, where that is allowed, else nil.
     ///
     /// - Throws: `invalidCredential` or `expired`.

@@ -60,7 +60,7 @@ struct Access: Sendable {
         let address = gatekeeper.client(
             peer: request.remoteAddress, forwarded: request.header("Forwarded"), forwardedFor: request.header("X-Forwarded-For"))
         var left = try gatekeeper.request(from: address, at: now)
-        let credential = try Self.credential(request.header)
+        let credential = try gatekeeper.asksForCredentials ? Self.credential(request.header) : nil
         if isForeign(request, hasCredential: credential != nil) { throw Problems.foreignOrigin }
         let principal: Principal
         if takesTicket, let ticket = request.query("ticket") {
@@ -85,11 +85,13 @@ struct Access: Sendable {
 
     /// Whether a request may have an answer that was made for others: what it is for is not looked at, so only who may read every stream.
     func admitsPrepared(_ header: (String) -> String?, _ remoteAddress: () -> String) -> Bool {
+        let peer = remoteAddress()
+        if gatekeeper.isOpen(to: peer) { return true }
         let now = Self.now
         guard let credential = try? Self.credential(header), let principal = try? gatekeeper.principal(showing: credential, at: now),
             principal.permission.allowsEveryStream, principal.permission.allows(.read)
         else { return false }
-        let address = gatekeeper.client(peer: remoteAddress(), forwarded: header("Forwarded"), forwardedFor: header("X-Forwarded-For"))
+        let address = gatekeeper.client(peer: peer, forwarded: header("Forwarded"), forwardedFor: header("X-Forwarded-For"))
         return gatekeeper.takeRequest(by: principal, from: address, at: now)
     }
 

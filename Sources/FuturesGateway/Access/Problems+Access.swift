@@ -18,7 +18,7 @@ extension Problems {
         }
         return HTTPProblem(
             status: 401, title: "Unauthorized", detail: error.message,
-            headers: [HTTPHeader("WWW-Authenticate", challenge + ", error=\"invalid_token\", error_description=\"\(error.message)\"")])
+            headers: [HTTPHeader("WWW-Authenticate", challenge + ", error=\"invalid_token\", error_description=\"\(error.message.quotable)\"")])
     }
 
     static func forbidden(_ operation: Permission.Operation) -> HTTPProblem {
@@ -63,4 +63,9 @@ extension Problems {
                 HTTPHeader("RateLimit", "\"\(limit.kind.rawValue)\";r=0;t=\(limit.retryAfter)"),
             ])
     }
+}
+
+extension String {
+    /// What may stand in a description of an error (RFC 6750 §3): no quotes and no backslashes.
+    fileprivate var quotable: String { replacing("\"", with: "'").replacing("\\", with: "/") }
 }
