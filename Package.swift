@@ -98,6 +98,7 @@ let package = Package(
             name: "futures-gateway",
             dependencies: [
                 "FuturesGateway",
+                "MicroHTTP",
                 "FeedCore",
                 "GatewayAccess",
                 "DemoExchange",

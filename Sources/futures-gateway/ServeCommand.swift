@@ -4,6 +4,7 @@ import Foundation
 import FuturesFeed
 import FuturesGateway
 import Logging
+import MicroHTTP
 import ServiceLifecycle
 import UnixSignals
 
@@ -54,6 +55,7 @@ struct ServeCommand: AsyncParsableCommand {
                 Reloadable(settings: [list.logLevel.name]) { threshold.level = $0.settings.logLevel },
                 Reloadable(settings: [list.pinned.name]) { gateway.pin($0.gateway.pinned) },
                 Reloadable(settings: list.access) { gateway.replace($0.gateway.access) },
+                Reloadable(settings: [list.tlsCertificate.name, list.tlsKey.name]) { try gateway.show($0.gateway.http.identity) },
             ],
             logger: logger, started: configuration, read: read)
         let group = ServiceGroup(

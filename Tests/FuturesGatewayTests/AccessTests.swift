@@ -195,6 +195,18 @@ struct AccessTests {
         }
     }
 
+    /// What a proxy in front takes for itself is none of ours, and opens nothing to a page of another site.
+    @Test func withoutKeysCredentialsAreNotLookedAt() async throws {
+        try await House.open { house in
+            try await house.awaitReadiness()
+            for headers in [["Authorization": "Basic YTpi"], ["Authorization": "Bearer x", "X-API-Key": "y"]] {
+                #expect(try await house.client.get("/streams/btcusdt@markPrice", headers).status == 200)
+                let foreign = headers.merging(["Origin": "https://evil.example"]) { $1 }
+                #expect(try await house.client.post("/streams/btcusdt@markPrice/refetch", foreign).status == 403)
+            }
+        }
+    }
+
     @Test func pagesOfOtherSitesChangeNothing() async throws {
         try await House.open { house in
             try await house.awaitReadiness()

@@ -16,6 +16,7 @@ import Testing
 
     @Test func withoutKeysEverybodyMayDoEverything() throws {
         let keeper = Gatekeeper(rules: AccessRules())
+        #expect(!keeper.asksForCredentials && keeper.isOpen(to: "203.0.113.1"))
         #expect(try keeper.principal(showing: nil, at: start)?.permission == .everything)
         #expect(throws: AccessError.self) { try keeper.principal(showing: secret, at: start) }
     }

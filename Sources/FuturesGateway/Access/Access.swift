@@ -60,7 +60,7 @@ struct Access: Sendable {
         let address = gatekeeper.client(
             peer: request.remoteAddress, forwarded: request.header("Forwarded"), forwardedFor: request.header("X-Forwarded-For"))
         var left = try gatekeeper.request(from: address, at: now)
-        let credential = try gatekeeper.asksForCredentials ? Self.credential(request.header) : nil
+        let credential = try credential(request.header)
         if isForeign(request, hasCredential: credential != nil) { throw Problems.foreignOrigin }
         let principal: Principal
         if takesTicket, let ticket = request.query("ticket") {
@@ -88,15 +88,16 @@ struct Access: Sendable {
         let peer = remoteAddress()
         if gatekeeper.isOpen(to: peer) { return true }
         let now = Self.now
-        guard let credential = try? Self.credential(header), let principal = try? gatekeeper.principal(showing: credential, at: now),
-            principal.permission.allowsEveryStream, principal.permission.allows(.read)
+        guard let principal = try? gatekeeper.principal(showing: credential(header), at: now), principal.permission.allowsEveryStream,
+            principal.permission.allows(.read)
         else { return false }
         let address = gatekeeper.client(peer: peer, forwarded: header("Forwarded"), forwardedFor: header("X-Forwarded-For"))
         return gatekeeper.takeRequest(by: principal, from: address, at: now)
     }
 
-    /// The key or token of `Authorization: Bearer` (RFC 6750 §2.1) or `X-API-Key`; nil for neither.
-    private static func credential(_ header: (String) -> String?) throws -> String? {
+    /// The key or token of `Authorization: Bearer` (RFC 6750 §2.1) or `X-API-Key`; nil for neither, and where none is looked at.
+    private func credential(_ header: (String) -> String?) throws -> String? {
+        guard gatekeeper.asksForCredentials else { return nil }
         let key = header("X-API-Key")
         guard let authorization = header("Authorization") else { return key }
         guard key == nil else { throw AccessError.ambiguous }

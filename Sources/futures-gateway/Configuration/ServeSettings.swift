@@ -33,7 +33,9 @@ struct ServeSettings: SettingList {
         "cors-origins", takes: "origins as in https://a.example, separated by commas; * for any page, without credentials", unset: "*",
         "Origins whose pages may read with credentials"
     ) { origin($0) }
-    let maxConnections = Setting.number("max-connections", 1...1_000_000, default: 10_000, "The most connections")
+    let tlsCertificate = Setting.file("tls-certificate", "A PEM file of the certificate chain to serve https with")
+    let tlsKey = Setting.file("tls-key", "A PEM file of the certificate's private key")
+    let maxConnections = Setting.number("max-connections", 1...1_000_000, default: 50_000, "The most connections")
     let maxReaders = Setting.number("max-readers", 1...1_000_000, default: 50_000, "The most event connections")
     let maxStreams = Setting.number("max-streams", 1...100_000, default: 2000, "The most different streams at once")
     let maxReplayBytes = Setting.number(
