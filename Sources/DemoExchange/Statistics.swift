@@ -26,7 +26,8 @@ extension Statistics {
     /// As an object: the counts, and REST requests by path and query.
     var json: String {
         let targets = requests.map { "\(JSONValue.quoted($0.key)):\($0.value)" }.joined(separator: ",")
-        return #"{"connectionsEver":\#(connectionsEver),"connectionsNow":\#(connectionsNow),"controlMessages":\#(controlMessages),"requests":{\#(targets)}}"#
+        let counts = #""connectionsEver":\#(connectionsEver),"connectionsNow":\#(connectionsNow),"controlMessages":\#(controlMessages)"#
+        return "{\(counts),\"requests\":{\(targets)}}"
     }
 }
 

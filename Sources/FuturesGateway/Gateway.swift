@@ -1,8 +1,10 @@
 public import FuturesFeed
+public import GatewayAccess
 public import Logging
 public import MicroHTTP
 import NIOConcurrencyHelpers
 public import ServiceLifecycle
+import Synchronization
 
 /// The gateway: one feed, one hub, one fan-out and one HTTP server, wired together and taken down in the right order.
 public final class Gateway: Service {
@@ -13,6 +15,7 @@ public final class Gateway: Service {
     private let hub: EventHub
     private let loop: EventStreamLoop
     private let server: HTTPServer
+    private let gatekeeper: Gatekeeper
     private let wiring = Wiring()
 
     /// Builds a gateway; nothing is opened before `start`. `listening` is told the address once it can be reached there.
@@ -24,7 +27,11 @@ public final class Gateway: Service {
         let engine = service.engine
         let wiring = wiring
         let prepared = PreparedAnswers()
-        let hub = EventHub(engine: engine, limits: configuration.events, preparedAnswers: prepared) { wiring.fanOut?.post($0) }
+        let gatekeeper = Gatekeeper(rules: configuration.access)
+        let access = Access(gatekeeper: gatekeeper, allowedOrigins: configuration.http.allowedOrigins)
+        let hub = EventHub(
+            engine: engine, limits: configuration.events, gatekeeper: gatekeeper, preparedAnswers: prepared,
+            logBytes: { wiring.fanOut?.logBytes.load(ordering: .relaxed) ?? 0 }, post: { wiring.fanOut?.post($0) })
         let fanOut = EventFanOut(
             limits: configuration.events,
             callbacks: EventFanOut.Callbacks(
@@ -37,10 +44,12 @@ public final class Gateway: Service {
         var http = configuration.http
         http.commonHeaders += Routes.commonHeaders + (http.allowedOrigins == nil ? [Routes.anyOrigin] : [])
         http.preflightHeaders += Routes.preflightHeaders
-        server = HTTPServer(configuration: http, router: Routes.router(hub: hub, loop: loop), prepared: prepared) { request in
+        let router = Routes.router(hub: hub, loop: loop, access: access)
+        server = HTTPServer(configuration: http, router: router, prepared: prepared, admitsPrepared: access.admitsPrepared) { request in
             request.segments == ["events"] && request.method == "GET" && !request.prefers("handling=strict")
                 ? EventHandlers.overloaded(request) : Problems.overloaded
         }
+        self.gatekeeper = gatekeeper
         self.hub = hub
         self.loop = loop
         engine.listen(hub)
@@ -85,6 +94,13 @@ public final class Gateway: Service {
         }
         let known = names.filter(hub.knows)
         hub.run { $0.pin(known) }
+    }
+
+    /// From now on these rules hold. Event connections of credentials that are not accepted any more, or of streams they do not permit any more,
+    /// end; others notice nothing. From any thread.
+    public func replace(_ rules: AccessRules) {
+        gatekeeper.replace(rules)
+        hub.run { $0.judgeClients() }
     }
 
     /// Sends every reader a farewell, lets running answers end, and closes everything; within the drain grace and a second.

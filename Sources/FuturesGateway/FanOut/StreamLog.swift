@@ -56,6 +56,9 @@ struct StreamLog: ~Copyable {
         entries.deallocate()
     }
 
+    /// Bytes it has taken.
+    var memory: Int { Int(capacity) + Int(entryCapacity) * MemoryLayout<Entry>.stride }
+
     subscript(ordinal: UInt64) -> Entry { entries[Int(ordinal & (entryCapacity - 1))] }
 
     /// The first event held that is newer than `sequence`.

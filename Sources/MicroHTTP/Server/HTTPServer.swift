@@ -15,6 +15,9 @@ public final class HTTPServer: Sendable {
         case stopped
     }
 
+    /// Whether a request may have a prepared answer, from the values of its header fields and its client's address; otherwise the router is asked.
+    public typealias PreparedGate = @Sendable (_ header: (String) -> String?, _ remoteAddress: () -> String) -> Bool
+
     private struct LifecycleBox: @unchecked Sendable {
         var value = Lifecycle.fresh
     }
@@ -26,6 +29,7 @@ public final class HTTPServer: Sendable {
     private let router: Router
     private let requestGuard: RequestGuard
     private let prepared: PreparedAnswers?
+    private let admitsPrepared: PreparedGate?
     private let overloaded: @Sendable (HTTPRequest) -> HTTPResponse
     private let lifecycle = Mutex(LifecycleBox())
 
@@ -34,13 +38,15 @@ public final class HTTPServer: Sendable {
     ///   `Retry-After` by default.
     /// - Parameter prepared: answers that need no handler; they are asked for before the router is, unless ``HTTPServerConfiguration/allowedOrigins``
     ///   make answers differ by origin, or the request states a `Prefer`.
+    /// - Parameter admitsPrepared: asked, where there is a prepared answer, whether this request may have it; all may by default.
     public init(
-        configuration: HTTPServerConfiguration, router: Router, prepared: PreparedAnswers? = nil,
+        configuration: HTTPServerConfiguration, router: Router, prepared: PreparedAnswers? = nil, admitsPrepared: PreparedGate? = nil,
         overloaded: (@Sendable (HTTPRequest) -> HTTPResponse)? = nil
     ) {
         self.configuration = configuration
         self.router = router
         self.prepared = configuration.allowedOrigins == nil ? prepared : nil
+        self.admitsPrepared = admitsPrepared
         self.overloaded = overloaded ?? { _ in HTTPProblem.overloaded.response }
         requestGuard = RequestGuard(configuration)
         // Of few descriptors a quarter is for the rest of the process, and an eighth for those who are turned away.
@@ -127,7 +133,7 @@ public final class HTTPServer: Sendable {
         case .failure(let problem):
             return refuse(problem.response, slot, connection)
         case .success(let body):
-            if body == .none, !connections.isSurplus(slot), let answer = preparedAnswer(head, exchange.target) {
+            if body == .none, !connections.isSurplus(slot), let answer = preparedAnswer(head, exchange.target, connection) {
                 guard connections.headArrived(slot, awaitsBody: false) else { return .NO }
                 exchange.admit(answer, noneMatch: head.headers.value(of: "If-None-Match"))
                 return .YES
@@ -144,11 +150,12 @@ public final class HTTPServer: Sendable {
     }
 
     /// Nil where there is no prepared answer to this request.
-    private func preparedAnswer(_ head: RequestHead, _ target: [UInt8]) -> PreparedAnswer? {
+    private func preparedAnswer(_ head: RequestHead, _ target: [UInt8], _ connection: MHDConnection) -> PreparedAnswer? {
         guard let prepared, head.method == "GET" || head.method == "HEAD", head.version == "HTTP/1.1", !inFlight.isDraining,
-            head.headers.value(of: "Prefer") == nil
+            head.headers.value(of: "Prefer") == nil, let answer = prepared.answer(for: target, isGzip: head.headers.acceptsGzip)
         else { return nil }
-        return prepared.answer(for: target, isGzip: head.headers.acceptsGzip)
+        guard let admitsPrepared else { return answer }
+        return admitsPrepared(head.headers.value(of:), { addressText(cmhd_client(connection.pointer)) }) ? answer : nil
     }
 
     func bodyContinued(_ bytes: UnsafeRawBufferPointer, _ exchange: Exchange, _ connection: MHDConnection) -> MHD_Result {
