@@ -15,8 +15,18 @@ public final class Gateway: Service {
     private let server: HTTPServer
     private let wiring = Wiring()
 
-    /// Builds a gateway; nothing is opened before `start`. `listening` is told the address once it can be reached there.
-    public init(configuration: GatewayConfiguration, logger: Logger, listening: @escaping @Sendable (String) -> Void = { _ in }) {
+    /// This program's version.
+    public static let version = "0.1.0"
+
+    /// Builds a gateway; nothing is opened before `start`.
+    ///
+    /// - Parameters:
+    ///   - log: what became of the log's lines, for metrics; from any thread.
+    ///   - listening: told the address once it can be reached there.
+    public init(
+        configuration: GatewayConfiguration, logger: Logger, log: @escaping @Sendable () -> LogCounts = { LogCounts() },
+        listening: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
         self.configuration = configuration
         self.logger = logger
         self.listening = listening
@@ -37,12 +47,15 @@ public final class Gateway: Service {
         var http = configuration.http
         http.commonHeaders += Routes.commonHeaders + (http.allowedOrigins == nil ? [Routes.anyOrigin] : [])
         http.preflightHeaders += Routes.preflightHeaders
-        server = HTTPServer(configuration: http, router: Routes.router(hub: hub, loop: loop), prepared: prepared) { request in
+        let metrics = MetricsHandler(hub: hub, http: { wiring.server?.reading }, log: log)
+        let router = Routes.router(hub: hub, loop: loop, metrics: metrics)
+        server = HTTPServer(configuration: http, router: router, prepared: prepared, preparedRoute: "/streams/{name}") { request in
             request.segments == ["events"] && request.method == "GET" && !request.prefers("handling=strict")
                 ? EventHandlers.overloaded(request) : Problems.overloaded
         }
         self.hub = hub
         self.loop = loop
+        wiring.connect(server)
         engine.listen(hub)
     }
 
@@ -90,13 +103,19 @@ public final class Gateway: Service {
         logger.notice("stopped")
     }
 
-    /// The fan-out needs its loop to be woken by and the loop its fan-out to write with; this is where they meet.
+    /// The fan-out needs its loop to be woken by and the loop its fan-out to write with, a handler the server it answers for; this is where they meet.
     private final class Wiring: Sendable {
         private let parts = NIOLockedValueBox<(EventFanOut, EventStreamLoop)?>(nil)
         var fanOut: EventFanOut? { parts.withLockedValue { $0?.0 } }
         var loop: EventStreamLoop? { parts.withLockedValue { $0?.1 } }
+        private let served = NIOLockedValueBox<HTTPServer?>(nil)
+        var server: HTTPServer? { served.withLockedValue { $0 } }
+        func connect(_ server: HTTPServer) { served.withLockedValue { $0 = server } }
         /// Ends the circle of hub, fan-out and loop, so that a stopped gateway is freed.
-        func disconnect() { parts.withLockedValue { $0 = nil } }
+        func disconnect() {
+            parts.withLockedValue { $0 = nil }
+            served.withLockedValue { $0 = nil }
+        }
         func connect(_ fanOut: EventFanOut, _ loop: EventStreamLoop) { parts.withLockedValue { $0 = (fanOut, loop) } }
     }
 }

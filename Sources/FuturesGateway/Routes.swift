@@ -2,7 +2,7 @@ import MicroHTTP
 
 /// The route table, in the order of `openapi.yaml`.
 enum Routes {
-    static func router(hub: EventHub, loop: EventStreamLoop) -> Router {
+    static func router(hub: EventHub, loop: EventStreamLoop, metrics: MetricsHandler) -> Router {
         let streams = StreamHandlers(hub: hub)
         let events = EventHandlers(hub: hub, loop: loop)
         let probes = ProbeHandlers(hub: hub)
@@ -20,7 +20,7 @@ enum Routes {
         router.on("POST", "/events/{client}/unsubscribe", events.control(.unsubscribe))
         router.on("GET", "/healthz", probes.health)
         router.on("GET", "/readyz", probes.ready)
-        router.on("GET", "/metrics", MetricsHandler(hub: hub).answer)
+        router.on("GET", "/metrics", metrics.answer)
         router.on("GET", "/openapi.yaml", probes.contract)
         router.on("GET", "/", WebHandlers.page)
         router.on("GET", "/client.js", WebHandlers.client)

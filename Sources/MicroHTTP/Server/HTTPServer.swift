@@ -27,6 +27,8 @@ public final class HTTPServer: Sendable {
     private let router: Router
     private let requestGuard: RequestGuard
     private let prepared: PreparedAnswers?
+    private let preparedCounter: RequestCounter?
+    private let refused = RequestCounter()
     private let overloaded: @Sendable (HTTPRequest) -> HTTPResponse
     private let lifecycle = Mutex(LifecycleBox())
 
@@ -35,13 +37,15 @@ public final class HTTPServer: Sendable {
     ///   `Retry-After` by default.
     /// - Parameter prepared: answers that need no handler; they are asked for before the router is, unless ``HTTPServerConfiguration/allowedOrigins``
     ///   make answers differ by origin, or the request states a `Prefer`.
+    /// - Parameter preparedRoute: the pattern of the GET route that prepared answers are counted under.
     public init(
-        configuration: HTTPServerConfiguration, router: Router, prepared: PreparedAnswers? = nil,
+        configuration: HTTPServerConfiguration, router: Router, prepared: PreparedAnswers? = nil, preparedRoute: String = "",
         overloaded: (@Sendable (HTTPRequest) -> HTTPResponse)? = nil
     ) {
         self.configuration = configuration
         self.router = router
         self.prepared = configuration.allowedOrigins == nil ? prepared : nil
+        preparedCounter = router.counter("GET", preparedRoute)
         self.overloaded = overloaded ?? { _ in HTTPProblem.overloaded.response }
         requestGuard = RequestGuard(configuration)
         let descriptors = raiseDescriptorLimit() - Self.reservedDescriptors - Self.connectionReserve
@@ -54,6 +58,18 @@ public final class HTTPServer: Sendable {
 
     /// Open connections, event streams included.
     public var connectionCount: Int { connections.count }
+
+    /// What it has done and holds. From any thread; it looks at every connection.
+    public var reading: HTTPServerReading {
+        let (idle, reading) = connections.waiting
+        let streaming = inFlight.streamCount
+        let extra = [("unmatched", router.unmatched), ("refused", refused)]
+        return HTTPServerReading(
+            requests: router.requests + extra.map { HTTPServerReading.Requests(method: "", route: $0, counts: $1.counts) },
+            connections: [
+                .idle: idle, .reading: reading, .answering: max(0, connections.count - idle - reading - streaming), .streaming: streaming,
+            ], lateRequests: connections.lateCount, connectionLimit: connectionLimit)
+    }
 
     /// Binds, listens and serves until ``stop(grace:)``, which a started server needs to be released.
     /// - Returns: the bound port.
@@ -128,7 +144,7 @@ public final class HTTPServer: Sendable {
         case .success(let body):
             if body == .none, !connections.isSurplus(slot), let answer = preparedAnswer(head, exchange.target) {
                 guard connections.headArrived(slot, awaitsBody: false) else { return .NO }
-                exchange.admit(answer, noneMatch: head.headers.value(of: "If-None-Match"))
+                exchange.admit(answer, noneMatch: head.headers.value(of: "If-None-Match"), preparedCounter)
                 return .YES
             }
             guard let target = head.target.flatMap(RequestTarget.init) else {
@@ -160,9 +176,11 @@ public final class HTTPServer: Sendable {
         guard let slot = connection.slot, connections.bodyArrived(slot), var request = exchange.takeRequest() else { return .NO }
         switch router.route(request, preflightHeaders: configuration.preflightHeaders) {
         case .answer(let response):
+            router.unmatched.count(response.status)
             return queue(.response(response), on: connection)
-        case .handler(let handler, let parameters):
+        case .handler(let handler, let parameters, let counter):
             request.parameters = parameters
+            exchange.routed(counter)
             handler(request, HTTPResponder(exchange))
             guard let answer = exchange.answerOrSuspend(connection) else { return .YES }
             return queue(answer, on: connection)
@@ -205,6 +223,7 @@ public final class HTTPServer: Sendable {
     /// Writes the answer to the socket and drops the connection. libmicrohttpd has nothing to send on it: it is still reading the request.
     private func refuseDirectly(_ response: HTTPResponse, _ connection: MHDConnection) -> MHD_Result {
         guard let slot = connection.slot, connections.refused(slot) else { return .NO }
+        refused.count(response.status)
         let answer = response.wireBytes(adding: common(to: connection))
         answer.withUnsafeBytes { cmhd_send(connection.pointer, $0.baseAddress, $0.count) }
         return .NO
@@ -218,6 +237,7 @@ public final class HTTPServer: Sendable {
 
     private func refuse(_ response: HTTPResponse, _ slot: Int, _ connection: MHDConnection) -> MHD_Result {
         guard connections.refused(slot) else { return .NO }
+        refused.count(response.status)
         return response.queue(on: connection, adding: common(to: connection), closing: true)
     }
 }
