@@ -32,7 +32,10 @@ struct ServeCommand: AsyncParsableCommand {
         }
         guard !printConfig else { return announce(String(configuration.settings.yaml.dropLast())) }
         let threshold = LogThreshold(configuration.settings.logLevel)
-        let logger = Logger(label: "futures-gateway") { AdjustableLogHandler(label: $0, threshold: threshold) }
+        let writer = LogWriter(format: configuration.settings.logFormat ?? .standard)
+        // What the log says last is often why the program ended.
+        defer { writer.flush(within: .seconds(1)) }
+        let logger = Logger(label: "futures-gateway") { _ in ProgramLogHandler(writer: writer, threshold: threshold) }
         var services: [any Service] = []
         var gatewayConfiguration = configuration.gateway
         if configuration.settings.demo {
@@ -44,9 +47,9 @@ struct ServeCommand: AsyncParsableCommand {
             services += try await DemoUpstreams.start(for: &gatewayConfiguration.feed)
         }
         let venue = services.isEmpty ? gatewayConfiguration.feed.venue.name : "the embedded exchange"
-        let gateway = Gateway(configuration: gatewayConfiguration, logger: logger) { url in
-            announce("FuturesGateway serves \(venue) at \(url)")
-        }
+        let gateway = Gateway(
+            configuration: gatewayConfiguration, logger: logger, log: { writer.counts },
+            listening: { announce("FuturesGateway serves \(venue) at \($0)") })
         let list = configuration.settings.list
         let reload = Reload(
             signals: await UnixSignalsSequence(trapping: .sighup),
