@@ -91,16 +91,28 @@ public final class Gateway: Service {
 
     /// Sends every reader a farewell, lets running answers end, and closes everything; within the drain grace and a second.
     public func stop() async {
+        let isShared = configuration.http.inheritedSocket != nil
+        if isShared { server.stopAccepting() }
         let grace = configuration.drainGrace
         let (readers, left) = await withCheckedContinuation { continuation in
             hub.run { $0.drain(grace: grace) { continuation.resume(returning: ($0, $1)) } }
         }
         logger.notice("readers sent off", metadata: ["readers": "\(readers)", "cut": "\(left)"])
+        if isShared { await awaitFirstRequests() }
         await server.stop(grace: .seconds(1))
         loop.stop()
         await service.stop()
         wiring.disconnect()
         logger.notice("stopped")
+    }
+
+    /// What was accepted a moment ago may not have said what it wants; kept connections never will.
+    private func awaitFirstRequests() async {
+        for _ in 0..<30 {
+            let connections = server.reading.connections
+            guard connections[.idle] ?? 0 > 0 || connections[.reading] ?? 0 > 0 else { return }
+            try? await Task.sleep(for: .milliseconds(10))
+        }
     }
 
     /// The fan-out needs its loop to be woken by and the loop its fan-out to write with, a handler the server it answers for; this is where they meet.

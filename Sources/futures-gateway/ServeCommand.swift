@@ -4,6 +4,7 @@ import Foundation
 import FuturesFeed
 import FuturesGateway
 import Logging
+import MicroHTTP
 import ServiceLifecycle
 import UnixSignals
 
@@ -38,6 +39,7 @@ struct ServeCommand: AsyncParsableCommand {
         let logger = Logger(label: "futures-gateway") { _ in ProgramLogHandler(writer: writer, threshold: threshold) }
         var services: [any Service] = []
         var gatewayConfiguration = configuration.gateway
+        gatewayConfiguration.http.inheritedSocket = ServiceManager.inheritedSocket(environment)
         if configuration.settings.demo {
             let exchange = DemoExchange(configuration: DemoExchangeConfiguration())
             _ = try await exchange.start()
@@ -49,7 +51,10 @@ struct ServeCommand: AsyncParsableCommand {
         let venue = services.isEmpty ? gatewayConfiguration.feed.venue.name : "the embedded exchange"
         let gateway = Gateway(
             configuration: gatewayConfiguration, logger: logger, log: { writer.counts },
-            listening: { announce("FuturesGateway serves \(venue) at \($0)") })
+            listening: {
+                announce("FuturesGateway serves \(venue) at \($0)")
+                ServiceManager.tell("READY=1", environment)
+            })
         let list = configuration.settings.list
         let reload = Reload(
             signals: await UnixSignalsSequence(trapping: .sighup),
@@ -60,7 +65,7 @@ struct ServeCommand: AsyncParsableCommand {
             logger: logger, started: configuration, read: read)
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: services + [gateway, reload], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+                services: services + [gateway, reload, StoppingNotice(environment: environment)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         try await group.run()
     }
 }

@@ -74,4 +74,92 @@ import Testing
         #expect(try await program.exitStatus() == 1)
         #expect(ContinuousClock.now - start < .seconds(8))
     }
+
+    @Test func aDeployLosesNoConnectionAttempt() async throws {
+        let socket = try ListeningSocket()
+        let environment = ["FUTURES_GATEWAY_PORT": "\(socket.port)", "FUTURES_GATEWAY_DEMO": "true"]
+        var program = try await Program(["serve"], environment: environment, socket: socket.descriptor)
+        let client = try await program.client()
+        #expect(client.port == socket.port)
+        let (stops, stop) = AsyncStream<Void>.makeStream()
+        let asking = Task {
+            var answers = 0
+            while !Task.isCancelled {
+                let answer = try await client.get("/healthz")
+                guard answer.status == 200 else { throw Unexpected("an attempt was answered \(answer.status)") }
+                answers += 1
+            }
+            stop.finish()
+            return answers
+        }
+        for _ in 0..<3 {
+            let reader = try await client.events("streams=btcusdt@bookTicker")
+            program.send(SIGTERM)
+            #expect(try await reader.rest().events.last?.name == "bye")
+            #expect(try await program.exitStatus() == 0)
+            program = try await Program(["serve"], environment: environment, socket: socket.descriptor)
+            _ = try await program.client()
+        }
+        asking.cancel()
+        for await _ in stops {}
+        let answers = try await asking.value
+        print("\(answers) requests over three restarts, none lost")
+        #expect(answers > 3)
+    }
+
+    @Test func aSocketThatListensElsewhereThanConfiguredIsRefused() async throws {
+        let socket = try ListeningSocket()
+        let program = try await Program(["serve", "--demo", "--port", "1"], socket: socket.descriptor)
+        #expect(try await program.exitStatus() > 0)
+        #expect(try await program.errorsToEnd().contains("listens on 127.0.0.1 port \(socket.port)"))
+    }
+
+    @Test func theServiceManagerIsToldWhenItIsReadyAndWhenItStops() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path(percentEncoded: false)
+        defer { unlink(path) }
+        let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+        defer { close(descriptor) }
+        var patience = timeval(tv_sec: 30, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let isBound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0 }
+        }
+        try #require(isBound)
+        let program = try await Program(["serve", "--demo", "--port", "0"], environment: ["NOTIFY_SOCKET": path])
+        func told() -> String {
+            let bytes = [UInt8](unsafeUninitializedCapacity: 256) { $1 = max(0, recv(descriptor, $0.baseAddress, 256, 0)) }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        #expect(told() == "READY=1")
+        program.send(SIGTERM)
+        #expect(told() == "STOPPING=1")
+        #expect(try await program.exitStatus() == 0)
+    }
+}
+
+/// A listening socket of loopback, as a service manager keeps one.
+private final class ListeningSocket: Sendable {
+    let descriptor: Int32
+    let port: Int
+
+    init() throws {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let listens = withUnsafeMutablePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && listen(descriptor, 128) == 0 && getsockname(descriptor, $0, &length) == 0
+            }
+        }
+        self.descriptor = descriptor
+        port = Int(UInt16(bigEndian: address.sin_port))
+        guard listens else { throw Unexpected("no listening socket: \(String(cString: strerror(errno)))") }
+    }
+
+    deinit { close(descriptor) }
 }

@@ -24,20 +24,26 @@ final class Program: Sendable {
         try await self.init(arguments, environment: environment)
     }
 
-    /// - Parameter readsErrors: false leaves standard error a pipe that fills up.
-    init(_ arguments: [String], environment: [String: String] = [:], readsErrors: Bool = true) async throws {
+    /// - Parameters:
+    ///   - readsErrors: false leaves standard error a pipe that fills up.
+    ///   - socket: handed over as systemd does.
+    init(_ arguments: [String], environment: [String: String] = [:], readsErrors: Bool = true, socket: Int32? = nil) async throws {
         let (outputEnds, errorEnds) = (try Self.pipe(), try Self.pipe())
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         posix_spawn_file_actions_adddup2(&actions, outputEnds.write, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, errorEnds.write, STDERR_FILENO)
         // Or the program would hold open the sockets of tests that run at the same time. Closing what is not open does no harm.
-        for descriptor: Int32 in 3..<8192 { posix_spawn_file_actions_addclose(&actions, descriptor) }
-        var argumentPointers: [UnsafeMutablePointer<CChar>?] = ([Self.executable] + arguments).map { strdup($0) } + [nil]
+        if let socket { posix_spawn_file_actions_adddup2(&actions, socket, 3) }
+        for descriptor: Int32 in (socket == nil ? 3 : 4)..<8192 { posix_spawn_file_actions_addclose(&actions, descriptor) }
+        // Who hands a socket over names the process that it is for, which a shell knows of itself.
+        let shell = ["/bin/sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" \"$@\""]
+        let words = (socket == nil ? [] : shell) + [Self.executable] + arguments
+        var argumentPointers: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         var variablePointers: [UnsafeMutablePointer<CChar>?] = variables.map { strdup("\($0)=\($1)") } + [nil]
         var spawned: pid_t = 0
-        let failure = posix_spawn(&spawned, Self.executable, &actions, nil, &argumentPointers, &variablePointers)
+        let failure = posix_spawn(&spawned, words[0], &actions, nil, &argumentPointers, &variablePointers)
         for pointer in argumentPointers + variablePointers { free(pointer) }
         posix_spawn_file_actions_destroy(&actions)
         close(outputEnds.write)

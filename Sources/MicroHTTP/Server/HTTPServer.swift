@@ -18,6 +18,8 @@ public final class HTTPServer: Sendable {
 
     private struct LifecycleBox: @unchecked Sendable {
         var value = Lifecycle.fresh
+        /// The listening socket, once nothing is accepted from it any more.
+        var quietSocket: Int32?
     }
 
     let inFlight = InFlight()
@@ -77,7 +79,12 @@ public final class HTTPServer: Sendable {
         try lifecycle.withLock { (box) throws(HTTPServerError) in
             guard case .fresh = box.value else { throw HTTPServerError(.alreadyStarted, "A server starts once. Make a new one.") }
             if let first = configuration.identity { try identity.show(first) }
-            let socket = try ListeningSocket(host: configuration.host, port: configuration.port)
+            let socket: ListeningSocket
+            if let inherited = configuration.inheritedSocket {
+                socket = try ListeningSocket(inherited: inherited, host: configuration.host, port: configuration.port)
+            } else {
+                socket = try ListeningSocket(host: configuration.host, port: configuration.port)
+            }
             let owner = Unmanaged.passRetained(self)
             var options = Self.options(owner.toOpaque(), configuration, socket: socket.descriptor, limit: connectionLimit)
             guard let reaper = startThread(named: "http-deadlines", connections) else {
@@ -104,6 +111,15 @@ public final class HTTPServer: Sendable {
         try self.identity.show(identity)
     }
 
+    /// Accepts nothing more: who connects waits in the socket's queue, for another process that has it. Connections go on to be served.
+    public func stopAccepting() {
+        lifecycle.withLock { box in
+            guard case .running(let daemon, _, _) = box.value, box.quietSocket == nil else { return }
+            let socket = MHD_quiesce_daemon(daemon)
+            if socket >= 0 { box.quietSocket = socket }
+        }
+    }
+
     /// Takes no further connections, ends all streams in order, lets running answers end within `grace`, answers the rest with 503 and closes everything.
     /// Returns when all is closed; further calls return at once.
     public func stop(grace: Duration) async {
@@ -122,6 +138,7 @@ public final class HTTPServer: Sendable {
             box.value = .stopped
             inFlight.drain(self, grace: grace)
             MHD_stop_daemon(daemon)
+            if let socket = box.quietSocket.take() { close(socket) }
             connections.stop()
             pthread_join(reaper, nil)
             owner.release()
