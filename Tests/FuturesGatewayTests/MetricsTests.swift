@@ -173,19 +173,49 @@ struct Samples {
             let reader = try await house.client.events("streams=btcusdt@bookTicker,btcusdt@depth")
             _ = try await reader.next("update")
             let text = try await Samples(house.client).text
-            let tool = Process()
-            tool.executableURL = URL(filePath: try #require(Self.promtool))
-            tool.arguments = ["check", "metrics"]
-            let (input, output) = (Pipe(), Pipe())
-            (tool.standardInput, tool.standardOutput, tool.standardError) = (input, output, output)
-            try tool.run()
-            try input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
-            try input.fileHandleForWriting.close()
-            let words = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-            tool.waitUntilExit()
-            #expect(tool.terminationStatus == 0 && words.isEmpty, "\(words)")
+            let (status, words) = try Self.promtool(["check", "metrics"], input: text)
+            #expect(status == 0 && words.isEmpty, "\(words)")
         }
     }
+
+    @Test func whatDashboardAndAlertsAskForIsThere() async throws {
+        try await House.open { house in
+            let reader = try await house.client.events("streams=btcusdt@bookTicker,btcusdt@depth")
+            _ = try await reader.next("update", of: "btcusdt@bookTicker")
+            let samples = try await Samples.of(house.client) { $0.names.contains("futures_gateway_feed_newest_age_seconds") }
+            for file in ["ops/grafana/futures-gateway.json", "ops/prometheus/alerts.yaml"] {
+                let text = try String(contentsOf: Self.root.appending(path: file), encoding: .utf8)
+                let asked = Set(text.matches(of: /\b(?:futures_gateway|process)_[a-z_]+/).map { String($0.output) }).subtracting(["futures_gateway_"])
+                #expect(asked.count > 10)
+                #expect(asked.subtracting(samples.names).sorted() == [], "\(file)")
+            }
+        }
+    }
+
+    @Test(.enabled(if: Self.promtool != nil, "promtool is not installed")) func theAlertRulesDoWhatTheirTestsSay() throws {
+        let folder = Self.root.appending(path: "ops/prometheus").path(percentEncoded: false)
+        for arguments in [["check", "config", "prometheus.yml"], ["check", "rules", "alerts.yaml"], ["test", "rules", "alerts.test.yaml"]] {
+            let (status, words) = try Self.promtool(arguments, in: folder)
+            #expect(status == 0, "\(words)")
+        }
+    }
+
+    private static func promtool(_ arguments: [String], in folder: String = "/", input text: String = "") throws -> (status: Int32, words: String) {
+        let tool = Process()
+        tool.executableURL = URL(filePath: try #require(promtool))
+        tool.arguments = arguments
+        tool.currentDirectoryURL = URL(filePath: folder)
+        let (input, output) = (Pipe(), Pipe())
+        (tool.standardInput, tool.standardOutput, tool.standardError) = (input, output, output)
+        try tool.run()
+        try input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
+        try input.fileHandleForWriting.close()
+        let words = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        tool.waitUntilExit()
+        return (tool.terminationStatus, words)
+    }
+
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
 
     static let promtool = ["/usr/bin/promtool", "/usr/local/bin/promtool"].first { (path: String) in access(path, X_OK) == 0 }
 }
