@@ -65,7 +65,8 @@ struct ServeCommand: AsyncParsableCommand {
             logger: logger, started: configuration, read: read)
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: services + [gateway, reload, StoppingNotice(environment: environment)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+                services: services + [gateway, reload, StoppingNotice(environment: environment)], gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: logger))
         try await group.run()
     }
 }
