@@ -4,7 +4,7 @@ TEST_TARGETS = FeedCoreTests FuturesFeedTests MicroHTTPTests DemoExchangeTests F
 RUN_ARGS ?= --demo
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: run test suite browser soak bench bench-ingest lint format simulate defects sanitize contract conformance graphql setup
+.PHONY: run test suite browser soak bench bench-ingest lint format simulate defects sanitize contract conformance graphql intrinio setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build and serve the embedded exchange (RUN_ARGS="--venue aster" for a venue)
@@ -49,6 +49,10 @@ conformance: ## The Autobahn suite against the WebSocket client; skips where it,
 graphql: ## The GraphQL dialect against real servers, about ten minutes; skips where they are absent
 	swift build --product futures-gateway
 	Tests/GraphQL/peers "$$(swift build --show-bin-path)/futures-gateway"
+
+intrinio: ## The simulated Intrinio against the official clients from PyPI; skips where they cannot be installed
+	swift build --product futures-gateway
+	Tests/Intrinio/clients "$$(swift build --show-bin-path)/futures-gateway"
 
 bench: setup ## Fan-out and snapshot figures of the release executable
 	swift build -c release --product futures-gateway

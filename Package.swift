@@ -88,6 +88,7 @@ let package = Package(
             name: "futures-gateway",
             dependencies: [
                 "FuturesGateway",
+                "MicroHTTP",
                 "FeedCore",
                 "DemoExchange",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -10,11 +10,18 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 /// Names the calling thread; `prctl` is variadic and `pthread_setname_np` needs a feature macro.
 static inline void cmhd_name_thread(const char *name) {
     prctl(PR_SET_NAME, name, 0, 0, 0);
+}
+
+/// A file in memory without a name, closed on exec, or -1; the declaration of `memfd_create` needs a feature macro, and `syscall` is variadic.
+static inline int cmhd_anonymous_file(void) {
+    return (int)syscall(SYS_memfd_create, "body", 1u);
 }
 
 /// The cast macros of `microhttpd.h` that Swift cannot import.
@@ -69,11 +76,11 @@ static inline struct cmhd_identity *cmhd_identity_new(
     gnutls_datum_t text = {(unsigned char *)chain, (unsigned int)chain_size};
     unsigned int length = sizeof identity->chain / sizeof identity->chain[0];
     int result = gnutls_pcert_list_import_x509_raw(identity->chain, &length, &text, GNUTLS_X509_FMT_PEM, 0);
-    *reason = "the certificate file";
+    *reason = "the certificate";
     if (result >= 0) {
         identity->chain_length = length;
         gnutls_datum_t secret = {(unsigned char *)key, (unsigned int)key_size};
-        *reason = "the key file";
+        *reason = "the key";
         result = gnutls_privkey_init(&identity->key);
         if (result >= 0) result = gnutls_privkey_import_x509_raw(identity->key, &secret, GNUTLS_X509_FMT_PEM, NULL, 0);
         if (result >= 0 && !cmhd_identity_matches(identity)) {

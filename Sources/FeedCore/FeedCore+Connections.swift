@@ -86,15 +86,16 @@ extension FeedCore {
         }
     }
 
-    /// Connects now, or as soon as the last attempt of any connection is long enough ago. A host that fails several times in a row gives way
+    /// Connects now, or as soon as the last attempt of any of the upstream's connections is long enough ago. A host that fails several times in a row gives way
     /// to the next.
     mutating func connect(_ slot: Int) {
-        guard connectAllowedAt <= now.instant else {
+        let upstream = connections[slot].endpoint / Self.endpointsPerUpstream
+        if let allowedAt = connectAllowedAt[upstream], allowedAt > now.instant {
             if connections[slot].waitsUntil == nil { connections[slot].phase = .waiting(until: now.instant) }
-            wake(at: connectAllowedAt)
+            wake(at: allowedAt)
             return
         }
-        connectAllowedAt = now.instant + configuration.connectInterval
+        connectAllowedAt[upstream] = now.instant + configuration.connectInterval
         lastConnectionID &+= 1
         let failovers = connections[slot].backoff.attempts / max(1, configuration.attemptsPerHost)
         connections[slot].id = ConnectionID(lastConnectionID)
@@ -134,7 +135,8 @@ extension FeedCore {
         wake(at: at)
     }
 
-    mutating func closed(_ id: ConnectionID, reason: String) {
+    /// - Parameter retryAfter: The least wait that the server asked for.
+    mutating func closed(_ id: ConnectionID, reason: String, retryAfter: Duration? = nil) {
         guard let slot = slot(id) else { return }
         switch connections[slot].phase {
         case .connecting, .open: break
@@ -148,7 +150,7 @@ extension FeedCore {
             connections[slot].phase = .idle
             return
         }
-        let until = now.instant + connections[slot].backoff.next(using: &random)
+        let until = now.instant + max(connections[slot].backoff.next(using: &random), min(retryAfter ?? .zero, configuration.longestRetryAfter))
         connections[slot].phase = .waiting(until: until)
         connections[slot].forgetRequests()
         wake(at: until)
@@ -176,6 +178,7 @@ extension FeedCore {
         // The socket's own backoff goes before the next snapshot, so a book need not wait twice.
         if streams[index]?.rule == .book { streams[index]?.fetchBackoff.reset() }
         keepForBackfill(index)
+        streams[index]?.content.outliveConnection()
         if wasConnected != false {
             streams[index]?.isConnected = false
             publish(index, .disconnected(reason: reason))

@@ -5,6 +5,9 @@ import OrderedCollections
 /// A value without IO. Everything that happens enters by `step`, and what is to be done comes back as effects; the core waits for nothing,
 /// reads no clock and draws its random numbers from a seed.
 package struct FeedCore: Sendable {
+    /// Endpoints below belong to the venue; from here on each other upstream has as many.
+    package static let endpointsPerUpstream = 16
+
     /// Limits and times.
     package struct Configuration: Sendable {
         /// How long a subscription stays after its last reader left.
@@ -26,7 +29,9 @@ package struct FeedCore: Sendable {
         package var reconnectCap: Duration = .seconds(30)
         /// When an upstream that refused this client is tried again: credentials may have been mended.
         package var refusedRetry: Duration = .seconds(60)
-        /// The least time between two attempts to connect, over all connections.
+        /// The most of a wait that a server asks for before the next login.
+        package var longestRetryAfter: Duration = .seconds(3600)
+        /// The least time between two attempts to connect, over all connections to an upstream.
         package var connectInterval: Duration = .seconds(1)
         /// How many hosts the venue has for WebSocket and for REST, and how many attempts in a row one has to fail before the next one's turn.
         package var webSocketHosts = 1
@@ -86,7 +91,8 @@ package struct FeedCore: Sendable {
     var lastConnectionID: UInt64 = 0
     var lastRequest: UInt64 = 0
     var lastAttempt: UInt64 = 0
-    var connectAllowedAt = Instant(nanoseconds: .min)
+    /// By upstream: each has a distance of its own.
+    var connectAllowedAt: [Int: Instant] = [:]
     /// The WebSocket host that gave data last.
     var webSocketHost = 0
     /// The REST host that is asked, and how often in a row it could not answer.
@@ -126,7 +132,7 @@ package struct FeedCore: Sendable {
         case .readers(let name, let count): if let index = indices[name] { streams[index]?.readers = count }
         case .usedWeight(let used): budget.observe(used: used, now: self.now)
         case .opened(let id): opened(id)
-        case .closed(let id, let reason): closed(id, reason: reason)
+        case .closed(let id, let reason, let retryAfter): closed(id, reason: reason, retryAfter: retryAfter)
         case .refused(let id, let error): refused(id, error)
         case .heard(let id): heard(id)
         case .received(let id, let event): received(id, event)

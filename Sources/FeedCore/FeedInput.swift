@@ -113,7 +113,8 @@ package enum FeedInput: Sendable {
     /// REST says how much weight this minute has cost so far.
     case usedWeight(Int)
     case opened(ConnectionID)
-    case closed(ConnectionID, reason: String)
+    /// `retryAfter`: the least wait that the server asked for.
+    case closed(ConnectionID, reason: String, retryAfter: Duration? = nil)
     /// The upstream does not take this client, so that coming back soon cannot help; also ends the connection.
     case refused(ConnectionID, FeedError)
     /// Any frame at all came, also a ping or a pong.

@@ -1,6 +1,6 @@
 public import FuturesFeed
 public import Logging
-import MicroHTTP
+public import MicroHTTP
 import NIOConcurrencyHelpers
 public import ServiceLifecycle
 
@@ -74,9 +74,20 @@ public final class Gateway: Service {
         let port = try server.start()
         pin(configuration.pinned)
         let host = configuration.http.host.contains(":") ? "[\(configuration.http.host)]" : configuration.http.host
-        logger.notice("listening", metadata: ["url": "http://\(host):\(port)", "venue": "\(configuration.feed.venue.name)"])
-        listening("http://\(host):\(port)")
+        let url = "\(configuration.http.identity == nil ? "http" : "https")://\(host):\(port)"
+        logger.notice("listening", metadata: ["url": "\(url)", "venue": "\(configuration.feed.venue.name)"])
+        listening(url)
         return port
+    }
+
+    /// Shows another certificate from the next handshake on; readers notice nothing. From any thread.
+    ///
+    /// - Throws: `HTTPServerError` where TLS would be switched on or off, which takes a restart.
+    public func show(_ identity: TLSIdentity?) throws(HTTPServerError) {
+        guard (identity == nil) == (configuration.http.identity == nil) else {
+            throw HTTPServerError(.invalidCertificate, "TLS is switched on and off by a restart.")
+        }
+        if let identity { try server.show(identity) }
     }
 
     /// Keeps these streams subscribed without readers, and those pinned before no longer. From any thread; readers notice nothing. What the

@@ -4,7 +4,7 @@ import ServiceLifecycle
 
 /// The embedded servers beside the embedded exchange.
 enum DemoUpstreams {
-    static let names = ["prices", "stocks"]
+    static let names = ["prices", "stocks", "bux"]
 
     /// Starts them and adds them to a feed; returns what keeps them running.
     static func start(for feed: inout FuturesFeedConfiguration) async throws -> [any Service] {
@@ -13,7 +13,15 @@ enum DemoUpstreams {
         let stocks = StockExchange()
         let stocksURL = "http://127.0.0.1:\(try await stocks.start())"
         try feed.readUpstreams(#"{"stocks":{"kind":"intrinio","url":"\#(stocksURL)","restURL":"\#(stocksURL)","apiKey":"demo"}}"#) { _ in nil }
-        return [RunningExchange(stop: prices.stop), RunningExchange(stop: stocks.stop)]
+        let products = BUXExchange()
+        try feed.readUpstreams(bux(port: try await products.start())) { _ in nil }
+        return [RunningExchange(stop: prices.stop), RunningExchange(stop: stocks.stop), RunningExchange(stop: products.stop)]
+    }
+
+    /// The embedded BUX server, as a configuration file would name it.
+    private static func bux(port: Int) -> String {
+        let url = "127.0.0.1:\(port)"
+        return #"{"bux":{"kind":"bux","webSocket":"ws://\#(url)/subscriptions/me","http":"http://\#(url)/core/21","token":"demo"}}"#
     }
 
     /// The embedded GraphQL server, as a configuration file would name it.

@@ -48,7 +48,7 @@ struct HealthCommand: AsyncParsableCommand {
             case let host where host.contains(":"): "[\(host)]"
             case let host: host
             }
-        return "http://\(host):\(settings.port)"
+        return "\(settings.tlsCertificate == nil ? "http" : "https")://\(host):\(settings.port)"
     }
 
     private static func ask(_ target: String, timeout: TimeAmount) async -> (String, Bool) {

@@ -51,7 +51,7 @@ import Testing
                 "--trades is \"0\"; it takes 1 to 1000.",
                 "FILE:4: prot is no setting. Did you mean port?",
                 "FUTURES_GATEWAY_REST_ULR is no setting. Did you mean FUTURES_GATEWAY_REST_URL?",
-                "FILE:6: Upstream a: kind is \"graphql\", \"intrinio\" or \"bux\".",
+                "FILE:6: Upstream a: kind is one of graphql, intrinio, bux.",
                 "FILE:7: The upstreams' file asks for ${NONE}, which is not set.",
             ])
     }

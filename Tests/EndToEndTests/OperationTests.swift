@@ -65,6 +65,21 @@ import Testing
         #expect(try await gone.line().hasPrefix("http://127.0.0.1:\(port)/healthz: "))
     }
 
+    @Test func healthTakesACertificateThatDoesNotNameLoopback() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let files = ["chain.pem": TestCertificates.good.certificate, "key.pem": TestCertificates.good.key]
+        for (name, text) in files { try text.write(to: folder.appending(path: name), atomically: true, encoding: .utf8) }
+        let tls = ["chain", "key"].map { folder.appending(path: "\($0).pem").path(percentEncoded: false) }
+        let environment = ["FUTURES_GATEWAY_TLS_CERTIFICATE": tls[0], "FUTURES_GATEWAY_TLS_KEY": tls[1]]
+        let program = try await Program(["serve", "--demo", "--port", "0"], environment: environment)
+        let port = try await program.client().port
+        let health = try await Program(["health", "--port", "\(port)"], environment: environment)
+        #expect(try await health.line() == "https://127.0.0.1:\(port)/healthz: 200 ok")
+        #expect(try await health.exitStatus() == 0)
+    }
+
     @Test func healthWaitsNoLongerThanItIsTold() async throws {
         let stopped = try await Program("serve", "--demo", "--port", "0")
         let port = try await stopped.client().port

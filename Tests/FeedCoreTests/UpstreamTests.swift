@@ -48,6 +48,58 @@ import Testing
         #expect(harness.kinds.count == 3, "what an ended connection says is nothing new")
     }
 
+    @Test func aServersWishToBeLeftAloneIsHonoured() throws {
+        var harness = CoreHarness(hasSnapshotSource: false)
+        let name = try #require(FuturesServiceStreamName("stocks:AAPL"))
+        harness.step(.observe(.one, [name], forceFetch: false))
+        harness.step(.closed(harness.connection, reason: "busy", retryAfter: .seconds(40)))
+        harness.forgetEffects()
+        harness.pass(.seconds(39))
+        #expect(harness.effects.isEmpty)
+        harness.pass(.seconds(2))
+        #expect(harness.effects.contains { if case .connect = $0 { true } else { false } })
+    }
+
+    @Test func aWishToBeLeftAloneForYearsIsHonouredForAnHour() throws {
+        var harness = CoreHarness(hasSnapshotSource: false)
+        let name = try #require(FuturesServiceStreamName("stocks:AAPL"))
+        harness.step(.observe(.one, [name], forceFetch: false))
+        harness.step(.closed(harness.connection, reason: "busy", retryAfter: .seconds(1 << 40)))
+        harness.forgetEffects()
+        harness.pass(.seconds(3601))
+        #expect(harness.effects.contains { if case .connect = $0 { true } else { false } })
+    }
+
+    @Test func aMemberOfTheFarFutureGivesWayOnceTheConnectionIsLost() throws {
+        var harness = CoreHarness(hasSnapshotSource: false)
+        let name = try #require(FuturesServiceStreamName("stocks:AAPL"))
+        func row(_ text: String, _ time: Int64) -> FeedRows { .json([JSONRow(checked: [.init("ask", text, time: time)])]) }
+        func content() -> String? {
+            guard case .json(let rows)? = harness.core.content(of: name)?.rows else { return nil }
+            return rows.first?.text
+        }
+        harness.goLive([name])
+        harness.receive(name, row("1", .max))
+        harness.receive(name, row("2", 5))
+        #expect(content() == #"{"ask":1}"#, "within a connection an older member does not replace a newer one")
+        harness.step(.closed(harness.connection, reason: "gone"))
+        harness.pass(.seconds(3))
+        harness.step(.opened(harness.connection))
+        harness.receive(name, row("3", 6))
+        #expect(content() == #"{"ask":3}"#)
+    }
+
+    @Test func oneUpstreamsReconnectsDoNotHoldUpAnother() throws {
+        var core = FeedCore(configuration: FeedCore.Configuration(), epoch: 7, seed: 1) { name in
+            let place = name.upstream.flatMap { Int($0.name.dropFirst()) } ?? 0
+            return StreamTraits(endpoint: place * FeedCore.endpointsPerUpstream, hasSnapshotSource: false, staleAfter: nil, limit: 1)
+        }
+        let names = try ["a1:x", "a2:x", "a3:x", "btcusdt@trade"].map { try #require(FuturesServiceStreamName($0)) }
+        let now = Moment(instant: Instant(nanoseconds: 1_000_000_000), wallClock: 1)
+        let effects = core.step(.observe(.one, names, forceFetch: false), now: now)
+        #expect(effects.count { if case .connect = $0 { true } else { false } } == 4)
+    }
+
     @Test func aSubscriptionThatTheUpstreamEndsIsAskedForAgain() throws {
         var harness = CoreHarness(hasSnapshotSource: false)
         let name = try #require(FuturesServiceStreamName("prices:AAPL@quote"))

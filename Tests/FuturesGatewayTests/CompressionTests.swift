@@ -103,6 +103,29 @@ struct CompressionTests {
         #expect(lastTrade != nil)
     }
 
+    /// Blocks refer to those before them, and a heartbeat is no block.
+    @Test func heartbeatsBetweenBlocksLeaveThemReadable() async throws {
+        let stream = "btcusdt@aggTrade"
+        try await House.open { house in
+            house.exchange.setStalled(true)
+            let quiet = try await house.client.events("streams=\(stream)&heartbeat=60", Self.gzip)
+            let beating = try await house.client.events("streams=\(stream)&heartbeat=5&heartbeatEvent=true", Self.gzip)
+            var last: Int64 = 0
+            for reader in [quiet, beating] {
+                last = try #require(try await reader.next("fetch", "update") { $0.rows.count == 500 }.rows.last?["id"]?.integer)
+            }
+            try await house.awaitSubscription(to: stream)
+            for _ in 0..<3 {
+                for _ in 0..<3 {
+                    last += 1
+                    house.exchange.inject(SlowReaderTests.trade(last))
+                    for reader in [quiet, beating] { #expect(try await reader.next("update").rows.first?["id"]?.integer == last) }
+                }
+                _ = try await beating.next("heartbeat")
+            }
+        }
+    }
+
     @Test func aGzipReaderThatStopsComesBackToTheLatestOrIsSentOff() async throws {
         let stream = "btcusdt@aggTrade"
         try await House.open(logBytes: 64 << 10) { house in

@@ -44,7 +44,7 @@ struct House {
         configuration.http.writesSocketsDirectly = StreamRoute.current == .socket
         if StreamRoute.current == .tls {
             let good = TestCertificates.good
-            configuration.http.identity = TLSIdentity(certificateChain: Array(good.certificate.utf8), privateKey: Array(good.key.utf8))
+            configuration.http.identity = try TLSIdentity(certificateChain: Array(good.certificate.utf8), privateKey: Array(good.key.utf8))
         }
         configure(&configuration)
         let gateway = Gateway(configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })

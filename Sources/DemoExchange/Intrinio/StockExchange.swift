@@ -101,8 +101,8 @@ public final class StockExchange: Sendable {
     /// Resets every WebSocket; tokens given before are worth nothing from then on.
     public func dropConnections() { onLoop { $0.dropConnections() } }
 
-    /// From now on the login is answered with this status; nil for as it should be.
-    public func setLoginStatus(_ status: Int?) { onLoop { $0.loginStatus = status } }
+    /// From now on the login is answered with this status, and asks for a wait of so many seconds; nil for as it should be.
+    public func setLoginStatus(_ status: Int?, retryAfter: Int? = nil) { onLoop { $0.loginFault = status.map { ($0, retryAfter) } } }
 
     private func onLoop(_ action: @escaping @Sendable (StockVenue) -> Void) {
         let venue = venue

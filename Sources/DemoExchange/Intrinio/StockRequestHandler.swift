@@ -33,7 +33,8 @@ final class StockRequestHandler: ChannelInboundHandler, RemovableChannelHandler 
         case .end:
             guard let head = head.take() else { return }
             let (status, type, body) = answer(head)
-            let headers: HTTPHeaders = ["Content-Type": type, "Content-Length": String(body.utf8.count)]
+            var headers: HTTPHeaders = ["Content-Type": type, "Content-Length": String(body.utf8.count)]
+            if status != 200, let seconds = venue.loginFault?.retryAfter { headers.add(name: "Retry-After", value: String(seconds)) }
             let response = HTTPResponseHead(version: .http1_1, status: HTTPResponseStatus(statusCode: status), headers: headers)
             context.write(Self.wrapOutboundOut(.head(response)), promise: nil)
             context.write(Self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: body)))), promise: nil)
@@ -50,7 +51,7 @@ final class StockRequestHandler: ChannelInboundHandler, RemovableChannelHandler 
         switch (parts.first, parts.count) {
         case ("socket", _): return (403, "text/plain", "bad token")
         case ("auth", 1):
-            if let status = venue.loginStatus { return (status, "text/plain", "no") }
+            if let fault = venue.loginFault { return (fault.status, "text/plain", "no") }
             return isKnown ? (200, "text/plain", venue.newToken()) : (401, "text/plain", "bad credentials")
         case ("securities", 4):
             guard isKnown else { return (401, "application/json", #"{"error":"bad key"}"#) }

@@ -13,7 +13,7 @@ final class StockVenue {
     let ledger: Ledger
     let apiKey: String
     let idle: TimeAmount
-    var loginStatus: Int?
+    var loginFault: (status: Int, retryAfter: Int?)?
     private let loop: any EventLoop
     private let interval: TimeAmount
     private var generator: SeededGenerator
@@ -61,7 +61,7 @@ final class StockVenue {
     func newToken() -> String {
         let token = "demo/\(generator.integer(in: 0...1 << 40))+="
         tokens.insert(token)
-        return token + "\n"
+        return token
     }
 
     func accepts(token: String?) -> Bool { token.map { tokens.remove($0) != nil } ?? false }

@@ -29,6 +29,9 @@ package protocol FeedRow: Sendable, Equatable {
 
     /// This row with the fields only the other source knows taken over from the row it replaces.
     func completed(by replaced: Self) -> Self
+
+    /// This row once its connection is lost: whatever comes next is believed, also with an earlier time.
+    var outlivingItsConnection: Self { get }
 }
 
 extension FeedRow {
@@ -37,4 +40,5 @@ extension FeedRow {
     package var messageID: UInt64? { nil }
     package var messageTime: Int64 { 0 }
     package func completed(by replaced: Self) -> Self { self }
+    package var outlivingItsConnection: Self { self }
 }

@@ -50,6 +50,9 @@ extension JSONRow: FeedRow {
         }
         return JSONRow(checked: merged)
     }
+    package var outlivingItsConnection: JSONRow {
+        members.isEmpty ? self : JSONRow(checked: members.map { Member($0.name, $0.text, time: .min) })
+    }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .json(let rows) = rows { rows } else { nil } }
     package static func feedRows(_ rows: [Self]) -> FeedRows { .json(rows) }
 }

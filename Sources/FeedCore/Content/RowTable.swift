@@ -13,6 +13,9 @@ struct RowTable<Row: FeedRow>: Sendable {
 
     mutating func beginGeneration() { generation &+= 1 }
 
+    /// The connection that brought the rows is lost.
+    mutating func outliveConnection() { for place in rows.indices { rows[place] = rows[place].outlivingItsConnection } }
+
     /// Merges rows of an update and returns those that changed the content, in order.
     mutating func update(_ update: [Row], rule: MergeRule, limit: Int) -> [Row] {
         switch rule {

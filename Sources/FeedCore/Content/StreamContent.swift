@@ -37,6 +37,9 @@ struct StreamContent: Sendable {
         book?.reset()
     }
 
+    /// The connection is lost; what is cached stays to be read, and its times bind nobody.
+    mutating func outliveConnection() { table?.outliveConnection() }
+
     /// Merges an update; the rows that changed the content, or nil where the update carries another stream's type.
     mutating func update(_ update: FeedRows) -> FeedRows? {
         let (rule, limit) = (rule, limit)
@@ -78,6 +81,7 @@ private protocol ContentTable: Sendable {
     func isJoined(by complete: FeedRows) -> Bool
     var lacksIdentity: Bool { get }
     mutating func beginGeneration()
+    mutating func outliveConnection()
     mutating func merge(_ update: FeedRows, rule: MergeRule, limit: Int) -> FeedRows?
     mutating func take(_ complete: FeedRows, limit: Int) -> Bool
 }

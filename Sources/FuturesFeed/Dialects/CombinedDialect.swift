@@ -3,9 +3,6 @@ package import FeedCore
 /// The venue, whose streams have no prefix, and other upstreams, whose streams are `name:stream`, as one dialect. Each upstream has endpoints of its own;
 /// the hosts, the listing and the request weight are the venue's.
 package struct CombinedDialect: Dialect {
-    /// Endpoints below belong to the venue; from here on each upstream has as many.
-    private static let endpointsEach = 16
-
     private let venue: any Dialect
     private let upstreams: [(name: String, dialect: any Dialect)]
 
@@ -20,14 +17,14 @@ package struct CombinedDialect: Dialect {
     }
 
     private func dialect(at endpoint: Int) -> (any Dialect, Int) {
-        let place = endpoint / Self.endpointsEach - 1
-        return upstreams.indices.contains(place) ? (upstreams[place].dialect, endpoint % Self.endpointsEach) : (venue, endpoint)
+        let place = endpoint / FeedCore.endpointsPerUpstream - 1
+        return upstreams.indices.contains(place) ? (upstreams[place].dialect, endpoint % FeedCore.endpointsPerUpstream) : (venue, endpoint)
     }
 
     package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
         guard let prefix = name.upstream?.name else { return venue.traits(of: name) }
         guard let place = upstreams.firstIndex(where: { $0.name == prefix }) else { return nil }
-        return upstreams[place].dialect.traits(of: name)?.moved(by: (place + 1) * Self.endpointsEach)
+        return upstreams[place].dialect.traits(of: name)?.moved(by: (place + 1) * FeedCore.endpointsPerUpstream)
     }
 
     package var catalogue: [CatalogueEntry] { venue.catalogue + upstreams.flatMap(\.dialect.catalogue) }
@@ -36,7 +33,7 @@ package struct CombinedDialect: Dialect {
 
     package var upstreamNames: [String] { venue.upstreamNames + upstreams.map(\.name) }
 
-    package func upstream(of endpoint: Int) -> Int { min(max(0, endpoint / Self.endpointsEach), upstreams.count) }
+    package func upstream(of endpoint: Int) -> Int { min(max(0, endpoint / FeedCore.endpointsPerUpstream), upstreams.count) }
 
     package func route(endpoint: Int, host: Int) -> UpstreamRoute {
         let (dialect, endpoint) = dialect(at: endpoint)

@@ -2,6 +2,15 @@ package import FeedCore
 
 /// Other upstreams than the venue, as a configuration file names them: `{"NAME":{"kind":"graphql",…},…}`.
 package enum UpstreamsFile {
+    /// What `kind` may say, and what makes the dialect of an upstream's name and its configuration.
+    private typealias Kind = (kind: String, make: @Sendable (String, Members) throws(MemberError) -> any Dialect)
+
+    private static let kinds: [Kind] = [
+        ("graphql", { name, members throws(MemberError) in GraphQLDialect(name: name, upstream: try GraphQLUpstream(members)) }),
+        ("intrinio", { name, members throws(MemberError) in IntrinioDialect(name: name, upstream: try IntrinioUpstream(members)) }),
+        ("bux", { name, members throws(MemberError) in BUXDialect(name: name, upstream: try BUXUpstream(members)) }),
+    ]
+
     /// Reads a file's text. `${NAME}` within its strings stands for a secret, which `secret` looks up, so that none has to stand in the file.
     ///
     /// - Throws: `FeedError` with code `malformed`, naming the member that is wrong, and no secret.
@@ -19,12 +28,11 @@ package enum UpstreamsFile {
                 throw FeedError(.malformed, "An upstream's name is 1 to 32 of a-z, 0-9 and -, and none is there twice: correct \"\(name)\".")
             }
             do throws(MemberError) {
-                switch try members.string("kind") {
-                case "graphql": upstreams.append((name, GraphQLDialect(name: name, upstream: try GraphQLUpstream(members))))
-                case "intrinio": upstreams.append((name, IntrinioDialect(name: name, upstream: try IntrinioUpstream(members))))
-                case "bux": upstreams.append((name, BUXDialect(name: name, upstream: try BUXUpstream(members))))
-                default: throw MemberError(member: "kind", rule: "is \"graphql\", \"intrinio\" or \"bux\"")
+                let kind = try members.string("kind")
+                guard let make = kinds.first(where: { $0.kind == kind })?.make else {
+                    throw MemberError(member: "kind", rule: "is one of \(kinds.map(\.kind).joined(separator: ", "))")
                 }
+                upstreams.append((name, try make(name, members)))
             } catch {
                 throw FeedError(.malformed, "Upstream \(name): \(error.member) \(error.rule).")
             }

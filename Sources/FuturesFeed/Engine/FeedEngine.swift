@@ -270,7 +270,7 @@ package final class FeedEngine: Sendable {
             case .success(let route): self.connect(id, endpoint: endpoint, route)
             case .failure(let error) where error.isTransient:
                 self.logger.warning("login failed", metadata: ["reason": "\(error.message)"])
-                self.closed(id, error.message)
+                self.closed(id, error.message, retryAfter: error.retryAfterMs.map { .milliseconds($0) })
             case .failure(let error): self.refused(id, error)
             }
         }
@@ -280,8 +280,8 @@ package final class FeedEngine: Sendable {
         rest.stream(request, on: loop, receiver: receiver, framing: framing)
     }
 
-    func closed(_ id: ConnectionID, _ reason: String) {
-        guard performer.value.links.removeValue(forKey: id) != nil else { return step(.closed(id, reason: reason)) }
+    func closed(_ id: ConnectionID, _ reason: String, retryAfter: Duration? = nil) {
+        guard performer.value.links.removeValue(forKey: id) != nil else { return step(.closed(id, reason: reason, retryAfter: retryAfter)) }
         guard !state.withLockedValue({ $0.isStopped }) else { return }
         logger.warning("disconnected", metadata: ["reason": "\(reason)"])
         step(.closed(id, reason: reason))

@@ -26,8 +26,8 @@ struct GzipChecksum {
     }
 }
 
-/// Compresses bytes into blocks of deflate (RFC 1951) that refer to nothing before them and end at a byte: each is ended by a full flush, so
-/// that blocks made once can be put behind one another in any number of answers, from any of them on.
+/// Compresses bytes into blocks of deflate (RFC 1951) that end at a byte and refer to nothing before them but what is given: each is ended by a
+/// full flush, so that blocks made once can be put behind one another in any number of answers.
 final class Deflater {
     private let stream: UnsafeMutablePointer<z_stream>
     private var output = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 64 << 10)
@@ -47,15 +47,17 @@ final class Deflater {
 
     /// A whole gzip file of these bytes; nil where zlib could not be had.
     func gzip(_ bytes: [UInt8]) -> [UInt8]? {
-        guard let block = bytes.withUnsafeBufferPointer(block) else { return nil }
+        guard let block = bytes.withUnsafeBufferPointer({ block($0) }) else { return nil }
         var checksum = GzipChecksum()
         checksum.append(block.part)
         return GzipChecksum.header + block.bytes + checksum.end
     }
 
     /// The block of these bytes; nil where zlib could not be had.
-    func block(_ bytes: UnsafeBufferPointer<UInt8>) -> (bytes: [UInt8], part: GzipChecksum.Part)? {
-        guard let start = bytes.baseAddress else { return nil }
+    /// - Parameter history: the end of what the answer has before the block, 32 KiB at most.
+    func block(_ bytes: UnsafeBufferPointer<UInt8>, after history: [UInt8] = []) -> (bytes: [UInt8], part: GzipChecksum.Part)? {
+        guard let start = bytes.baseAddress, history.isEmpty || deflateSetDictionary(stream, history, UInt32(clamping: history.count)) == Z_OK
+        else { return nil }
         stream.pointee.next_in = UnsafeMutablePointer(mutating: start)
         stream.pointee.avail_in = UInt32(clamping: bytes.count)
         let bound = Int(deflateBound(stream, UInt(bytes.count))) + 64

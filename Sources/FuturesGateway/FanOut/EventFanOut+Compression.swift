@@ -14,7 +14,9 @@ extension EventFanOut {
         bytes.withUnsafeBufferPointer { tell(client, compressed: $0) }
     }
 
+    /// A reader of a set leaves it for that: the set's blocks refer to each other alone.
     func tell(_ client: UnsafeMutablePointer<EventClient>, compressed bytes: UnsafeBufferPointer<UInt8>) {
+        if client.pointee.membership != nil { leaveSet(client.pointee.stream.slot, client) }
         guard let block = ownDeflater.block(bytes) else { return client.pointee.stream.abort() }
         client.pointee.checksum?.append(block.part)
         client.pointee.own.append(EventClient.Own(bytes: block.bytes))
@@ -63,15 +65,20 @@ extension EventFanOut {
         while true {
             batch.gather(&set.pointee.reader, logs, atMost: 1 << 20)
             guard batch.count > 0 else { return true }
-            guard let block = batch.withBytes(deflater.block) else { return false }
+            let made = batch.withBytes { bytes in
+                defer { set.pointee.remember(bytes) }
+                return deflater.block(bytes, after: set.pointee.history)
+            }
+            guard let block = made else { return false }
             _ = batch.advance(&set.pointee.reader, logs, by: .max)
             set.pointee.append(block.bytes, block.part, events: batch.advanced, now: now)
         }
     }
 
     /// A set that has nothing to compress takes in those who have had all that it has; before that, what they have had would come again.
+    /// They are asked for no oftener than it begins anew.
     private func admit(to index: Int, _ now: Int64) {
-        guard let set = sets[index] else { return }
+        guard let set = sets[index], !set.pointee.waiting.isEmpty, set.pointee.takesReaders(now: now) else { return }
         let waiting = set.pointee.waiting
         set.pointee.waiting.removeAll(keepingCapacity: true)
         for slot in waiting {
@@ -82,7 +89,7 @@ extension EventFanOut {
     }
 
     /// A gzip reader that has had everything reads the set of its streams from now on, or as soon as that has come as far.
-    func share(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>) {
+    func share(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ now: Int64) {
         guard client.pointee.checksum != nil, client.pointee.membership == nil, client.pointee.awaitedSet == nil, client.pointee.interval == 0,
             client.pointee.reader.remaining == nil, !client.pointee.isBlocked, !client.pointee.isEnding, client.pointee.own.isEmpty
         else { return }
@@ -92,9 +99,9 @@ extension EventFanOut {
             else { return }
         }
         let key = CompressedSet.Key(logs: client.pointee.reader.subscriptions.map(\.log).sorted(), format: client.pointee.reader.format)
-        guard !key.logs.isEmpty, let index = setIndices[key] ?? addSet(key), let set = sets[index] else { return }
+        guard !key.logs.isEmpty, let index = setIndices[key] ?? addSet(key, now), let set = sets[index] else { return }
         let isLevel = set.pointee.reader.subscriptions.allSatisfy { $0.cursor == logs[$0.log]?.pointee.ring.endOrdinal }
-        guard isLevel else {
+        guard isLevel, set.pointee.takesReaders(now: now) else {
             client.pointee.awaitedSet = index
             set.pointee.waiting.append(slot)
             return
@@ -105,7 +112,7 @@ extension EventFanOut {
     }
 
     /// Nil where there are as many sets as may be: what is for few is compressed for each.
-    private func addSet(_ key: CompressedSet.Key) -> Int? {
+    private func addSet(_ key: CompressedSet.Key, _ now: Int64) -> Int? {
         guard setIndices.count < limits.compressedSets else { return nil }
         var reader = LogReader(format: key.format)
         for log in key.logs {
@@ -116,7 +123,7 @@ extension EventFanOut {
         let set = UnsafeMutablePointer<CompressedSet>.allocate(capacity: 1)
         let blocks = StreamLog(
             floor: 0, maximumBytes: UInt64(limits.logBytes), maximumEvents: UInt64(limits.logEvents), maximumAge: limits.logAge.nanoseconds)
-        set.initialize(to: CompressedSet(key: key, reader: reader, blocks: blocks))
+        set.initialize(to: CompressedSet(key: key, reader: reader, blocks: blocks, now: now))
         sets[index] = set
         setIndices[key] = index
         for log in key.logs { logs[log]?.pointee.sets.append(index) }

@@ -62,7 +62,7 @@ extension EventFanOut {
             if !client.pointee.own.isEmpty, !sendOwn(client, now) { return }
             batch.gather(&client.pointee.reader, logs, atMost: client.pointee.checksum == nil ? .max : Self.ownBlock)
         } while batch.count > 0 && sendBatch(client, now)
-        share(slot, client)
+        share(slot, client, now)
         guard client.pointee.reader.remaining == 0, !client.pointee.isBlocked, !client.pointee.isEnding else { return }
         end(client, code: "count", reason: "That were the events asked for.")
         flush(slot, client, now)

@@ -157,12 +157,15 @@ struct StreamHandlers: Sendable {
         var headers = [
             HTTPHeader(name: "ETag", value: tag),
             HTTPHeader(name: "X-Feed-State", value: status.state.rawValue),
-            HTTPHeader(name: "Last-Modified", value: httpDate(snapshot.receivedAt)),
             HTTPHeader(name: "Cache-Control", value: "max-age=0, must-revalidate"),
-            HTTPHeader(name: "Link", value: "</events?streams=\(name.description.percentEncoded)&lastEventId=\(id)>; rel=\"monitor\""),
             HTTPHeader(name: "Vary", value: "Prefer, Accept-Encoding"),
         ]
-        var contentHeaders = [HTTPHeader(name: "Content-Type", value: "application/json")]
+        // A 304 leaves out what its client has with the body (RFC 9110 §15.4.5).
+        var contentHeaders = [
+            HTTPHeader(name: "Content-Type", value: "application/json"),
+            HTTPHeader(name: "Last-Modified", value: httpDate(snapshot.receivedAt)),
+            HTTPHeader(name: "Link", value: "</events?streams=\(name.description.percentEncoded)&lastEventId=\(id)>; rel=\"monitor\""),
+        ]
         if snapshot.isCompressed { contentHeaders.append(HTTPHeader(name: "Content-Encoding", value: "gzip")) }
         let (body, ageHeader) = (snapshot.body, "X-Feed-Age-Ms")
         if let target {

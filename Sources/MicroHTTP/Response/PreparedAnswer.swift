@@ -66,18 +66,18 @@ public final class PreparedAnswer: Sendable {
         let made: Made? = current.withLock { current in
             if current.age != age { current = Current(age: age) }
             if isUnchanged {
-                current.unchanged = current.unchanged ?? make(age, [], common)
+                current.unchanged = current.unchanged ?? make(age, headers, common, isSentOften: false)
                 return current.unchanged
             }
-            current.full = current.full ?? make(age, contentHeaders, common)
+            current.full = current.full ?? make(age, headers + contentHeaders, common, isSentOften: true)
             return current.full
         }
         return made.map { MHD_queue_response(connection.pointer, isUnchanged ? 304 : 200, $0.response) }
     }
 
-    private func make(_ age: UInt64, _ more: [HTTPHeader], _ common: [HTTPHeader]) -> Made? {
-        HTTPResponse(status: 200, headers: headers + [HTTPHeader(ageHeader, String(age))] + more, content: content).made(adding: common).map(
-            Made.init)
+    private func make(_ age: UInt64, _ headers: [HTTPHeader], _ common: [HTTPHeader], isSentOften: Bool) -> Made? {
+        HTTPResponse(status: 200, headers: headers + [HTTPHeader(ageHeader, String(age))], content: content)
+            .made(adding: common, isSentOften: isSentOften).map(Made.init)
     }
 }
 

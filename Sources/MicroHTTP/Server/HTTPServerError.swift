@@ -26,7 +26,8 @@ public struct HTTPServerError: Error, Sendable, CustomStringConvertible {
     /// The message.
     public var description: String { message }
 
-    init(_ code: Code, _ message: String) {
+    /// An error with its message.
+    public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }

@@ -2,16 +2,30 @@ import CMicroHTTPD
 import Synchronization
 
 /// A certificate chain with its private key, by which a server answers over TLS 1.2 and 1.3.
-public struct TLSIdentity: Sendable {
+public struct TLSIdentity: Sendable, Equatable {
     /// PEM text: the server's certificate, then those that lead to a root, up to 16.
-    public var certificateChain: [UInt8]
+    public let certificateChain: [UInt8]
     /// PEM text of the first certificate's key, not encrypted.
-    public var privateKey: [UInt8]
+    public let privateKey: [UInt8]
 
-    /// An identity from PEM text, which is read when a server starts with it.
-    public init(certificateChain: [UInt8], privateKey: [UInt8]) {
+    /// An identity from PEM text.
+    ///
+    /// - Throws: `invalidCertificate` where they cannot be read or do not belong together.
+    public init(certificateChain: [UInt8], privateKey: [UInt8]) throws(HTTPServerError) {
         self.certificateChain = certificateChain
         self.privateKey = privateKey
+        cmhd_identity_free(try made())
+    }
+
+    /// As handshakes use it; the caller's to free.
+    fileprivate func made() throws(HTTPServerError) -> UnsafeMutablePointer<cmhd_identity> {
+        var culprit: UnsafePointer<CChar>?
+        let made = certificateChain.withUnsafeBytes { chain in
+            privateKey.withUnsafeBytes { key in cmhd_identity_new(chain.baseAddress, chain.count, key.baseAddress, key.count, &culprit) }
+        }
+        if let made { return made }
+        let text = culprit.map { String(cString: $0) } ?? "the certificate"
+        throw HTTPServerError(.invalidCertificate, "TLS cannot use \(text). Give a certificate chain and its key as PEM, unencrypted.")
     }
 }
 
@@ -30,14 +44,7 @@ final class ShownIdentity: Sendable {
     }
 
     func show(_ identity: TLSIdentity) throws(HTTPServerError) {
-        var reason: UnsafePointer<CChar>?
-        let made = identity.certificateChain.withUnsafeBytes { chain in
-            identity.privateKey.withUnsafeBytes { key in cmhd_identity_new(chain.baseAddress, chain.count, key.baseAddress, key.count, &reason) }
-        }
-        guard let made else {
-            let culprit = reason.map { String(cString: $0) } ?? "the certificate"
-            throw HTTPServerError(.invalidCertificate, "TLS cannot use \(culprit). Give a certificate chain and its key as PEM, unencrypted.")
-        }
+        let made = try identity.made()
         turn.withLock { _ in cmhd_identity_show(slot, made) }
     }
 }

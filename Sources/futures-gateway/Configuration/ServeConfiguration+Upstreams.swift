@@ -43,7 +43,7 @@ func readConfigurationFile(_ path: String) throws(Mistakes) -> ConfigurationFile
 }
 
 /// The text of a file, 16 MiB at most; nil where it cannot be read.
-private func text(ofFile path: String) -> String? {
+func text(ofFile path: String) -> String? {
     guard let file = fopen(path, "r") else { return nil }
     defer { fclose(file) }
     var bytes: [UInt8] = []

@@ -31,6 +31,7 @@ struct ServeConfiguration: Sendable {
         }
         var gateway = Self.gateway(settings)
         upstreams = Self.readUpstreams(settings, environment, into: &gateway.feed, mistakes: &mistakes)
+        gateway.http.identity = Self.identity(settings, mistakes: &mistakes)
         Self.checkTogether(settings, file, gateway, mistakes: &mistakes)
         guard mistakes.isEmpty else { throw Mistakes(sentences: mistakes) }
         self.gateway = gateway

@@ -32,7 +32,9 @@ struct ServeSettings: SettingList {
         "cors-origins", takes: "origins as in https://a.example, separated by commas; * for any page, without credentials", unset: "*",
         "Origins whose pages may read with credentials"
     ) { origin($0) }
-    let maxConnections = Setting.number("max-connections", 1...1_000_000, default: 10_000, "The most connections")
+    let tlsCertificate = Setting.file("tls-certificate", "A PEM file of the certificate chain to serve https with")
+    let tlsKey = Setting.file("tls-key", "A PEM file of the certificate's private key")
+    let maxConnections = Setting.number("max-connections", 1...1_000_000, default: 50_000, "The most connections")
     let linger = Setting.number("linger", 0...86_400, default: 60, "Seconds a subscription stays at the venue after its last reader left")
     let rotateAfter = Setting.number(
         "rotate-after", 30...86_400, default: 82_800, "Seconds after which the venue connection is replaced by a fresh one")

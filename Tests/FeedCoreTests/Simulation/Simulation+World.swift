@@ -114,7 +114,7 @@ extension Simulation {
         switch input {
         case .opened(let id): wireWatch.opened(id, queue.now)
         case .heard(let id): wireWatch.heard(id, queue.now)
-        case .closed(let id, _):
+        case .closed(let id, _, _):
             wireWatch.closing(id, core, queue.now)
             for stream in watches.indices where connection(of: stream) == id { renew(stream) }
         case .usedWeight(let used): wireWatch.told(used: used, wallClock: queue.wallClock)

@@ -33,7 +33,7 @@ struct Trace {
         case .resume(let id, let names): "resume \(id.value) \(names.map { "\($0)" } ?? "all")"
         case .refetch(let name): "refetch \(name)"
         case .opened(let id): "opened \(id.value)"
-        case .closed(let id, let reason): "closed \(id.value) \(reason)"
+        case .closed(let id, let reason, _): "closed \(id.value) \(reason)"
         case .heard(let id): "heard \(id.value)"
         case .received(let id, let event): "received \(id.value) \(words(event))"
         case .fetched(let name, let attempt, .success(let content)): "fetched \(name) #\(attempt) \(words(content.rows))"

@@ -31,7 +31,8 @@ struct IntrinioSnapshot {
             var text = #"{"price":"\#(price)""#
             if let size = number(prefix + "_size") { text += #","size":\#(size)"# }
             if let time { text += #","time":\#(time)"# }
-            members.append(JSONRow.Member(member, text + "}", time: (time ?? 0).multipliedReportingOverflow(by: 1_000_000).partialValue))
+            let (nanoseconds, isTooLong) = (time ?? 0).multipliedReportingOverflow(by: 1_000_000)
+            members.append(JSONRow.Member(member, text + "}", time: isTooLong ? ((time ?? 0) < 0 ? .min : .max) : nanoseconds))
         }
         let day = [("open", "open_price"), ("high", "high_price"), ("low", "low_price"), ("close", "close_price")].compactMap { name, member in
             values[member].flatMap { DecimalString($0) }.map { #""\#(name)":"\#($0)""# }

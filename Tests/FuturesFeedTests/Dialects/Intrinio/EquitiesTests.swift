@@ -135,6 +135,13 @@ extension FuturesServiceStreamName {
         #expect(name.description == "stocks:AAPL" && error.message.contains("no access"))
     }
 
+    @Test func aTimeBeyondAllNanosecondsIsTheLatest() throws {
+        var body = #"{"ask_price":2,"ask_time":"9999-12-31T23:59:59.000Z"}"#
+        let row = try body.withUTF8 { try IntrinioSnapshot($0) }.row(symbol: "AAPL")
+        let known = JSONRow(checked: [.init("ask", "1", time: 5)])
+        #expect(row.completed(by: known).text.contains(#""ask":{"price":"2""#))
+    }
+
     @Test func eachSideIsUpdatedAlone() {
         let known = JSONRow(checked: [.init("ask", "1", time: 5), .init("trade", "2", time: 9)])
         let update = JSONRow(checked: [.init("ask", "3", time: 4), .init("bid", "4", time: 1), .init("trade", "5", time: 9)])

@@ -123,6 +123,19 @@ import Testing
         }
     }
 
+    @Test func aLoginThatAsksForAWaitIsLeftAloneThatLong() async throws {
+        try await Self.with("equities") { service, server, recorder in
+            let changes = server.changes()
+            server.setLoginStatus(429, retryAfter: 3)
+            service.subscribe(streamNames: [try .stock("AAPL")], with: recorder)
+            await Self.arrival(of: .request("/auth"), changes)
+            let start = ContinuousClock.now
+            server.setLoginStatus(nil)
+            await Self.arrival(of: .request("/auth"), changes)
+            #expect(ContinuousClock.now - start > .milliseconds(2900))
+        }
+    }
+
     @Test func aCrashedChannelIsJoinedAgain() async throws {
         try await Self.with("phoenix") { service, server, recorder in
             let changes = server.changes()
