@@ -133,7 +133,8 @@ final class EventHub: FeedReader {
     }
 
     private func count(_ event: FeedEvent) {
-        let kind = state.value.streams[event.stream]?.kind ?? state.value.tally.kind(of: event.stream)
+        if let kind = state.value.streams[event.stream]?.kind { return state.value.tally.count(event.kind, kind) }
+        let kind = state.value.tally.kind(of: event.stream)
         state.value.streams[event.stream]?.kind = kind
         state.value.tally.count(event.kind, kind)
     }
