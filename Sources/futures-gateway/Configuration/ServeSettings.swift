@@ -75,6 +75,9 @@ struct ServeSettings: SettingList {
     let replayEvents = Setting.number("replay-events", 1...10_000_000, default: 100_000, "Events kept per stream for readers that come back")
     let replaySeconds = Setting.number("replay-seconds", 1...86_400, default: 60, "Seconds that events are kept for readers that come back")
     let logLevel = Setting.choice("log-level", default: Logger.Level.notice, "The least severe messages that are logged")
+    let logFormat = Setting.optional(
+        "log-format", takes: "text or json", unset: "text on a terminal, else json", "How a line of the log is written"
+    ) { LogFormat(rawValue: $0) }
 
     /// The names of those that `AccessRules` are made of.
     var access: [String] {
