@@ -36,9 +36,11 @@ struct HealthCommand: AsyncParsableCommand {
 
     /// Where a gateway of these settings listens, as seen from beside it.
     static func address(_ flags: [String: String], _ environment: [String: String]) throws -> String {
-        let settings: Settings<ServeSettings>
-        do throws(Mistakes) { settings = try ServeConfiguration(flags: flags, environment: environment).settings } catch {
-            error.complain()
+        // Whether a gateway may be served so is not the question here: one is.
+        var mistakes: [String] = []
+        let settings = ServeConfiguration.settings(flags: flags, environment: environment, mistakes: &mistakes)
+        guard mistakes.isEmpty else {
+            Mistakes(sentences: mistakes).complain()
             throw ExitCode.validationFailure
         }
         let host =
