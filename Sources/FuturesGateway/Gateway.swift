@@ -1,8 +1,10 @@
 public import FuturesFeed
+public import GatewayAccess
 public import Logging
 public import MicroHTTP
 import NIOConcurrencyHelpers
 public import ServiceLifecycle
+import Synchronization
 
 /// The gateway: one feed, one hub, one fan-out and one HTTP server, wired together and taken down in the right order.
 public final class Gateway: Service {
@@ -13,6 +15,7 @@ public final class Gateway: Service {
     private let hub: EventHub
     private let loop: EventStreamLoop
     private let server: HTTPServer
+    private let gatekeeper: Gatekeeper
     private let wiring = Wiring()
 
     /// This program's version.
@@ -34,7 +37,11 @@ public final class Gateway: Service {
         let engine = service.engine
         let wiring = wiring
         let prepared = PreparedAnswers()
-        let hub = EventHub(engine: engine, limits: configuration.events, preparedAnswers: prepared) { wiring.fanOut?.post($0) }
+        let gatekeeper = Gatekeeper(rules: configuration.access)
+        let access = Access(gatekeeper: gatekeeper, allowedOrigins: configuration.http.allowedOrigins)
+        let hub = EventHub(
+            engine: engine, limits: configuration.events, gatekeeper: gatekeeper, preparedAnswers: prepared,
+            logBytes: { wiring.fanOut?.logBytes.load(ordering: .relaxed) ?? 0 }, post: { wiring.fanOut?.post($0) })
         let fanOut = EventFanOut(
             limits: configuration.events,
             callbacks: EventFanOut.Callbacks(
@@ -48,11 +55,14 @@ public final class Gateway: Service {
         http.commonHeaders += Routes.commonHeaders + (http.allowedOrigins == nil ? [Routes.anyOrigin] : [])
         http.preflightHeaders += Routes.preflightHeaders
         let metrics = MetricsHandler(hub: hub, http: { wiring.server?.reading }, log: log)
-        let router = Routes.router(hub: hub, loop: loop, metrics: metrics)
-        server = HTTPServer(configuration: http, router: router, prepared: prepared, preparedRoute: "/streams/{name}") { request in
+        let router = Routes.router(hub: hub, loop: loop, access: access, metrics: metrics)
+        server = HTTPServer(
+            configuration: http, router: router, prepared: prepared, preparedRoute: "/streams/{name}", admitsPrepared: access.admitsPrepared
+        ) { request in
             request.segments == ["events"] && request.method == "GET" && !request.prefers("handling=strict")
                 ? EventHandlers.overloaded(request) : Problems.overloaded
         }
+        self.gatekeeper = gatekeeper
         self.hub = hub
         self.loop = loop
         wiring.connect(server)
@@ -98,6 +108,13 @@ public final class Gateway: Service {
         }
         let known = names.filter(hub.knows)
         hub.run { $0.pin(known) }
+    }
+
+    /// From now on these rules hold. Event connections of credentials that are not accepted any more, or of streams they do not permit any more,
+    /// end; others notice nothing. From any thread.
+    public func replace(_ rules: AccessRules) {
+        gatekeeper.replace(rules)
+        hub.run { $0.judgeClients() }
     }
 
     /// Sends every reader a farewell, lets running answers end, and closes everything; within the drain grace and a second.

@@ -36,9 +36,17 @@ struct HealthCommand: AsyncParsableCommand {
 
     /// Where a gateway of these settings listens, as seen from beside it.
     static func address(_ flags: [String: String], _ environment: [String: String]) throws -> String {
-        let settings: Settings<ServeSettings>
-        do throws(Mistakes) { settings = try ServeConfiguration(flags: flags, environment: environment).settings } catch {
-            error.complain()
+        var mistakes: [String] = []
+        var file: ConfigurationFile?
+        do throws(Mistakes) {
+            if let path = Settings<ServeSettings>(flags: flags, environment: environment, mistakes: &mistakes).config {
+                file = try readConfigurationFile(path)
+            }
+        } catch { mistakes += error.sentences }
+        // What serve alone was told, its keys perhaps, is nothing to know here: no setting is judged by another.
+        let settings = Settings<ServeSettings>(flags: flags, environment: environment, file: file, mistakes: &mistakes)
+        guard mistakes.isEmpty else {
+            Mistakes(sentences: Array(Set(mistakes)).sorted()).complain()
             throw ExitCode.validationFailure
         }
         let host =

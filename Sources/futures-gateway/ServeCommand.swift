@@ -61,6 +61,7 @@ struct ServeCommand: AsyncParsableCommand {
             reloadables: [
                 Reloadable(settings: [list.logLevel.name]) { threshold.level = $0.settings.logLevel },
                 Reloadable(settings: [list.pinned.name]) { gateway.pin($0.gateway.pinned) },
+                Reloadable(settings: list.access) { gateway.replace($0.gateway.access) },
                 Reloadable(settings: [list.tlsCertificate.name, list.tlsKey.name]) { try gateway.show($0.gateway.http.identity) },
             ],
             logger: logger, started: configuration, read: read)

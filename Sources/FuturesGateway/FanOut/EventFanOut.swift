@@ -1,6 +1,7 @@
 import FuturesFeed
 import MicroHTTP
 import NIOConcurrencyHelpers
+import Synchronization
 
 /// The reader side of the hub: appends events to their streams' logs and sends every reader all it lacks, in one call per reader and sweep.
 ///
@@ -33,6 +34,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     private let inbox = NIOLockedValueBox<[Command]>([])
     let callbacks: Callbacks
     let limits: GatewayConfiguration.Events
+    /// The memory of all logs, counted once a tick.
+    let logBytes = Atomic<Int>(0)
     private let wakeLoop: @Sendable () -> Void
 
     // Only the loop's thread touches what follows.
@@ -129,6 +132,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     func streamsDidTick(now: ContinuousClock.Instant) {
         let now = Self.now
         (tally.blocked, tally.backlog) = (0, 0)
+        logBytes.store(logs.reduce(0) { $0 + ($1?.pointee.ring.memory ?? 0) }, ordering: .relaxed)
         for (slot, client) in clients.enumerated() {
             guard let client else { continue }
             if client.pointee.isBlocked { countBlocked(client) }

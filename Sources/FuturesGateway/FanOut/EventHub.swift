@@ -1,4 +1,5 @@
 import FuturesFeed
+import GatewayAccess
 import MicroHTTP
 import NIOCore
 
@@ -68,21 +69,27 @@ final class EventHub: FeedReader {
 
     let engine: FeedEngine
     let limits: GatewayConfiguration.Events
+    let gatekeeper: Gatekeeper
     let state: NIOLoopBoundBox<State>
     let post: @Sendable (EventFanOut.Command) -> Void
     private let demand: ObserverID
     private let preparedAnswers: PreparedAnswers
+    /// Bytes of all logs.
+    private let logBytes: @Sendable () -> Int
 
     /// - Parameters:
     ///   - preparedAnswers: where snapshots are left for the server's threads.
+    ///   - logBytes: how many bytes the fan-out's logs have taken.
     ///   - post: hands a command to the fan-out.
     init(
-        engine: FeedEngine, limits: GatewayConfiguration.Events, preparedAnswers: PreparedAnswers,
-        post: @escaping @Sendable (EventFanOut.Command) -> Void
+        engine: FeedEngine, limits: GatewayConfiguration.Events, gatekeeper: Gatekeeper, preparedAnswers: PreparedAnswers,
+        logBytes: @escaping @Sendable () -> Int, post: @escaping @Sendable (EventFanOut.Command) -> Void
     ) {
+        self.logBytes = logBytes
         self.preparedAnswers = preparedAnswers
         self.engine = engine
         self.limits = limits
+        self.gatekeeper = gatekeeper
         self.post = post
         state = NIOLoopBoundBox.makeBoxSendingValue(State(tally: FeedTally(upstreams: engine.dialect.upstreamNames)), eventLoop: engine.loop)
         demand = engine.add(nil)
@@ -146,6 +153,12 @@ final class EventHub: FeedReader {
             state.value.freeLogs.append(log)
             post(.removeLog(log))
         }
+    }
+
+    /// Whether these streams may begin, so far as they have not begun.
+    func hasRoom(for names: [FuturesServiceStreamName]) -> Bool {
+        let new = names.count { state.value.streams[$0] == nil }
+        return new == 0 || state.value.streams.count + new <= limits.maximumStreams && logBytes() <= limits.maximumLogBytes
     }
 
     /// Counts one more reader of each stream; the first one subscribes.

@@ -7,14 +7,16 @@ public final class HTTPServer: Sendable {
     /// Bytes per connection for a request head and its answer's head, held until the answer is out; a stream holds none.
     static let connectionMemory = 16384
     /// Connections beyond the cap that still get an answer.
-    static let connectionReserve = 256
-    private static let reservedDescriptors = 128
+    let connectionReserve: Int
 
     private enum Lifecycle {
         case fresh
         case running(daemon: OpaquePointer, owner: Unmanaged<HTTPServer>, reaper: pthread_t)
         case stopped
     }
+
+    /// Whether a request may have a prepared answer, from the values of its header fields and its client's address; otherwise the router is asked.
+    public typealias PreparedGate = @Sendable (_ header: (String) -> String?, _ remoteAddress: () -> String) -> Bool
 
     private struct LifecycleBox: @unchecked Sendable {
         var value = Lifecycle.fresh
@@ -31,6 +33,7 @@ public final class HTTPServer: Sendable {
     private let prepared: PreparedAnswers?
     private let preparedCounter: RequestCounter?
     private let refused = RequestCounter()
+    private let admitsPrepared: PreparedGate?
     private let overloaded: @Sendable (HTTPRequest) -> HTTPResponse
     private let lifecycle = Mutex(LifecycleBox())
 
@@ -40,18 +43,23 @@ public final class HTTPServer: Sendable {
     /// - Parameter prepared: answers that need no handler; they are asked for before the router is, unless ``HTTPServerConfiguration/allowedOrigins``
     ///   make answers differ by origin, or the request states a `Prefer`.
     /// - Parameter preparedRoute: the pattern of the GET route that prepared answers are counted under.
+    /// - Parameter admitsPrepared: asked, where there is a prepared answer, whether this request may have it; all may by default.
     public init(
         configuration: HTTPServerConfiguration, router: Router, prepared: PreparedAnswers? = nil, preparedRoute: String = "",
+        admitsPrepared: PreparedGate? = nil,
         overloaded: (@Sendable (HTTPRequest) -> HTTPResponse)? = nil
     ) {
         self.configuration = configuration
         self.router = router
         self.prepared = configuration.allowedOrigins == nil ? prepared : nil
         preparedCounter = router.counter("GET", preparedRoute)
+        self.admitsPrepared = admitsPrepared
         self.overloaded = overloaded ?? { _ in HTTPProblem.overloaded.response }
         requestGuard = RequestGuard(configuration)
-        let descriptors = raiseDescriptorLimit() - Self.reservedDescriptors - Self.connectionReserve
-        connectionLimit = max(min(configuration.maximumConnections, descriptors), 1)
+        // Of few descriptors a quarter is for the rest of the process, and an eighth for those who are turned away.
+        let descriptors = raiseDescriptorLimit()
+        connectionReserve = min(256, descriptors / 8)
+        connectionLimit = max(min(configuration.maximumConnections, descriptors - min(128, descriptors / 4) - connectionReserve), 1)
         connections = ConnectionTable(configuration, limit: connectionLimit)
     }
 
@@ -86,7 +94,7 @@ public final class HTTPServer: Sendable {
                 socket = try ListeningSocket(host: configuration.host, port: configuration.port)
             }
             let owner = Unmanaged.passRetained(self)
-            var options = Self.options(owner.toOpaque(), configuration, socket: socket.descriptor, limit: connectionLimit)
+            var options = Self.options(owner.toOpaque(), configuration, socket: socket.descriptor, limit: connectionLimit + connectionReserve)
             guard let reaper = startThread(named: "http-deadlines", connections) else {
                 owner.release()
                 close(socket.descriptor)
@@ -147,7 +155,7 @@ public final class HTTPServer: Sendable {
 
     /// Beyond the reserve a client is turned away at once, so that it neither waits in the kernel's queue nor takes descriptors the process needs.
     var acceptsConnections: Bool {
-        !inFlight.isDraining && connections.count < connectionLimit + Self.connectionReserve
+        !inFlight.isDraining && connections.count < connectionLimit + connectionReserve
     }
 
     func headArrived(_ head: RequestHead, _ exchange: Exchange, _ connection: MHDConnection) -> MHD_Result {
@@ -159,7 +167,7 @@ public final class HTTPServer: Sendable {
         case .failure(let problem):
             return refuse(problem.response, slot, connection)
         case .success(let body):
-            if body == .none, !connections.isSurplus(slot), let answer = preparedAnswer(head, exchange.target) {
+            if body == .none, !connections.isSurplus(slot), let answer = preparedAnswer(head, exchange.target, connection) {
                 guard connections.headArrived(slot, awaitsBody: false) else { return .NO }
                 exchange.admit(answer, noneMatch: head.headers.value(of: "If-None-Match"), preparedCounter)
                 return .YES
@@ -176,11 +184,12 @@ public final class HTTPServer: Sendable {
     }
 
     /// Nil where there is no prepared answer to this request.
-    private func preparedAnswer(_ head: RequestHead, _ target: [UInt8]) -> PreparedAnswer? {
+    private func preparedAnswer(_ head: RequestHead, _ target: [UInt8], _ connection: MHDConnection) -> PreparedAnswer? {
         guard let prepared, head.method == "GET" || head.method == "HEAD", head.version == "HTTP/1.1", !inFlight.isDraining,
-            head.headers.value(of: "Prefer") == nil
+            head.headers.value(of: "Prefer") == nil, let answer = prepared.answer(for: target, isGzip: head.headers.acceptsGzip)
         else { return nil }
-        return prepared.answer(for: target, isGzip: head.headers.acceptsGzip)
+        guard let admitsPrepared else { return answer }
+        return admitsPrepared(head.headers.value(of:), { addressText(cmhd_client(connection.pointer)) }) ? answer : nil
     }
 
     func bodyContinued(_ bytes: UnsafeRawBufferPointer, _ exchange: Exchange, _ connection: MHDConnection) -> MHD_Result {

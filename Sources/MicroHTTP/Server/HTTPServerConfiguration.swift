@@ -16,7 +16,7 @@ public struct HTTPServerConfiguration: Sendable {
     /// as it does all that is encrypted.
     public var writesSocketsDirectly: Bool
     /// Connections served at once. Further ones get the server's `overloaded` answer and are closed. Never more than the
-    /// descriptors the process may have, less 128 for the rest of it.
+    /// descriptors the process may have, less 128, or a quarter, for the rest of it.
     public var maximumConnections: Int
     /// Threads that parse requests and run handlers, 1...64.
     public var workerThreads: Int

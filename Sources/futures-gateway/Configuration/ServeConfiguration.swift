@@ -8,6 +8,8 @@ struct ServeConfiguration: Sendable {
     let gateway: GatewayConfiguration
     /// What the upstreams are configured with, wherever it stands.
     private let upstreams: [String]
+    /// What stands in the files of keys, in a few digits, by the settings' names.
+    private let accessContents: [String: String]
 
     /// Reads the flags, the environment and the file, and opens nothing else.
     ///
@@ -31,17 +33,25 @@ struct ServeConfiguration: Sendable {
         }
         var gateway = Self.gateway(settings)
         upstreams = Self.readUpstreams(settings, environment, into: &gateway.feed, mistakes: &mistakes)
+        accessContents = Self.readAccess(settings, into: &gateway.access, mistakes: &mistakes)
         gateway.http.identity = Self.identity(settings, mistakes: &mistakes)
         Self.checkTogether(settings, file, gateway, mistakes: &mistakes)
+        Self.checkAccess(settings, mistakes: &mistakes)
         guard mistakes.isEmpty else { throw Mistakes(sentences: mistakes) }
         self.gateway = gateway
     }
 
-    /// Every setting's text by its name, to tell which of them have changed; of the upstreams, what their file says.
+    /// Every setting's text by its name, to tell which of them have changed; of the upstreams, what their file says, and of keys, a few digits
+    /// that tell one content from another.
     var texts: [String: String] {
         var texts: [String: String] = [:]
         for setting in ServeSettings.all { texts[setting.name] = settings.given(setting)?.text ?? setting.standardText }
         texts[settings.list.upstreams.name] = upstreams.isEmpty ? nil : upstreams.joined()
+        for (name, content) in accessContents {
+            let given = settings.given(settings.list.keys)
+            let isSection = name == settings.list.keys.name && given?.section != nil
+            texts[name] = "\(isSection ? "a section" : texts[name] ?? "") (\(content.prefix(8)))"
+        }
         return texts
     }
 
@@ -56,12 +66,17 @@ struct ServeConfiguration: Sendable {
         gateway.http.host = settings.host
         gateway.http.port = UInt16(clamping: settings.port)
         gateway.http.maximumConnections = settings.maxConnections
+        gateway.http.headerDeadline = .seconds(settings.headerDeadline)
+        gateway.http.bodyDeadline = .seconds(settings.bodyDeadline)
         let origins = Set(settings.corsOrigins ?? ["*"])
         gateway.http.allowedOrigins = origins.contains("*") ? nil : origins
         gateway.http.allowedHosts = allowedHosts(settings)
         gateway.events.logBytes = settings.replayBytes
         gateway.events.logEvents = settings.replayEvents
         gateway.events.logAge = .seconds(settings.replaySeconds)
+        gateway.events.maximumReaders = settings.maxReaders
+        gateway.events.maximumStreams = settings.maxStreams
+        gateway.events.maximumLogBytes = settings.maxReplayBytes
         return gateway
     }
 
