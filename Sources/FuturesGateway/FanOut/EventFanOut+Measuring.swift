@@ -8,7 +8,7 @@ extension EventFanOut {
             reading.logs += 1
             reading.events &+= log.pointee.ring.endOrdinal - log.pointee.ring.firstOrdinal
             reading.bytes &+= log.pointee.ring.held
-            reading.memory &+= UInt64(log.pointee.ring.memory)
+            reading.memory &+= log.pointee.ring.memory
         }
         return reading
     }
