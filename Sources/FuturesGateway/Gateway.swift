@@ -18,8 +18,18 @@ public final class Gateway: Service {
     private let gatekeeper: Gatekeeper
     private let wiring = Wiring()
 
-    /// Builds a gateway; nothing is opened before `start`. `listening` is told the address once it can be reached there.
-    public init(configuration: GatewayConfiguration, logger: Logger, listening: @escaping @Sendable (String) -> Void = { _ in }) {
+    /// This program's version.
+    public static let version = "0.1.0"
+
+    /// Builds a gateway; nothing is opened before `start`.
+    ///
+    /// - Parameters:
+    ///   - log: what became of the log's lines, for metrics; from any thread.
+    ///   - listening: told the address once it can be reached there.
+    public init(
+        configuration: GatewayConfiguration, logger: Logger, log: @escaping @Sendable () -> LogCounts = { LogCounts() },
+        listening: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
         self.configuration = configuration
         self.logger = logger
         self.listening = listening
@@ -44,14 +54,18 @@ public final class Gateway: Service {
         var http = configuration.http
         http.commonHeaders += Routes.commonHeaders + (http.allowedOrigins == nil ? [Routes.anyOrigin] : [])
         http.preflightHeaders += Routes.preflightHeaders
-        let router = Routes.router(hub: hub, loop: loop, access: access)
-        server = HTTPServer(configuration: http, router: router, prepared: prepared, admitsPrepared: access.admitsPrepared) { request in
+        let metrics = MetricsHandler(hub: hub, http: { wiring.server?.reading }, log: log)
+        let router = Routes.router(hub: hub, loop: loop, metrics: metrics, access: access)
+        server = HTTPServer(
+            configuration: http, router: router, prepared: prepared, preparedRoute: "/streams/{name}", admitsPrepared: access.admitsPrepared
+        ) { request in
             request.segments == ["events"] && request.method == "GET" && !request.prefers("handling=strict")
                 ? EventHandlers.overloaded(request) : Problems.overloaded
         }
         self.gatekeeper = gatekeeper
         self.hub = hub
         self.loop = loop
+        wiring.connect(server)
         engine.listen(hub)
     }
 
@@ -105,11 +119,14 @@ public final class Gateway: Service {
 
     /// Sends every reader a farewell, lets running answers end, and closes everything; within the drain grace and a second.
     public func stop() async {
+        let isShared = configuration.http.inheritedSocket != nil
+        if isShared { server.stopAccepting() }
         let grace = configuration.drainGrace
         let (readers, left) = await withCheckedContinuation { continuation in
             hub.run { $0.drain(grace: grace) { continuation.resume(returning: ($0, $1)) } }
         }
         logger.notice("readers sent off", metadata: ["readers": "\(readers)", "cut": "\(left)"])
+        if isShared { await awaitFirstRequests() }
         await server.stop(grace: .seconds(1))
         loop.stop()
         await service.stop()
@@ -117,13 +134,28 @@ public final class Gateway: Service {
         logger.notice("stopped")
     }
 
-    /// The fan-out needs its loop to be woken by and the loop its fan-out to write with; this is where they meet.
+    /// What was accepted a moment ago may not have said what it wants; kept connections never will.
+    private func awaitFirstRequests() async {
+        for _ in 0..<30 {
+            let connections = server.reading.connections
+            guard connections[.idle] ?? 0 > 0 || connections[.reading] ?? 0 > 0 else { return }
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
+    /// The fan-out needs its loop to be woken by and the loop its fan-out to write with, a handler the server it answers for; this is where they meet.
     private final class Wiring: Sendable {
         private let parts = NIOLockedValueBox<(EventFanOut, EventStreamLoop)?>(nil)
         var fanOut: EventFanOut? { parts.withLockedValue { $0?.0 } }
         var loop: EventStreamLoop? { parts.withLockedValue { $0?.1 } }
+        private let served = NIOLockedValueBox<HTTPServer?>(nil)
+        var server: HTTPServer? { served.withLockedValue { $0 } }
+        func connect(_ server: HTTPServer) { served.withLockedValue { $0 = server } }
         /// Ends the circle of hub, fan-out and loop, so that a stopped gateway is freed.
-        func disconnect() { parts.withLockedValue { $0 = nil } }
+        func disconnect() {
+            parts.withLockedValue { $0 = nil }
+            served.withLockedValue { $0 = nil }
+        }
         func connect(_ fanOut: EventFanOut, _ loop: EventStreamLoop) { parts.withLockedValue { $0 = (fanOut, loop) } }
     }
 }

@@ -3,7 +3,7 @@ import MicroHTTP
 
 /// The route table, in the order of `openapi.yaml`.
 enum Routes {
-    static func router(hub: EventHub, loop: EventStreamLoop, access: Access) -> Router {
+    static func router(hub: EventHub, loop: EventStreamLoop, metrics: MetricsHandler, access: Access) -> Router {
         let streams = StreamHandlers(hub: hub)
         let events = EventHandlers(hub: hub, loop: loop)
         let probes = ProbeHandlers(hub: hub)
@@ -22,7 +22,7 @@ enum Routes {
         router.on("POST", "/tickets", access.guarded(.credential, TicketHandler(gatekeeper: access.gatekeeper).issue))
         router.on("GET", "/healthz", probes.health)
         router.on("GET", "/readyz", probes.ready)
-        router.on("GET", "/metrics", access.metrics(MetricsHandler(hub: hub).answer))
+        router.on("GET", "/metrics", access.metrics(metrics.answer))
         router.on("GET", "/openapi.yaml", probes.contract)
         router.on("GET", "/", WebHandlers.page)
         router.on("GET", "/client.js", WebHandlers.client)

@@ -8,7 +8,8 @@ struct FuturesGatewayCommand: AsyncParsableCommand {
         commandName: "futures-gateway",
         abstract: "One upstream connection to a futures venue, any number of readers over HTTP.",
         subcommands: [
-            ServeCommand.self, CheckConfigCommand.self, HashKeyCommand.self, WatchCommand.self, DemoExchangeCommand.self, DemoStocksCommand.self,
+            ServeCommand.self, CheckConfigCommand.self, HashKeyCommand.self, HealthCommand.self, WatchCommand.self, DemoExchangeCommand.self,
+            DemoStocksCommand.self,
         ])
 }
 

@@ -143,7 +143,7 @@ import Testing
 
         try "demo: true\nport: x\npined: a\n".write(toFile: file, atomically: true, encoding: .utf8)
         program.send(SIGHUP)
-        #expect(try await program.error(containing: "not reloaded").contains("port is \"x\""))
+        #expect(try await program.error(containing: "not reloaded").contains(#"port is \"x\""#))
         #expect(try await program.error(containing: "not reloaded").contains("Did you mean pinned?"))
         #expect(try await client.get("/streams/ethusdt@bookTicker/status").json["readers"] == 1)
         _ = try await reader.next("update")

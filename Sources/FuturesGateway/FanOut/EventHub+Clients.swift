@@ -144,6 +144,7 @@ extension EventHub {
         state.value.numbers[client.id] = nil
         client.expiry?.cancel()
         gatekeeper.close(client.lease, streams: client.streams.count)
+        if !client.paused.isEmpty { state.value.pausedClients -= 1 }
         if client.isOpen { release(client.streams) }
         if state.value.clients.isEmpty { finishDraining() }
     }
@@ -176,12 +177,12 @@ extension EventHub {
         switch control {
         case .pause:
             let affected = client.streams.filter { wanted.contains($0) }
-            state.value.clients[number]?.paused.formUnion(affected)
+            setPaused(client.paused.union(affected), number)
             answer = self.answer(number, done)
             post(.pause(number: number, logs(of: affected, client), done: answer))
         case .resume:
             let affected = client.streams.filter { wanted.contains($0) && client.paused.contains($0) }
-            state.value.clients[number]?.paused.subtract(affected)
+            setPaused(client.paused.subtracting(affected), number)
             let (values, head) = values(of: affected, client.wishes.format)
             answer = self.answer(number, done)
             post(.resume(number: number, values, head: head, done: answer))
@@ -195,12 +196,18 @@ extension EventHub {
         case .unsubscribe:
             let gone = client.streams.filter { wanted.contains($0) }
             state.value.clients[number]?.streams.removeAll(where: gone.contains)
-            state.value.clients[number]?.paused.subtract(gone)
+            setPaused(client.paused.subtracting(gone), number)
             gatekeeper.remove(streams: gone.count, from: client.lease)
             answer = self.answer(number, done)
             post(.unsubscribe(number: number, logs(of: gone, client), done: answer))
             release(gone)
         }
+    }
+
+    private func setPaused(_ names: Set<FuturesServiceStreamName>, _ number: UInt64) {
+        guard let before = state.value.clients[number]?.paused else { return }
+        state.value.clients[number]?.paused = names
+        state.value.pausedClients += (names.isEmpty ? 0 : 1) - (before.isEmpty ? 0 : 1)
     }
 
     private func logs(of names: [FuturesServiceStreamName], _ client: Client) -> [Int] {

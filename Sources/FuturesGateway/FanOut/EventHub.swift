@@ -19,6 +19,8 @@ final class EventHub: FeedReader {
         var cachedSnapshots = CachedSnapshots()
         /// Answers that hold until the stream changes.
         var prepared: [PreparedAnswer] = []
+        /// Its kind's place in the tally.
+        var kind: Int?
     }
 
     /// A stream's snapshot in bytes, in the depths that were asked for; zero is all of it.
@@ -58,6 +60,9 @@ final class EventHub: FeedReader {
         var pinned: [FuturesServiceStreamName] = []
         var isDraining = false
         let deflater = Deflater(level: 6)
+        var tally: FeedTally
+        /// Clients that have paused something.
+        var pausedClients = 0
         /// Called once the last client has left while draining.
         var drained: (() -> Void)?
     }
@@ -86,7 +91,7 @@ final class EventHub: FeedReader {
         self.limits = limits
         self.gatekeeper = gatekeeper
         self.post = post
-        state = NIOLoopBoundBox.makeBoxSendingValue(State(), eventLoop: engine.loop)
+        state = NIOLoopBoundBox.makeBoxSendingValue(State(tally: FeedTally(upstreams: engine.dialect.upstreamNames)), eventLoop: engine.loop)
         demand = engine.add(nil)
     }
 
@@ -103,11 +108,13 @@ final class EventHub: FeedReader {
         expirePrepared(event.stream)
         guard let words = EventEncoder.words(event) else { return }
         _ = log(of: event.stream, .events, floor: event.id.sequence &- 1)
+        count(event)
+        let receivedAt = Int64(clamping: NIODeadline.now().uptimeNanoseconds)
         let carriesData = words.id != nil
         for format in EventFormat.allCases {
             guard let log = state.value.streams[event.stream]?.logs[format.rawValue] else { continue }
             let body = format.body(words.name, of: event.stream.description, words.members)
-            post(.append(log, body: body, end: format.end(words.id), carriesData: carriesData, sequence: event.id.sequence))
+            post(.append(log, body: body, end: format.end(words.id), carriesData: carriesData, sequence: event.id.sequence, receivedAt: receivedAt))
         }
         switch event.kind {
         case .fetched: answerWaiters(event.stream, .success(())) { _ in true }
@@ -130,6 +137,13 @@ final class EventHub: FeedReader {
         state.value.streams[name, default: Stream()].logs[format.rawValue] = log
         post(.addLog(log, name, floor: floor ?? engine.read { core, _ in core.sequence }))
         return log
+    }
+
+    private func count(_ event: FeedEvent) {
+        if let kind = state.value.streams[event.stream]?.kind { return state.value.tally.count(event.kind, kind) }
+        let kind = state.value.tally.kind(of: event.stream)
+        state.value.streams[event.stream]?.kind = kind
+        state.value.tally.count(event.kind, kind)
     }
 
     private func drop(_ name: FuturesServiceStreamName) {

@@ -56,9 +56,12 @@ public final class PreparedAnswer: Sendable {
 
     var isUsable: Bool { !isExpired.load(ordering: .relaxed) && monotonicNanoseconds() < until }
 
+    /// 200, or 304 where the client has it.
+    func status(_ noneMatch: String?) -> Int { noneMatch.map { $0.matches(entityTag: entityTag) } ?? false ? 304 : 200 }
+
     /// Hands the answer to libmicrohttpd; nil where it could not be made.
     func queue(on connection: MHDConnection, noneMatch: String?, adding common: [HTTPHeader]) -> MHD_Result? {
-        let isUnchanged = noneMatch.map { $0.matches(entityTag: entityTag) } ?? false
+        let isUnchanged = status(noneMatch) == 304
         let age = (monotonicNanoseconds() &- since) / 1_000_000
         let made: Made? = current.withLock { current in
             if current.age != age { current = Current(age: age) }

@@ -16,13 +16,8 @@ struct ServeConfiguration: Sendable {
     /// - Throws: `Mistakes`, every one there is.
     init(flags: [String: String], environment: [String: String]) throws(Mistakes) {
         var mistakes: [String] = []
-        var file: ConfigurationFile?
-        // Which file there is has to be known before it can be read.
-        var ignored: [String] = []
-        if let path = Settings<ServeSettings>(flags: flags, environment: environment, mistakes: &ignored).config {
-            do throws(Mistakes) { file = try readConfigurationFile(path) } catch { mistakes += error.sentences }
-        }
-        settings = Settings(flags: flags, environment: environment, file: file, mistakes: &mistakes)
+        settings = Self.settings(flags: flags, environment: environment, mistakes: &mistakes)
+        let file = settings.file
         let names = ServeSettings.all.map(\.name).filter { $0 != "config" }
         for entry in file?.entries ?? [] where !names.contains(entry.name) {
             mistakes.append("\(file?.place(entry) ?? ""): \(entry.name) is no setting.\(hint(entry.name, names))")
@@ -39,6 +34,17 @@ struct ServeConfiguration: Sendable {
         Self.checkAccess(settings, mistakes: &mistakes)
         guard mistakes.isEmpty else { throw Mistakes(sentences: mistakes) }
         self.gateway = gateway
+    }
+
+    /// The settings alone, each judged for itself.
+    static func settings(flags: [String: String], environment: [String: String], mistakes: inout [String]) -> Settings<ServeSettings> {
+        var file: ConfigurationFile?
+        // Which file there is has to be known before it can be read.
+        var ignored: [String] = []
+        if let path = Settings<ServeSettings>(flags: flags, environment: environment, mistakes: &ignored).config {
+            do throws(Mistakes) { file = try readConfigurationFile(path) } catch { mistakes += error.sentences }
+        }
+        return Settings(flags: flags, environment: environment, file: file, mistakes: &mistakes)
     }
 
     /// Every setting's text by its name, to tell which of them have changed; of the upstreams, what their file says, and of keys, a few digits
@@ -66,6 +72,8 @@ struct ServeConfiguration: Sendable {
         gateway.http.host = settings.host
         gateway.http.port = UInt16(clamping: settings.port)
         gateway.http.maximumConnections = settings.maxConnections
+        gateway.http.headerDeadline = .seconds(settings.headerDeadline)
+        gateway.http.bodyDeadline = .seconds(settings.bodyDeadline)
         let origins = Set(settings.corsOrigins ?? ["*"])
         gateway.http.allowedOrigins = origins.contains("*") ? nil : origins
         gateway.http.allowedHosts = allowedHosts(settings)

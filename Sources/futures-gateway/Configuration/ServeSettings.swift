@@ -36,6 +36,8 @@ struct ServeSettings: SettingList {
     let tlsCertificate = Setting.file("tls-certificate", "A PEM file of the certificate chain to serve https with")
     let tlsKey = Setting.file("tls-key", "A PEM file of the certificate's private key")
     let maxConnections = Setting.number("max-connections", 1...1_000_000, default: 50_000, "The most connections")
+    let headerDeadline = Setting.number("header-deadline", 1...3600, default: 5, "Seconds within which a request's head has to be there")
+    let bodyDeadline = Setting.number("body-deadline", 1...3600, default: 10, "Seconds within which a request's body has to follow")
     let maxReaders = Setting.number("max-readers", 1...1_000_000, default: 50_000, "The most event connections")
     let maxStreams = Setting.number("max-streams", 1...100_000, default: 2000, "The most different streams at once")
     let maxReplayBytes = Setting.number(
@@ -73,6 +75,9 @@ struct ServeSettings: SettingList {
     let replayEvents = Setting.number("replay-events", 1...10_000_000, default: 100_000, "Events kept per stream for readers that come back")
     let replaySeconds = Setting.number("replay-seconds", 1...86_400, default: 60, "Seconds that events are kept for readers that come back")
     let logLevel = Setting.choice("log-level", default: Logger.Level.notice, "The least severe messages that are logged")
+    let logFormat = Setting.optional(
+        "log-format", takes: "text or json", unset: "text on a terminal, else json", "How a line of the log is written"
+    ) { LogFormat(rawValue: $0) }
 
     /// The names of those that `AccessRules` are made of.
     var access: [String] {
