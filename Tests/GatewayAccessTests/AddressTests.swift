@@ -35,7 +35,8 @@ import Testing
             ("10.0.0.1", nil, nil, "10.0.0.1"),
             ("9.9.9.9", nil, "1.2.3.4", "9.9.9.9"), ("10.0.0.1", nil, "10.0.0.3", "10.0.0.3"), ("10.0.0.1", nil, "1.2.3.4, garbage", "10.0.0.1"),
             ("10.0.0.1", nil, "[2001:db8::1]:443", "2001:db8::1"), ("10.0.0.1", nil, "1.2.3.4:5555", "1.2.3.4"), ("10.0.0.1", nil, "", "10.0.0.1"),
-            ("10.0.0.1", "for=1.2.3.4;proto=https", "6.6.6.6", "1.2.3.4"), ("10.0.0.1", #"for=6.6.6.6, For="[2001:db8::1]:80""#, nil, "2001:db8::1"),
+            ("10.0.0.1", "for=6.6.6.6", "1.2.3.4", "1.2.3.4"), ("10.0.0.1", "for=1.2.3.4;proto=https", nil, "1.2.3.4"),
+            ("10.0.0.1", #"for=6.6.6.6, For="[2001:db8::1]:80""#, nil, "2001:db8::1"),
             ("10.0.0.1", "for=1.2.3.4, proto=https", nil, "10.0.0.1"), ("10.0.0.1", "for=unknown", nil, "10.0.0.1"),
         ] as [(String, String?, String?, String)])
     func onlyTrustedProxiesSayWhereARequestBegan(peer: String, forwarded: String?, forwardedFor: String?, client: String) throws {

@@ -26,7 +26,7 @@ import Testing
         #expect(permission.streams.map(\.text) == ["btcusdt@*"])
         #expect(permission.operations == [.read, .control])
         #expect(permission.expiresAt == now + 60)
-        #expect(subject == " ann")
+        #expect(subject == "0  ann")
     }
 
     @Test func claimsSayWhatIsPermitted() throws {
@@ -94,6 +94,13 @@ import Testing
             let token = try issuer.token(#"{"exp":1800000060,"streams":["*"],\#(claims)}"#)
             #expect(refusal(token, try rules(issuer: "me", audience: "gateway"))?.code == .invalidCredential, "\(claims)")
         }
+    }
+
+    @Test func anIssuerCannotNameAnothersSubject() throws {
+        let claims = [#""iss":"a","sub":"b c""#, #""iss":"a b","sub":"c""#].map { #"{"exp":1800000060,"streams":[],\#($0)}"# }
+        let rules = try self.rules()
+        let subjects = try claims.map { try rules.judge(issuer.token($0), now: now).subject }
+        #expect(Set(subjects).count == 2)
     }
 
     @Test func whatWasTamperedWithIsRefused() throws {

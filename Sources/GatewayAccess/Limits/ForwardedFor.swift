@@ -3,13 +3,15 @@ public enum ForwardedFor {
     /// The nearest address that is not a trusted proxy: proxies append whom they have it from, so what stands further left anybody can have
     /// written. Without a trusted proxy it is the connection's address, whatever the fields say.
     ///
+    /// Of both fields `X-Forwarded-For` is the one that proxies write, while many let a client's `Forwarded` pass: it counts alone only.
+    ///
     /// - Parameters:
     ///   - peer: the connection's address.
-    ///   - forwarded: the value of `Forwarded` (RFC 7239), which goes before the other.
+    ///   - forwarded: the value of `Forwarded` (RFC 7239).
     ///   - forwardedFor: the value of `X-Forwarded-For`.
     public static func client(peer: Address, forwarded: String?, forwardedFor: String?, proxies: [AddressBlock]) -> Address {
         guard !proxies.isEmpty, proxies.contains(where: { $0.contains(peer) }) else { return peer }
-        let hops = forwarded.map(addresses(inForwarded:)) ?? forwardedFor?.split(separator: ",").map { Substring(bare($0)) } ?? []
+        let hops = forwardedFor?.split(separator: ",").map { bare($0) } ?? forwarded.map(addresses(inForwarded:)) ?? []
         var client = peer
         for hop in hops.reversed() {
             // An obfuscated or unreadable hop: whoever was nearer is the last one known.
@@ -25,7 +27,7 @@ public enum ForwardedFor {
             for pair in element.split(separator: ";") {
                 let parts = pair.split(separator: "=", maxSplits: 1)
                 guard parts.count == 2, trimmed(parts[0]).lowercased() == "for" else { continue }
-                return Substring(bare(parts[1]))
+                return bare(parts[1])
             }
             return ""
         }

@@ -41,7 +41,9 @@ public struct TokenRules: Sendable {
         guard let claims = StrictJSON(claimBytes)?.object else { throw Self.invalid("The token's claims are no JSON object, or one comes twice.") }
         var permission = try permission(claims)
         permission.expiresAt = try expiry(claims, now)
-        let subject = claims["sub"]?.string.map { "\(claims["iss"]?.string ?? "") \($0)" }
+        let issuer = claims["iss"]?.string ?? ""
+        // With its length, or an issuer could name another one's subjects.
+        let subject = claims["sub"]?.string.map { "\(issuer.utf8.count) \(issuer) \($0)" }
         return (permission, subject, key.fingerprint)
     }
 
