@@ -87,7 +87,7 @@ extension FeedCore {
     }
 
     /// Connects now, or as soon as the last attempt of any of the upstream's connections is long enough ago. A host that fails several times in a row gives way
-    /// to the next.
+    /// to the next, and so does one that asked to be left alone; where all of them did, the first that allows it is waited for.
     mutating func connect(_ slot: Int) {
         let upstream = connections[slot].endpoint / Self.endpointsPerUpstream
         if let allowedAt = connectAllowedAt[upstream], allowedAt > now.instant {
@@ -95,13 +95,26 @@ extension FeedCore {
             wake(at: allowedAt)
             return
         }
+        let hosts = hosts(of: upstream, after: connections[slot].backoff.attempts / max(1, configuration.attemptsPerHost))
+        let waits = hosts.map { hostAllowedAt[upstream]?[$0] ?? now.instant }
+        guard let host = zip(hosts, waits).first(where: { $0.1 <= now.instant })?.0 else {
+            let until = waits.min() ?? now.instant
+            connections[slot].phase = .waiting(until: until)
+            wake(at: until)
+            return
+        }
         connectAllowedAt[upstream] = now.instant + configuration.connectInterval
         lastConnectionID &+= 1
-        let failovers = connections[slot].backoff.attempts / max(1, configuration.attemptsPerHost)
         connections[slot].id = ConnectionID(lastConnectionID)
-        connections[slot].host = (webSocketHost &+ failovers) % max(1, configuration.webSocketHosts)
+        connections[slot].host = host
         connections[slot].phase = .connecting
         effects.append(.connect(connections[slot].id, endpoint: connections[slot].endpoint, host: connections[slot].host))
+    }
+
+    /// An upstream's hosts in the order they are to be tried in, after so many have failed. Only the venue has several.
+    private func hosts(of upstream: Int, after failovers: Int) -> [Int] {
+        let count = upstream == 0 ? max(1, configuration.webSocketHosts) : 1
+        return (0..<count).map { (webSocketHost &+ failovers &+ $0) % count }
     }
 
     private func slot(_ id: ConnectionID) -> Int? {
@@ -135,7 +148,7 @@ extension FeedCore {
         wake(at: at)
     }
 
-    /// - Parameter retryAfter: The least wait that the server asked for.
+    /// - Parameter retryAfter: The least wait that the server asked for. It is the host's: it outlives the connection, and other connections wait too.
     mutating func closed(_ id: ConnectionID, reason: String, retryAfter: Duration? = nil) {
         guard let slot = slot(id) else { return }
         switch connections[slot].phase {
@@ -143,6 +156,10 @@ extension FeedCore {
         case .waiting, .idle: return
         }
         if connections[slot].phase == .open { counters.disconnects &+= 1 }
+        if let retryAfter {
+            let until = now.instant + min(retryAfter, configuration.longestRetryAfter)
+            hostAllowedAt[connections[slot].endpoint / Self.endpointsPerUpstream, default: [:]][connections[slot].host] = until
+        }
         abandonRotation(slot)
         connections[slot].rotateAt = nil
         guard !connections[slot].streams.isEmpty else {
@@ -150,7 +167,7 @@ extension FeedCore {
             connections[slot].phase = .idle
             return
         }
-        let until = now.instant + max(connections[slot].backoff.next(using: &random), min(retryAfter ?? .zero, configuration.longestRetryAfter))
+        let until = now.instant + connections[slot].backoff.next(using: &random)
         connections[slot].phase = .waiting(until: until)
         connections[slot].forgetRequests()
         wake(at: until)
@@ -302,7 +319,7 @@ extension FeedCore {
             connections[slot].backoff.reset()
             connections[slot].lastData = now.instant
             connections[slot].quietRotations = 0
-            webSocketHost = connections[slot].host
+            if connections[slot].endpoint < Self.endpointsPerUpstream { webSocketHost = connections[slot].host }
             guard streams[index]?.connection == slot || takesOver(index, slot: slot, rows) else { return }
             // What still comes of a subscription that was given up, before it is asked for anew, does not continue into the next.
             if let stream = streams[index], stream.subscription == .queued, stream.rule == .append || stream.rule == .book { return }

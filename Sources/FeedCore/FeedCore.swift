@@ -29,7 +29,7 @@ package struct FeedCore: Sendable {
         package var reconnectCap: Duration = .seconds(30)
         /// When an upstream that refused this client is tried again: credentials may have been mended.
         package var refusedRetry: Duration = .seconds(60)
-        /// The most of a wait that a server asks for before the next login.
+        /// The most of a wait that a server asks for before the next connection.
         package var longestRetryAfter: Duration = .seconds(3600)
         /// The least time between two attempts to connect, over all connections to an upstream.
         package var connectInterval: Duration = .seconds(1)
@@ -93,7 +93,9 @@ package struct FeedCore: Sendable {
     var lastAttempt: UInt64 = 0
     /// By upstream: each has a distance of its own.
     var connectAllowedAt: [Int: Instant] = [:]
-    /// The WebSocket host that gave data last.
+    /// Until when a host of an upstream asked not to be connected to. Also holds for connections that are made meanwhile.
+    var hostAllowedAt: [Int: [Int: Instant]] = [:]
+    /// The venue's WebSocket host that gave data last.
     var webSocketHost = 0
     /// The REST host that is asked, and how often in a row it could not answer.
     package internal(set) var restHost = 0

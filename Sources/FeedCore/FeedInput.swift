@@ -1,23 +1,24 @@
 /// What a stream is to the venue.
-package struct StreamTraits: Sendable {
-    /// Which of the venue's WebSocket paths carries it (an index the dialect understands).
-    package let endpoint: Int
+public struct StreamTraits: Sendable {
+    /// Which of the upstream's connections carries it: an index the dialect understands, 0 to 15.
+    public let endpoint: Int
     /// Whether REST has its complete data.
-    package let hasSnapshotSource: Bool
+    public let hasSnapshotSource: Bool
     /// What a request for complete data costs of the venue's budget; zero where somebody else is asked, whose answers say nothing of the venue.
-    package let fetchWeight: Int
+    public let fetchWeight: Int
     /// After how long without data it is stale; nil where silence is normal.
-    package let staleAfter: Duration?
+    public let staleAfter: Duration?
     /// How many rows are kept.
-    package let limit: Int
+    public let limit: Int
     /// How many messages REST gives at once from an id on, so that missed ones can be fetched; nil where it gives none.
-    package let backfillLimit: Int?
+    public let backfillLimit: Int?
     /// How many streams of this endpoint share a connection; nil for the usual number.
-    package let connectionLimit: Int?
+    public let connectionLimit: Int?
     /// Whether subscriptions are answered; where not, one stands once it has been sent for a while.
-    package let isAcknowledged: Bool
+    public let isAcknowledged: Bool
 
-    package init(
+    /// What a stream is, with the usual in what is left out.
+    public init(
         endpoint: Int, hasSnapshotSource: Bool, fetchWeight: Int = 1, staleAfter: Duration?, limit: Int, backfillLimit: Int? = nil,
         connectionLimit: Int? = nil, isAcknowledged: Bool = true
     ) {
@@ -45,13 +46,18 @@ package struct ConnectionID: Hashable, Sendable {
 }
 
 /// What a dialect read in one frame.
-package enum UpstreamEvent: Sendable {
+public enum UpstreamEvent: Sendable {
+    /// Content of a stream, and when it happened by the upstream's clock, ms since 1970 UTC; nil where that is not told.
     case rows(FuturesServiceStreamName, FeedRows, eventTime: Int64?)
+    /// A subscription, by its request's number, stands.
     case acknowledged(request: UInt64)
+    /// A subscription was refused; nil where the answer does not say which.
     case rejected(request: UInt64?, FeedError)
+    /// What cannot be read, in words, and the stream it is about where that can be told.
     case malformed(FuturesServiceStreamName?, String)
     /// The venue is about to close the connection.
     case goingAway
+    /// Something of no concern.
     case unknown(String)
     /// The upstream told of an error of the stream; the subscription goes on.
     case reported(FuturesServiceStreamName, FeedError)
@@ -60,17 +66,18 @@ package enum UpstreamEvent: Sendable {
 }
 
 /// What the venue says of itself.
-package struct VenueListing: Sendable {
+public struct VenueListing: Sendable {
     /// The symbols of contracts that trade, or will, `BTCUSDT`.
-    package var symbols: Set<String>
+    public var symbols: Set<String>
     /// The symbols of contracts that have been settled.
-    package var settled: Set<String>
+    public var settled: Set<String>
     /// The asset indices' symbols, `BTCUSD`.
-    package var assetIndices: Set<String>
+    public var assetIndices: Set<String>
     /// Request weight per minute; nil where it is not told.
-    package var weightLimit: Int?
+    public var weightLimit: Int?
 
-    package init(symbols: Set<String> = [], settled: Set<String> = [], assetIndices: Set<String> = [], weightLimit: Int? = nil) {
+    /// A listing; one that names no symbol lists nothing, and rules nothing out.
+    public init(symbols: Set<String> = [], settled: Set<String> = [], assetIndices: Set<String> = [], weightLimit: Int? = nil) {
         self.symbols = symbols
         self.settled = settled
         self.assetIndices = assetIndices
@@ -79,11 +86,14 @@ package struct VenueListing: Sendable {
 }
 
 /// Complete data as REST gave it.
-package struct FetchedContent: Sendable {
-    package let rows: FeedRows
-    package let eventTime: Int64?
+public struct FetchedContent: Sendable {
+    /// The complete content.
+    public let rows: FeedRows
+    /// When it was so by the upstream's clock, ms since 1970 UTC; nil where that is not told.
+    public let eventTime: Int64?
 
-    package init(rows: FeedRows, eventTime: Int64?) {
+    /// Complete data.
+    public init(rows: FeedRows, eventTime: Int64?) {
         self.rows = rows
         self.eventTime = eventTime
     }

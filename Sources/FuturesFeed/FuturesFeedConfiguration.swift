@@ -47,8 +47,9 @@ public struct FuturesFeedConfiguration: Sendable {
     /// Adds other upstreams from a configuration file's text, a JSON object: `{"NAME":{"kind":"graphql",…}}`. `${NAME}` within its strings stands for
     /// what `secret` gives for it.
     ///
+    /// - Parameter kinds: kinds of your own, known beside those there are, which go before one of the same name; see `docs/write-a-dialect.md`.
     /// - Throws: `FeedError` with code `malformed`, which says what is wrong where.
-    public mutating func readUpstreams(_ text: String, secret: (String) -> String?) throws(FeedError) {
-        upstreams += try UpstreamsFile.read(text, secret: secret)
+    public mutating func readUpstreams(_ text: String, kinds: [UpstreamKind] = [], secret: (String) -> String?) throws(FeedError) {
+        upstreams += try UpstreamsFile.read(text, further: kinds, secret: secret)
     }
 }

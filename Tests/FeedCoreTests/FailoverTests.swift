@@ -25,6 +25,49 @@ struct FailoverTests {
         #expect(connects(harness) == [0, 0, 1, 1, 2, 2, 0, 0])
     }
 
+    @Test func aHostThatAsksToBeLeftAloneGivesWayAtOnceAndIsNotTriedBefore() {
+        var harness = harness(webSocketHosts: 2)
+        harness.step(.observe(.one, [.btc], forceFetch: false))
+        harness.step(.closed(harness.connection, reason: "maintenance", retryAfter: .seconds(600)))
+        for _ in 0..<6 {
+            harness.pass(.seconds(31))
+            harness.step(.closed(harness.connection, reason: "refused"))
+        }
+        #expect(connects(harness) == [0] + Array(repeating: 1, count: 6))
+        harness.step(.closed(harness.connection, reason: "maintenance"))
+        harness.pass(.seconds(31))
+        harness.forgetEffects()
+        harness.step(.closed(harness.connection, reason: "maintenance", retryAfter: .seconds(3600)))
+        harness.pass(.seconds(600))
+        #expect(connects(harness).first == 0, "both wait, and the first that may be asked is")
+    }
+
+    @Test func anotherUpstreamsDataSayNothingOfTheVenuesHosts() throws {
+        var configuration = FeedCore.Configuration()
+        configuration.webSocketHosts = 2
+        var core = FeedCore(configuration: configuration, epoch: 7, seed: 1) { name in
+            StreamTraits(endpoint: name.upstream == nil ? 0 : FeedCore.endpointsPerUpstream, hasSnapshotSource: false, staleAfter: nil, limit: 1)
+        }
+        var at = Instant(nanoseconds: 1_000_000_000)
+        func step(_ input: FeedInput) -> [(ConnectionID, host: Int)] {
+            let effects = core.step(input, now: Moment(instant: at, wallClock: 1))
+            return effects.compactMap {
+                if case .connect(let id, _, let host) = $0 { (id, host) } else { nil }
+            }
+        }
+        let name = try #require(FuturesServiceStreamName("a:x"))
+        var attempt = try #require(step(.observe(.one, [name], forceFetch: false)).first)
+        for _ in 0..<3 {
+            #expect(attempt.host == 0)
+            _ = step(.closed(attempt.0, reason: "refused"))
+            at = at + .seconds(31)
+            attempt = try #require(step(.deadline).first)
+        }
+        _ = step(.opened(attempt.0))
+        _ = step(.received(attempt.0, .rows(name, .json([JSONRow(checked: "1")]), eventTime: nil)))
+        #expect(step(.observe(.one, [.btc], forceFetch: false)).map(\.host) == [0])
+    }
+
     @Test func theHostThatGaveDataIsKept() {
         var harness = harness(webSocketHosts: 2)
         harness.step(.observe(.one, [.btc], forceFetch: false))

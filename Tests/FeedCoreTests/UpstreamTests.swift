@@ -70,6 +70,48 @@ import Testing
         #expect(harness.effects.contains { if case .connect = $0 { true } else { false } })
     }
 
+    @Test func aWishToBeLeftAloneOutlivesTheReaderThatMetIt() throws {
+        var configuration = FeedCore.Configuration()
+        configuration.linger = .zero
+        var harness = CoreHarness(hasSnapshotSource: false, configuration: configuration)
+        let name = try #require(FuturesServiceStreamName("stocks:AAPL"))
+        harness.step(.observe(.one, [name], forceFetch: false))
+        harness.step(.closed(harness.connection, reason: "busy", retryAfter: .seconds(40)))
+        harness.step(.unobserve(.one, nil))
+        harness.pass(.seconds(5))
+        #expect(harness.core.connections.map(\.phase) == [.idle])
+        harness.forgetEffects()
+        harness.step(.observe(.two, [name], forceFetch: false))
+        harness.pass(.seconds(34))
+        #expect(!harness.effects.contains { if case .connect = $0 { true } else { false } })
+        harness.pass(.seconds(2))
+        #expect(harness.effects.contains { if case .connect = $0 { true } else { false } })
+    }
+
+    @Test func aWishToBeLeftAloneHoldsForEveryConnectionToTheUpstreamAndNoOther() throws {
+        var core = FeedCore(configuration: FeedCore.Configuration(), epoch: 7, seed: 1) { name in
+            let place = name.upstream.flatMap { Int($0.name.dropFirst()) } ?? 0
+            return StreamTraits(
+                endpoint: place * FeedCore.endpointsPerUpstream, hasSnapshotSource: false, staleAfter: nil, limit: 1, connectionLimit: 1)
+        }
+        let names = try ["a1:x", "a1:y", "a2:x"].map { try #require(FuturesServiceStreamName($0)) }
+        var at = Instant(nanoseconds: 1_000_000_000)
+        func step(_ input: FeedInput) -> [(Int, ConnectionID)] {
+            let effects = core.step(input, now: Moment(instant: at, wallClock: 1))
+            return effects.compactMap {
+                if case .connect(let id, let place, _) = $0 { (place, id) } else { nil }
+            }
+        }
+        let first = try #require(step(.observe(.one, [names[0]], forceFetch: false)).first?.1)
+        #expect(step(.closed(first, reason: "busy", retryAfter: .seconds(40))).isEmpty)
+        at = at + .seconds(5)
+        #expect(step(.observe(.one, names, forceFetch: false)).map(\.0) == [2 * FeedCore.endpointsPerUpstream])
+        at = at + .seconds(34)
+        #expect(step(.deadline).isEmpty)
+        at = at + .seconds(2)
+        #expect(step(.deadline).map(\.0) == [FeedCore.endpointsPerUpstream])
+    }
+
     @Test func aMemberOfTheFarFutureGivesWayOnceTheConnectionIsLost() throws {
         var harness = CoreHarness(hasSnapshotSource: false)
         let name = try #require(FuturesServiceStreamName("stocks:AAPL"))

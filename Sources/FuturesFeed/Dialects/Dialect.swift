@@ -1,8 +1,8 @@
-package import FeedCore
+public import FeedCore
 
 /// Translates between an upstream's wire and the feed core, and does nothing else: bytes to events, wishes to frames, a request for complete
 /// data, a stream's path. A dialect is a value; it opens nothing, waits for nothing and remembers nothing: what one connection has to remember is its session.
-package protocol Dialect: Sendable {
+public protocol Dialect: Sendable {
     /// What a stream is to this upstream; nil where it has none of that name.
     func traits(of name: FuturesServiceStreamName) -> StreamTraits?
 
@@ -82,13 +82,16 @@ extension PlainDialect {
 }
 
 /// A REST answer as far as a dialect needs it.
-package struct RESTAnswer {
-    package let status: Int
+public struct RESTAnswer {
+    /// The status code.
+    public let status: Int
     /// The wait the venue asked for, where it did.
-    package let retryAfter: Duration?
-    package let body: UnsafeBufferPointer<UInt8>
+    public let retryAfter: Duration?
+    /// The body, decompressed; to be used while the answer is read and not after.
+    public let body: UnsafeBufferPointer<UInt8>
 
-    package init(status: Int, retryAfter: Duration?, body: UnsafeBufferPointer<UInt8>) {
+    /// An answer.
+    public init(status: Int, retryAfter: Duration?, body: UnsafeBufferPointer<UInt8>) {
         self.status = status
         self.retryAfter = retryAfter
         self.body = body
@@ -96,21 +99,22 @@ package struct RESTAnswer {
 }
 
 /// One kind of stream a venue has.
-package struct CatalogueEntry: Sendable {
+public struct CatalogueEntry: Sendable {
     /// The name's pattern, `{symbol}@markPrice`.
-    package let pattern: String
+    public let pattern: String
     /// What it carries.
-    package let carries: String
+    public let carries: String
     /// How updates merge.
-    package let rule: MergeRule
+    public let rule: MergeRule
     /// The member that tells rows apart where updates merge by key; nil elsewhere.
-    package let key: String?
+    public let key: String?
     /// How many rows, or levels of a side, are kept; nil for all.
-    package let keep: Int?
+    public let keep: Int?
     /// Whether `refetch` works.
-    package let hasSnapshotSource: Bool
+    public let hasSnapshotSource: Bool
 
-    package init(pattern: String, carries: String, rule: MergeRule, key: String?, keep: Int?, hasSnapshotSource: Bool) {
+    /// An entry of the catalogue.
+    public init(pattern: String, carries: String, rule: MergeRule, key: String?, keep: Int?, hasSnapshotSource: Bool) {
         self.pattern = pattern
         self.carries = carries
         self.rule = rule

@@ -1,7 +1,7 @@
-package import FeedCore
+public import FeedCore
 
 /// One connection in a dialect's words: what was said on it, where that matters. Used on the engine's thread alone, and opens nothing itself.
-package protocol DialectSession: AnyObject {
+public protocol DialectSession: AnyObject {
     /// Whether subscriptions may be sent. Where not, `ready` is awaited, for ten seconds.
     var isReady: Bool { get }
 
@@ -34,24 +34,34 @@ package protocol DialectSession: AnyObject {
 }
 
 /// What a session makes of a message.
-package enum SessionEvent {
+public enum SessionEvent {
+    /// Something of a stream, or of its subscription.
     case event(UpstreamEvent)
     /// To be sent.
     case send(String)
+    /// The server has accepted the connection: subscriptions may be sent.
     case ready
+    /// The server does not take this client; the connection is closed, and tried again after a minute.
     case refused(FeedError)
 }
 
 extension DialectSession {
-    package var isReady: Bool { true }
-    package func greeting() -> [String] { [] }
-    package var sendsBinary: Bool { false }
-    package var heartbeat: Duration? { nil }
-    package func ping() -> String? { nil }
-    package func receiveBinary(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
+    /// At once.
+    public var isReady: Bool { true }
+    /// Nothing.
+    public func greeting() -> [String] { [] }
+    /// As text.
+    public var sendsBinary: Bool { false }
+    /// None of its own.
+    public var heartbeat: Duration? { nil }
+    /// A ping of RFC 6455.
+    public func ping() -> String? { nil }
+    /// Bad data.
+    public func receiveBinary(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
         emit(.event(.malformed(nil, "The venue sent a binary message; this dialect has none.")))
     }
-    package func refusal(closeCode: UInt16?, status: Int?) -> FeedError? { nil }
+    /// It may.
+    public func refusal(closeCode: UInt16?, status: Int?) -> FeedError? { nil }
 }
 
 /// A session that remembers nothing but how names are written.

@@ -1,10 +1,27 @@
-package import FeedCore
+public import FeedCore
 
 /// How a connection to an upstream is made.
-package enum UpstreamRoute: Sendable {
-    case webSocket(url: String, headers: [(String, String)], subprotocols: [String])
+public struct UpstreamRoute: Sendable {
+    enum Way {
+        case webSocket(url: String, headers: [(String, String)], subprotocols: [String])
+        case login(RESTRequest, then: @Sendable (RESTAnswer) -> Result<UpstreamRoute, FeedError>)
+        case posted(request: @Sendable (_ body: String) -> RESTRequest, framing: HTTPStream.Framing)
+    }
+
+    let way: Way
+
+    /// A WebSocket (RFC 6455), `ws://` or `wss://`, with headers and subprotocols of the upgrade.
+    public static func webSocket(url: String, headers: [(String, String)] = [], subprotocols: [String] = []) -> Self {
+        Self(way: .webSocket(url: url, headers: headers, subprotocols: subprotocols))
+    }
+
     /// Somebody is to be asked first, each time anew: `then` makes the route of the answer, or says why there is none, and whether trying soon can help.
-    indirect case login(RESTRequest, then: @Sendable (RESTAnswer) -> Result<UpstreamRoute, FeedError>)
+    public static func login(_ request: RESTRequest, then: @escaping @Sendable (RESTAnswer) -> Result<UpstreamRoute, FeedError>) -> Self {
+        Self(way: .login(request, then: then))
+    }
+
     /// A request whose answer does not end: what a session says in order to subscribe is posted, so the connection carries one stream.
-    case posted(request: @Sendable (_ body: String) -> RESTRequest, framing: HTTPStream.Framing)
+    static func posted(request: @escaping @Sendable (_ body: String) -> RESTRequest, framing: @escaping HTTPStream.Framing) -> Self {
+        Self(way: .posted(request: request, framing: framing))
+    }
 }

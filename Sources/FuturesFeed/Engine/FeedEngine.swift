@@ -251,7 +251,7 @@ package final class FeedEngine: Sendable {
                 let error = error as? TransportError
                 let reason = error?.message ?? "the connection failed"
                 self.logger.warning("connection failed", metadata: ["url": "\(TransportError.describe(url))", "reason": "\(reason)"])
-                link.ended(reason, closeCode: nil, status: error?.status)
+                link.ended(reason, closeCode: nil, status: error?.status, retryAfter: error?.retryAfter)
             }
         }
     }
@@ -284,7 +284,7 @@ package final class FeedEngine: Sendable {
         guard performer.value.links.removeValue(forKey: id) != nil else { return step(.closed(id, reason: reason, retryAfter: retryAfter)) }
         guard !state.withLockedValue({ $0.isStopped }) else { return }
         logger.warning("disconnected", metadata: ["reason": "\(reason)"])
-        step(.closed(id, reason: reason))
+        step(.closed(id, reason: reason, retryAfter: retryAfter))
     }
 
     func refused(_ id: ConnectionID, _ error: FeedError) {

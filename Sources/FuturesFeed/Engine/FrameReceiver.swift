@@ -45,7 +45,7 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
 
     func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) {
         for frame in state.value.session.subscribe(names, request: request) {
-            switch route {
+            switch route.way {
             case .webSocket, .login: send(frame)
             case .posted(let request, let framing): state.value.stream = engine.stream(request(frame), receiver: self, framing: framing)
             }
@@ -119,16 +119,16 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
     func httpStream(_ stream: HTTPStream, didReceive message: ByteBuffer) { read(message) }
 
     func httpStream(_ stream: HTTPStream, didClose error: TransportError?) {
-        ended(error?.description ?? "the upstream ended the subscription", closeCode: nil, status: error?.status)
+        ended(error?.description ?? "the upstream ended the subscription", closeCode: nil, status: error?.status, retryAfter: error?.retryAfter)
     }
 
-    /// The attempt to connect failed, or the connection is over.
-    func ended(_ reason: String, closeCode: UInt16?, status: Int?) {
+    /// The attempt to connect failed, or the connection is over. `retryAfter`: the least wait that the server asked for.
+    func ended(_ reason: String, closeCode: UInt16?, status: Int?, retryAfter: Duration? = nil) {
         endTimers()
         if !state.value.isOver, let error = state.value.session.refusal(closeCode: closeCode, status: status) {
             engine.refused(id, error)
         } else {
-            engine.closed(id, reason)
+            engine.closed(id, reason, retryAfter: retryAfter)
         }
     }
 }

@@ -1,17 +1,18 @@
 /// One request: GET, or POST where it has a body.
-package struct RESTRequest: Sendable {
+public struct RESTRequest: Sendable {
     /// `http://` or `https://`.
-    package var url: String
+    public var url: String
     /// Additional headers. `Host` and `Accept-Encoding` are set by the client.
-    package var headers: [(String, String)]
+    public var headers: [(String, String)]
     /// Posted as `application/json` where there is one.
-    package var body: String?
+    public var body: String?
     /// From the call to the last byte of the body; at most an hour.
-    package var timeout: Duration = .seconds(10)
-    /// Largest body, counted after decompression, in bytes: 0 to `RESTClient.maximumBodyBytes`.
-    package var maximumBodyBytes = 8 << 20
+    public var timeout: Duration = .seconds(10)
+    /// Largest body, counted after decompression, in bytes: 0 to 64 MiB.
+    public var maximumBodyBytes = 8 << 20
 
-    package init(
+    /// A request.
+    public init(
         url: String, headers: [(String, String)] = [], body: String? = nil, timeout: Duration = .seconds(10), maximumBodyBytes: Int = 8 << 20
     ) {
         self.url = url

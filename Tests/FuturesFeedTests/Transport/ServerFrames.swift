@@ -52,11 +52,16 @@ extension RawPeer {
     @discardableResult
     func upgrade(headers: String = "", following: [UInt8] = []) async throws -> [String] {
         let request = try await readHead()
+        try accept(request, headers: headers, following: following)
+        return request
+    }
+
+    /// Accepts an upgrade request that has been read.
+    func accept(_ request: [String], headers: String = "", following: [UInt8] = []) throws {
         let accept = try acceptValue(request)
         write(
             Array("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n".utf8)
                 + Array("Sec-WebSocket-Accept: \(accept)\r\n\(headers)\r\n".utf8) + following)
-        return request
     }
 }
 

@@ -9,25 +9,25 @@ struct BUXUpstream: Sendable {
     var language = "nl-NL,en;q=0.8"
 
     /// Reads an upstream from its configuration; README shows one.
-    init(_ members: Members) throws(MemberError) {
+    init(_ members: JSONMembers) throws(FeedError) {
         try members.check(["kind", "webSocket", "http", "token", "language"])
         guard let url = try members.string("webSocket"), url.hasPrefix("ws://") || url.hasPrefix("wss://") else {
-            throw MemberError(member: "webSocket", rule: "is the address, ws:// or wss://")
+            throw FeedError(member: "webSocket", rule: "is the address, ws:// or wss://")
         }
         webSocketURL = url
         if let url = try members.string("http") {
             guard url.hasPrefix("http://") || url.hasPrefix("https://") else {
-                throw MemberError(member: "http", rule: "is the address, http:// or https://")
+                throw FeedError(member: "http", rule: "is the address, http:// or https://")
             }
             httpURL = url.hasSuffix("/") ? String(url.dropLast()) : url
         }
         guard let token = try members.string("token"), !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw MemberError(member: "token", rule: "is the bearer token, printable characters of ASCII without space")
+            throw FeedError(member: "token", rule: "is the bearer token, printable characters of ASCII without space")
         }
         self.token = token
         if let language = try members.string("language") {
             guard !language.isEmpty, language.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
-                throw MemberError(member: "language", rule: "is an Accept-Language, as in nl-NL,en;q=0.8")
+                throw FeedError(member: "language", rule: "is an Accept-Language, as in nl-NL,en;q=0.8")
             }
             self.language = language
         }

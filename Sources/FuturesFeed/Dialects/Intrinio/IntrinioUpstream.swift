@@ -85,21 +85,21 @@ extension IntrinioUpstream {
     ]
 
     /// Reads an upstream from its configuration; README shows one.
-    init(_ members: Members) throws(MemberError) {
+    init(_ members: JSONMembers) throws(FeedError) {
         try members.check(["kind", "wire", "provider", "url", "restURL", "source", "apiKey", "user", "password", "tradesOnly", "delayed"])
         switch try members.string("wire") {
         case nil, "equities": wire = .equities
         case "phoenix": wire = .phoenix
-        default: throw MemberError(member: "wire", rule: "is equities or phoenix")
+        default: throw FeedError(member: "wire", rule: "is equities or phoenix")
         }
         if let url = try members.string("url") {
-            guard url.hasPrefix("http://") || url.hasPrefix("https://") else { throw MemberError(member: "url", rule: "is http:// or https://") }
+            guard url.hasPrefix("http://") || url.hasPrefix("https://") else { throw FeedError(member: "url", rule: "is http:// or https://") }
             self.url = Self.base(url)
         } else if wire == .phoenix {
             url = "https://realtime.intrinio.com"
         } else {
             guard let host = Self.hosts[try members.string("provider") ?? "IEX"] else {
-                throw MemberError(member: "provider", rule: "is one of \(Self.hosts.keys.sorted().joined(separator: ", "))")
+                throw FeedError(member: "provider", rule: "is one of \(Self.hosts.keys.sorted().joined(separator: ", "))")
             }
             url = "https://\(host).intrinio.com"
         }
@@ -110,7 +110,7 @@ extension IntrinioUpstream {
         } else if let user = try members.string("user"), let password = try members.string("password") {
             credentials = .password(user: user, password: password)
         } else {
-            throw MemberError(member: "apiKey", rule: "is the key; or give user and password")
+            throw FeedError(member: "apiKey", rule: "is the key; or give user and password")
         }
         tradesOnly = try members.flag("tradesOnly")
         isDelayed = try members.flag("delayed")
@@ -119,12 +119,12 @@ extension IntrinioUpstream {
     private static func base(_ url: String) -> String { url.hasSuffix("/") ? String(url.dropLast()) : url }
 }
 
-extension Members {
-    fileprivate func flag(_ name: String) throws(MemberError) -> Bool {
+extension JSONMembers {
+    fileprivate func flag(_ name: String) throws(FeedError) -> Bool {
         switch text(name) {
         case nil, "false": false
         case "true": true
-        default: throw MemberError(member: name, rule: "is true or false")
+        default: throw FeedError(member: name, rule: "is true or false")
         }
     }
 }

@@ -47,7 +47,7 @@ import Testing
 
     @Test func theTokenAndTheLanguageAreShownOnTheUpgradeAndOverREST() throws {
         let dialect = try Self.dialect()
-        guard case .webSocket(let url, let headers, let subprotocols) = dialect.route(endpoint: 0, host: 0) else {
+        guard case .webSocket(let url, let headers, let subprotocols) = dialect.route(endpoint: 0, host: 0).way else {
             Issue.record("no WebSocket")
             return
         }

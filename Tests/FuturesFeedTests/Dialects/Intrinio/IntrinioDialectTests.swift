@@ -18,7 +18,7 @@ import Testing
         var upstream = EquitiesTests.upstream
         upstream.isDelayed = true
         let route = try Self.answer(200, " a/b=\n", upstream.route).get()
-        guard case .webSocket(let url, let headers, let subprotocols) = route else {
+        guard case .webSocket(let url, let headers, let subprotocols) = route.way else {
             Issue.record("no socket")
             return
         }

@@ -1,0 +1,79 @@
+public import FeedCore
+
+/// The members of a JSON object (RFC 8259), in their order, each as its text. Its syntax is checked; of names that come twice the first counts.
+public struct JSONMembers: Sendable {
+    /// Names and texts, as in `price` and `"12.5"`, quotes and all.
+    public let values: [(name: String, text: String)]
+
+    /// Reads a message or an answer; nil where it is no object.
+    public init?(_ bytes: UnsafeBufferPointer<UInt8>) {
+        do throws(JSONReader.Failure) { try self.init(JSONReader(bytes)) } catch { return nil }
+    }
+
+    init(_ reader: JSONReader) throws(JSONReader.Failure) {
+        var reader = reader
+        var values: [(name: String, text: String)] = []
+        try reader.object { (reader, name) throws(JSONReader.Failure) in
+            values.append((String(decoding: name, as: UTF8.self), String(decoding: try reader.raw(), as: UTF8.self)))
+        }
+        try reader.end()
+        self.values = values
+    }
+
+    init(_ text: String) throws(JSONReader.Failure) {
+        var text = text
+        let members = text.withUTF8 { bytes in Result { () throws(JSONReader.Failure) in try JSONMembers(JSONReader(bytes)) } }
+        self = try members.get()
+    }
+
+    /// A member's JSON text; nil where there is none of that name.
+    public func text(_ name: String) -> String? { values.first { $0.name == name }?.text }
+
+    /// A member that is an object; nil where there is none of that name. Throws `FeedError` where it is something else.
+    public func object(_ name: String) throws(FeedError) -> JSONMembers? {
+        guard let text = text(name) else { return nil }
+        guard let members = try? JSONMembers(text) else { throw FeedError(member: name, rule: "is an object") }
+        return members
+    }
+
+    /// A member that is a string, its escapes resolved; nil where there is none of that name. Throws `FeedError` where it is something else.
+    public func string(_ name: String) throws(FeedError) -> String? {
+        guard var text = text(name) else { return nil }
+        let value = text.withUTF8 { bytes in
+            var reader = JSONReader(bytes)
+            return try? reader.string()
+        }
+        guard let value else { throw FeedError(member: name, rule: "is a string") }
+        return value
+    }
+
+    /// The strings of an object, by name. Throws `FeedError` where one is something else.
+    public func strings() throws(FeedError) -> [(String, String)] {
+        var strings: [(String, String)] = []
+        for (name, _) in values { strings.append((name, try string(name) ?? "")) }
+        return strings
+    }
+
+    /// Refuses what nobody reads, which is mostly a slip of the pen. Throws `FeedError`.
+    public func check(_ known: Set<String>) throws(FeedError) {
+        if let unknown = values.first(where: { !known.contains($0.name) }) { throw FeedError(member: unknown.name, rule: "is not known") }
+    }
+}
+
+extension JSONRow {
+    /// A value as an upstream sent it; nil where the text is no JSON.
+    public init?(_ text: String) {
+        var checked = text
+        let isJSON = checked.withUTF8 { bytes in
+            var reader = JSONReader(bytes)
+            return (try? reader.skip()) != nil && (try? reader.end()) != nil
+        }
+        guard isJSON else { return nil }
+        self.init(checked: text)
+    }
+}
+
+extension FeedError {
+    /// What is wrong with a member of a configuration.
+    init(member: String, rule: String) { self.init(.malformed, "\(member) \(rule)") }
+}
