@@ -19,7 +19,6 @@ COPY LICENSE /usr/share/doc/futures-gateway/LICENSE
 ENV FUTURES_GATEWAY_HOST=0.0.0.0
 USER 65532:65532
 EXPOSE 8080
-HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
-    CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/${FUTURES_GATEWAY_PORT:-8080} && printf 'GET /healthz HTTP/1.0\\r\\n\\r\\n' >&3 && read -r _ status _ <&3 && [ \"$status\" = 200 ]"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=10s CMD ["futures-gateway", "health"]
 ENTRYPOINT ["futures-gateway"]
 CMD ["serve"]

@@ -1,6 +1,6 @@
 SWIFT_FLAGS ?=
 # One after the other: several tests measure the processor time and the promptness of the process they run in.
-TEST_TARGETS = FeedCoreTests FuturesFeedTests MicroHTTPTests DemoExchangeTests FuturesGatewayTests CommandTests EndToEndTests
+TEST_TARGETS = FeedCoreTests GatewayAccessTests FuturesFeedTests MicroHTTPTests DemoExchangeTests FuturesGatewayTests CommandTests EndToEndTests
 RUN_ARGS ?= --demo
 export SWIFT_BACKTRACE ?= enable=no
 

@@ -22,9 +22,11 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
@@ -53,6 +55,13 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "GatewayAccess",
+            dependencies: [
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+            ],
+            swiftSettings: strict),
+        .target(
             name: "DemoExchange",
             dependencies: [
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
@@ -68,6 +77,7 @@ let package = Package(
             dependencies: [
                 "FeedCore",
                 "FuturesFeed",
+                "GatewayAccess",
                 "MicroHTTP",
                 "CZlib",
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -90,6 +100,7 @@ let package = Package(
                 "FuturesGateway",
                 "MicroHTTP",
                 "FeedCore",
+                "GatewayAccess",
                 "DemoExchange",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -98,6 +109,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Yams", package: "Yams"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -119,6 +131,14 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: strict),
+        .testTarget(
+            name: "GatewayAccessTests",
+            dependencies: [
+                "GatewayAccess",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
         .testTarget(name: "MicroHTTPTests", dependencies: ["MicroHTTP"], swiftSettings: strict),
         .testTarget(name: "DemoExchangeTests", dependencies: ["DemoExchange"], exclude: ["Fixtures"], swiftSettings: strict),
         .target(
@@ -137,8 +157,10 @@ let package = Package(
             dependencies: [
                 "FeedCore",
                 "FuturesGateway",
+                "GatewayAccess",
                 "DemoExchange",
                 "GatewayTestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -159,11 +181,13 @@ let package = Package(
                 "futures-gateway",
                 "FuturesFeed",
                 "FuturesGateway",
+                "GatewayAccess",
                 "MicroHTTP",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict),
         .testTarget(

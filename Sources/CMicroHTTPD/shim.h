@@ -10,11 +10,18 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 /// Names the calling thread; `prctl` is variadic and `pthread_setname_np` needs a feature macro.
 static inline void cmhd_name_thread(const char *name) {
     prctl(PR_SET_NAME, name, 0, 0, 0);
+}
+
+/// A file in memory without a name, closed on exec, or -1; the declaration of `memfd_create` needs a feature macro, and `syscall` is variadic.
+static inline int cmhd_anonymous_file(void) {
+    return (int)syscall(SYS_memfd_create, "body", 1u);
 }
 
 /// The cast macros of `microhttpd.h` that Swift cannot import.

@@ -22,6 +22,15 @@ public struct Statistics: Sendable, Equatable {
     public internal(set) var framesSent: [String: Int] = [:]
 }
 
+extension Statistics {
+    /// As an object: the counts, and REST requests by path and query.
+    var json: String {
+        let targets = requests.map { "\(JSONValue.quoted($0.key)):\($0.value)" }.joined(separator: ",")
+        let counts = #""connectionsEver":\#(connectionsEver),"connectionsNow":\#(connectionsNow),"controlMessages":\#(controlMessages)"#
+        return "{\(counts),\"requests\":{\(targets)}}"
+    }
+}
+
 /// Something that happened at a ``DemoExchange``, for tests to await.
 public enum Event: Sendable, Equatable {
     /// A WebSocket connection was accepted.

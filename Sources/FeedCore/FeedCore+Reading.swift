@@ -22,6 +22,14 @@ package struct StreamIncident: Sendable {
     package let detail: String
 }
 
+/// One of the sockets, for people and probes.
+package struct ConnectionStatus: Sendable {
+    package enum Phase: String, CaseIterable, Sendable { case connecting, open, waiting, idle }
+
+    package let endpoint: Int
+    package let phase: Phase
+}
+
 extension FeedCore {
     /// The stream's last hundred incidents, oldest first.
     package func incidents(of name: FuturesServiceStreamName) -> [StreamIncident] {
@@ -78,6 +86,28 @@ extension FeedCore {
         return StreamStatus(
             name: name, state: stream.state, contentID: stream.contentID, ageMs: stream.receivedInstant.map { now.milliseconds(since: $0) },
             source: stream.source, isConnected: stream.isConnected == true, observers: stream.observers.count)
+    }
+
+    /// Every socket there is or was, in no order that means anything.
+    package var connectionStatuses: [ConnectionStatus] {
+        connections.map { connection in
+            let phase: ConnectionStatus.Phase =
+                switch connection.phase {
+                case .connecting: .connecting
+                case .open: .open
+                case .waiting: .waiting
+                case .idle: .idle
+                }
+            return ConnectionStatus(endpoint: connection.endpoint, phase: phase)
+        }
+    }
+
+    /// The request weight of the clock minute, and what the venue allows in one.
+    package func weight(now: Moment) -> (used: Int, limit: Int) { (budget.used(now: now), budget.limit) }
+
+    /// How long the venue asked not to be asked over REST, from now; zero where it did not.
+    package func restPause(now: Instant) -> Duration {
+        fetchesBlockedUntil.map { .nanoseconds(max(0, $0.nanoseconds &- now.nanoseconds)) } ?? .zero
     }
 
     /// Whether the venue has told which symbols it lists.

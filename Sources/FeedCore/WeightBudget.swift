@@ -37,6 +37,9 @@ struct WeightBudget: Sendable {
         used = max(used, observed)
     }
 
+    /// What this minute has cost so far.
+    func used(now: Moment) -> Int { now.wallClock / 60_000 == minute ? used : 0 }
+
     private mutating func enter(_ now: Moment) {
         let current = now.wallClock / 60_000
         if current != minute {

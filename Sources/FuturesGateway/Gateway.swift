@@ -1,8 +1,10 @@
 public import FuturesFeed
+public import GatewayAccess
 public import Logging
 public import MicroHTTP
 import NIOConcurrencyHelpers
 public import ServiceLifecycle
+import Synchronization
 
 /// The gateway: one feed, one hub, one fan-out and one HTTP server, wired together and taken down in the right order.
 public final class Gateway: Service {
@@ -13,10 +15,21 @@ public final class Gateway: Service {
     private let hub: EventHub
     private let loop: EventStreamLoop
     private let server: HTTPServer
+    private let gatekeeper: Gatekeeper
     private let wiring = Wiring()
 
-    /// Builds a gateway; nothing is opened before `start`. `listening` is told the address once it can be reached there.
-    public init(configuration: GatewayConfiguration, logger: Logger, listening: @escaping @Sendable (String) -> Void = { _ in }) {
+    /// This program's version.
+    public static let version = "0.1.0"
+
+    /// Builds a gateway; nothing is opened before `start`.
+    ///
+    /// - Parameters:
+    ///   - log: what became of the log's lines, for metrics; from any thread.
+    ///   - listening: told the address once it can be reached there.
+    public init(
+        configuration: GatewayConfiguration, logger: Logger, log: @escaping @Sendable () -> LogCounts = { LogCounts() },
+        listening: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
         self.configuration = configuration
         self.logger = logger
         self.listening = listening
@@ -24,7 +37,11 @@ public final class Gateway: Service {
         let engine = service.engine
         let wiring = wiring
         let prepared = PreparedAnswers()
-        let hub = EventHub(engine: engine, limits: configuration.events, preparedAnswers: prepared) { wiring.fanOut?.post($0) }
+        let gatekeeper = Gatekeeper(rules: configuration.access)
+        let access = Access(gatekeeper: gatekeeper, allowedOrigins: configuration.http.allowedOrigins)
+        let hub = EventHub(
+            engine: engine, limits: configuration.events, gatekeeper: gatekeeper, preparedAnswers: prepared,
+            logBytes: { wiring.fanOut?.logBytes.load(ordering: .relaxed) ?? 0 }, post: { wiring.fanOut?.post($0) })
         let fanOut = EventFanOut(
             limits: configuration.events,
             callbacks: EventFanOut.Callbacks(
@@ -37,12 +54,18 @@ public final class Gateway: Service {
         var http = configuration.http
         http.commonHeaders += Routes.commonHeaders + (http.allowedOrigins == nil ? [Routes.anyOrigin] : [])
         http.preflightHeaders += Routes.preflightHeaders
-        server = HTTPServer(configuration: http, router: Routes.router(hub: hub, loop: loop), prepared: prepared) { request in
+        let metrics = MetricsHandler(hub: hub, http: { wiring.server?.reading }, log: log)
+        let router = Routes.router(hub: hub, loop: loop, metrics: metrics, access: access)
+        server = HTTPServer(
+            configuration: http, router: router, prepared: prepared, preparedRoute: "/streams/{name}", admitsPrepared: access.admitsPrepared
+        ) { request in
             request.segments == ["events"] && request.method == "GET" && !request.prefers("handling=strict")
                 ? EventHandlers.overloaded(request) : Problems.overloaded
         }
+        self.gatekeeper = gatekeeper
         self.hub = hub
         self.loop = loop
+        wiring.connect(server)
         engine.listen(hub)
     }
 
@@ -87,13 +110,23 @@ public final class Gateway: Service {
         hub.run { $0.pin(known) }
     }
 
+    /// From now on these rules hold. Event connections of credentials that are not accepted any more, or of streams they do not permit any more,
+    /// end; others notice nothing. From any thread.
+    public func replace(_ rules: AccessRules) {
+        gatekeeper.replace(rules)
+        hub.run { $0.judgeClients() }
+    }
+
     /// Sends every reader a farewell, lets running answers end, and closes everything; within the drain grace and a second.
     public func stop() async {
+        let isShared = configuration.http.inheritedSocket != nil
+        if isShared { server.stopAccepting() }
         let grace = configuration.drainGrace
         let (readers, left) = await withCheckedContinuation { continuation in
             hub.run { $0.drain(grace: grace) { continuation.resume(returning: ($0, $1)) } }
         }
         logger.notice("readers sent off", metadata: ["readers": "\(readers)", "cut": "\(left)"])
+        if isShared { await awaitFirstRequests() }
         await server.stop(grace: .seconds(1))
         loop.stop()
         await service.stop()
@@ -101,13 +134,28 @@ public final class Gateway: Service {
         logger.notice("stopped")
     }
 
-    /// The fan-out needs its loop to be woken by and the loop its fan-out to write with; this is where they meet.
+    /// What was accepted a moment ago may not have said what it wants; kept connections never will.
+    private func awaitFirstRequests() async {
+        for _ in 0..<30 {
+            let connections = server.reading.connections
+            guard connections[.idle] ?? 0 > 0 || connections[.reading] ?? 0 > 0 else { return }
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
+    /// The fan-out needs its loop to be woken by and the loop its fan-out to write with, a handler the server it answers for; this is where they meet.
     private final class Wiring: Sendable {
         private let parts = NIOLockedValueBox<(EventFanOut, EventStreamLoop)?>(nil)
         var fanOut: EventFanOut? { parts.withLockedValue { $0?.0 } }
         var loop: EventStreamLoop? { parts.withLockedValue { $0?.1 } }
+        private let served = NIOLockedValueBox<HTTPServer?>(nil)
+        var server: HTTPServer? { served.withLockedValue { $0 } }
+        func connect(_ server: HTTPServer) { served.withLockedValue { $0 = server } }
         /// Ends the circle of hub, fan-out and loop, so that a stopped gateway is freed.
-        func disconnect() { parts.withLockedValue { $0 = nil } }
+        func disconnect() {
+            parts.withLockedValue { $0 = nil }
+            served.withLockedValue { $0 = nil }
+        }
         func connect(_ fanOut: EventFanOut, _ loop: EventStreamLoop) { parts.withLockedValue { $0 = (fanOut, loop) } }
     }
 }

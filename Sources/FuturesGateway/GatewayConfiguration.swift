@@ -1,4 +1,5 @@
 public import FuturesFeed
+public import GatewayAccess
 public import MicroHTTP
 
 /// How a gateway works; every value has a default fit for a machine of its own on loopback.
@@ -9,6 +10,8 @@ public struct GatewayConfiguration: Sendable {
     public var http: HTTPServerConfiguration
     /// The event streams.
     public var events: Events
+    /// Who is let in, and how much one may have.
+    public var access: AccessRules
     /// Streams that stay subscribed without readers.
     public var pinned: [FuturesServiceStreamName]
     /// How long readers are given to leave when the gateway stops.
@@ -26,6 +29,12 @@ public struct GatewayConfiguration: Sendable {
         public var stoppedReader: Duration
         /// Streams of one connection.
         public var streamsPerClient: Int
+        /// Event connections of all readers.
+        public var maximumReaders: Int
+        /// Different streams at once, pinned and lingering ones included.
+        public var maximumStreams: Int
+        /// Bytes of the events kept for readers that come back, of all streams; where they are used up, no further stream begins.
+        public var maximumLogBytes: Int
         /// Seconds of silence before a comment is sent, where the client names none.
         public var heartbeat: Int
         /// The least time between two blocks of events that are compressed together, for all gzip readers of the same streams.
@@ -33,10 +42,11 @@ public struct GatewayConfiguration: Sendable {
         /// How many different sets of streams are compressed together; readers of others are compressed for one by one.
         public var compressedSets: Int
 
-        /// The defaults: 8 MiB, 100,000 events and 60 s per stream, 30 s, 200 streams, 15 s, 100 ms, 64 sets.
+        /// The defaults: 8 MiB, 100,000 events and 60 s per stream, 30 s, 200 streams, 15 s, 100 ms, 64 sets; 50,000 readers, 2,000 streams and 4 GiB in all.
         public init(
             logBytes: Int = 8 << 20, logEvents: Int = 100_000, logAge: Duration = .seconds(60), stoppedReader: Duration = .seconds(30),
-            streamsPerClient: Int = 200, heartbeat: Int = 15, compressionWindow: Duration = .milliseconds(100), compressedSets: Int = 64
+            streamsPerClient: Int = 200, heartbeat: Int = 15, compressionWindow: Duration = .milliseconds(100), compressedSets: Int = 64,
+            maximumReaders: Int = 50_000, maximumStreams: Int = 2000, maximumLogBytes: Int = 4 << 30
         ) {
             self.logBytes = logBytes
             self.logEvents = logEvents
@@ -46,17 +56,21 @@ public struct GatewayConfiguration: Sendable {
             self.heartbeat = heartbeat
             self.compressionWindow = compressionWindow
             self.compressedSets = compressedSets
+            self.maximumReaders = maximumReaders
+            self.maximumStreams = maximumStreams
+            self.maximumLogBytes = maximumLogBytes
         }
     }
 
     /// A configuration with the defaults.
     public init(
         feed: FuturesFeedConfiguration = FuturesFeedConfiguration(), http: HTTPServerConfiguration = HTTPServerConfiguration(),
-        events: Events = Events(), pinned: [FuturesServiceStreamName] = [], drainGrace: Duration = .seconds(8)
+        events: Events = Events(), access: AccessRules = AccessRules(), pinned: [FuturesServiceStreamName] = [], drainGrace: Duration = .seconds(8)
     ) {
         self.feed = feed
         self.http = http
         self.events = events
+        self.access = access
         self.pinned = pinned
         self.drainGrace = drainGrace
     }

@@ -1,26 +1,28 @@
+import GatewayAccess
 import MicroHTTP
 
 /// The route table, in the order of `openapi.yaml`.
 enum Routes {
-    static func router(hub: EventHub, loop: EventStreamLoop) -> Router {
+    static func router(hub: EventHub, loop: EventStreamLoop, metrics: MetricsHandler, access: Access) -> Router {
         let streams = StreamHandlers(hub: hub)
         let events = EventHandlers(hub: hub, loop: loop)
         let probes = ProbeHandlers(hub: hub)
         var router = Router()
-        router.on("GET", "/streams", streams.list)
-        router.on("GET", "/streams/{name}", streams.snapshot)
-        router.on("GET", "/streams/{name}/status", streams.status)
-        router.on("POST", "/streams/{name}/refetch", streams.refetch)
-        router.on("GET", "/events", events.open)
-        router.on("GET", "/events/{client}", events.view)
-        router.on("DELETE", "/events/{client}", events.close)
-        router.on("POST", "/events/{client}/pause", events.control(.pause))
-        router.on("POST", "/events/{client}/resume", events.control(.resume))
-        router.on("POST", "/events/{client}/subscribe", events.control(.subscribe))
-        router.on("POST", "/events/{client}/unsubscribe", events.control(.unsubscribe))
+        router.on("GET", "/streams", access.guarded(.operation(.read), streams.list))
+        router.on("GET", "/streams/{name}", access.guarded(.operation(.read), streams.snapshot))
+        router.on("GET", "/streams/{name}/status", access.guarded(.operation(.read), streams.status))
+        router.on("POST", "/streams/{name}/refetch", access.guarded(.operation(.refetch), streams.refetch))
+        router.on("GET", "/events", access.guarded(.operation(.read), takesTicket: true, limited: EventHandlers.limited, events.open))
+        router.on("GET", "/events/{client}", access.guarded(.operation(.control), events.view))
+        router.on("DELETE", "/events/{client}", access.guarded(.operation(.control), events.close))
+        router.on("POST", "/events/{client}/pause", access.guarded(.operation(.control), events.control(.pause)))
+        router.on("POST", "/events/{client}/resume", access.guarded(.operation(.control), events.control(.resume)))
+        router.on("POST", "/events/{client}/subscribe", access.guarded(.operation(.control), events.control(.subscribe)))
+        router.on("POST", "/events/{client}/unsubscribe", access.guarded(.operation(.control), events.control(.unsubscribe)))
+        router.on("POST", "/tickets", access.guarded(.credential, TicketHandler(gatekeeper: access.gatekeeper).issue))
         router.on("GET", "/healthz", probes.health)
         router.on("GET", "/readyz", probes.ready)
-        router.on("GET", "/metrics", MetricsHandler(hub: hub).answer)
+        router.on("GET", "/metrics", access.metrics(metrics.answer))
         router.on("GET", "/openapi.yaml", probes.contract)
         router.on("GET", "/", WebHandlers.page)
         router.on("GET", "/client.js", WebHandlers.client)
@@ -32,13 +34,15 @@ enum Routes {
     static let anyOrigin = HTTPHeader(name: "Access-Control-Allow-Origin", value: "*")
 
     static let commonHeaders = [
-        HTTPHeader(name: "Access-Control-Expose-Headers", value: "ETag, Link, Retry-After, X-Feed-State, X-Feed-Age-Ms, Preference-Applied"),
+        HTTPHeader(
+            name: "Access-Control-Expose-Headers",
+            value: "ETag, Link, Retry-After, X-Feed-State, X-Feed-Age-Ms, Preference-Applied, RateLimit, RateLimit-Policy"),
         HTTPHeader(name: "X-Content-Type-Options", value: "nosniff"),
     ]
 
     static let preflightHeaders = [
         HTTPHeader(name: "Access-Control-Allow-Methods", value: "GET, HEAD, POST, DELETE, OPTIONS"),
-        HTTPHeader(name: "Access-Control-Allow-Headers", value: "Last-Event-ID, Cache-Control, Authorization, If-None-Match, Prefer"),
+        HTTPHeader(name: "Access-Control-Allow-Headers", value: "Last-Event-ID, Cache-Control, Authorization, X-API-Key, If-None-Match, Prefer"),
         HTTPHeader(name: "Access-Control-Max-Age", value: "86400"),
     ]
 }

@@ -7,7 +7,10 @@ struct FuturesGatewayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "futures-gateway",
         abstract: "One upstream connection to a futures venue, any number of readers over HTTP.",
-        subcommands: [ServeCommand.self, CheckConfigCommand.self, WatchCommand.self, DemoExchangeCommand.self, DemoStocksCommand.self])
+        subcommands: [
+            ServeCommand.self, CheckConfigCommand.self, HashKeyCommand.self, HealthCommand.self, WatchCommand.self, DemoExchangeCommand.self,
+            DemoStocksCommand.self,
+        ])
 }
 
 /// One line for the person who started the program, at once also where standard output is a pipe.

@@ -33,9 +33,13 @@ struct ServeCommand: AsyncParsableCommand {
         }
         guard !printConfig else { return announce(String(configuration.settings.yaml.dropLast())) }
         let threshold = LogThreshold(configuration.settings.logLevel)
-        let logger = Logger(label: "futures-gateway") { AdjustableLogHandler(label: $0, threshold: threshold) }
+        let writer = LogWriter(format: configuration.settings.logFormat ?? .standard)
+        // What the log says last is often why the program ended.
+        defer { writer.flush(within: .seconds(1)) }
+        let logger = Logger(label: "futures-gateway") { _ in ProgramLogHandler(writer: writer, threshold: threshold) }
         var services: [any Service] = []
         var gatewayConfiguration = configuration.gateway
+        gatewayConfiguration.http.inheritedSocket = ServiceManager.inheritedSocket(environment)
         if configuration.settings.demo {
             let exchange = DemoExchange(configuration: DemoExchangeConfiguration())
             _ = try await exchange.start()
@@ -45,21 +49,26 @@ struct ServeCommand: AsyncParsableCommand {
             services += try await DemoUpstreams.start(for: &gatewayConfiguration.feed)
         }
         let venue = services.isEmpty ? gatewayConfiguration.feed.venue.name : "the embedded exchange"
-        let gateway = Gateway(configuration: gatewayConfiguration, logger: logger) { url in
-            announce("FuturesGateway serves \(venue) at \(url)")
-        }
+        let gateway = Gateway(
+            configuration: gatewayConfiguration, logger: logger, log: { writer.counts },
+            listening: {
+                announce("FuturesGateway serves \(venue) at \($0)")
+                ServiceManager.tell("READY=1", environment)
+            })
         let list = configuration.settings.list
         let reload = Reload(
             signals: await UnixSignalsSequence(trapping: .sighup),
             reloadables: [
                 Reloadable(settings: [list.logLevel.name]) { threshold.level = $0.settings.logLevel },
                 Reloadable(settings: [list.pinned.name]) { gateway.pin($0.gateway.pinned) },
+                Reloadable(settings: list.access) { gateway.replace($0.gateway.access) },
                 Reloadable(settings: [list.tlsCertificate.name, list.tlsKey.name]) { try gateway.show($0.gateway.http.identity) },
             ],
             logger: logger, started: configuration, read: read)
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: services + [gateway, reload], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+                services: services + [gateway, reload, StoppingNotice(environment: environment)], gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: logger))
         try await group.run()
     }
 }

@@ -13,6 +13,8 @@ final class Program: Sendable {
     private let output = Mailbox<String>()
     private let errors = Mailbox<String>()
     private let status = Mailbox<Int32>()
+    /// Standard error's end that nobody reads.
+    private let unreadErrors: Int32?
 
     /// The executable beside the test bundle.
     private static let executable = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
@@ -22,28 +24,36 @@ final class Program: Sendable {
         try await self.init(arguments, environment: environment)
     }
 
-    init(_ arguments: [String], environment: [String: String] = [:]) async throws {
+    /// - Parameters:
+    ///   - readsErrors: false leaves standard error a pipe that fills up.
+    ///   - socket: handed over as systemd does.
+    init(_ arguments: [String], environment: [String: String] = [:], readsErrors: Bool = true, socket: Int32? = nil) async throws {
         let (outputEnds, errorEnds) = (try Self.pipe(), try Self.pipe())
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         posix_spawn_file_actions_adddup2(&actions, outputEnds.write, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, errorEnds.write, STDERR_FILENO)
         // Or the program would hold open the sockets of tests that run at the same time. Closing what is not open does no harm.
-        for descriptor: Int32 in 3..<8192 { posix_spawn_file_actions_addclose(&actions, descriptor) }
-        var argumentPointers: [UnsafeMutablePointer<CChar>?] = ([Self.executable] + arguments).map { strdup($0) } + [nil]
+        if let socket { posix_spawn_file_actions_adddup2(&actions, socket, 3) }
+        for descriptor: Int32 in (socket == nil ? 3 : 4)..<8192 { posix_spawn_file_actions_addclose(&actions, descriptor) }
+        // Who hands a socket over names the process that it is for, which a shell knows of itself.
+        let shell = ["/bin/sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" \"$@\""]
+        let words = (socket == nil ? [] : shell) + [Self.executable] + arguments
+        var argumentPointers: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         var variablePointers: [UnsafeMutablePointer<CChar>?] = variables.map { strdup("\($0)=\($1)") } + [nil]
         var spawned: pid_t = 0
-        let failure = posix_spawn(&spawned, Self.executable, &actions, nil, &argumentPointers, &variablePointers)
+        let failure = posix_spawn(&spawned, words[0], &actions, nil, &argumentPointers, &variablePointers)
         for pointer in argumentPointers + variablePointers { free(pointer) }
         posix_spawn_file_actions_destroy(&actions)
         close(outputEnds.write)
         close(errorEnds.write)
         let identifier = spawned
         self.identifier = identifier
+        unreadErrors = readsErrors ? nil : errorEnds.read
         guard failure == 0 else { throw Unexpected("\(Self.executable) does not start: \(String(cString: strerror(failure)))") }
         try await Self.read(outputEnds.read, into: output)
-        try await Self.read(errorEnds.read, into: errors)
+        if readsErrors { try await Self.read(errorEnds.read, into: errors) }
         let status = status
         Thread.detachNewThread {
             var code: Int32 = 0
@@ -53,7 +63,10 @@ final class Program: Sendable {
         }
     }
 
-    deinit { kill(identifier, SIGKILL) }
+    deinit {
+        kill(identifier, SIGKILL)
+        if let unreadErrors { close(unreadErrors) }
+    }
 
     private static func pipe() throws -> (read: Int32, write: Int32) {
         var ends: [Int32] = [0, 0]

@@ -18,11 +18,11 @@ struct House {
     static func open(
         _ exchange: DemoExchangeConfiguration = DemoExchangeConfiguration(), linger: Duration = .seconds(60),
         reconnectBase: Duration = .milliseconds(500), logBytes: Int = 8 << 20, configure: (inout GatewayConfiguration) -> Void = { _ in },
-        _ body: (House) async throws -> Void
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, _ body: (House) async throws -> Void
     ) async throws {
         await gate.enter()
         let result = await Result {
-            try await openNow(exchange, linger: linger, reconnectBase: reconnectBase, logBytes: logBytes, configure: configure, body)
+            try await openNow(exchange, linger: linger, reconnectBase: reconnectBase, logBytes: logBytes, configure: configure, logger: logger, body)
         }
         await gate.leave()
         try result.get()
@@ -30,7 +30,7 @@ struct House {
 
     private static func openNow(
         _ exchange: DemoExchangeConfiguration, linger: Duration, reconnectBase: Duration, logBytes: Int,
-        configure: (inout GatewayConfiguration) -> Void, _ body: (House) async throws -> Void
+        configure: (inout GatewayConfiguration) -> Void, logger: Logger, _ body: (House) async throws -> Void
     ) async throws {
         let exchange = DemoExchange(configuration: exchange)
         _ = try await exchange.start()
@@ -47,7 +47,7 @@ struct House {
             configuration.http.identity = try TLSIdentity(certificateChain: Array(good.certificate.utf8), privateKey: Array(good.key.utf8))
         }
         configure(&configuration)
-        let gateway = Gateway(configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let gateway = Gateway(configuration: configuration, logger: logger)
         let port = try gateway.start()
         let result = await Result { try await body(House(exchange: exchange, client: GatewayClient(port: Int(port)), gateway: gateway)) }
         await gateway.stop()

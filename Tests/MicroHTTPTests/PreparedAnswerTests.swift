@@ -41,6 +41,23 @@ extension MicroHTTPTests {
             }
         }
 
+        @Test func theHandlerIsAskedByWhoMayNotHaveTheAnswer() async throws {
+            let prepared = PreparedAnswers()
+            prepared.put(Self.answer("prepared"), for: "/value", isGzip: false)
+            try await withServer(
+                prepared: prepared, admitsPrepared: { header, address in header("X-Key") == "right" && address() == "127.0.0.1" },
+                routes: { $0.on("GET", "/value") { _, responder in responder.respond(.text("handled")) } }
+            ) { _, port in
+                let client = try RawClient(port: port)
+                client.get("/value")
+                #expect(client.response()?.text == "handled")
+                client.send("GET /value HTTP/1.1\r\nHost: localhost\r\nX-Key: right\r\n\r\n")
+                #expect(client.response()?.text == "prepared")
+                client.get("/value")
+                #expect(client.response()?.text == "handled")
+            }
+        }
+
         @Test func whoHasItIsSentNone() async throws {
             try await Self.serve { prepared, client in
                 prepared.put(Self.answer("prepared", tag: "\"7\""), for: "/value", isGzip: false)

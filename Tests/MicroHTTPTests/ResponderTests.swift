@@ -52,6 +52,22 @@ extension MicroHTTPTests {
             }
         }
 
+        @Test func fieldsAddedToAResponderAreOnWhateverItAnswers() async throws {
+            try await withServer(routes: {
+                $0.on("GET", "/value") { _, responder in
+                    responder.adding([HTTPHeader("X-First", "1")]).adding([HTTPHeader("X-Second", "2")]).respond(.text("value"))
+                }
+                $0.on("GET", "/nothing") { _, responder in _ = responder.adding([HTTPHeader("X-First", "1")]) }
+            }) { _, port in
+                let client = try RawClient(port: port)
+                client.get("/value")
+                let response = try #require(client.response())
+                #expect(response.field("x-first") == "1" && response.field("x-second") == "2" && response.text == "value")
+                client.get("/nothing")
+                #expect(client.response()?.status == 500)
+            }
+        }
+
         @Test func aResponderReleasedWithoutAnAnswerAnswers500() async throws {
             let held = Inbox<HTTPResponder>()
             try await withServer(routes: { router in

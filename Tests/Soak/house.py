@@ -10,9 +10,10 @@ import subprocess
 class Program:
     """One run of the executable; its first line tells where it listens."""
 
-    def __init__(self, executable, *arguments, log=None):
-        errors = open(log, "w") if log else subprocess.DEVNULL
-        self.process = subprocess.Popen([executable, *map(str, arguments)], stdout=subprocess.PIPE, stderr=errors, text=True)
+    def __init__(self, executable, *arguments, log=None, wrap=()):
+        """`wrap` is the command that runs it, as in `prlimit --nofile=256`; `log` a path, or an open file."""
+        errors = open(log, "w") if isinstance(log, str) else log or subprocess.DEVNULL
+        self.process = subprocess.Popen([*wrap, executable, *map(str, arguments)], stdout=subprocess.PIPE, stderr=errors, text=True)
         atexit.register(self.process.kill)
         line = self.process.stdout.readline()
         found = re.search(r"http://([\w.]+):(\d+)", line)
@@ -74,6 +75,6 @@ class Exchange(Program):
 class Gateway(Program):
     """A gateway of the venue at `venue.host` and `venue.port`."""
 
-    def __init__(self, executable, venue, *options, port=0, log=None):
+    def __init__(self, executable, venue, *options, port=0, log=None, wrap=()):
         base = f"{venue.host}:{venue.port}"
-        super().__init__(executable, "serve", "--port", port, "--rest-url", f"http://{base}", "--ws-url", f"ws://{base}", *options, log=log)
+        super().__init__(executable, "serve", "--port", port, "--rest-url", f"http://{base}", "--ws-url", f"ws://{base}", *options, log=log, wrap=wrap)

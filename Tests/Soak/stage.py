@@ -20,14 +20,14 @@ class Stage:
     With `notices` readers tell when they were told what of which stream.
     """
 
-    def __init__(self, options, kinds=("depth@100ms",), record=None, sample=readers.SAMPLE, notices=False, gateway=()):
+    def __init__(self, options, kinds=("depth@100ms",), record=None, sample=readers.SAMPLE, notices=False, gateway=(), log=None, wrap=()):
         self.options = options
         self.dice = random.Random(options.seed)
         self.exchange = house.Exchange(
             options.executable, "--symbols", max(20, options.symbols + 10), "--book-updates", options.rate, "--depth-interval", options.interval,
             "--weight-limit", 100_000_000)
         self.cutter = cutter.Cutter(self.exchange.host, self.exchange.port)
-        self.gateway = house.Gateway(options.executable, self.cutter, *gateway, log=options.log)
+        self.gateway = house.Gateway(options.executable, self.cutter, *gateway, log=log or options.log, wrap=wrap)
         self.streams = [f"{symbol.lower()}@{kind}" for symbol in self.exchange.symbols(options.symbols) for kind in kinds]
         self.court = court.Court(self.exchange.true_book)
         self.record = record

@@ -117,12 +117,14 @@ extension Venue {
             } catch {
                 return .failure(-1100, error.message, weight: nil)
             }
+        case ("GET", "/control/statistics"):
+            return RESTReply(body: ledger.statistics.json)
         case ("GET", _) where path.hasPrefix("/control/book?"):
             return trueBook(RequestTarget(path).query)
         default:
             let message =
-                "Path \(path), Method \(method) is invalid; use GET /control/faults, POST /control/fault, POST /control/clear or "
-                + "GET /control/book?symbol=S&updateId=N"
+                "Path \(path), Method \(method) is invalid; use GET /control/faults, POST /control/fault, POST /control/clear, "
+                + "GET /control/statistics or GET /control/book?symbol=S&updateId=N"
             return .failure(-5000, message, status: 404, weight: nil)
         }
     }

@@ -31,6 +31,10 @@ package struct CombinedDialect: Dialect {
 
     package var hosts: (webSocket: Int, rest: Int) { venue.hosts }
 
+    package var upstreamNames: [String] { venue.upstreamNames + upstreams.map(\.name) }
+
+    package func upstream(of endpoint: Int) -> Int { min(max(0, endpoint / FeedCore.endpointsPerUpstream), upstreams.count) }
+
     package func route(endpoint: Int, host: Int) -> UpstreamRoute {
         let (dialect, endpoint) = dialect(at: endpoint)
         return dialect.route(endpoint: endpoint, host: host)

@@ -12,6 +12,12 @@ public protocol Dialect: Sendable {
     /// How many hosts serve the WebSocket, and how many REST; at least one.
     var hosts: (webSocket: Int, rest: Int) { get }
 
+    /// The names of the upstreams behind it, as in metrics; one at least.
+    var upstreamNames: [String] { get }
+
+    /// Which of them an endpoint belongs to.
+    func upstream(of endpoint: Int) -> Int
+
     /// How the connection of an endpoint is made, on one of the hosts.
     func route(endpoint: Int, host: Int) -> UpstreamRoute
 
@@ -37,14 +43,12 @@ public protocol Dialect: Sendable {
 }
 
 extension Dialect {
-    /// One of each.
-    public var hosts: (webSocket: Int, rest: Int) { (1, 1) }
-    /// Nothing is listed.
-    public func listingURL(host: Int) -> String? { nil }
-    /// Nothing is listed.
-    public func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError> { .success(VenueListing()) }
-    /// There is none.
-    public var usedWeightHeader: String? { nil }
+    package var hosts: (webSocket: Int, rest: Int) { (1, 1) }
+    package var upstreamNames: [String] { ["venue"] }
+    package func upstream(of endpoint: Int) -> Int { 0 }
+    package func listingURL(host: Int) -> String? { nil }
+    package func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError> { .success(VenueListing()) }
+    package var usedWeightHeader: String? { nil }
 }
 
 /// A dialect over a WebSocket whose connections have nothing to remember.

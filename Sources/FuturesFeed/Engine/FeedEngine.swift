@@ -38,6 +38,8 @@ package final class FeedEngine: Sendable {
         var attempts: [ConnectionID: ConnectCancellation] = [:]
         var timer: (at: Instant, task: Scheduled<Void>)?
         var isPerforming = false
+        /// By the dialect's upstreams.
+        var traffic: [UpstreamTraffic]
     }
 
     /// A message may be larger than any a venue sends, so that an absurd one is refused alone and does not cost the connection.
@@ -59,7 +61,8 @@ package final class FeedEngine: Sendable {
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         loop = group.next()
         rest = RESTClient(eventLoopGroup: group, proxies: .ofProcess)
-        performer = NIOLoopBoundBox.makeBoxSendingValue(Performer(), eventLoop: loop)
+        let traffic = dialect.upstreamNames.map { _ in UpstreamTraffic() }
+        performer = NIOLoopBoundBox.makeBoxSendingValue(Performer(traffic: traffic), eventLoop: loop)
     }
 
     /// Registers a reader; it observes nothing yet. Held until `remove`. Nil registers demand alone: nothing is delivered to it.
@@ -101,6 +104,19 @@ package final class FeedEngine: Sendable {
         state.withLockedValue { look($0.core, Moment.current.instant) }
     }
 
+    /// What went between the engine and each of the dialect's upstreams, by their order; on the engine's thread.
+    package var traffic: [UpstreamTraffic] { performer.value.traffic }
+
+    func count(_ endpoint: Int, _ count: (inout UpstreamTraffic) -> Void) {
+        count(&performer.value.traffic[dialect.upstream(of: endpoint)])
+    }
+
+    /// A message came over the connection of an endpoint.
+    func received(_ bytes: Int, upstream: Int) {
+        performer.value.traffic[upstream].messages &+= 1
+        performer.value.traffic[upstream].bytes &+= UInt64(bytes)
+    }
+
     /// Reads what the venue lists and allows, and again every hour, or sooner where that failed: new listings appear.
     package func loadListing(retryAfter delay: Duration = .seconds(5)) {
         guard let url = dialect.listingURL(host: read { core, _ in core.restHost }) else { return }
@@ -133,7 +149,7 @@ package final class FeedEngine: Sendable {
             performer.timer?.task.cancel()
             for attempt in performer.attempts.values { attempt.cancel() }
             for link in performer.links.values { link.close(code: 1001, reason: "the gateway stops") }
-            performer = Performer()
+            performer = Performer(traffic: performer.traffic)
             performer.isPerforming = true
             self.performer.value = performer
         }.get()
@@ -209,9 +225,11 @@ package final class FeedEngine: Sendable {
     }
 
     private func connect(_ id: ConnectionID, endpoint: Int, _ route: UpstreamRoute) {
-        if case .login(let request, let then) = route.way { return login(id, endpoint: endpoint, request, then) }
-        let link = FrameReceiver(engine: self, id: id, route: route, session: dialect.session(endpoint: endpoint, subprotocol: nil))
-        guard case .webSocket(let url, let headers, let subprotocols) = route.way else {
+        if case .login(let request, let then) = route { return login(id, endpoint: endpoint, request, then) }
+        let upstream = dialect.upstream(of: endpoint)
+        let link = FrameReceiver(
+            engine: self, id: id, upstream: upstream, route: route, session: dialect.session(endpoint: endpoint, subprotocol: nil))
+        guard case .webSocket(let url, let headers, let subprotocols) = route else {
             performer.value.links[id] = link
             return link.open(nil, dialect.session(endpoint: endpoint, subprotocol: nil))
         }
@@ -224,10 +242,12 @@ package final class FeedEngine: Sendable {
             self.performer.value.attempts[id] = nil
             switch result {
             case .success(let socket):
+                self.count(endpoint) { $0.connects &+= 1 }
                 self.logger.notice("connected", metadata: ["url": "\(TransportError.describe(url))"])
                 self.performer.value.links[id] = link
                 link.open(socket, self.dialect.session(endpoint: endpoint, subprotocol: socket.subprotocol))
             case .failure(let error):
+                self.count(endpoint) { $0.failedConnects &+= 1 }
                 let error = error as? TransportError
                 let reason = error?.message ?? "the connection failed"
                 self.logger.warning("connection failed", metadata: ["url": "\(TransportError.describe(url))", "reason": "\(reason)"])
@@ -245,6 +265,7 @@ package final class FeedEngine: Sendable {
             // Without it the core has given the attempt up.
             guard self.performer.value.attempts.removeValue(forKey: id) != nil else { return }
             let route = result.mapError { FeedError(transport: $0) }.flatMap { self.dialect.decode($0, then) }
+            if case .failure = route { self.count(endpoint) { $0.failedConnects &+= 1 } }
             switch route {
             case .success(let route): self.connect(id, endpoint: endpoint, route)
             case .failure(let error) where error.isTransient:
@@ -298,6 +319,9 @@ package final class FeedEngine: Sendable {
                     self.dialect.decode(response) { self.dialect.decodeSnapshot(of: name, $0, now: Moment.current.wallClock) }
                 case .failure(let error): .failure(FeedError(transport: error))
                 }
+            if let endpoint = self.dialect.traits(of: name)?.endpoint {
+                if case .success = content { self.count(endpoint) { $0.fetches &+= 1 } } else { self.count(endpoint) { $0.failedFetches &+= 1 } }
+            }
             self.step(.fetched(name, attempt: request.attempt, content))
         }
     }

@@ -16,13 +16,15 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
 
     private let engine: FeedEngine
     private let id: ConnectionID
+    private let upstream: Int
     private let route: UpstreamRoute
     private let state: NIOLoopBoundBox<State>
 
     /// To be made on the engine's loop, where all that it receives comes.
-    init(engine: FeedEngine, id: ConnectionID, route: UpstreamRoute, session: any DialectSession) {
+    init(engine: FeedEngine, id: ConnectionID, upstream: Int, route: UpstreamRoute, session: any DialectSession) {
         self.engine = engine
         self.id = id
+        self.upstream = upstream
         self.route = route
         state = NIOLoopBoundBox(State(session: session), eventLoop: engine.loop)
     }
@@ -77,6 +79,7 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
     }
 
     private func read(_ message: ByteBuffer, isBinary: Bool = false) {
+        engine.received(message.readableBytes, upstream: upstream)
         let session = state.value.session
         message.withUnsafeReadableBytes { bytes in
             let bytes = bytes.bindMemory(to: UInt8.self)

@@ -14,8 +14,8 @@ struct CompressedSet: ~Copyable {
     let key: Key
     var reader: LogReader
     var blocks: StreamLog
-    /// Those of the blocks held.
-    var parts: Deque<GzipChecksum.Part> = []
+    /// What has to be known of each of the blocks held.
+    private var parts: Deque<(part: GzipChecksum.Part, events: UInt64)> = []
     /// The slots of those who read it, and of those who will as soon as they have had no more than it.
     var readers: [Int] = []
     var waiting: [Int] = []
@@ -33,8 +33,8 @@ struct CompressedSet: ~Copyable {
         self.blocks = blocks
     }
 
-    /// The checksum of a block that is held.
-    func part(of block: UInt64) -> GzipChecksum.Part { parts[Int(block - blocks.firstOrdinal)] }
+    /// The checksum of a block that is held, and how many events are in it.
+    func held(_ block: UInt64) -> (part: GzipChecksum.Part, events: UInt64) { parts[Int(block - blocks.firstOrdinal)] }
 
     /// Whether readers may begin with the next block, which refers to nothing then.
     mutating func takesReaders(now: Int64) -> Bool {
@@ -54,9 +54,9 @@ struct CompressedSet: ~Copyable {
         history.append(contentsOf: rest)
     }
 
-    mutating func append(_ block: [UInt8], _ part: GzipChecksum.Part, now: Int64) {
+    mutating func append(_ block: [UInt8], _ part: GzipChecksum.Part, events: UInt64, now: Int64) {
         blocks.append(sequence: reader.lastSequence, body: block, end: [], carriesData: true, now: now)
-        parts.append(part)
+        parts.append((part, events))
         while UInt64(parts.count) > blocks.endOrdinal - blocks.firstOrdinal { parts.removeFirst() }
     }
 }

@@ -71,7 +71,7 @@ extension EventFanOut {
             }
             guard let block = made else { return false }
             _ = batch.advance(&set.pointee.reader, logs, by: .max)
-            set.pointee.append(block.bytes, block.part, now: now)
+            set.pointee.append(block.bytes, block.part, events: batch.advanced, now: now)
         }
     }
 
@@ -195,7 +195,7 @@ extension EventFanOut {
         guard first < end else { return }
         let count = set.pointee.blocks.vectors(from: set.pointee.blocks[first].start, to: set.pointee.blocks[end - 1].end, into: batch.vectors)
         var left = max(0, client.pointee.stream.write(UnsafeBufferPointer(start: batch.vectors, count: count)))
-        if left > 0 { client.pointee.lastWrite = now }
+        if left > 0 { wrote(left, client, now) }
         var next = first
         while next < end {
             let block = set.pointee.blocks[next]
@@ -205,7 +205,9 @@ extension EventFanOut {
                 guard left > 0 else { break }
                 client.pointee.own.append(EventClient.Own(bytes: set.pointee.blocks.copy(from: block.start + UInt64(left), to: block.end)))
             }
-            client.pointee.checksum?.append(set.pointee.part(of: next))
+            let held = set.pointee.held(next)
+            client.pointee.checksum?.append(held.part)
+            tally.deliveries &+= held.events
             client.pointee.membership?.lastSequence = block.sequence
             client.pointee.reader.lastSequence = max(client.pointee.reader.lastSequence, block.sequence)
             next += 1

@@ -33,8 +33,12 @@ extension EventFanOut {
         guard log.pointee.name.mergeRule != .append, let newest = log.pointee.ring.newestData(from: cursor) else { return }
         let isOnlyOne = !(cursor..<newest).contains { log.pointee.ring[$0].carriesData }
         if isOnlyOne { return }
-        for ordinal in cursor..<newest where !log.pointee.ring[ordinal].carriesData {
+        for ordinal in cursor..<newest {
             let entry = log.pointee.ring[ordinal]
+            guard !entry.carriesData else {
+                tally.conflations &+= 1
+                continue
+            }
             tell(client, log.pointee.ring.copy(from: entry.start, to: entry.end))
         }
         client.pointee.reader.subscriptions[place].cursor = newest

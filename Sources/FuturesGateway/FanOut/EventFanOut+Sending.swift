@@ -6,6 +6,11 @@ import MicroHTTP
 extension EventFanOut {
     /// Every reader of every log that grew gets its turn, behind those who wait for theirs.
     func enqueueReaders() {
+        let queued = tally.queued
+        defer {
+            tally.beginRound(receivedAt: oldestReceipt, before: queued)
+            oldestReceipt = .max
+        }
         for index in dirtyLogs {
             guard let log = logs[index] else { continue }
             log.pointee.isDirty = false
@@ -19,6 +24,7 @@ extension EventFanOut {
         guard let client = clients[slot], !client.pointee.isDirty else { return }
         client.pointee.isDirty = true
         dirtyClients.append(slot)
+        tally.queueTurn()
     }
 
     /// Those whose turn it is are sent what they lack, so many that what comes meanwhile is not kept waiting for the rest: those who had
@@ -28,9 +34,11 @@ extension EventFanOut {
         while nextDirty < end {
             let slot = dirtyClients[nextDirty]
             nextDirty += 1
-            guard let client = clients[slot] else { continue }
-            client.pointee.isDirty = false
-            flush(slot, client, now)
+            if let client = clients[slot] {
+                client.pointee.isDirty = false
+                flush(slot, client, now)
+            }
+            if tally.takeTurn() { tally.passMark(Self.now) }
         }
         guard nextDirty == dirtyClients.count || nextDirty >= 16 * Self.turnsAtOnce else { return }
         dirtyClients.removeSubrange(..<nextDirty)
@@ -70,7 +78,7 @@ extension EventFanOut {
                 let count = withUnsafePointer(to: &vector) { client.pointee.stream.write(UnsafeBufferPointer(start: $0, count: 1)) }
                 return (count, bytes.count - sent)
             }
-            if count > 0 { client.pointee.lastWrite = now }
+            if count > 0 { wrote(count, client, now) }
             if count < total {
                 client.pointee.own[0].sent += max(0, count)
                 client.pointee.isBlocked = true
@@ -81,19 +89,36 @@ extension EventFanOut {
         return true
     }
 
+    func wrote(_ count: Int, _ client: UnsafeMutablePointer<EventClient>, _ now: Int64) {
+        client.pointee.lastWrite = now
+        tally.sent(count, isCompressed: client.pointee.checksum != nil)
+    }
+
     /// Whether all of it went out. Where the socket filled in the middle of an event, its rest becomes the reader's own.
     private func sendBatch(_ client: UnsafeMutablePointer<EventClient>, _ now: Int64) -> Bool {
         if client.pointee.checksum != nil {
             batch.withBytes { tell(client, compressed: $0) }
             _ = batch.advance(&client.pointee.reader, logs, by: .max)
+            tally.deliveries &+= batch.advanced
             return sendOwn(client, now)
         }
         let count = client.pointee.stream.write(UnsafeBufferPointer(start: batch.vectors, count: batch.count))
-        if count > 0 { client.pointee.lastWrite = now }
+        if count > 0 { wrote(count, client, now) }
         let rest = batch.advance(&client.pointee.reader, logs, by: max(0, count))
+        tally.deliveries &+= batch.advanced
         if let rest, !rest.isEmpty { client.pointee.own.append(EventClient.Own(bytes: rest)) }
         client.pointee.isBlocked = rest != nil
         return rest == nil
+    }
+
+    /// The connection ends once its own bytes are sent.
+    func end(_ client: UnsafeMutablePointer<EventClient>, code: String, reason: String) {
+        guard !client.pointee.isEnding else { return }
+        tally.farewells[code, default: 0] &+= 1
+        let format = client.pointee.reader.format
+        tell(client, EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, format))
+        if let checksum = client.pointee.checksum { client.pointee.own.append(EventClient.Own(bytes: checksum.end)) }
+        client.pointee.isEnding = true
     }
 
     /// A reader whose place is gone from the ring: a stream in which every message counts says what was dropped and goes on with the
@@ -107,6 +132,8 @@ extension EventFanOut {
             if log.pointee.name.mergeRule == .append, !subscription.needsValue {
                 let dropped = log.pointee.ring.firstOrdinal - subscription.cursor
                 client.pointee.reader.subscriptions[place].cursor = log.pointee.ring.firstOrdinal
+                tally.gaps &+= 1
+                tally.gapEvents &+= dropped
                 tell(client, EventEncoder.gap(log.pointee.name, dropped: dropped, client.pointee.reader.format))
             } else {
                 client.pointee.reader.subscriptions[place].awaitsValue = true

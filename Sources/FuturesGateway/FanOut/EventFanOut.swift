@@ -1,6 +1,7 @@
 import FuturesFeed
 import MicroHTTP
 import NIOConcurrencyHelpers
+import Synchronization
 
 /// The reader side of the hub: appends events to their streams' logs and sends every reader all it lacks, in one call per reader and sweep.
 ///
@@ -10,7 +11,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     enum Command: Sendable {
         case addLog(Int, FuturesServiceStreamName, floor: UInt64)
         case removeLog(Int)
-        case append(Int, body: [UInt8], end: [UInt8], carriesData: Bool, sequence: UInt64)
+        case append(Int, body: [UInt8], end: [UInt8], carriesData: Bool, sequence: UInt64, receivedAt: Int64)
         case open(number: UInt64, EventStream, Opening)
         case subscribe(number: UInt64, [CachedValue], head: EventID, done: @Sendable () -> Void)
         case unsubscribe(number: UInt64, [Int], done: @Sendable () -> Void)
@@ -18,6 +19,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         case resume(number: UInt64, [CachedValue], head: EventID, done: @Sendable () -> Void)
         case refill(number: UInt64, CachedValue)
         case end(number: UInt64, code: String, reason: String)
+        /// Called on the loop's thread.
+        case measure(@Sendable (FanOutReading) -> Void)
     }
 
     /// What the fan-out tells the hub; called on the loop's thread.
@@ -31,6 +34,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     private let inbox = NIOLockedValueBox<[Command]>([])
     let callbacks: Callbacks
     let limits: GatewayConfiguration.Events
+    /// The memory of all logs, counted once a tick.
+    let logBytes = Atomic<Int>(0)
     private let wakeLoop: @Sendable () -> Void
 
     // Only the loop's thread touches what follows.
@@ -46,6 +51,9 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     var waitingClients: [Int] = []
     var nextTurn: Int64?
     let batch = GatherList()
+    var tally = FanOutTally()
+    /// When the oldest of the events that nobody has had a turn for was received.
+    var oldestReceipt = Int64.max
     /// The sets of streams that are read compressed, and those that have something to compress.
     var sets: [UnsafeMutablePointer<CompressedSet>?] = []
     var setIndices: [CompressedSet.Key: Int] = [:]
@@ -123,8 +131,12 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
 
     func streamsDidTick(now: ContinuousClock.Instant) {
         let now = Self.now
+        logBytes.store(Int(clamping: logs.reduce(0) { $0 &+ ($1?.pointee.ring.memory ?? 0) }), ordering: .relaxed)
+        (tally.blocked, tally.backlog) = (0, 0)
         for (slot, client) in clients.enumerated() {
-            guard let client, !client.pointee.isDirty else { continue }
+            guard let client else { continue }
+            if client.pointee.isBlocked { countBlocked(client) }
+            guard !client.pointee.isDirty else { continue }
             let silence = now - client.pointee.lastWrite
             if client.pointee.isBlocked {
                 if silence > limits.stoppedReader.nanoseconds { sendOff(slot, client, silence) }
@@ -139,7 +151,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         }
     }
 
-    private static var now: Int64 { Moment.current.instant.nanoseconds }
+    static var now: Int64 { Moment.current.instant.nanoseconds }
 
     private func client(_ stream: EventStream) -> UnsafeMutablePointer<EventClient>? {
         guard clients.indices.contains(stream.slot), let client = clients[stream.slot], client.pointee.stream == stream else { return nil }
@@ -167,8 +179,9 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             log.deallocate()
             logs[index] = nil
             dirtyLogs.removeAll { $0 == index }
-        case .append(let index, let body, let end, let carriesData, let sequence):
+        case .append(let index, let body, let end, let carriesData, let sequence, let receivedAt):
             guard let log = logs[index] else { return }
+            if carriesData, !log.pointee.readers.isEmpty { oldestReceipt = min(oldestReceipt, receivedAt) }
             log.pointee.ring.append(sequence: sequence, body: body, end: end, carriesData: carriesData, now: now)
             guard !log.pointee.isDirty, !(log.pointee.readers.isEmpty && log.pointee.sets.isEmpty) else { return }
             log.pointee.isDirty = true
@@ -203,6 +216,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             guard let (slot, client) = client(number) else { return }
             end(client, code: code, reason: reason)
             flush(slot, client, now)
+        case .measure(let answer):
+            answer(reading)
         }
     }
 
@@ -221,8 +236,10 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
                 lastWrite: now))
         clients[stream.slot] = client
         slots[number] = stream.slot
+        tally.opened(opening.format, isCompressed: opening.isCompressed)
         for value in opening.values { join(stream.slot, client, value.log) }
         let replayed = replay(client, opening)
+        tally.resumes[opening.resumption(replayed: replayed), default: 0] &+= 1
         if opening.isCompressed { client.pointee.own.append(EventClient.Own(bytes: GzipChecksum.header)) }
         if opening.isPadded { tell(client, Self.padding) }
         tell(client, EventEncoder.session(opening, replayed: replayed))
@@ -303,6 +320,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         for (index, body) in bodies.enumerated() where client.pointee.reader.remaining != 0 {
             let carriesID = isComplete && index == bodies.count - 1
             tell(client, body)
+            tally.deliveries &+= 1
             tell(client, client.pointee.reader.format.end(carriesID ? head : nil))
             if carriesID { client.pointee.reader.lastSequence = head.sequence }
             client.pointee.reader.remaining = client.pointee.reader.remaining.map { $0 - 1 }
@@ -325,6 +343,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
                 if catchesUp {
                     subscription.withoutIDUntil = end
                 } else if subscription.cursor < end {
+                    tally.conflations &+= end - subscription.cursor - 1
                     subscription.cursor = end
                     changed.append(value)
                 }
@@ -340,23 +359,16 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         change(client, [value.log]) {
             $0.awaitsValue = false
             $0.needsValue = isBlocked
+            if $0.cursor < end { tally.conflations &+= end - $0.cursor - 1 }
             $0.cursor = end
         }
         if let body = value.body, !isBlocked {
             tell(client, body)
+            tally.deliveries &+= 1
             tell(client, client.pointee.reader.format.end(nil))
             client.pointee.reader.remaining = client.pointee.reader.remaining.map { max(0, $0 - 1) }
         }
         flush(slot, client, now)
-    }
-
-    /// The connection ends once its own bytes are sent.
-    func end(_ client: UnsafeMutablePointer<EventClient>, code: String, reason: String) {
-        guard !client.pointee.isEnding else { return }
-        let format = client.pointee.reader.format
-        tell(client, EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, format))
-        if let checksum = client.pointee.checksum { client.pointee.own.append(EventClient.Own(bytes: checksum.end)) }
-        client.pointee.isEnding = true
     }
 
     /// A reader that takes nothing is told so where it can still be told, and cut off ten seconds later.
@@ -367,12 +379,14 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             end(client, code: "slow", reason: "Nothing could be sent for \(limits.stoppedReader).")
         } else if silence > limits.stoppedReader.nanoseconds &+ 10_000_000_000 {
             client.pointee.stream.abort()
+            tally.cut &+= 1
             forget(slot, client)
         }
     }
 
     func forget(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>) {
         let number = client.pointee.number
+        tally.closed(client.pointee.reader.format, isCompressed: client.pointee.checksum != nil)
         leaveSet(slot, client)
         for index in client.pointee.reader.subscriptions.map(\.log) { leave(slot, client, index) }
         slots[number] = nil

@@ -1,4 +1,5 @@
 import FuturesFeed
+import GatewayAccess
 import MicroHTTP
 import NIOCore
 
@@ -10,6 +11,12 @@ extension EventHub {
         var streams: [FuturesServiceStreamName]
         var paused: Set<FuturesServiceStreamName> = []
         let wishes: Wishes
+        /// Who opened it, as of when that was last judged.
+        var principal: Principal
+        /// What counts it.
+        let lease: Gatekeeper.Lease
+        /// When its principal's time is over.
+        var expiry: Scheduled<Void>?
         var isOpen = false
         /// Control requests it may still make at once, and when that was last counted, monotonic nanoseconds.
         var controlCredit = 20.0
@@ -52,15 +59,61 @@ extension EventHub {
     /// Something to be done to a connection.
     enum Control: Sendable { case pause, resume, subscribe, unsubscribe }
 
-    /// Notes a client that is about to connect and returns its number; nil while the gateway drains.
-    func prepare(streams: [FuturesServiceStreamName], _ wishes: Wishes) -> UInt64? {
-        guard !state.value.isDraining else { return nil }
+    /// Why a connection cannot be opened, or have more streams, now.
+    enum Refusal: Error {
+        case draining
+        /// As many readers, or streams, as the gateway bears.
+        case full
+        case limited(LimitReached)
+    }
+
+    /// Notes a client that is about to connect and returns its number.
+    func prepare(streams: [FuturesServiceStreamName], _ wishes: Wishes, for caller: Access.Caller) throws(Refusal) -> UInt64 {
+        guard !state.value.isDraining else { throw .draining }
+        guard state.value.clients.count < limits.maximumReaders, hasRoom(for: streams) else { throw .full }
+        let lease: Gatekeeper.Lease
+        do throws(LimitReached) {
+            lease = try gatekeeper.open(caller.principal, from: caller.address, streams: streams.count, at: Access.now)
+        } catch { throw .limited(error) }
         state.value.lastNumber &+= 1
         let number = state.value.lastNumber
         let id = Self.randomID()
-        state.value.clients[number] = Client(id: id, streams: streams, wishes: wishes)
+        state.value.clients[number] = Client(id: id, streams: streams, wishes: wishes, principal: caller.principal, lease: lease)
         state.value.numbers[id] = number
         return number
+    }
+
+    /// Counts the streams that a connection does not have yet as its own, so that it may subscribe to them.
+    func charge(_ id: String, _ names: [FuturesServiceStreamName]) throws(Refusal) {
+        guard let number = state.value.numbers[id], let client = state.value.clients[number] else { return }
+        let new = names.filter { !client.streams.contains($0) }
+        guard hasRoom(for: new) else { throw .full }
+        do throws(LimitReached) { try gatekeeper.add(streams: new.count, to: client.lease, of: client.principal) } catch { throw .limited(error) }
+    }
+
+    /// Judges every client anew: what it was let in by may not hold any more.
+    func judgeClients() {
+        for number in state.value.clients.keys { judge(number) }
+    }
+
+    /// Ends the connection where its principal is nobody any more, or may not read all its streams; otherwise it is judged again when its
+    /// principal's time is over.
+    private func judge(_ number: UInt64) {
+        guard let client = state.value.clients[number], client.isOpen else { return }
+        client.expiry?.cancel()
+        state.value.clients[number]?.expiry = nil
+        let now = Access.now
+        switch gatekeeper.standing(of: client.principal, at: now) {
+        case .expired: end(number, code: "expired", reason: "The credential has expired; come back with a new one.")
+        case .good(let principal)
+        where principal.permission.allows(.read) && client.streams.allSatisfy({ principal.permission.allows(stream: $0.description) }):
+            state.value.clients[number]?.principal = principal
+            guard let end = principal.permission.expiresAt else { return }
+            // By steps of a minute at most, so that a clock that is set right counts.
+            let wait = TimeAmount.seconds(min(max(end - now.seconds, 1), 60))
+            state.value.clients[number]?.expiry = engine.loop.assumeIsolated().scheduleTask(in: wait) { self.judge(number) }
+        case .good, .revoked: end(number, code: "revoked", reason: "The credential is not accepted for these streams any more.")
+        }
     }
 
     /// The client's response head is sent: it gets the session, the cached values, and what follows them.
@@ -83,11 +136,15 @@ extension EventHub {
         post(.open(number: number, stream, opening))
         retain(client.streams, forceFetch: client.wishes.forceFetch)
         if state.value.isDraining { end(number, code: "draining", reason: "The gateway is stopping.") }
+        judge(number)
     }
 
     func closed(_ number: UInt64) {
         guard let client = state.value.clients.removeValue(forKey: number) else { return }
         state.value.numbers[client.id] = nil
+        client.expiry?.cancel()
+        gatekeeper.close(client.lease, streams: client.streams.count)
+        if !client.paused.isEmpty { state.value.pausedClients -= 1 }
         if client.isOpen { release(client.streams) }
         if state.value.clients.isEmpty { finishDraining() }
     }
@@ -100,51 +157,64 @@ extension EventHub {
         for value in values(of: [name], client.wishes.format).values { post(.refill(number: number, value)) }
     }
 
-    func view(of id: String) -> ClientView? {
-        guard let number = state.value.numbers[id], let client = state.value.clients[number], client.isOpen else { return nil }
-        return ClientView(id: id, streams: client.streams, paused: client.streams.filter(client.paused.contains))
+    /// Nil where there is no such client, or somebody else opened it.
+    func view(of id: String, for principal: Principal) -> ClientView? {
+        guard let number = state.value.numbers[id], let client = state.value.clients[number], client.isOpen, client.principal.isSame(as: principal)
+        else { return nil }
+        return Self.view(of: client)
     }
 
-    /// Carries out a control request; `done` is called once it holds, on the fan-out's thread, with nil where there is no such client.
+    private static func view(of client: Client) -> ClientView {
+        ClientView(id: client.id, streams: client.streams, paused: client.streams.filter(client.paused.contains))
+    }
+
+    /// Carries out a control request to a client there is; `done` is called once it holds, on the fan-out's thread.
     /// `names` nil means all its streams.
-    func control(_ control: Control, _ id: String, _ names: [FuturesServiceStreamName]?, done: @escaping @Sendable (ClientView?) -> Void) {
-        guard let number = state.value.numbers[id], let client = state.value.clients[number], client.isOpen else { return done(nil) }
+    func control(_ control: Control, _ id: String, _ names: [FuturesServiceStreamName]?, done: @escaping @Sendable (ClientView) -> Void) {
+        guard let number = state.value.numbers[id], let client = state.value.clients[number] else { return }
         let wanted = names ?? client.streams
         let answer: @Sendable () -> Void
         switch control {
         case .pause:
             let affected = client.streams.filter { wanted.contains($0) }
-            state.value.clients[number]?.paused.formUnion(affected)
-            answer = self.answer(id, done)
+            setPaused(client.paused.union(affected), number)
+            answer = self.answer(number, done)
             post(.pause(number: number, logs(of: affected, client), done: answer))
         case .resume:
             let affected = client.streams.filter { wanted.contains($0) && client.paused.contains($0) }
-            state.value.clients[number]?.paused.subtract(affected)
+            setPaused(client.paused.subtracting(affected), number)
             let (values, head) = values(of: affected, client.wishes.format)
-            answer = self.answer(id, done)
+            answer = self.answer(number, done)
             post(.resume(number: number, values, head: head, done: answer))
         case .subscribe:
             let new = wanted.filter { !client.streams.contains($0) }
             state.value.clients[number]?.streams += new
             let (values, head) = values(of: new, client.wishes.format)
-            answer = self.answer(id, done)
+            answer = self.answer(number, done)
             post(.subscribe(number: number, values, head: head, done: answer))
             retain(new)
         case .unsubscribe:
             let gone = client.streams.filter { wanted.contains($0) }
             state.value.clients[number]?.streams.removeAll(where: gone.contains)
-            state.value.clients[number]?.paused.subtract(gone)
-            answer = self.answer(id, done)
+            setPaused(client.paused.subtracting(gone), number)
+            gatekeeper.remove(streams: gone.count, from: client.lease)
+            answer = self.answer(number, done)
             post(.unsubscribe(number: number, logs(of: gone, client), done: answer))
             release(gone)
         }
+    }
+
+    private func setPaused(_ names: Set<FuturesServiceStreamName>, _ number: UInt64) {
+        guard let before = state.value.clients[number]?.paused else { return }
+        state.value.clients[number]?.paused = names
+        state.value.pausedClients += (names.isEmpty ? 0 : 1) - (before.isEmpty ? 0 : 1)
     }
 
     private func logs(of names: [FuturesServiceStreamName], _ client: Client) -> [Int] {
         names.compactMap { state.value.streams[$0]?.logs[client.wishes.format.rawValue] }
     }
 
-    /// Whether the connection may be controlled again so soon: 20 requests at once, then 10 a second. True for an unknown one.
+    /// Whether the connection may be controlled again so soon: 20 requests at once, then 10 a second.
     func mayControl(_ id: String) -> Bool {
         guard let number = state.value.numbers[id], var client = state.value.clients[number] else { return true }
         let now = Moment.current.instant.nanoseconds
@@ -157,16 +227,16 @@ extension EventHub {
         return mayDo
     }
 
-    private func answer(_ id: String, _ done: @escaping @Sendable (ClientView?) -> Void) -> @Sendable () -> Void {
-        let view = view(of: id)
+    private func answer(_ number: UInt64, _ done: @escaping @Sendable (ClientView) -> Void) -> @Sendable () -> Void {
+        guard let client = state.value.clients[number] else { return {} }
+        let view = Self.view(of: client)
         return { done(view) }
     }
 
-    /// Ends one connection with a farewell; false where there is no such client.
-    func close(_ id: String) -> Bool {
-        guard let number = state.value.numbers[id], state.value.clients[number]?.isOpen == true else { return false }
+    /// Ends one connection with a farewell.
+    func close(_ id: String) {
+        guard let number = state.value.numbers[id] else { return }
         end(number, code: "closed", reason: "The connection was ended by request.")
-        return true
     }
 
     /// From now on nobody new is let in, and everybody is sent off. `done` is called once all have left, or after `grace`, with how many

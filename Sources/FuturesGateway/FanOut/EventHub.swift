@@ -1,4 +1,5 @@
 import FuturesFeed
+import GatewayAccess
 import MicroHTTP
 import NIOCore
 
@@ -18,6 +19,8 @@ final class EventHub: FeedReader {
         var cachedSnapshots = CachedSnapshots()
         /// Answers that hold until the stream changes.
         var prepared: [PreparedAnswer] = []
+        /// Its kind's place in the tally.
+        var kind: Int?
     }
 
     /// A stream's snapshot in bytes, in the depths that were asked for; zero is all of it.
@@ -57,29 +60,38 @@ final class EventHub: FeedReader {
         var pinned: [FuturesServiceStreamName] = []
         var isDraining = false
         let deflater = Deflater(level: 6)
+        var tally: FeedTally
+        /// Clients that have paused something.
+        var pausedClients = 0
         /// Called once the last client has left while draining.
         var drained: (() -> Void)?
     }
 
     let engine: FeedEngine
     let limits: GatewayConfiguration.Events
+    let gatekeeper: Gatekeeper
     let state: NIOLoopBoundBox<State>
     let post: @Sendable (EventFanOut.Command) -> Void
     private let demand: ObserverID
     private let preparedAnswers: PreparedAnswers
+    /// Bytes of all logs.
+    private let logBytes: @Sendable () -> Int
 
     /// - Parameters:
     ///   - preparedAnswers: where snapshots are left for the server's threads.
+    ///   - logBytes: how many bytes the fan-out's logs have taken.
     ///   - post: hands a command to the fan-out.
     init(
-        engine: FeedEngine, limits: GatewayConfiguration.Events, preparedAnswers: PreparedAnswers,
-        post: @escaping @Sendable (EventFanOut.Command) -> Void
+        engine: FeedEngine, limits: GatewayConfiguration.Events, gatekeeper: Gatekeeper, preparedAnswers: PreparedAnswers,
+        logBytes: @escaping @Sendable () -> Int, post: @escaping @Sendable (EventFanOut.Command) -> Void
     ) {
+        self.logBytes = logBytes
         self.preparedAnswers = preparedAnswers
         self.engine = engine
         self.limits = limits
+        self.gatekeeper = gatekeeper
         self.post = post
-        state = NIOLoopBoundBox.makeBoxSendingValue(State(), eventLoop: engine.loop)
+        state = NIOLoopBoundBox.makeBoxSendingValue(State(tally: FeedTally(upstreams: engine.dialect.upstreamNames)), eventLoop: engine.loop)
         demand = engine.add(nil)
     }
 
@@ -96,11 +108,13 @@ final class EventHub: FeedReader {
         expirePrepared(event.stream)
         guard let words = EventEncoder.words(event) else { return }
         _ = log(of: event.stream, .events, floor: event.id.sequence &- 1)
+        count(event)
+        let receivedAt = Int64(clamping: NIODeadline.now().uptimeNanoseconds)
         let carriesData = words.id != nil
         for format in EventFormat.allCases {
             guard let log = state.value.streams[event.stream]?.logs[format.rawValue] else { continue }
             let body = format.body(words.name, of: event.stream.description, words.members)
-            post(.append(log, body: body, end: format.end(words.id), carriesData: carriesData, sequence: event.id.sequence))
+            post(.append(log, body: body, end: format.end(words.id), carriesData: carriesData, sequence: event.id.sequence, receivedAt: receivedAt))
         }
         switch event.kind {
         case .fetched: answerWaiters(event.stream, .success(())) { _ in true }
@@ -125,6 +139,13 @@ final class EventHub: FeedReader {
         return log
     }
 
+    private func count(_ event: FeedEvent) {
+        if let kind = state.value.streams[event.stream]?.kind { return state.value.tally.count(event.kind, kind) }
+        let kind = state.value.tally.kind(of: event.stream)
+        state.value.streams[event.stream]?.kind = kind
+        state.value.tally.count(event.kind, kind)
+    }
+
     private func drop(_ name: FuturesServiceStreamName) {
         guard let stream = state.value.streams[name], stream.demand == 0 else { return }
         state.value.streams[name] = nil
@@ -132,6 +153,12 @@ final class EventHub: FeedReader {
             state.value.freeLogs.append(log)
             post(.removeLog(log))
         }
+    }
+
+    /// Whether these streams may begin, so far as they have not begun.
+    func hasRoom(for names: [FuturesServiceStreamName]) -> Bool {
+        let new = names.count { state.value.streams[$0] == nil }
+        return new == 0 || state.value.streams.count + new <= limits.maximumStreams && logBytes() <= limits.maximumLogBytes
     }
 
     /// Counts one more reader of each stream; the first one subscribes.

@@ -39,6 +39,8 @@ final class GatherList {
     private let heap = UnsafeMutablePointer<Next>.allocate(capacity: mostStreams)
     private var heapCount = 0
     private var idFloor = UInt64.max
+    /// How many events the last `advance` passed.
+    private(set) var advanced: UInt64 = 0
     /// What ends an event without an id, in each format.
     private let bareEnds = EventFormat.allCases.map { format in
         let bytes = format.end(nil)
@@ -191,11 +193,13 @@ final class GatherList {
         _ reader: inout LogReader, _ logs: [UnsafeMutablePointer<EventLog>?], by sent: Int
     ) -> [UInt8]? {
         var left = sent
+        advanced = 0
         for index in 0..<runCount {
             let run = runs[index]
             guard let log = logs[reader.subscriptions[run.subscription].log] else { continue }
             if left >= run.bytes {
                 left -= run.bytes
+                advanced &+= run.end - run.first
                 reader.subscriptions[run.subscription].cursor = run.end
                 reader.lastSequence = max(reader.lastSequence, log.pointee.ring[run.end - 1].sequence)
                 count(run, &reader, log)
@@ -220,9 +224,11 @@ final class GatherList {
         var next = run.first
         while next < run.end, !withoutID, log.pointee.ring[next].end - start <= UInt64(sent) { next += 1 }
         reader.subscriptions[run.subscription].cursor = next
+        advanced &+= next - run.first
         let begun = UInt64(sent) - (next > run.first ? log.pointee.ring[next].start - start : 0)
         guard begun > 0 else { return [] }
         let entry = log.pointee.ring[next]
+        advanced &+= 1
         count(run, &reader, log)
         reader.subscriptions[run.subscription].cursor = next + 1
         reader.lastSequence = max(reader.lastSequence, entry.sequence)

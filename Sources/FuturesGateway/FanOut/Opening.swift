@@ -22,6 +22,9 @@ struct Opening: Sendable {
     let values: [CachedValue]
     /// The number everything in the values is at or below.
     let head: EventID
+
+    /// What a reader that is sent so many missed events, or full values where nil, is told of it: `exact`, `reset`, or `none` where it is new.
+    func resumption(replayed: Int?) -> String { replayed != nil ? "exact" : resume == .none ? "none" : "reset" }
 }
 
 /// From where a reader goes on.
@@ -54,7 +57,7 @@ extension EventEncoder {
                     $0.member("client", opening.client)
                     $0.member("streams")
                     $0.array(opening.streams) { $0.string($1.description) }
-                    $0.member("resume", replayed != nil ? "exact" : opening.resume == .none ? "none" : "reset")
+                    $0.member("resume", opening.resumption(replayed: replayed))
                     $0.member("replayed", replayed ?? 0)
                     $0.member("heartbeat", opening.heartbeat)
                 }) + format.end(nil)

@@ -68,6 +68,10 @@ struct StreamLog: ~Copyable {
         return low
     }
 
+    /// How many bytes of events are held, and of memory for them.
+    var held: UInt64 { endOffset - startOffset }
+    var memory: UInt64 { capacity + entryCapacity * UInt64(MemoryLayout<Entry>.stride) }
+
     /// How many bytes there are from an event on; of one that has gone, all.
     func bytes(from ordinal: UInt64) -> UInt64 { ordinal < endOrdinal ? endOffset - self[max(ordinal, firstOrdinal)].start : 0 }
 

@@ -1,4 +1,5 @@
 import FuturesFeed
+import GatewayAccess
 import MicroHTTP
 
 /// `/events`: server-sent events, and the control of one connection.
@@ -16,8 +17,8 @@ struct EventHandlers: Sendable {
     }
 
     /// `GET /events?streams=a,b`
-    func open(_ request: HTTPRequest, _ responder: HTTPResponder) {
-        guard let names = streams(request, responder) else { return }
+    func open(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
+        guard let names = streams(request, responder, caller) else { return }
         guard !names.isEmpty else {
             return responder.respond(
                 Problems.badParameter("streams", "is missing: name the streams, as in /events?streams=btcusdt@markPrice.").response)
@@ -33,12 +34,36 @@ struct EventHandlers: Sendable {
             guard !isHead else {
                 return responder.openStream(headers: Self.headers(wishes.format, isCompressed: wishes.isCompressed), loop: loop, context: 0)
             }
-            guard let number = hub.prepare(streams: names, wishes) else {
-                return responder.respond(
-                    isStrict ? Problems.draining : Self.passing(code: "draining", reason: "The gateway is stopping.", wishes.format))
+            do throws(EventHub.Refusal) {
+                let number = try hub.prepare(streams: names, wishes, for: caller)
+                responder.openStream(headers: Self.headers(wishes.format, isCompressed: wishes.isCompressed), loop: loop, context: number)
+            } catch {
+                responder.respond(isStrict ? Self.problem(error) : Self.passing(error, wishes.format))
             }
-            responder.openStream(headers: Self.headers(wishes.format, isCompressed: wishes.isCompressed), loop: loop, context: number)
         }
+    }
+
+    /// Why a connection is not opened, as a problem.
+    private static func problem(_ refusal: EventHub.Refusal) -> HTTPResponse {
+        switch refusal {
+        case .draining: Problems.draining
+        case .full: Problems.full.response
+        case .limited(let limit): Problems.limited(limit).response
+        }
+    }
+
+    /// The same as a stream that ends.
+    private static func passing(_ refusal: EventHub.Refusal, _ format: EventFormat) -> HTTPResponse {
+        switch refusal {
+        case .draining: passing(code: "draining", reason: "The gateway is stopping.", format)
+        case .full: passing(code: "overloaded", reason: Problems.full.detail ?? "", format)
+        case .limited(let limit): passing(code: "limited", reason: Problems.limited(limit).detail ?? "", format)
+        }
+    }
+
+    /// The answer to a request beyond a limit, before anything else is known of it.
+    static func limited(_ request: HTTPRequest, _ limit: LimitReached) -> HTTPResponse {
+        request.prefers("handling=strict") ? problem(.limited(limit)) : passing(.limited(limit), format(request.header("Accept")) ?? .events)
     }
 
     /// What a connection asks for besides its streams; nil where the request was answered with what is wrong.
@@ -81,42 +106,49 @@ struct EventHandlers: Sendable {
     }
 
     /// `GET /events/{client}`
-    func view(_ request: HTTPRequest, _ responder: HTTPResponder) {
+    func view(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
         let id = request.parameters["client"] ?? ""
-        hub.run { hub in Self.answer(hub.view(of: id), responder) }
+        hub.run { hub in
+            guard let view = hub.view(of: id, for: caller.principal) else { return responder.respond(Problems.unknownClient.response) }
+            Self.answer(view, responder)
+        }
     }
 
     /// `DELETE /events/{client}`
-    func close(_ request: HTTPRequest, _ responder: HTTPResponder) {
+    func close(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
         let id = request.parameters["client"] ?? ""
         hub.run { hub in
-            let view = hub.view(of: id)
-            Self.answer(hub.close(id) ? view : nil, responder)
+            guard let view = hub.view(of: id, for: caller.principal) else { return responder.respond(Problems.unknownClient.response) }
+            hub.close(id)
+            Self.answer(view, responder)
         }
     }
 
     /// `POST /events/{client}/pause`, `/resume`, `/subscribe`, `/unsubscribe`
-    func control(_ control: EventHub.Control) -> @Sendable (HTTPRequest, HTTPResponder) -> Void {
-        { request, responder in
+    func control(_ control: EventHub.Control) -> Access.Handler {
+        { request, responder, caller in
             let id = request.parameters["client"] ?? ""
-            guard let names = streams(request, responder) else { return }
+            guard let names = streams(request, responder, caller) else { return }
             let needsNames = control == .subscribe || control == .unsubscribe
             if needsNames, names.isEmpty {
                 return responder.respond(Problems.badParameter("streams", "is missing: name the streams, separated by commas.").response)
             }
             hub.run { hub in
+                guard let view = hub.view(of: id, for: caller.principal) else { return responder.respond(Problems.unknownClient.response) }
                 guard hub.mayControl(id) else { return responder.respond(Problems.controlledTooOften) }
-                if control == .subscribe, let view = hub.view(of: id), Set(view.streams).union(names).count > hub.limits.streamsPerClient {
-                    return responder.respond(
-                        Problems.badParameter("streams", "would exceed the \(hub.limits.streamsPerClient) streams of one connection.").response)
+                if control == .subscribe {
+                    guard Set(view.streams).union(names).count <= hub.limits.streamsPerClient else {
+                        return responder.respond(
+                            Problems.badParameter("streams", "would exceed the \(hub.limits.streamsPerClient) streams of one connection.").response)
+                    }
+                    do throws(EventHub.Refusal) { try hub.charge(id, names) } catch { return responder.respond(Self.problem(error)) }
                 }
                 hub.control(control, id, names.isEmpty ? nil : names) { Self.answer($0, responder) }
             }
         }
     }
 
-    private static func answer(_ view: EventHub.ClientView?, _ responder: HTTPResponder) {
-        guard let view else { return responder.respond(Problems.unknownClient.response) }
+    private static func answer(_ view: EventHub.ClientView, _ responder: HTTPResponder) {
         var writer = JSONWriter()
         writer.object { json in
             json.member("client", view.id)
@@ -129,10 +161,14 @@ struct EventHandlers: Sendable {
     }
 
     /// The streams asked for, each once, in order; nil where the request was answered with what is wrong.
-    private func streams(_ request: HTTPRequest, _ responder: HTTPResponder) -> [FuturesServiceStreamName]? {
+    private func streams(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) -> [FuturesServiceStreamName]? {
         let texts = request.queries("streams").flatMap { $0.split(separator: ",") }.map(String.init)
         var (names, seen, unknown): ([FuturesServiceStreamName], Set<FuturesServiceStreamName>, [String]) = ([], [], [])
         for text in texts {
+            if let name = FuturesServiceStreamName(text), !caller.principal.permission.allows(stream: name.description) {
+                responder.respond(Problems.forbidden(stream: name.description).response)
+                return nil
+            }
             if let name = FuturesServiceStreamName(text), hub.knows(name) || hub.isSettled(name) {
                 if seen.insert(name).inserted { names.append(name) }
             } else {

@@ -32,6 +32,11 @@ enum Problems {
         headers: [HTTPHeader(name: "Retry-After", value: "1")]
     ).response
 
+    static let full = HTTPProblem(
+        status: 503, title: "Full",
+        detail: "The gateway has as many streams or readers as it may; ask for streams that others read, or try again later.",
+        headers: [HTTPHeader(name: "Retry-After", value: "10")])
+
     static let overloaded = HTTPProblem(
         status: 503, title: "Overloaded", detail: "The gateway serves as many connections as it may; try again in a few seconds.",
         headers: [HTTPHeader(name: "Retry-After", value: "5")]

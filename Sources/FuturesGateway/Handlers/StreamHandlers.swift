@@ -1,4 +1,5 @@
 import FuturesFeed
+import GatewayAccess
 import Glibc
 import MicroHTTP
 
@@ -7,9 +8,9 @@ struct StreamHandlers: Sendable {
     let hub: EventHub
 
     /// `GET /streams`
-    func list(_ request: HTTPRequest, _ responder: HTTPResponder) {
+    func list(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
         hub.run { hub in
-            let statuses = hub.statuses()
+            let statuses = hub.statuses().filter { caller.principal.permission.allows(stream: $0.feed.name.description) }
             var writer = JSONWriter(capacity: 4096)
             writer.object { json in
                 json.member("catalogue")
@@ -31,8 +32,8 @@ struct StreamHandlers: Sendable {
     }
 
     /// `GET /streams/{name}`
-    func snapshot(_ request: HTTPRequest, _ responder: HTTPResponder) {
-        guard let name = stream(request, responder) else { return }
+    func snapshot(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
+        guard let name = stream(request, responder, caller) else { return }
         guard let wait = seconds("wait", of: request, default: 5, upTo: 30, responder) else { return }
         let maxAge = request.query("maxAge").flatMap { Int64($0) }
         guard request.query("maxAge") == nil || (maxAge ?? -1) >= 0 else {
@@ -59,6 +60,7 @@ struct StreamHandlers: Sendable {
                 return hub.wait(for: name, .change, timeout: .seconds(patience)) { _ in responder.respond(answer() ?? Self.vanished(name)) }
             }
             guard !hub.isRetired(name) else { return responder.respond(Problems.settled(name.description)) }
+            guard hub.hasRoom(for: [name]) else { return responder.respond(Problems.full.response) }
             hub.wait(for: name, .value, timeout: .seconds(wait)) { result in
                 switch result {
                 case .success: responder.respond(answer() ?? Self.vanished(name))
@@ -69,10 +71,14 @@ struct StreamHandlers: Sendable {
     }
 
     /// `POST /streams/{name}/refetch`
-    func refetch(_ request: HTTPRequest, _ responder: HTTPResponder) {
-        guard let name = stream(request, responder) else { return }
+    func refetch(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
+        guard let name = stream(request, responder, caller) else { return }
+        do throws(LimitReached) {
+            try hub.gatekeeper.refetch(by: caller.principal, from: caller.address, at: Access.now)
+        } catch { return responder.respond(Problems.limited(error).response) }
         let isAsync = request.prefers("respond-async")
         hub.run { hub in
+            guard hub.hasRoom(for: [name]) else { return responder.respond(Problems.full.response) }
             hub.wait(for: name, .fetch, timeout: .seconds(15)) { result in
                 guard !isAsync else { return }
                 switch result {
@@ -92,8 +98,8 @@ struct StreamHandlers: Sendable {
     }
 
     /// `GET /streams/{name}/status`
-    func status(_ request: HTTPRequest, _ responder: HTTPResponder) {
-        guard let name = stream(request, responder) else { return }
+    func status(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
+        guard let name = stream(request, responder, caller) else { return }
         hub.run { hub in
             let status = hub.status(of: name)
             let incidents = hub.engine.read { core, _ in core.incidents(of: name) }
@@ -119,8 +125,12 @@ struct StreamHandlers: Sendable {
         }
     }
 
-    private func stream(_ request: HTTPRequest, _ responder: HTTPResponder) -> FuturesServiceStreamName? {
+    private func stream(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) -> FuturesServiceStreamName? {
         let text = request.parameters["name"] ?? ""
+        if let name = FuturesServiceStreamName(text), !caller.principal.permission.allows(stream: name.description) {
+            responder.respond(Problems.forbidden(stream: name.description).response)
+            return nil
+        }
         guard let name = FuturesServiceStreamName(text), hub.knows(name) else {
             responder.respond(
                 FuturesServiceStreamName(text).map(hub.isSettled) == true ? Problems.settled(text) : Problems.unknownStreams([text]).response)
@@ -157,12 +167,15 @@ struct StreamHandlers: Sendable {
         var headers = [
             HTTPHeader(name: "ETag", value: tag),
             HTTPHeader(name: "X-Feed-State", value: status.state.rawValue),
-            HTTPHeader(name: "Last-Modified", value: httpDate(snapshot.receivedAt)),
             HTTPHeader(name: "Cache-Control", value: "max-age=0, must-revalidate"),
-            HTTPHeader(name: "Link", value: "</events?streams=\(name.description.percentEncoded)&lastEventId=\(id)>; rel=\"monitor\""),
             HTTPHeader(name: "Vary", value: "Prefer, Accept-Encoding"),
         ]
-        var contentHeaders = [HTTPHeader(name: "Content-Type", value: "application/json")]
+        // A 304 leaves out what its client has with the body (RFC 9110 §15.4.5).
+        var contentHeaders = [
+            HTTPHeader(name: "Content-Type", value: "application/json"),
+            HTTPHeader(name: "Last-Modified", value: httpDate(snapshot.receivedAt)),
+            HTTPHeader(name: "Link", value: "</events?streams=\(name.description.percentEncoded)&lastEventId=\(id)>; rel=\"monitor\""),
+        ]
         if snapshot.isCompressed { contentHeaders.append(HTTPHeader(name: "Content-Encoding", value: "gzip")) }
         let (body, ageHeader) = (snapshot.body, "X-Feed-Age-Ms")
         if let target {

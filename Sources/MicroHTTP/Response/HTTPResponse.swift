@@ -1,3 +1,7 @@
+import CMicroHTTPD
+import Glibc
+import Synchronization
+
 /// An answer with a body known in full. libmicrohttpd adds `Date`, `Content-Length` and, where due, `Connection: close`.
 public struct HTTPResponse: Sendable {
     /// 200...599.
@@ -44,5 +48,34 @@ public final class SharedBytes: Sendable {
 
     deinit {
         buffer.deallocate()
+        if let file = file.withLock({ $0 }) { close(file) }
+    }
+
+    private let file = Mutex<Int32?>(nil)
+
+    /// A descriptor of an anonymous file with the bytes, the caller's to close: the kernel sends such a file without copying it. The file is
+    /// written once. Nil where there is no descriptor or no memory left.
+    func openFile() -> Int32? {
+        let file: Int32? = file.withLock { file in
+            file = file ?? makeFile()
+            return file
+        }
+        guard let copy = file.map({ fcntl($0, F_DUPFD_CLOEXEC, 0) }), copy >= 0 else { return nil }
+        return copy
+    }
+
+    private func makeFile() -> Int32? {
+        let file = cmhd_anonymous_file()
+        guard file >= 0 else { return nil }
+        var written = 0
+        while written < buffer.count {
+            let count = write(file, buffer.baseAddress?.advanced(by: written), buffer.count - written)
+            guard count > 0 else {
+                close(file)
+                return nil
+            }
+            written += count
+        }
+        return file
     }
 }

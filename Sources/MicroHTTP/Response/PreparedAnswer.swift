@@ -56,25 +56,28 @@ public final class PreparedAnswer: Sendable {
 
     var isUsable: Bool { !isExpired.load(ordering: .relaxed) && monotonicNanoseconds() < until }
 
+    /// 200, or 304 where the client has it.
+    func status(_ noneMatch: String?) -> Int { noneMatch.map { $0.matches(entityTag: entityTag) } ?? false ? 304 : 200 }
+
     /// Hands the answer to libmicrohttpd; nil where it could not be made.
     func queue(on connection: MHDConnection, noneMatch: String?, adding common: [HTTPHeader]) -> MHD_Result? {
-        let isUnchanged = noneMatch.map { $0.matches(entityTag: entityTag) } ?? false
+        let isUnchanged = status(noneMatch) == 304
         let age = (monotonicNanoseconds() &- since) / 1_000_000
         let made: Made? = current.withLock { current in
             if current.age != age { current = Current(age: age) }
             if isUnchanged {
-                current.unchanged = current.unchanged ?? make(age, [], common)
+                current.unchanged = current.unchanged ?? make(age, headers, common, isSentOften: false)
                 return current.unchanged
             }
-            current.full = current.full ?? make(age, contentHeaders, common)
+            current.full = current.full ?? make(age, headers + contentHeaders, common, isSentOften: true)
             return current.full
         }
         return made.map { MHD_queue_response(connection.pointer, isUnchanged ? 304 : 200, $0.response) }
     }
 
-    private func make(_ age: UInt64, _ more: [HTTPHeader], _ common: [HTTPHeader]) -> Made? {
-        HTTPResponse(status: 200, headers: headers + [HTTPHeader(ageHeader, String(age))] + more, content: content).made(adding: common).map(
-            Made.init)
+    private func make(_ age: UInt64, _ headers: [HTTPHeader], _ common: [HTTPHeader], isSentOften: Bool) -> Made? {
+        HTTPResponse(status: 200, headers: headers + [HTTPHeader(ageHeader, String(age))], content: content)
+            .made(adding: common, isSentOften: isSentOften).map(Made.init)
     }
 }
 

@@ -14,13 +14,9 @@ extension HTTPResponse {
     }
 
     /// The answer as libmicrohttpd takes it, to be destroyed by the caller; nil where a header cannot be sent or memory is short.
-    func made(adding common: [HTTPHeader], closing: Bool = false) -> OpaquePointer? {
-        let body = Unmanaged.passRetained(content)
-        let start = UnsafeMutableRawPointer(mutating: content.buffer.baseAddress)
-        guard let response = MHD_create_response_from_buffer_with_free_callback_cls(content.count, start, releaseContent, body.toOpaque()) else {
-            body.release()
-            return nil
-        }
+    /// - Parameter isSentOften: a large body is then not copied for each client.
+    func made(adding common: [HTTPHeader], closing: Bool = false, isSentOften: Bool = false) -> OpaquePointer? {
+        guard let response = isSentOften ? content.sharedResponse() : content.response() else { return nil }
         guard addHeaders(to: response, headers, common, closing: closing) else {
             MHD_destroy_response(response)
             return nil
@@ -34,6 +30,25 @@ extension HTTPResponse {
         var lines = ["HTTP/1.1 \(status) \(phrase)", "Date: \(currentDate())", "Connection: close", "Content-Length: \(content.count)"]
         for header in headers + common.missing(in: headers) { lines.append("\(header.name): \(header.value)") }
         return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body
+    }
+}
+
+extension SharedBytes {
+    /// An answer of libmicrohttpd's with this body and no fields yet; nil where memory is short.
+    fileprivate func response() -> OpaquePointer? {
+        let body = Unmanaged.passRetained(self)
+        let start = UnsafeMutableRawPointer(mutating: buffer.baseAddress)
+        if let response = MHD_create_response_from_buffer_with_free_callback_cls(count, start, releaseContent, body.toOpaque()) { return response }
+        body.release()
+        return nil
+    }
+
+    /// The same, of a large body by a file, which the kernel sends without copying it.
+    fileprivate func sharedResponse() -> OpaquePointer? {
+        guard count >= 64 << 10, let file = openFile() else { return response() }
+        if let response = MHD_create_response_from_fd(count, file) { return response }
+        close(file)
+        return nil
     }
 }
 

@@ -50,6 +50,7 @@ final class ConnectionTable: ThreadBody {
 
     private let state = Mutex(State())
     private let open = Atomic<Int>(0)
+    private let late = Atomic<UInt64>(0)
     private let wakeup = Wakeup()
     private let limit: Int
     private let headDeadline: UInt64
@@ -71,7 +72,23 @@ final class ConnectionTable: ThreadBody {
         wakeup.close()
     }
 
+    /// How many were cut in the middle of a request.
+    var lateCount: UInt64 { late.load(ordering: .relaxed) }
+
     var count: Int { open.load(ordering: .relaxed) }
+
+    /// How many wait for a request, and how many are sending one.
+    var waiting: (idle: Int, reading: Int) {
+        state.withLock { state in
+            state.entries.reduce(into: (0, 0)) { counts, entry in
+                switch entry.phase {
+                case .idle: counts.0 += 1
+                case .head, .body: counts.1 += 1
+                case .vacant, .busy, .expired: break
+                }
+            }
+        }
+    }
 
     func connected(_ descriptor: Int32) -> Int {
         let isSurplus = open.wrappingAdd(1, ordering: .relaxed).newValue > limit
@@ -204,6 +221,7 @@ final class ConnectionTable: ThreadBody {
                 arm(&state, slot, now &+ 1_000_000_000)
                 continue
             }
+            if entry.phase != .idle { late.wrappingAdd(1, ordering: .relaxed) }
             if entry.phase != .idle, !isEncrypted {
                 let answer = HTTPProblem.requestTimeout.response.wireBytes(adding: commonHeaders)
                 _ = answer.withUnsafeBytes { send(entry.descriptor, $0.baseAddress, $0.count, neverWaiting) }

@@ -11,7 +11,7 @@ extension HTTPServer {
             listening_socket: socket,
             worker_threads: UInt32(workers),
             // libmicrohttpd divides the limit among its threads, whose loads are uneven, and leaves clients beyond it waiting. The cap proper is ours.
-            connection_limit: UInt32(clamping: (limit + connectionReserve) * workers),
+            connection_limit: UInt32(clamping: limit * workers),
             inactivity_timeout_seconds: UInt32(clamping: max(2, configuration.keepAliveIdle.components.seconds)),
             connection_memory: connectionMemory,
             is_encrypted: configuration.identity != nil,

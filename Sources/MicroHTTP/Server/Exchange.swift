@@ -7,6 +7,10 @@ enum Answer: Sendable {
     case stream(headers: [HTTPHeader], loop: EventStreamLoop, context: UInt64)
 }
 
+extension Answer {
+    var status: Int { if case .response(let response) = self { response.status } else { 200 } }
+}
+
 /// One request on its way from the request line to the end of its answer.
 final class Exchange: Sendable {
     private enum Phase {
@@ -22,6 +26,7 @@ final class Exchange: Sendable {
         var request: HTTPRequest?
         var answer: Answer?
         var isAnswered = false
+        var counter: RequestCounter?
     }
 
     /// What a call of the access handler is about.
@@ -64,8 +69,9 @@ final class Exchange: Sendable {
 
     /// The request passed the guard and needs no handler. The next call takes the answer: one that is queued in the first makes
     /// libmicrohttpd close the connection.
-    func admit(_ prepared: PreparedAnswer, noneMatch: String?) {
+    func admit(_ prepared: PreparedAnswer, noneMatch: String?, _ counter: RequestCounter?) {
         inFlight.began()
+        counter?.count(prepared.status(noneMatch))
         state.withLock { state in
             state.phase = .answering
             state.isAnswered = true
@@ -94,6 +100,11 @@ final class Exchange: Sendable {
         }
     }
 
+    /// Its answer is counted so.
+    func routed(_ counter: RequestCounter) {
+        state.withLock { $0.counter = counter }
+    }
+
     /// After the handler has returned: its answer, or `nil` once the connection is suspended until there is one.
     func answerOrSuspend(_ connection: MHDConnection) -> Answer? {
         state.withLock { state in
@@ -104,6 +115,7 @@ final class Exchange: Sendable {
             guard inFlight.suspend(connection, for: self) else {
                 state.phase = .answering
                 state.isAnswered = true
+                state.counter?.count(503)
                 return .response(HTTPProblem.stopping.response)
             }
             state.phase = .suspended(connection)
@@ -116,6 +128,7 @@ final class Exchange: Sendable {
         let suspended: MHDConnection? = state.withLock { state in
             guard !state.isAnswered else { return nil }
             state.isAnswered = true
+            state.counter?.count(answer.status)
             state.answer = answer
             guard case .suspended(let connection) = state.phase else { return nil }
             state.phase = .answering

@@ -1,17 +1,33 @@
 /// Answers one request, at once in the handler or later from any thread. Released without an answer, it answers 500.
 public final class HTTPResponder: Sendable {
     private let exchange: Exchange
+    private let headers: [HTTPHeader]
+    /// The one whose answer this adds to, kept so that it does not answer by itself.
+    private let base: HTTPResponder?
 
     init(_ exchange: Exchange) {
         self.exchange = exchange
+        headers = []
+        base = nil
+    }
+
+    private init(_ base: HTTPResponder, _ headers: [HTTPHeader]) {
+        exchange = base.exchange
+        self.headers = headers
+        self.base = base
     }
 
     deinit {
-        exchange.answer(.response(HTTPProblem.internalError.response))
+        if base == nil { exchange.answer(.response(HTTPProblem.internalError.response)) }
     }
+
+    /// One for the same request that puts these fields on whatever it is answered with.
+    public func adding(_ headers: [HTTPHeader]) -> HTTPResponder { HTTPResponder(self, self.headers + headers) }
 
     /// Answers with a response. Later calls are ignored.
     public func respond(_ response: HTTPResponse) {
+        var response = response
+        response.headers += headers
         exchange.answer(.response(response))
     }
 
@@ -22,6 +38,6 @@ public final class HTTPResponder: Sendable {
     ///   - loop: the loop whose writer gets `streamDidOpen` once the head has gone to the kernel.
     ///   - context: handed to `streamDidOpen`. If the client leaves before, or the loop has stopped, that call never comes.
     public func openStream(headers: [HTTPHeader], loop: EventStreamLoop, context: UInt64) {
-        exchange.answer(.stream(headers: headers, loop: loop, context: context))
+        exchange.answer(.stream(headers: headers + self.headers, loop: loop, context: context))
     }
 }

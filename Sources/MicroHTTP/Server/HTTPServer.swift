@@ -7,8 +7,7 @@ public final class HTTPServer: Sendable {
     /// Bytes per connection for a request head and its answer's head, held until the answer is out; a stream holds none.
     static let connectionMemory = 16384
     /// Connections beyond the cap that still get an answer.
-    static let connectionReserve = 256
-    private static let reservedDescriptors = 128
+    let connectionReserve: Int
 
     private enum Lifecycle {
         case fresh
@@ -16,8 +15,13 @@ public final class HTTPServer: Sendable {
         case stopped
     }
 
+    /// Whether a request may have a prepared answer, from the values of its header fields and its client's address; otherwise the router is asked.
+    public typealias PreparedGate = @Sendable (_ header: (String) -> String?, _ remoteAddress: () -> String) -> Bool
+
     private struct LifecycleBox: @unchecked Sendable {
         var value = Lifecycle.fresh
+        /// The listening socket, once nothing is accepted from it any more.
+        var quietSocket: Int32?
     }
 
     let inFlight = InFlight()
@@ -27,6 +31,9 @@ public final class HTTPServer: Sendable {
     private let router: Router
     private let requestGuard: RequestGuard
     private let prepared: PreparedAnswers?
+    private let admitsPrepared: PreparedGate?
+    private let preparedCounter: RequestCounter?
+    private let refused = RequestCounter()
     private let overloaded: @Sendable (HTTPRequest) -> HTTPResponse
     private let lifecycle = Mutex(LifecycleBox())
 
@@ -35,17 +42,24 @@ public final class HTTPServer: Sendable {
     ///   `Retry-After` by default.
     /// - Parameter prepared: answers that need no handler; they are asked for before the router is, unless ``HTTPServerConfiguration/allowedOrigins``
     ///   make answers differ by origin, or the request states a `Prefer`.
+    /// - Parameter admitsPrepared: asked, where there is a prepared answer, whether this request may have it; all may by default.
+    /// - Parameter preparedRoute: the pattern of the GET route that prepared answers are counted under.
     public init(
-        configuration: HTTPServerConfiguration, router: Router, prepared: PreparedAnswers? = nil,
+        configuration: HTTPServerConfiguration, router: Router, prepared: PreparedAnswers? = nil, preparedRoute: String = "",
+        admitsPrepared: PreparedGate? = nil,
         overloaded: (@Sendable (HTTPRequest) -> HTTPResponse)? = nil
     ) {
         self.configuration = configuration
         self.router = router
         self.prepared = configuration.allowedOrigins == nil ? prepared : nil
+        self.admitsPrepared = admitsPrepared
+        preparedCounter = router.counter("GET", preparedRoute)
         self.overloaded = overloaded ?? { _ in HTTPProblem.overloaded.response }
         requestGuard = RequestGuard(configuration)
-        let descriptors = raiseDescriptorLimit() - Self.reservedDescriptors - Self.connectionReserve
-        connectionLimit = max(min(configuration.maximumConnections, descriptors), 1)
+        // Of few descriptors a quarter is for the rest of the process, and an eighth for those who are turned away.
+        let descriptors = raiseDescriptorLimit()
+        connectionReserve = min(256, descriptors / 8)
+        connectionLimit = max(min(configuration.maximumConnections, descriptors - min(128, descriptors / 4) - connectionReserve), 1)
         connections = ConnectionTable(configuration, limit: connectionLimit)
     }
 
@@ -55,15 +69,32 @@ public final class HTTPServer: Sendable {
     /// Open connections, event streams included.
     public var connectionCount: Int { connections.count }
 
+    /// What it has done and holds. From any thread; it looks at every connection.
+    public var reading: HTTPServerReading {
+        let (idle, reading) = connections.waiting
+        let streaming = inFlight.streamCount
+        let extra = [("unmatched", router.unmatched), ("refused", refused)]
+        return HTTPServerReading(
+            requests: router.requests + extra.map { HTTPServerReading.Requests(method: "", route: $0, counts: $1.counts) },
+            connections: [
+                .idle: idle, .reading: reading, .answering: max(0, connections.count - idle - reading - streaming), .streaming: streaming,
+            ], lateRequests: connections.lateCount, connectionLimit: connectionLimit)
+    }
+
     /// Binds, listens and serves until ``stop(grace:)``, which a started server needs to be released.
     /// - Returns: the bound port.
     public func start() throws(HTTPServerError) -> UInt16 {
         try lifecycle.withLock { (box) throws(HTTPServerError) in
             guard case .fresh = box.value else { throw HTTPServerError(.alreadyStarted, "A server starts once. Make a new one.") }
             if let first = configuration.identity { try identity.show(first) }
-            let socket = try ListeningSocket(host: configuration.host, port: configuration.port)
+            let socket: ListeningSocket
+            if let inherited = configuration.inheritedSocket {
+                socket = try ListeningSocket(inherited: inherited, host: configuration.host, port: configuration.port)
+            } else {
+                socket = try ListeningSocket(host: configuration.host, port: configuration.port)
+            }
             let owner = Unmanaged.passRetained(self)
-            var options = Self.options(owner.toOpaque(), configuration, socket: socket.descriptor, limit: connectionLimit)
+            var options = Self.options(owner.toOpaque(), configuration, socket: socket.descriptor, limit: connectionLimit + connectionReserve)
             guard let reaper = startThread(named: "http-deadlines", connections) else {
                 owner.release()
                 close(socket.descriptor)
@@ -88,6 +119,15 @@ public final class HTTPServer: Sendable {
         try self.identity.show(identity)
     }
 
+    /// Accepts nothing more: who connects waits in the socket's queue, for another process that has it. Connections go on to be served.
+    public func stopAccepting() {
+        lifecycle.withLock { box in
+            guard case .running(let daemon, _, _) = box.value, box.quietSocket == nil else { return }
+            let socket = MHD_quiesce_daemon(daemon)
+            if socket >= 0 { box.quietSocket = socket }
+        }
+    }
+
     /// Takes no further connections, ends all streams in order, lets running answers end within `grace`, answers the rest with 503 and closes everything.
     /// Returns when all is closed; further calls return at once.
     public func stop(grace: Duration) async {
@@ -106,6 +146,7 @@ public final class HTTPServer: Sendable {
             box.value = .stopped
             inFlight.drain(self, grace: grace)
             MHD_stop_daemon(daemon)
+            if let socket = box.quietSocket.take() { close(socket) }
             connections.stop()
             pthread_join(reaper, nil)
             owner.release()
@@ -114,7 +155,7 @@ public final class HTTPServer: Sendable {
 
     /// Beyond the reserve a client is turned away at once, so that it neither waits in the kernel's queue nor takes descriptors the process needs.
     var acceptsConnections: Bool {
-        !inFlight.isDraining && connections.count < connectionLimit + Self.connectionReserve
+        !inFlight.isDraining && connections.count < connectionLimit + connectionReserve
     }
 
     func headArrived(_ head: RequestHead, _ exchange: Exchange, _ connection: MHDConnection) -> MHD_Result {
@@ -126,9 +167,9 @@ public final class HTTPServer: Sendable {
         case .failure(let problem):
             return refuse(problem.response, slot, connection)
         case .success(let body):
-            if body == .none, !connections.isSurplus(slot), let answer = preparedAnswer(head, exchange.target) {
+            if body == .none, !connections.isSurplus(slot), let answer = preparedAnswer(head, exchange.target, connection) {
                 guard connections.headArrived(slot, awaitsBody: false) else { return .NO }
-                exchange.admit(answer, noneMatch: head.headers.value(of: "If-None-Match"))
+                exchange.admit(answer, noneMatch: head.headers.value(of: "If-None-Match"), preparedCounter)
                 return .YES
             }
             guard let target = head.target.flatMap(RequestTarget.init) else {
@@ -143,11 +184,12 @@ public final class HTTPServer: Sendable {
     }
 
     /// Nil where there is no prepared answer to this request.
-    private func preparedAnswer(_ head: RequestHead, _ target: [UInt8]) -> PreparedAnswer? {
+    private func preparedAnswer(_ head: RequestHead, _ target: [UInt8], _ connection: MHDConnection) -> PreparedAnswer? {
         guard let prepared, head.method == "GET" || head.method == "HEAD", head.version == "HTTP/1.1", !inFlight.isDraining,
-            head.headers.value(of: "Prefer") == nil
+            head.headers.value(of: "Prefer") == nil, let answer = prepared.answer(for: target, isGzip: head.headers.acceptsGzip)
         else { return nil }
-        return prepared.answer(for: target, isGzip: head.headers.acceptsGzip)
+        guard let admitsPrepared else { return answer }
+        return admitsPrepared(head.headers.value(of:), { addressText(cmhd_client(connection.pointer)) }) ? answer : nil
     }
 
     func bodyContinued(_ bytes: UnsafeRawBufferPointer, _ exchange: Exchange, _ connection: MHDConnection) -> MHD_Result {
@@ -160,9 +202,11 @@ public final class HTTPServer: Sendable {
         guard let slot = connection.slot, connections.bodyArrived(slot), var request = exchange.takeRequest() else { return .NO }
         switch router.route(request, preflightHeaders: configuration.preflightHeaders) {
         case .answer(let response):
+            router.unmatched.count(response.status)
             return queue(.response(response), on: connection)
-        case .handler(let handler, let parameters):
+        case .handler(let handler, let parameters, let counter):
             request.parameters = parameters
+            exchange.routed(counter)
             handler(request, HTTPResponder(exchange))
             guard let answer = exchange.answerOrSuspend(connection) else { return .YES }
             return queue(answer, on: connection)
@@ -205,6 +249,7 @@ public final class HTTPServer: Sendable {
     /// Writes the answer to the socket and drops the connection. libmicrohttpd has nothing to send on it: it is still reading the request.
     private func refuseDirectly(_ response: HTTPResponse, _ connection: MHDConnection) -> MHD_Result {
         guard let slot = connection.slot, connections.refused(slot) else { return .NO }
+        refused.count(response.status)
         let answer = response.wireBytes(adding: common(to: connection))
         answer.withUnsafeBytes { cmhd_send(connection.pointer, $0.baseAddress, $0.count) }
         return .NO
@@ -218,6 +263,7 @@ public final class HTTPServer: Sendable {
 
     private func refuse(_ response: HTTPResponse, _ slot: Int, _ connection: MHDConnection) -> MHD_Result {
         guard connections.refused(slot) else { return .NO }
+        refused.count(response.status)
         return response.queue(on: connection, adding: common(to: connection), closing: true)
     }
 }

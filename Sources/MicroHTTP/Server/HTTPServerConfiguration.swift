@@ -4,6 +4,9 @@ public struct HTTPServerConfiguration: Sendable {
     public var host: String
     /// Port to bind; 0 takes any free one, which ``HTTPServer/start()`` returns.
     public var port: UInt16
+    /// A socket that listens already, on this host and port, and is shared with whoever gave it: it is taken over, and goes on to queue connections
+    /// when the server stops. `nil` has the server make its own.
+    public var inheritedSocket: Int32?
     /// Names accepted in `Host` besides the loopback names and the bind address, without port, in any case.
     /// Others get 421 (DNS rebinding). `nil` accepts every host.
     public var allowedHosts: Set<String>?
@@ -13,7 +16,7 @@ public struct HTTPServerConfiguration: Sendable {
     /// as it does all that is encrypted.
     public var writesSocketsDirectly: Bool
     /// Connections served at once. Further ones get the server's `overloaded` answer and are closed. Never more than the
-    /// descriptors the process may have, less 128 for the rest of it.
+    /// descriptors the process may have, less 128, or a quarter, for the rest of it.
     public var maximumConnections: Int
     /// Threads that parse requests and run handlers, 1...64.
     public var workerThreads: Int
@@ -37,6 +40,7 @@ public struct HTTPServerConfiguration: Sendable {
     public init(
         host: String = "127.0.0.1",
         port: UInt16 = 0,
+        inheritedSocket: Int32? = nil,
         allowedHosts: Set<String>? = nil,
         identity: TLSIdentity? = nil,
         writesSocketsDirectly: Bool = true,
@@ -52,6 +56,7 @@ public struct HTTPServerConfiguration: Sendable {
     ) {
         self.host = host
         self.port = port
+        self.inheritedSocket = inheritedSocket
         self.allowedHosts = allowedHosts
         self.identity = identity
         self.writesSocketsDirectly = writesSocketsDirectly

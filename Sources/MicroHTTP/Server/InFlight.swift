@@ -31,6 +31,8 @@ final class InFlight: Sendable {
             })
     }
 
+    var streamCount: Int { state.withLock { $0.streams } }
+
     var isDraining: Bool {
         state.withLock { !$0.takesStreams }
     }

@@ -25,8 +25,36 @@ struct ListeningSocket {
             throw error
         }
         self.descriptor = descriptor
-        // `sin_port` and `sin6_port` share their offset.
-        self.port = withUnsafeBytes(of: &bound) { UInt16(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self)) }
+        self.port = Self.port(of: &bound)
+    }
+
+    /// Takes over a socket that listens already. It has to listen where the configuration says, since that is what has been judged.
+    init(inherited descriptor: Int32, host: String, port: UInt16) throws(HTTPServerError) {
+        var (bound, wanted) = (sockaddr_storage(), sockaddr_storage())
+        var boundLength = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        var listens: Int32 = 0
+        var listensLength = socklen_t(MemoryLayout<Int32>.size)
+        guard withUnsafeSocketAddress(&bound, { getsockname(descriptor, $0, &boundLength) == 0 }),
+            getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listensLength) == 0, listens == 1
+        else {
+            throw HTTPServerError(.invalidAddress, "The descriptor \(descriptor) that was handed over is no listening socket. Use a ListenStream.")
+        }
+        let boundPort = Self.port(of: &bound)
+        let address = withUnsafeSocketAddress(&bound) { addressText($0) }
+        let isWanted = Self.fill(&wanted, host: host == "localhost" ? "127.0.0.1" : host, port: port) != nil
+        guard isWanted, address == withUnsafeSocketAddress(&wanted, { addressText($0) }), port == 0 || port == boundPort else {
+            throw HTTPServerError(
+                .invalidAddress, "The socket that was handed over listens on \(address) port \(boundPort). Set host and port to these.")
+        }
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        self.descriptor = descriptor
+        self.port = boundPort
+    }
+
+    /// `sin_port` and `sin6_port` share their offset.
+    private static func port(of address: inout sockaddr_storage) -> UInt16 {
+        withUnsafeBytes(of: &address) { UInt16(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self)) }
     }
 
     private static func fill(_ storage: inout sockaddr_storage, host: String, port: UInt16) -> socklen_t? {

@@ -10,15 +10,17 @@ public struct Router: Sendable {
 
     fileprivate struct Route: Sendable {
         let pattern: [Segment]
-        var handlers: [String: Handler]
+        var handlers: [String: (answer: Handler, counter: RequestCounter)]
     }
 
     enum Outcome: Sendable {
-        case handler(Handler, parameters: [String: String])
+        case handler(Handler, parameters: [String: String], RequestCounter)
         case answer(HTTPResponse)
     }
 
     private var routes: [Route] = []
+    /// What no handler answers.
+    let unmatched = RequestCounter()
 
     /// A router without routes: everything is 404.
     public init() {}
@@ -30,9 +32,20 @@ public struct Router: Sendable {
             part.hasPrefix("{") && part.hasSuffix("}") ? Segment.parameter(String(part.dropFirst().dropLast())) : .literal(String(part))
         }
         if let known = routes.firstIndex(where: { $0.pattern == segments }) {
-            routes[known].handlers[method] = handler
+            routes[known].handlers[method] = (handler, RequestCounter())
         } else {
-            routes.append(Route(pattern: segments, handlers: [method: handler]))
+            routes.append(Route(pattern: segments, handlers: [method: (handler, RequestCounter())]))
+        }
+    }
+
+    /// The counter of a method and pattern, as they were given to `on`.
+    func counter(_ method: String, _ pattern: String) -> RequestCounter? {
+        routes.first { $0.text == pattern }?.handlers[method]?.counter
+    }
+
+    var requests: [HTTPServerReading.Requests] {
+        routes.flatMap { route in
+            route.handlers.map { HTTPServerReading.Requests(method: $0.key, route: route.text, counts: $0.value.counter.counts) }
         }
     }
 
@@ -41,7 +54,7 @@ public struct Router: Sendable {
         guard !matching.isEmpty else { return .answer(HTTPProblem.notFound.response) }
         for route in matching {
             if let handler = route.handlers[request.method] ?? (request.method == "HEAD" ? route.handlers["GET"] : nil) {
-                return .handler(handler, parameters: route.parameters(in: request.segments))
+                return .handler(handler.answer, parameters: route.parameters(in: request.segments), handler.counter)
             }
         }
         var methods = Set(matching.flatMap(\.handlers.keys))
@@ -54,6 +67,12 @@ public struct Router: Sendable {
 }
 
 extension Router.Route {
+    var text: String {
+        "/"
+            + pattern.map { if case .parameter(let name) = $0 { "{\(name)}" } else if case .literal(let text) = $0 { text } else { "" } }
+            .joined(separator: "/")
+    }
+
     var literalCount: Int {
         pattern.count { if case .literal = $0 { true } else { false } }
     }

@@ -8,19 +8,16 @@ struct ServeConfiguration: Sendable {
     let gateway: GatewayConfiguration
     /// What the upstreams are configured with, wherever it stands.
     private let upstreams: [String]
+    /// What stands in the files of keys, in a few digits, by the settings' names.
+    private let accessContents: [String: String]
 
     /// Reads the flags, the environment and the file, and opens nothing else.
     ///
     /// - Throws: `Mistakes`, every one there is.
     init(flags: [String: String], environment: [String: String]) throws(Mistakes) {
         var mistakes: [String] = []
-        var file: ConfigurationFile?
-        // Which file there is has to be known before it can be read.
-        var ignored: [String] = []
-        if let path = Settings<ServeSettings>(flags: flags, environment: environment, mistakes: &ignored).config {
-            do throws(Mistakes) { file = try readConfigurationFile(path) } catch { mistakes += error.sentences }
-        }
-        settings = Settings(flags: flags, environment: environment, file: file, mistakes: &mistakes)
+        settings = Self.settings(flags: flags, environment: environment, mistakes: &mistakes)
+        let file = settings.file
         let names = ServeSettings.all.map(\.name).filter { $0 != "config" }
         for entry in file?.entries ?? [] where !names.contains(entry.name) {
             mistakes.append("\(file?.place(entry) ?? ""): \(entry.name) is no setting.\(hint(entry.name, names))")
@@ -31,17 +28,36 @@ struct ServeConfiguration: Sendable {
         }
         var gateway = Self.gateway(settings)
         upstreams = Self.readUpstreams(settings, environment, into: &gateway.feed, mistakes: &mistakes)
+        accessContents = Self.readAccess(settings, into: &gateway.access, mistakes: &mistakes)
         gateway.http.identity = Self.identity(settings, mistakes: &mistakes)
         Self.checkTogether(settings, file, gateway, mistakes: &mistakes)
+        Self.checkAccess(settings, mistakes: &mistakes)
         guard mistakes.isEmpty else { throw Mistakes(sentences: mistakes) }
         self.gateway = gateway
     }
 
-    /// Every setting's text by its name, to tell which of them have changed; of the upstreams, what their file says.
+    /// The settings alone, each judged for itself.
+    static func settings(flags: [String: String], environment: [String: String], mistakes: inout [String]) -> Settings<ServeSettings> {
+        var file: ConfigurationFile?
+        // Which file there is has to be known before it can be read.
+        var ignored: [String] = []
+        if let path = Settings<ServeSettings>(flags: flags, environment: environment, mistakes: &ignored).config {
+            do throws(Mistakes) { file = try readConfigurationFile(path) } catch { mistakes += error.sentences }
+        }
+        return Settings(flags: flags, environment: environment, file: file, mistakes: &mistakes)
+    }
+
+    /// Every setting's text by its name, to tell which of them have changed; of the upstreams, what their file says, and of keys, a few digits
+    /// that tell one content from another.
     var texts: [String: String] {
         var texts: [String: String] = [:]
         for setting in ServeSettings.all { texts[setting.name] = settings.given(setting)?.text ?? setting.standardText }
         texts[settings.list.upstreams.name] = upstreams.isEmpty ? nil : upstreams.joined()
+        for (name, content) in accessContents {
+            let given = settings.given(settings.list.keys)
+            let isSection = name == settings.list.keys.name && given?.section != nil
+            texts[name] = "\(isSection ? "a section" : texts[name] ?? "") (\(content.prefix(8)))"
+        }
         return texts
     }
 
@@ -56,12 +72,17 @@ struct ServeConfiguration: Sendable {
         gateway.http.host = settings.host
         gateway.http.port = UInt16(clamping: settings.port)
         gateway.http.maximumConnections = settings.maxConnections
+        gateway.http.headerDeadline = .seconds(settings.headerDeadline)
+        gateway.http.bodyDeadline = .seconds(settings.bodyDeadline)
         let origins = Set(settings.corsOrigins ?? ["*"])
         gateway.http.allowedOrigins = origins.contains("*") ? nil : origins
         gateway.http.allowedHosts = allowedHosts(settings)
         gateway.events.logBytes = settings.replayBytes
         gateway.events.logEvents = settings.replayEvents
         gateway.events.logAge = .seconds(settings.replaySeconds)
+        gateway.events.maximumReaders = settings.maxReaders
+        gateway.events.maximumStreams = settings.maxStreams
+        gateway.events.maximumLogBytes = settings.maxReplayBytes
         return gateway
     }
 

@@ -1,4 +1,5 @@
 import FuturesFeed
+import GatewayAccess
 import Logging
 
 /// The settings of `futures-gateway serve`. A new one is a line here, and its line of README.md's table, which a test asks for.
@@ -35,6 +36,35 @@ struct ServeSettings: SettingList {
     let tlsCertificate = Setting.file("tls-certificate", "A PEM file of the certificate chain to serve https with")
     let tlsKey = Setting.file("tls-key", "A PEM file of the certificate's private key")
     let maxConnections = Setting.number("max-connections", 1...1_000_000, default: 50_000, "The most connections")
+    let headerDeadline = Setting.number("header-deadline", 1...3600, default: 5, "Seconds within which a request's head has to be there")
+    let bodyDeadline = Setting.number("body-deadline", 1...3600, default: 10, "Seconds within which a request's body has to follow")
+    let maxReaders = Setting.number("max-readers", 1...1_000_000, default: 50_000, "The most event connections")
+    let maxStreams = Setting.number("max-streams", 1...100_000, default: 2000, "The most different streams at once")
+    let maxReplayBytes = Setting.number(
+        "max-replay-bytes", 1 << 20...1 << 44, default: 4 << 30, "Bytes of events kept for all streams together, before no further stream begins")
+    let keys = Setting.file(
+        "keys", takes: "the path of a YAML or JSON file, or in the configuration file a section", isSection: true,
+        "API keys, each NAME: {hash, streams, operations, maxStreams, maxConnections, expires}")
+    let jwks = Setting.file("jwks", "A JSON Web Key Set of the keys that tokens (JWT) may be signed with")
+    let jwtIssuer = Setting.optional("jwt-issuer", takes: "a text", unset: "any", "What the iss of a token has to be") { $0 }
+    let jwtAudience = Setting.optional("jwt-audience", takes: "a text", unset: "any", "What the aud of a token has to be or hold") { $0 }
+    let jwtSharedSecrets = Setting.toggle("jwt-shared-secrets", "Take HS256 and secrets in the key set, too")
+    let allowAnonymous = Setting.toggle("allow-anonymous", "Let in whoever shows no key, also where other machines reach this one")
+    let openMetrics = Setting.toggle("open-metrics", "Show the metrics to whoever asks")
+    let trustedProxies = Setting.list(
+        "trusted-proxies", takes: "addresses and blocks as in 10.0.0.0/8, separated by commas",
+        "Proxies whose X-Forwarded-For or Forwarded says where a request began"
+    ) { AddressBlock($0) }
+    let keyConnections = Setting.number("key-connections", 0...1_000_000, default: 100, "Event connections of one key; 0 for any number")
+    let keyStreams = Setting.number("key-streams", 0...1_000_000, default: 5000, "Streams of one key's connections together; 0 for any number")
+    let keyRequests = Setting.number("key-requests", 0...1_000_000, default: 100, "Requests a second of one key; 0 for any number")
+    let keyRefetches = Setting.number("key-refetches", 0...1_000_000, default: 60, "Refetches a minute of one key; 0 for any number")
+    let addressConnections = Setting.number(
+        "address-connections", 0...1_000_000, default: 100, "Event connections of one address that is not this machine's own; 0 for any number")
+    let addressStreams = Setting.number(
+        "address-streams", 0...1_000_000, default: 5000, "Streams of one such address's connections together; 0 for any number")
+    let addressRequests = Setting.number("address-requests", 0...1_000_000, default: 100, "Requests a second of one such address; 0 for any number")
+    let addressRefetches = Setting.number("address-refetches", 0...1_000_000, default: 60, "Refetches a minute of one such address; 0 for any number")
     let linger = Setting.number("linger", 0...86_400, default: 60, "Seconds a subscription stays at the venue after its last reader left")
     let rotateAfter = Setting.number(
         "rotate-after", 30...86_400, default: 82_800, "Seconds after which the venue connection is replaced by a fresh one")
@@ -45,6 +75,18 @@ struct ServeSettings: SettingList {
     let replayEvents = Setting.number("replay-events", 1...10_000_000, default: 100_000, "Events kept per stream for readers that come back")
     let replaySeconds = Setting.number("replay-seconds", 1...86_400, default: 60, "Seconds that events are kept for readers that come back")
     let logLevel = Setting.choice("log-level", default: Logger.Level.notice, "The least severe messages that are logged")
+    let logFormat = Setting.optional(
+        "log-format", takes: "text or json", unset: "text on a terminal, else json", "How a line of the log is written"
+    ) { LogFormat(rawValue: $0) }
+
+    /// The names of those that `AccessRules` are made of.
+    var access: [String] {
+        [
+            keys.name, jwks.name, jwtIssuer.name, jwtAudience.name, jwtSharedSecrets.name, allowAnonymous.name, openMetrics.name, trustedProxies.name,
+            keyConnections.name, keyStreams.name, keyRequests.name, keyRefetches.name, addressConnections.name, addressStreams.name,
+            addressRequests.name, addressRefetches.name,
+        ]
+    }
 
     enum Venue: String, CaseIterable {
         case aster, apollox, binance

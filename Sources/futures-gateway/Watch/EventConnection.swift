@@ -25,6 +25,8 @@ struct EventConnection {
     }
 
     let url: String
+    /// A key or token; nil where none is needed.
+    var key: String?
     let names: [String]
     /// How long nothing may come; the gateway sends a comment every 15 s.
     var silence: TimeAmount = .seconds(40)
@@ -78,6 +80,7 @@ struct EventConnection {
     private func read(_ client: HTTPClient, _ parser: inout ServerSentEventParser, _ notice: (Notice) async throws -> Void) async throws -> String {
         var request = HTTPClientRequest(url: "\(url)/events?streams=\(names.map(\.percentEncoded).joined(separator: ","))")
         request.headers.add(name: "Accept", value: "text/event-stream")
+        if let key { request.headers.add(name: "Authorization", value: "Bearer \(key)") }
         if !parser.lastEventID.isEmpty { request.headers.add(name: "Last-Event-ID", value: parser.lastEventID) }
         let response = try await client.execute(request, deadline: .distantFuture)
         let status = Int(response.status.code)

@@ -17,11 +17,12 @@ struct WatchCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let address = try Settings<WatchSettings>(flags).url
+        let settings = try Settings<WatchSettings>(flags)
+        let address = settings.url
         var names: [String] = []
         for name in streams.flatMap({ $0.split(separator: ",") }).map(String.init) where !names.contains(name) { names.append(name) }
         guard !names.isEmpty else { throw ValidationError("Name at least one stream, as in btcusdt@markPrice.") }
-        let connection = EventConnection(url: address.hasSuffix("/") ? String(address.dropLast()) : address, names: names)
+        let connection = EventConnection(url: address.hasSuffix("/") ? String(address.dropLast()) : address, key: settings.key, names: names)
         let view = WatchView(names: names, json: json)
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         let outcome: Result<Void, any Error>
@@ -54,4 +55,5 @@ struct WatchSettings: SettingList {
     let url = Setting.text("url", takes: "http[s]://HOST[:PORT]", default: "http://127.0.0.1:8080", "The gateway") {
         $0.hasPrefix("http://") || $0.hasPrefix("https://")
     }
+    let key = Setting.secret("key", takes: "a key or token", "What the gateway asks for, better in FUTURES_GATEWAY_KEY than in a list of processes")
 }

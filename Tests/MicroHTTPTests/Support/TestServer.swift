@@ -12,6 +12,7 @@ func withServer(
     _ configuration: HTTPServerConfiguration = HTTPServerConfiguration(),
     overloaded: (@Sendable (HTTPRequest) -> HTTPResponse)? = nil,
     prepared: PreparedAnswers? = nil,
+    admitsPrepared: HTTPServer.PreparedGate? = nil,
     grace: Duration = .seconds(2),
     routes: (inout Router) -> Void = { _ in },
     _ body: (HTTPServer, UInt16) async throws -> Void
@@ -22,7 +23,7 @@ func withServer(
     router.on("POST", "/echo") { request, responder in responder.respond(HTTPResponse(status: 200, body: request.body)) }
     router.on("GET", "/streams/{name}") { request, responder in responder.respond(.text(request.parameters["name"] ?? "")) }
     routes(&router)
-    let server = HTTPServer(configuration: configuration, router: router, prepared: prepared, overloaded: overloaded)
+    let server = HTTPServer(configuration: configuration, router: router, prepared: prepared, admitsPrepared: admitsPrepared, overloaded: overloaded)
     let port = try server.start()
     do {
         try await body(server, port)

@@ -119,6 +119,8 @@ package struct FuturesDialect: PlainDialect {
         CatalogueEntry(pattern: pattern, carries: carries, rule: rule, key: key, keep: keep, hasSnapshotSource: refetch)
     }
 
+    package var upstreamNames: [String] { [venue.name] }
+
     package var hosts: (webSocket: Int, rest: Int) { (venue.webSocketURLs.count, venue.restURLs.count) }
 
     package func webSocketURL(endpoint: Int, host: Int) -> String {

@@ -1,0 +1,133 @@
+import FuturesFeed
+import GatewayAccess
+import MicroHTTP
+
+/// Lets requests in: who makes them, what they may do, and whether it is too much. Everything is decided by the gatekeeper; here requests are
+/// read and refusals are made into answers.
+struct Access: Sendable {
+    /// Who makes a request.
+    struct Caller: Sendable {
+        let principal: Principal
+        /// Where the request began; nil for what is no address.
+        let address: Address?
+    }
+
+    /// What a route is guarded as.
+    enum Guard {
+        case operation(Permission.Operation)
+        /// Whatever the credential is for: for tickets.
+        case credential
+    }
+
+    typealias Handler = @Sendable (HTTPRequest, HTTPResponder, Caller) -> Void
+
+    let gatekeeper: Gatekeeper
+    /// Origins whose pages may change something; nil for those that do it with a credential.
+    let allowedOrigins: Set<String>?
+
+    static var now: Gatekeeper.Moment {
+        let now = Moment.current
+        return Gatekeeper.Moment(seconds: now.wallClock / 1000, nanoseconds: now.instant.nanoseconds)
+    }
+
+    /// A handler that is asked only for requests that are let in.
+    ///
+    /// - Parameters:
+    ///   - takesTicket: whether a ticket may stand for a credential.
+    ///   - limited: what a request beyond a limit is answered with.
+    func guarded(
+        _ guardian: Guard, takesTicket: Bool = false, limited: @escaping @Sendable (HTTPRequest, LimitReached) -> HTTPResponse = Access.limited,
+        _ handler: @escaping Handler
+    ) -> Router.Handler {
+        { request, responder in
+            let now = Self.now
+            do {
+                let (caller, left) = try admit(request, guardian, takesTicket, now)
+                handler(request, left.map { responder.adding(Self.fields($0)) } ?? responder, caller)
+            } catch let limit as LimitReached {
+                responder.respond(limited(request, limit))
+            } catch let problem as HTTPProblem {
+                responder.respond(problem.response)
+            } catch {
+                responder.respond(Problems.unauthorized(error as? AccessError).response)
+            }
+        }
+    }
+
+    private func admit(
+        _ request: HTTPRequest, _ guardian: Guard, _ takesTicket: Bool, _ now: Gatekeeper.Moment
+    ) throws -> (Caller, Gatekeeper.RequestsLeft?) {
+        let address = gatekeeper.client(
+            peer: request.remoteAddress, forwarded: request.header("Forwarded"), forwardedFor: request.header("X-Forwarded-For"))
+        var left = try gatekeeper.request(from: address, at: now)
+        let credential = try credential(request.header)
+        if isForeign(request, hasCredential: credential != nil) { throw Problems.foreignOrigin }
+        let principal: Principal
+        if takesTicket, let ticket = request.query("ticket") {
+            guard credential == nil else { throw AccessError.ambiguous }
+            principal = try gatekeeper.redeem(ticket: ticket, at: now)
+        } else {
+            guard let known = try gatekeeper.principal(showing: credential, at: now) else { throw Problems.unauthorized(nil) }
+            principal = known
+        }
+        left = try gatekeeper.request(by: principal, at: now) ?? left
+        if case .operation(let operation) = guardian, !principal.permission.allows(operation) { throw Problems.forbidden(operation) }
+        return (Caller(principal: principal, address: address), left)
+    }
+
+    /// `GET /metrics` where it is for everybody, else for who may read it.
+    func metrics(_ handler: @escaping Router.Handler) -> Router.Handler {
+        let guarded = guarded(.operation(.metrics)) { request, responder, _ in handler(request, responder) }
+        return { [gatekeeper] request, responder in
+            gatekeeper.rules.opensMetrics ? handler(request, responder) : guarded(request, responder)
+        }
+    }
+
+    /// Whether a request may have an answer that was made for others: what it is for is not looked at, so only who may read every stream.
+    func admitsPrepared(_ header: (String) -> String?, _ remoteAddress: () -> String) -> Bool {
+        let peer = remoteAddress()
+        if gatekeeper.isOpen(to: peer) { return true }
+        let now = Self.now
+        guard let principal = try? gatekeeper.principal(showing: credential(header), at: now), principal.permission.allowsEveryStream,
+            principal.permission.allows(.read)
+        else { return false }
+        let address = gatekeeper.client(peer: peer, forwarded: header("Forwarded"), forwardedFor: header("X-Forwarded-For"))
+        return gatekeeper.takeRequest(by: principal, from: address, at: now)
+    }
+
+    /// The key or token of `Authorization: Bearer` (RFC 6750 §2.1) or `X-API-Key`; nil for neither, and where none is looked at.
+    private func credential(_ header: (String) -> String?) throws -> String? {
+        guard gatekeeper.asksForCredentials else { return nil }
+        let key = header("X-API-Key")
+        guard let authorization = header("Authorization") else { return key }
+        guard key == nil else { throw AccessError.ambiguous }
+        let parts = authorization.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw Problems.unauthorized(nil) }
+        return String(parts[1].drop { $0 == " " })
+    }
+
+    /// Whether a page of another site makes it, that may not. What tells a browser's requests apart from others' is what browsers alone send.
+    /// A credential in a field is not sent by a browser of its own accord, so whoever can send it may.
+    private func isForeign(_ request: HTTPRequest, hasCredential: Bool) -> Bool {
+        guard request.method == "POST" || request.method == "DELETE" else { return false }
+        if let origin = request.header("Origin") {
+            let host = request.header("Host") ?? ""
+            if allowedOrigins?.contains(origin) == true || origin == "http://\(host)" || origin == "https://\(host)" { return false }
+        } else if request.header("Sec-Fetch-Site") != "cross-site" {
+            return false
+        }
+        // Where every page may read, whoever holds a connection's id may also control it.
+        return allowedOrigins != nil || !hasCredential && request.segments.first != "events"
+    }
+
+    /// draft-ietf-httpapi-ratelimit-headers-10.
+    static func fields(_ left: Gatekeeper.RequestsLeft) -> [HTTPHeader] {
+        [
+            HTTPHeader("RateLimit-Policy", "\"requests\";q=\(left.limit);w=1"),
+            HTTPHeader("RateLimit", "\"requests\";r=\(left.count);t=\(left.full)"),
+        ]
+    }
+
+    /// The answer to a request beyond a limit.
+    static func limited(_ request: HTTPRequest, _ limit: LimitReached) -> HTTPResponse { Problems.limited(limit).response }
+}

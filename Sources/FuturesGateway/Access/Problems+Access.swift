@@ -1,0 +1,71 @@
+import GatewayAccess
+import MicroHTTP
+
+extension Problems {
+    /// Who it is is not known (RFC 6750 §3): without an error where nothing was shown.
+    static func unauthorized(_ error: AccessError?) -> HTTPProblem {
+        let challenge = "Bearer realm=\"futures-gateway\""
+        guard let error else {
+            return HTTPProblem(
+                status: 401, title: "Unauthorized",
+                detail: "This gateway asks who you are: send Authorization: Bearer with a key or a token, or a ticket from POST /tickets.",
+                headers: [HTTPHeader("WWW-Authenticate", challenge)])
+        }
+        guard error.code != .ambiguousCredential else {
+            return HTTPProblem(
+                status: 400, title: "Bad request", detail: error.message,
+                headers: [HTTPHeader("WWW-Authenticate", challenge + ", error=\"invalid_request\"")])
+        }
+        return HTTPProblem(
+            status: 401, title: "Unauthorized", detail: error.message,
+            headers: [HTTPHeader("WWW-Authenticate", challenge + ", error=\"invalid_token\", error_description=\"\(error.message.quotable)\"")])
+    }
+
+    static func forbidden(_ operation: Permission.Operation) -> HTTPProblem {
+        forbidden(
+            "The credential does not permit the operation \(operation.rawValue); ask for one that does.", [("operation", .string(operation.rawValue))]
+        )
+    }
+
+    /// Names the first stream that is not permitted.
+    static func forbidden(stream name: String) -> HTTPProblem {
+        forbidden(
+            "The credential does not permit the first of these streams; ask for one that does, or leave it out.", [("streams", .strings([name]))])
+    }
+
+    private static func forbidden(_ detail: String, _ extensions: [(name: String, value: HTTPProblem.Value)]) -> HTTPProblem {
+        HTTPProblem(
+            status: 403, title: "Forbidden", detail: detail, extensions: extensions,
+            headers: [HTTPHeader("WWW-Authenticate", "Bearer realm=\"futures-gateway\", error=\"insufficient_scope\"")])
+    }
+
+    static let foreignOrigin = HTTPProblem(
+        status: 403, title: "Foreign origin",
+        detail: "Pages of this origin may not change anything here; the setting cors-origins lists those that may.")
+
+    /// Which limit, whose it is, and when to come back.
+    static func limited(_ limit: LimitReached) -> HTTPProblem {
+        let (what, advice) =
+            switch limit.kind {
+            case .connections: ("event connections at once", "Close one, or read more streams over one connection.")
+            case .streams: ("streams at once", "Unsubscribe from some.")
+            case .requests: ("requests a second", "Wait, and read an event stream instead of asking again and again.")
+            case .refetches: ("refetches a minute", "Wait; the value is kept current without them.")
+            }
+        let isRate = limit.kind == .requests || limit.kind == .refetches
+        let policy = "\"\(limit.kind.rawValue)\";q=\(limit.limit)" + (isRate ? ";w=\(limit.kind == .requests ? 1 : 60)" : "")
+        return HTTPProblem(
+            status: 429, title: "Too many \(limit.kind.rawValue)",
+            detail: "One \(limit.holder.rawValue) has \(limit.limit) \(what) here. \(advice)",
+            extensions: [("limit", .string("\(limit.holder.rawValue)-\(limit.kind.rawValue)")), ("allowed", .number(limit.limit))],
+            headers: [
+                HTTPHeader("Retry-After", String(limit.retryAfter)), HTTPHeader("RateLimit-Policy", policy),
+                HTTPHeader("RateLimit", "\"\(limit.kind.rawValue)\";r=0;t=\(limit.retryAfter)"),
+            ])
+    }
+}
+
+extension String {
+    /// What may stand in a description of an error (RFC 6750 §3): no quotes and no backslashes.
+    fileprivate var quotable: String { replacing("\"", with: "'").replacing("\\", with: "/") }
+}

@@ -1,0 +1,23 @@
+import FuturesFeed
+import GatewayAccess
+import MicroHTTP
+
+/// `POST /tickets`: what an `EventSource`, which cannot set a header, shows in its address.
+struct TicketHandler: Sendable {
+    let gatekeeper: Gatekeeper
+
+    func issue(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
+        do throws(AccessError) {
+            let ticket = try gatekeeper.ticket(for: caller.principal, at: Access.now)
+            var writer = JSONWriter()
+            writer.object {
+                $0.member("ticket", ticket)
+                $0.member("expiresIn", 60)
+            }
+            responder.respond(StreamHandlers.json(200, writer.bytes))
+        } catch {
+            responder.respond(
+                HTTPProblem(status: 429, title: "Too many tickets", detail: error.message, headers: [HTTPHeader("Retry-After", "60")]).response)
+        }
+    }
+}

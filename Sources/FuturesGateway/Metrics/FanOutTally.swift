@@ -1,0 +1,97 @@
+import DequeModule
+
+/// What the fan-out counts: plain numbers on its thread, a few additions per call that sends.
+struct FanOutTally: Sendable {
+    /// Events written at once to many readers, on their way.
+    struct Round: Sendable {
+        /// When the oldest of them was received, monotonic nanoseconds.
+        let receivedAt: Int64
+        /// The turns of the first and the last reader who were not due already.
+        let firstTurn: UInt64
+        let lastTurn: UInt64
+        var isBegun = false
+    }
+
+    /// Open connections, by format and whether they are compressed.
+    private(set) var readers = EventFormat.allCases.map { _ in [0, 0] }
+    private(set) var opened: UInt64 = 0
+    var resumes: [String: UInt64] = ["none": 0, "exact": 0, "reset": 0]
+    /// Ended with a farewell, by its code, and without one because nothing was taken for long.
+    var farewells: [String: UInt64] = ["slow": 0]
+    var cut: UInt64 = 0
+    var deliveries: UInt64 = 0
+    var writes: UInt64 = 0
+    /// Bytes handed to sockets, as they are and compressed.
+    private(set) var bytes: [UInt64] = [0, 0]
+    /// Events that gave way to a newer value.
+    var conflations: UInt64 = 0
+    var gaps: UInt64 = 0
+    var gapEvents: UInt64 = 0
+    /// Readers whose socket was full at the last tick, and what they lacked then.
+    var blocked = 0
+    var backlog: UInt64 = 0
+
+    /// From an event's receipt to the write to the first reader, and to the last one.
+    private(set) var firstWrites = Histogram()
+    private(set) var lastWrites = Histogram()
+    private var rounds: Deque<Round> = []
+    /// Turns given out, and taken.
+    private(set) var queued: UInt64 = 0
+    private(set) var taken: UInt64 = 0
+    /// The turn after which the clock is to be read.
+    private var mark = UInt64.max
+
+    /// Rounds whose end is awaited at once; more, on a machine that cannot keep up, are not measured.
+    private static let mostRounds = 256
+
+    mutating func opened(_ format: EventFormat, isCompressed: Bool) {
+        opened &+= 1
+        readers[format.rawValue][isCompressed ? 1 : 0] += 1
+    }
+
+    mutating func closed(_ format: EventFormat, isCompressed: Bool) { readers[format.rawValue][isCompressed ? 1 : 0] -= 1 }
+
+    mutating func sent(_ count: Int, isCompressed: Bool) {
+        writes &+= 1
+        bytes[isCompressed ? 1 : 0] &+= UInt64(count)
+    }
+
+    mutating func queueTurn() { queued &+= 1 }
+
+    /// Whether the clock is to be read, since this was the turn of a round's first or last reader.
+    mutating func takeTurn() -> Bool {
+        taken &+= 1
+        return taken == mark
+    }
+
+    /// The turns given out since `before` are those of readers of events received then.
+    mutating func beginRound(receivedAt: Int64, before: UInt64) {
+        guard queued > before, receivedAt < .max, rounds.count < Self.mostRounds else { return }
+        rounds.append(Round(receivedAt: receivedAt, firstTurn: before &+ 1, lastTurn: queued))
+        if rounds.count == 1 { mark = before &+ 1 }
+    }
+
+    mutating func passMark(_ now: Int64) {
+        mark = .max
+        while let round = rounds.first {
+            guard round.firstTurn <= taken else { return mark = round.firstTurn }
+            if !round.isBegun {
+                rounds[0].isBegun = true
+                firstWrites.record(nanoseconds: now &- round.receivedAt)
+            }
+            guard round.lastTurn <= taken else { return mark = round.lastTurn }
+            lastWrites.record(nanoseconds: now &- round.receivedAt)
+            rounds.removeFirst()
+        }
+    }
+}
+
+/// The tally, and what the logs hold.
+struct FanOutReading: Sendable {
+    var tally: FanOutTally
+    var logs = 0
+    var events: UInt64 = 0
+    /// Bytes of events held, and of the memory taken for them.
+    var bytes: UInt64 = 0
+    var memory: UInt64 = 0
+}

@@ -1,0 +1,53 @@
+import FuturesFeed
+
+/// What the hub counts of the events it hears, by upstream and kind of stream. Lives on the feed's thread.
+struct FeedTally: Sendable {
+    /// An upstream's streams of one kind.
+    struct Kind: Sendable {
+        let upstream: Int
+        let channel: FuturesServiceStreamName.Channel
+        /// By `FeedTally.events`.
+        var events: [UInt64]
+    }
+
+    static let events = ["fetch", "update", "recover", "fail", "connect", "disconnect", "status"]
+
+    let upstreams: [String]
+    private(set) var kinds: [Kind] = []
+    /// From the venue's time of an event to its receipt, and how long streams were lost, by upstream.
+    private(set) var delays: [Histogram]
+    private(set) var outages: [Histogram]
+
+    init(upstreams: [String]) {
+        self.upstreams = upstreams
+        delays = upstreams.map { _ in Histogram() }
+        outages = upstreams.map { _ in Histogram(bounds: Histogram.outages) }
+    }
+
+    /// The place of a stream's kind among the kinds; a new one for the first of its kind. There are as many as upstreams have kinds of streams.
+    mutating func kind(of name: FuturesServiceStreamName) -> Int {
+        let upstream = name.upstream.flatMap { prefix in upstreams.dropFirst().firstIndex { $0 == prefix.name } } ?? 0
+        if let known = kinds.firstIndex(where: { $0.upstream == upstream && $0.channel == name.channel }) { return known }
+        kinds.append(Kind(upstream: upstream, channel: name.channel, events: Self.events.map { _ in 0 }))
+        return kinds.count - 1
+    }
+
+    mutating func count(_ event: FeedEvent.Kind, _ kind: Int) {
+        switch event {
+        case .fetched: kinds[kind].events[0] &+= 1
+        case .updated(let content):
+            kinds[kind].events[1] &+= 1
+            guard let eventTime = content.eventTime, content.source == .websocket else { return }
+            let (delay, isAbsurd) = content.receivedAt.subtractingReportingOverflow(eventTime)
+            if !isAbsurd { delays[kinds[kind].upstream].record(nanoseconds: min(max(0, delay), 1_000_000_000) * 1_000_000) }
+        case .recovered(let recovery):
+            kinds[kind].events[2] &+= 1
+            if recovery.error == nil { outages[kinds[kind].upstream].record(nanoseconds: min(recovery.downMs, 1_000_000_000) * 1_000_000) }
+        case .failed: kinds[kind].events[3] &+= 1
+        case .connected: kinds[kind].events[4] &+= 1
+        case .disconnected: kinds[kind].events[5] &+= 1
+        case .status: kinds[kind].events[6] &+= 1
+        case .ended: break
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import FuturesFeed
+import MicroHTTP
+
+/// All that `/metrics` tells, read at one moment.
+struct GatewayReading: Sendable {
+    let feed: FeedReading
+    let fanOut: FanOutReading
+    let http: HTTPServerReading?
+    let process: ProcessReading
+    let log: LogCounts
+
+    /// In the text format of Prometheus.
+    var text: String {
+        var text = Exposition()
+        writeFeed(&text)
+        writeUpstreams(&text)
+        writeEvents(&text)
+        writeHTTP(&text)
+        writeProcess(&text)
+        return text.text
+    }
+
+    /// One sample for every state there is, so that none vanishes when its streams do.
+    private func writeFeed(_ text: inout Exposition) {
+        let kinds = zip(feed.tally.kinds, feed.kinds).map { ($0, $1, feed.tally.upstreams[$0.upstream], $0.channel.rawValue) }
+        text.metric("futures_gateway_feed_streams", .gauge, "Streams in use, by state.")
+        for (_, kind, upstream, channel) in kinds {
+            for state in FeedState.allCases {
+                text.sample(["upstream": upstream, "kind": channel, "state": state.rawValue], kind.states[state] ?? 0)
+            }
+        }
+        text.metric("futures_gateway_feed_newest_age_seconds", .gauge, "Time since any content of the kind was received.")
+        for (_, kind, upstream, channel) in kinds {
+            if let age = kind.newestAge { text.sample(["upstream": upstream, "kind": channel], Double(age) / 1000) }
+        }
+        text.metric("futures_gateway_feed_oldest_age_seconds", .gauge, "The longest time since the content of a stream of the kind was received.")
+        for (_, kind, upstream, channel) in kinds {
+            if let age = kind.oldestAge { text.sample(["upstream": upstream, "kind": channel], Double(age) / 1000) }
+        }
+        text.metric("futures_gateway_feed_readers", .gauge, "Subscriptions of readers, pinned streams and waiting requests.")
+        for (_, kind, upstream, channel) in kinds { text.sample(["upstream": upstream, "kind": channel], kind.readers) }
+        text.metric("futures_gateway_feed_events_total", .counter, "Events of streams, once each, however many read them.")
+        for (tally, _, upstream, channel) in kinds {
+            for (event, count) in zip(FeedTally.events, tally.events) {
+                text.sample(["upstream": upstream, "kind": channel, "event": event], count)
+            }
+        }
+        text.histogram(
+            "futures_gateway_feed_venue_delay_seconds", "From the upstream's time of an update to its receipt, by both clocks.", "upstream",
+            Array(zip(feed.tally.upstreams, feed.tally.delays)))
+        text.histogram(
+            "futures_gateway_feed_outage_seconds", "How long streams were lost that came back.", "upstream",
+            Array(zip(feed.tally.upstreams, feed.tally.outages)))
+        let counters = feed.counters
+        for (name, help, count) in [
+            ("disconnects", "Upstream connections that were lost.", counters.disconnects),
+            ("rotations", "Upstream connections replaced before the venue cut them.", counters.rotations),
+            ("recoveries", "Streams that came back after an outage.", counters.recoveries),
+            ("failed_recoveries", "Streams that could not be brought back.", counters.failedRecoveries),
+            ("missed_messages", "Messages nobody saw, where ids tell it.", counters.missedMessages),
+            ("backfilled_messages", "Missed messages that were fetched over REST.", counters.backfilledMessages),
+            ("malformed_frames", "Frames that could not be read.", counters.malformedFrames),
+            ("ignored_events", "Events nobody asked for.", counters.ignoredEvents),
+            ("book_resyncs", "Order books built anew.", counters.bookResyncs),
+            ("book_audits", "Order books compared with REST at one update id.", counters.bookAudits),
+            ("book_divergences", "Order books that differed from REST.", counters.bookDivergences),
+        ] {
+            text.metric("futures_gateway_feed_\(name)_total", .counter, help, count)
+        }
+    }
+
+    private func writeUpstreams(_ text: inout Exposition) {
+        let upstreams = feed.tally.upstreams
+        text.metric("futures_gateway_upstream_connections", .gauge, "Upstream connections, by state; a waiting one is tried again.")
+        for (upstream, phases) in zip(upstreams, feed.connections) {
+            for phase in ConnectionStatus.Phase.allCases { text.sample(["upstream": upstream, "state": phase.rawValue], phases[phase] ?? 0) }
+        }
+        text.metric("futures_gateway_upstream_connects_total", .counter, "Attempts to connect.")
+        for (upstream, traffic) in zip(upstreams, feed.traffic) {
+            text.sample(["upstream": upstream, "outcome": "success"], traffic.connects)
+            text.sample(["upstream": upstream, "outcome": "failure"], traffic.failedConnects)
+        }
+        text.metric("futures_gateway_upstream_messages_total", .counter, "Messages received over sockets, control frames apart.")
+        for (upstream, traffic) in zip(upstreams, feed.traffic) { text.sample(["upstream": upstream], traffic.messages) }
+        text.metric("futures_gateway_upstream_received_bytes_total", .counter, "Bytes of these messages.")
+        for (upstream, traffic) in zip(upstreams, feed.traffic) { text.sample(["upstream": upstream], traffic.bytes) }
+        text.metric("futures_gateway_upstream_fetches_total", .counter, "Requests for complete data over REST.")
+        for (upstream, traffic) in zip(upstreams, feed.traffic) {
+            text.sample(["upstream": upstream, "outcome": "success"], traffic.fetches)
+            text.sample(["upstream": upstream, "outcome": "failure"], traffic.failedFetches)
+        }
+        text.metric(
+            "futures_gateway_upstream_request_weight_used", .gauge, "Request weight used at the venue in this clock minute.", feed.weight.used)
+        text.metric("futures_gateway_upstream_request_weight_limit", .gauge, "Request weight the venue allows in a minute.", feed.weight.limit)
+        text.metric(
+            "futures_gateway_upstream_rest_pause_seconds", .gauge, "How much longer the venue asked to be left alone over REST.",
+            Double(feed.restPause.components.seconds))
+    }
+
+    private func writeEvents(_ text: inout Exposition) {
+        let tally = fanOut.tally
+        text.metric("futures_gateway_event_readers", .gauge, "Open event streams.")
+        for (format, name) in [(EventFormat.events, "events"), (.byStream, "byStream"), (.lines, "lines")] {
+            text.sample(["format": name, "encoding": "identity"], tally.readers[format.rawValue][0])
+            text.sample(["format": name, "encoding": "gzip"], tally.readers[format.rawValue][1])
+        }
+        text.metric("futures_gateway_event_readers_paused", .gauge, "Of these, those that paused a stream or more.", feed.pausedClients)
+        text.metric("futures_gateway_event_readers_blocked", .gauge, "Of these, those whose socket was full at the last look.", tally.blocked)
+        text.metric("futures_gateway_event_backlog_bytes", .gauge, "Bytes that those lacked.", tally.backlog)
+        text.metric("futures_gateway_event_connections_total", .counter, "Event streams opened.", tally.opened)
+        text.metric("futures_gateway_event_resumes_total", .counter, "Event streams opened, by where they went on: none is a new reader.")
+        for (kind, count) in tally.resumes.sorted(by: { $0.key < $1.key }) { text.sample(["kind": kind], count) }
+        text.metric("futures_gateway_event_farewells_total", .counter, "Event streams ended by the gateway, by the code of bye.")
+        for (code, count) in tally.farewells.sorted(by: { $0.key < $1.key }) { text.sample(["code": code], count) }
+        text.metric("futures_gateway_event_cuts_total", .counter, "Event streams cut because nothing was taken, not even the farewell.", tally.cut)
+        text.metric("futures_gateway_event_deliveries_total", .counter, "Events sent, once for each reader.", tally.deliveries)
+        text.metric(
+            "futures_gateway_event_conflations_total", .counter, "Events not sent to a reader because a newer value took their place.",
+            tally.conflations)
+        text.metric(
+            "futures_gateway_event_gaps_total", .counter, "Gaps told to readers too slow for a stream in which every message counts.", tally.gaps)
+        text.metric("futures_gateway_event_gap_events_total", .counter, "Events that fell into these gaps.", tally.gapEvents)
+        text.metric("futures_gateway_event_writes_total", .counter, "Writes to event streams that took something.", tally.writes)
+        text.metric("futures_gateway_event_sent_bytes_total", .counter, "Bytes written to event streams.")
+        text.sample(["encoding": "identity"], tally.bytes[0])
+        text.sample(["encoding": "gzip"], tally.bytes[1])
+        text.histogram(
+            "futures_gateway_event_write_delay_seconds",
+            "From the receipt of events to their write to the first and the last reader due, gzip apart.",
+            "reader", [("first", tally.firstWrites), ("last", tally.lastWrites)])
+        text.metric("futures_gateway_event_logs", .gauge, "Logs that readers are served from.", fanOut.logs)
+        text.metric("futures_gateway_event_log_events", .gauge, "Events held in them.", fanOut.events)
+        text.metric("futures_gateway_event_log_bytes", .gauge, "Bytes of these events.", fanOut.bytes)
+        text.metric("futures_gateway_event_log_memory_bytes", .gauge, "Bytes of memory taken for them.", fanOut.memory)
+    }
+
+    private func writeHTTP(_ text: inout Exposition) {
+        guard let http else { return }
+        text.metric("futures_gateway_http_connections", .gauge, "Open connections, by what they do.")
+        for state in HTTPServerReading.ConnectionState.allCases { text.sample(["state": state.rawValue], http.connections[state] ?? 0) }
+        text.metric("futures_gateway_http_connections_limit", .gauge, "The most connections served at once.", http.connectionLimit)
+        text.metric(
+            "futures_gateway_http_late_requests_total", .counter, "Connections cut because a request took too long to come.", http.lateRequests)
+        text.metric("futures_gateway_http_requests_total", .counter, "Requests, by route and class of the answer's status.")
+        for requests in http.requests.sorted(by: { ($0.route, $0.method) < ($1.route, $1.method) }) {
+            for (status, count) in zip(["2xx", "3xx", "4xx", "5xx"], requests.counts) where count > 0 || status == "2xx" {
+                text.sample(["method": requests.method, "route": requests.route, "status": status], count)
+            }
+        }
+    }
+
+    private func writeProcess(_ text: inout Exposition) {
+        text.metric("futures_gateway_log_lines_total", .counter, "Lines written to the log.", log.written)
+        text.metric("futures_gateway_log_lines_dropped_total", .counter, "Lines left out, since nobody read the log or one fact came too often.")
+        text.sample(["reason": "full"], log.full)
+        text.sample(["reason": "repeated"], log.repeated)
+        text.metric("futures_gateway_build_info", .gauge, "Always 1; the labels tell the build.")
+        text.sample(["version": Gateway.version], 1)
+        text.metric("process_cpu_seconds_total", .counter, "Processor time used, user and system.", process.processorSeconds)
+        text.metric("process_resident_memory_bytes", .gauge, "Memory in use.", process.residentBytes)
+        text.metric("process_open_fds", .gauge, "Open descriptors.", process.openDescriptors)
+        text.metric("process_max_fds", .gauge, "The most descriptors.", process.descriptorLimit)
+        text.metric("process_threads", .gauge, "Threads.", process.threads)
+        text.metric("process_start_time_seconds", .gauge, "When the process began, seconds since 1970 UTC.", process.startedAt)
+    }
+}

@@ -1,0 +1,60 @@
+import Glibc
+
+/// What the kernel says of this process (proc(5), getrusage(2)). Reading it may take a while where many descriptors are open.
+struct ProcessReading: Sendable {
+    /// User and system time of all threads, seconds.
+    let processorSeconds: Double
+    /// Bytes; zero where the kernel does not tell.
+    let residentBytes: Int
+    let openDescriptors: Int
+    let descriptorLimit: UInt64
+    let threads: Int
+    /// Seconds since 1970 UTC.
+    let startedAt: Double
+
+    init() {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        processorSeconds = [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1_000_000 }
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        descriptorLimit = UInt64(limit.rlim_cur)
+        let pages = Self.fields("/proc/self/statm").dropFirst().first.flatMap { Int($0) } ?? 0
+        residentBytes = pages &* sysconf(Int32(_SC_PAGESIZE))
+        // What follows the name in brackets, the only field with blanks; the state is the third field of proc(5).
+        let fields = Self.fields("/proc/self/stat", after: ")")
+        threads = fields.count > 17 ? Int(fields[17]) ?? 0 : 0
+        let ticks = fields.count > 19 ? Double(fields[19]) ?? 0 : 0
+        let booted = Self.text("/proc/stat").split(separator: "\n").first { $0.hasPrefix("btime ") }.flatMap { Double($0.dropFirst(6)) } ?? 0
+        startedAt = booted + ticks / Double(max(1, sysconf(Int32(_SC_CLK_TCK))))
+        openDescriptors = Self.entries("/proc/self/fd")
+    }
+
+    private static func fields(_ path: String, after mark: Character? = nil) -> [Substring] {
+        let text = text(path)
+        let start = mark.flatMap { text.lastIndex(of: $0) }.map { text.index(after: $0) } ?? text.startIndex
+        return text[start...].split { $0 == " " || $0 == "\n" }
+    }
+
+    private static func text(_ path: String) -> String {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return "" }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        while bytes.count < 1 << 20 {
+            let block = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in count = max(0, read(descriptor, buffer.baseAddress, 4096)) }
+            guard !block.isEmpty else { break }
+            bytes += block
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func entries(_ path: String) -> Int {
+        guard let directory = opendir(path) else { return 0 }
+        defer { closedir(directory) }
+        var count = 0
+        while readdir(directory) != nil { count += 1 }
+        // Not `.`, `..` and the descriptor that reads them.
+        return max(0, count - 3)
+    }
+}

@@ -1,0 +1,34 @@
+/// Why a configuration of access cannot be used, or a credential was not accepted. Never holds any part of a secret.
+public struct AccessError: Error, Equatable, CustomStringConvertible {
+    /// What kind of failure it is.
+    public enum Code: String, Sendable {
+        /// A file of keys is not what it has to be.
+        case badKeys
+        /// A key set is not what it has to be.
+        case badKeySet
+        /// The credential is unknown, malformed, wrongly signed or meant for somebody else.
+        case invalidCredential
+        /// The credential was right once.
+        case expired
+        /// More than one credential came with a request (RFC 6750 §2).
+        case ambiguousCredential
+        /// Too many tickets are out.
+        case tooManyTickets
+    }
+
+    /// The kind.
+    public let code: Code
+    /// A sentence that says what is wrong and what to do.
+    public let message: String
+
+    /// The message.
+    public var description: String { message }
+
+    /// More than one credential with one request.
+    public static let ambiguous = AccessError(.ambiguousCredential, "More than one credential came with the request; show one.")
+
+    init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+}

@@ -1,0 +1,100 @@
+import Crypto
+
+/// The API keys of a gateway, of which it knows the SHA-256 hashes alone.
+public struct APIKeys: Sendable {
+    struct Key: Sendable {
+        let name: String
+        let permission: Permission
+    }
+
+    /// The most keys.
+    public static let maximumKeys = 100_000
+    /// Longest key in bytes.
+    public static let maximumLength = 512
+    /// Shortest key in bytes: 128 bits as base64url.
+    public static let minimumLength = 22
+
+    private let keys: [[UInt8]: Key]
+
+    /// Reads the keys from a JSON object: a member for each, `{"dashboard":{"hash":"…64 hex digits…","streams":["btcusdt@*"]}}`, with
+    /// `operations`, `maxStreams`, `maxConnections` and `expires` (`2027-01-31` or `2027-01-31T12:00:00Z`) where they are wanted.
+    ///
+    /// - Throws: `AccessError.badKeys`, which names the key and its fault.
+    public init(json text: String) throws(AccessError) {
+        guard let object = StrictJSON(text.utf8)?.object else {
+            throw AccessError(.badKeys, "The keys are no mapping of names to hash and streams, or one name comes twice.")
+        }
+        guard object.count <= Self.maximumKeys else { throw AccessError(.badKeys, "There are more than \(Self.maximumKeys) keys.") }
+        var keys: [[UInt8]: Key] = [:]
+        for (name, value) in object.sorted(by: { $0.key < $1.key }) {
+            let (hash, permission) = try Self.key(name, value)
+            guard keys.updateValue(Key(name: name, permission: permission), forKey: hash) == nil else {
+                throw AccessError(.badKeys, "Key \(name) has the hash of another one.")
+            }
+        }
+        self.keys = keys
+    }
+
+    /// SHA-256 of a key in 64 hexadecimal digits, as it stands in the file.
+    public static func hash(of key: String) -> String { hex(digest(of: key)) }
+
+    /// A new key: 256 random bits, with a beginning that tells what it is.
+    public static func random() -> String {
+        var random = SystemRandomNumberGenerator()
+        return "fgw_" + Base64URL.encode((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })
+    }
+
+    static func digest(of key: String) -> [UInt8] { Array(SHA256.hash(data: Array(key.utf8))) }
+
+    /// Looked up by its hash: how long that takes tells nothing about a key (whoever could choose the bytes of a hash had broken SHA-256).
+    func key(withDigest digest: [UInt8]) -> Key? { keys[digest] }
+
+    private static let members = ["hash", "streams", "operations", "maxStreams", "maxConnections", "expires"]
+
+    private static func key(_ name: String, _ value: StrictJSON) throws(AccessError) -> (hash: [UInt8], Permission) {
+        func refused(_ sentence: String) -> AccessError { AccessError(.badKeys, "Key \(name): \(sentence)") }
+        guard !name.isEmpty, name.utf8.count <= 100, name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw AccessError(.badKeys, "A key's name has 1 to 100 printable characters without blanks.")
+        }
+        guard let object = value.object else { throw refused("it takes members such as hash and streams.") }
+        if let unknown = object.keys.sorted().first(where: { !members.contains($0) }) {
+            throw refused("\(unknown) is no member; there are \(members.joined(separator: ", ")).")
+        }
+        guard let hash = object["hash"]?.string.flatMap(bytes(ofHex:)), hash.count == 32 else {
+            throw refused("hash takes the 64 hexadecimal digits that futures-gateway hash-key prints.")
+        }
+        var permission: Permission
+        do throws(Permission.Refusal) { permission = try Permission(members: object) } catch { throw refused(error.sentence) }
+        if let expiry = object["expires"] {
+            guard let date = expiry.string.flatMap(seconds(of:)) else { throw refused("expires takes 2027-01-31 or 2027-01-31T12:00:00Z.") }
+            permission.expiresAt = date
+        }
+        return (hash, permission)
+    }
+
+    private static func bytes(ofHex text: String) -> [UInt8]? {
+        let digits = text.utf8.map { Character(Unicode.Scalar($0)).hexDigitValue }
+        guard digits.count.isMultiple(of: 2), digits.allSatisfy({ $0 != nil }) else { return nil }
+        let values = digits.compactMap(\.self)
+        return stride(from: 0, to: values.count, by: 2).map { UInt8(truncatingIfNeeded: values[$0] << 4 | values[$0 + 1]) }
+    }
+
+    static func hex(_ bytes: some Sequence<UInt8>) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    /// Seconds since 1970 UTC of a date, or of a date and time in UTC (RFC 3339 without fractions); nil for anything else.
+    static func seconds(of text: String) -> Int64? {
+        guard let match = text.wholeMatch(of: /(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)Z)?/),
+            let year = Int64(match.1), let month = Int64(match.2), let day = Int64(match.3), year >= 1970, (1...12).contains(month)
+        else { return nil }
+        let isLeap = year.isMultiple(of: 4) && !year.isMultiple(of: 100) || year.isMultiple(of: 400)
+        let lengths: [Int64] = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+        let clock = [match.4, match.5, match.6].map { $0.flatMap { Int64($0) } ?? 0 }
+        guard (1...lengths[Int(month) - 1]).contains(day), clock[0] < 24, clock[1] < 60, clock[2] < 60 else { return nil }
+        let before = year - 1
+        let leapDays = before / 4 - before / 100 + before / 400 - 477
+        let days = (year - 1970) * 365 + leapDays + lengths[..<(Int(month) - 1)].reduce(0, +) + day - 1
+        return days * 86_400 + clock[0] * 3600 + clock[1] * 60 + clock[2]
+    }
+}

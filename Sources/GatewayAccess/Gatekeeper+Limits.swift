@@ -1,0 +1,164 @@
+import Synchronization
+
+/// How much somebody may have.
+extension Gatekeeper {
+    /// Where a request began.
+    public func client(peer: String, forwarded: String?, forwardedFor: String?) -> Address? {
+        guard let peer = Address(peer) else { return nil }
+        return ForwardedFor.client(peer: peer, forwarded: forwarded, forwardedFor: forwardedFor, proxies: state.withLock { $0.rules.proxies })
+    }
+
+    /// Takes one of the address's requests. The machine's own have no limit.
+    ///
+    /// - Throws: `LimitReached`.
+    public func request(from address: Address?, at now: Moment) throws(LimitReached) -> RequestsLeft? {
+        guard let name = Self.name(address) else { return nil }
+        return try state.withLock { (state) throws(LimitReached) in
+            try Self.request(&state.addresses, name, state.rules.addressLimits, .address, now)
+        }
+    }
+
+    /// Takes one of the principal's requests.
+    ///
+    /// - Throws: `LimitReached`.
+    public func request(by principal: Principal, at now: Moment) throws(LimitReached) -> RequestsLeft? {
+        guard let name = principal.identity else { return nil }
+        return try state.withLock { (state) throws(LimitReached) in
+            try Self.request(&state.keys, name, state.rules.keyLimits, .key, now)
+        }
+    }
+
+    /// Whether a connection from this address is neither asked who it is nor limited; quicker than to find out how much is left.
+    public func isOpen(to peer: String) -> Bool {
+        state.withLock { state in
+            guard !state.rules.hasCredentials else { return false }
+            return state.rules.addressLimits.requests == 0 || state.rules.proxies.isEmpty && (peer == "127.0.0.1" || peer == "::1")
+        }
+    }
+
+    /// Takes one request of both, unless either has none left: then it takes none.
+    public func takeRequest(by principal: Principal, from address: Address?, at now: Moment) -> Bool {
+        state.withLock { state in
+            let rules = state.rules
+            let (key, address) = (
+                rules.keyLimits.requests > 0 ? principal.identity : nil, rules.addressLimits.requests > 0 ? Self.name(address) : nil
+            )
+            guard key != nil || address != nil else { return true }
+            let keyPlace = key.map { state.keys.place(of: $0, rules.keyLimits, now: now.nanoseconds) }
+            let addressPlace = address.map { state.addresses.place(of: $0, rules.addressLimits, now: now.nanoseconds) }
+            if let keyPlace, state.keys.left(keyPlace, rules.keyLimits, now: now.nanoseconds).count < 1 { return false }
+            if let addressPlace, state.addresses.left(addressPlace, rules.addressLimits, now: now.nanoseconds).count < 1 { return false }
+            if let keyPlace { _ = state.keys.request(keyPlace, rules.keyLimits, now: now.nanoseconds) }
+            if let addressPlace { _ = state.addresses.request(addressPlace, rules.addressLimits, now: now.nanoseconds) }
+            return true
+        }
+    }
+
+    /// What is left of the requests a second.
+    public struct RequestsLeft: Sendable, Equatable {
+        /// How many there are a second.
+        public let limit: Int
+        /// How many may be made at once.
+        public let count: Int
+        /// Seconds until all may be made again.
+        public let full: Int
+    }
+
+    private static func request<Name>(
+        _ accounts: inout Accounts<Name>, _ name: Name, _ limits: Limits, _ holder: LimitReached.Holder, _ now: Moment
+    ) throws(LimitReached) -> RequestsLeft? {
+        guard limits.requests > 0 else { return nil }
+        let place = accounts.place(of: name, limits, now: now.nanoseconds)
+        if let refusal = accounts.request(place, limits, now: now.nanoseconds) { throw LimitReached(holder, refusal) }
+        let (count, full) = accounts.left(place, limits, now: now.nanoseconds)
+        return RequestsLeft(limit: limits.requests, count: count, full: full)
+    }
+
+    /// Takes one fetch of each.
+    ///
+    /// - Throws: `LimitReached`.
+    public func refetch(by principal: Principal, from address: Address?, at now: Moment) throws(LimitReached) {
+        try state.withLock { (state) throws(LimitReached) in
+            if let name = Self.name(address) {
+                let place = state.addresses.place(of: name, state.rules.addressLimits, now: now.nanoseconds)
+                if let refusal = state.addresses.refetch(place, state.rules.addressLimits, now: now.nanoseconds) {
+                    throw LimitReached(.address, refusal)
+                }
+            }
+            if let name = principal.identity {
+                let place = state.keys.place(of: name, state.rules.keyLimits, now: now.nanoseconds)
+                if let refusal = state.keys.refetch(place, state.rules.keyLimits, now: now.nanoseconds) { throw LimitReached(.key, refusal) }
+            }
+        }
+    }
+
+    /// An event connection that is counted; `change` and `close` keep the counts right.
+    public struct Lease: Sendable {
+        let key: Accounts<String>.Place?
+        let address: Accounts<[UInt8]>.Place?
+    }
+
+    /// Counts one more event connection with so many streams.
+    ///
+    /// - Throws: `LimitReached`, and nothing is counted.
+    public func open(_ principal: Principal, from address: Address?, streams: Int, at now: Moment) throws(LimitReached) -> Lease {
+        try state.withLock { (state) throws(LimitReached) in
+            let key = principal.identity.map { state.keys.place(of: $0, state.rules.keyLimits, now: now.nanoseconds) }
+            let address = Self.name(address).map { state.addresses.place(of: $0, state.rules.addressLimits, now: now.nanoseconds) }
+            let lease = Lease(key: key, address: address)
+            try Self.add(&state, lease, principal, connections: 1, streams: streams)
+            return lease
+        }
+    }
+
+    /// Counts so many streams more.
+    ///
+    /// - Throws: `LimitReached`, and nothing is counted.
+    public func add(streams: Int, to lease: Lease, of principal: Principal) throws(LimitReached) {
+        try state.withLock { (state) throws(LimitReached) in try Self.add(&state, lease, principal, connections: 0, streams: streams) }
+    }
+
+    /// Counts so many streams less.
+    public func remove(streams: Int, from lease: Lease) { remove(lease, connections: 0, streams: streams) }
+
+    /// Counts the connection, which still had so many streams, no longer.
+    public func close(_ lease: Lease, streams: Int) { remove(lease, connections: 1, streams: streams) }
+
+    private func remove(_ lease: Lease, connections: Int, streams: Int) {
+        state.withLock { state in
+            if let place = lease.key { state.keys.count(place, connections: -connections, streams: -streams) }
+            if let place = lease.address { state.addresses.count(place, connections: -connections, streams: -streams) }
+        }
+    }
+
+    private static func add(
+        _ state: inout State, _ lease: Lease, _ principal: Principal, connections: Int, streams: Int
+    ) throws(LimitReached) {
+        if let place = lease.address,
+            let refusal = state.addresses.refusal(place, connections: connections, streams: streams, state.rules.addressLimits)
+        {
+            throw LimitReached(.address, refusal)
+        }
+        if let place = lease.key {
+            var limits = state.rules.keyLimits
+            // Zero is no limit in the rules, and nothing at all in a permission.
+            if principal.permission.maxConnections == 0 || principal.permission.maxStreams == 0 && streams > 0 {
+                let kind = principal.permission.maxConnections == 0 ? LimitReached.Kind.connections : .streams
+                throw LimitReached(holder: .key, kind: kind, limit: 0, retryAfter: 60)
+            }
+            limits.connections = principal.permission.maxConnections ?? limits.connections
+            limits.streams = principal.permission.maxStreams ?? limits.streams
+            if let refusal = state.keys.refusal(place, connections: connections, streams: streams, limits) { throw LimitReached(.key, refusal) }
+        }
+        if let place = lease.key { state.keys.count(place, connections: connections, streams: streams) }
+        if let place = lease.address { state.addresses.count(place, connections: connections, streams: streams) }
+    }
+
+    private static func name(_ address: Address?) -> [UInt8]? { address.flatMap { $0.isLoopback ? nil : $0.client } }
+}
+
+extension LimitReached {
+    fileprivate init(_ holder: Holder, _ refusal: Refusal) {
+        self.init(holder: holder, kind: refusal.kind, limit: refusal.limit, retryAfter: refusal.retryAfter)
+    }
+}

@@ -1,0 +1,136 @@
+import Crypto
+import Synchronization
+
+/// Decides who somebody is, what they may do and whether it is too much; from any thread, in microseconds.
+///
+/// It remembers which tokens were right until they expire, so that the signature of each is checked once. Times are `Moment`s.
+public final class Gatekeeper: Sendable {
+    /// Now, on both clocks.
+    public struct Moment: Sendable {
+        /// Seconds since 1970 UTC.
+        public var seconds: Int64
+        /// Monotonic nanoseconds.
+        public var nanoseconds: Int64
+
+        /// A moment; see the properties.
+        public init(seconds: Int64, nanoseconds: Int64) {
+            self.seconds = seconds
+            self.nanoseconds = nanoseconds
+        }
+    }
+
+    struct State {
+        var rules: AccessRules
+        var verified: [SHA256Digest: Principal] = [:]
+        var tickets = Tickets()
+        var keys: Accounts<String>
+        var addresses: Accounts<[UInt8]>
+    }
+
+    private static let maximumVerified = 4096
+    let state: Mutex<State>
+
+    /// - Parameter maximumAccounts: how many keys, and how many addresses, are counted one by one.
+    public init(rules: AccessRules, maximumAccounts: Int = 50_000) {
+        state = Mutex(State(rules: rules, keys: Accounts(maximum: maximumAccounts), addresses: Accounts(maximum: maximumAccounts)))
+    }
+
+    /// The rules in effect.
+    public var rules: AccessRules { state.withLock { $0.rules } }
+
+    /// From now on these rules hold; what was counted stays counted.
+    public func replace(_ rules: AccessRules) {
+        state.withLock { state in
+            state.rules = rules
+            state.verified = [:]
+        }
+    }
+
+    /// Whether credentials are looked at: where there are neither keys nor tokens, what is shown may be meant for somebody else.
+    public var asksForCredentials: Bool { state.withLock { $0.rules.hasCredentials } }
+
+    /// Whose credential it is, a key or a token; without one whoever shows nothing, where that is allowed, else nil.
+    ///
+    /// - Throws: `invalidCredential` or `expired`.
+    public func principal(showing credential: String?, at now: Moment) throws(AccessError) -> Principal? {
+        guard let credential else { return state.withLock { $0.rules.anonymous.map(Principal.anonymous) } }
+        let unknown = AccessError(.invalidCredential, "The credential is not known here.")
+        let (rules, digest) = (rules, SHA256.hash(data: Array(credential.utf8)))
+        let isKey = (APIKeys.minimumLength...APIKeys.maximumLength).contains(credential.utf8.count)
+        if isKey, let key = rules.keys?.key(withDigest: Array(digest)) {
+            guard !key.permission.isExpired(at: now.seconds) else { throw AccessError(.expired, "The key has expired; ask for a new one.") }
+            return Principal(identity: "key \(key.name)", permission: key.permission, origin: .key(Array(digest)))
+        }
+        guard let tokens = rules.tokens else { throw unknown }
+        if let known = state.withLock({ $0.verified[digest] }), !known.permission.isExpired(at: now.seconds) { return known }
+        guard credential.utf8.count(where: { $0 == UInt8(ascii: ".") }) == 2 else { throw unknown }
+        let (permission, subject, key) = try tokens.judge(credential, now: now.seconds)
+        let identity = "token \(subject ?? APIKeys.hex(digest))"
+        let principal = Principal(identity: identity, permission: permission, origin: .token(key))
+        remember(principal, digest, now)
+        return principal
+    }
+
+    /// Only where the key that signed it still holds: the rules may have been replaced meanwhile.
+    private func remember(_ principal: Principal, _ digest: SHA256Digest, _ now: Moment) {
+        state.withLock { state in
+            guard case .token(let key) = principal.origin, state.rules.tokens?.keys.has(key) == true else { return }
+            if state.verified.count >= Self.maximumVerified {
+                state.verified = state.verified.filter { !$0.value.permission.isExpired(at: now.seconds) }
+            }
+            if state.verified.count >= Self.maximumVerified { state.verified = [:] }
+            state.verified[digest] = principal
+        }
+    }
+
+    /// What has become of a principal under the rules in effect: with what it is permitted now, or why it is nobody any more.
+    public func standing(of principal: Principal, at now: Moment) -> Standing {
+        let rules = rules
+        let permission: Permission?
+        var identity = principal.identity
+        switch principal.origin {
+        case .anonymous: permission = rules.anonymous
+        case .key(let digest):
+            let key = rules.keys?.key(withDigest: digest)
+            permission = key?.permission
+            identity = key.map { "key \($0.name)" }
+        case .token(let key): permission = rules.tokens?.keys.has(key) == true ? principal.permission : nil
+        }
+        guard let permission else { return .revoked }
+        guard !permission.isExpired(at: now.seconds) else { return .expired }
+        return .good(Principal(identity: identity, permission: permission, origin: principal.origin))
+    }
+
+    /// What has become of a principal.
+    public enum Standing: Sendable, Equatable {
+        /// It still is one, and may do this.
+        case good(Principal)
+        /// Its time is over.
+        case expired
+        /// Its credential is not accepted any more.
+        case revoked
+    }
+
+    /// A ticket that can be shown once within a minute in place of the principal's credential.
+    ///
+    /// - Throws: `tooManyTickets`.
+    public func ticket(for principal: Principal, at now: Moment) throws(AccessError) -> String {
+        guard let ticket = state.withLock({ $0.tickets.issue(to: principal, now: now.nanoseconds) }) else {
+            throw AccessError(.tooManyTickets, "Too many tickets are out; use those there are, or wait a minute until they expire.")
+        }
+        return ticket
+    }
+
+    /// Whose ticket it is, as the rules are now.
+    ///
+    /// - Throws: `invalidCredential`, also for one that was shown before or is too old, or `expired`.
+    public func redeem(ticket: String, at now: Moment) throws(AccessError) -> Principal {
+        let invalid = AccessError(.invalidCredential, "The ticket is unknown, was used, or is older than a minute; get a new one.")
+        guard let principal = state.withLock({ $0.tickets.redeem(ticket, now: now.nanoseconds) }) else { throw invalid }
+        switch standing(of: principal, at: now) {
+        case .good(let principal): return principal
+        case .expired: throw AccessError(.expired, "What the ticket was made with has expired.")
+        case .revoked: throw invalid
+        }
+    }
+}

@@ -1,0 +1,91 @@
+/// What callers have and have used, a bounded number of them: who has nothing and has not asked for a while is forgotten, and where all
+/// places are taken by others, those who come new share one.
+struct Accounts<Name: Hashable & Sendable> {
+    private struct Account {
+        var connections = 0
+        var streams = 0
+        var requests = Bucket()
+        var refetches = Bucket()
+    }
+
+    /// A caller's place: its own, or that of all who found none.
+    struct Place: Equatable, Sendable {
+        fileprivate let name: Name?
+    }
+
+    private let maximum: Int
+    private var accounts: [Name: Account] = [:]
+    private var rest = Account()
+    private var sweptAt: Int64?
+
+    init(maximum: Int) { self.maximum = maximum }
+
+    var count: Int { accounts.count }
+
+    /// - Parameter now: monotonic nanoseconds.
+    mutating func place(of name: Name, _ limits: Limits, now: Int64) -> Place {
+        if accounts[name] == nil, accounts.count >= maximum { sweep(limits, now) }
+        guard accounts[name] != nil || accounts.count < maximum else { return Place(name: nil) }
+        if accounts[name] == nil { accounts[name] = Account() }
+        return Place(name: name)
+    }
+
+    /// Takes one request.
+    mutating func request(_ place: Place, _ limits: Limits, now: Int64) -> Refusal? {
+        guard limits.requests > 0, let wait = self[place].requests.take(.perSecond(limits.requests), now: now) else { return nil }
+        return Refusal(kind: .requests, limit: limits.requests, retryAfter: wait)
+    }
+
+    /// How many requests are left, and in how many seconds all are again.
+    mutating func left(_ place: Place, _ limits: Limits, now: Int64) -> (count: Int, full: Int) {
+        self[place].requests.left(.perSecond(limits.requests), now: now)
+    }
+
+    /// Takes one fetch.
+    mutating func refetch(_ place: Place, _ limits: Limits, now: Int64) -> Refusal? {
+        guard limits.refetches > 0, let wait = self[place].refetches.take(.perMinute(limits.refetches), now: now) else { return nil }
+        return Refusal(kind: .refetches, limit: limits.refetches, retryAfter: wait)
+    }
+
+    /// Whether so many connections and streams more would exceed the limits.
+    mutating func refusal(_ place: Place, connections: Int, streams: Int, _ limits: Limits) -> Refusal? {
+        let account = self[place]
+        if limits.connections > 0, connections > 0, account.connections + connections > limits.connections {
+            return Refusal(kind: .connections, limit: limits.connections, retryAfter: 5)
+        }
+        if limits.streams > 0, streams > 0, account.streams + streams > limits.streams {
+            return Refusal(kind: .streams, limit: limits.streams, retryAfter: 5)
+        }
+        return nil
+    }
+
+    /// Counts so many more, or less.
+    mutating func count(_ place: Place, connections: Int, streams: Int) {
+        self[place].connections += connections
+        self[place].streams += streams
+    }
+
+    private subscript(place: Place) -> Account {
+        get { place.name.map { accounts[$0, default: Account()] } ?? rest }
+        set {
+            if let name = place.name { accounts[name] = newValue } else { rest = newValue }
+        }
+    }
+
+    /// Once a second at most: going through all of them is not for everyone who finds no place.
+    private mutating func sweep(_ limits: Limits, _ now: Int64) {
+        if let sweptAt, now - sweptAt < 1_000_000_000 { return }
+        sweptAt = now
+        accounts = accounts.filter { _, account in
+            account.connections > 0 || account.streams > 0 || !account.requests.isFull(.perSecond(limits.requests), now: now)
+                || !account.refetches.isFull(.perMinute(limits.refetches), now: now)
+        }
+    }
+}
+
+/// A limit that was reached, whosever it is.
+struct Refusal: Equatable {
+    let kind: LimitReached.Kind
+    let limit: Int
+    let retryAfter: Int
+}

@@ -1,0 +1,53 @@
+/// How much one caller, a key or an address, may have; 0 stands for no limit.
+public struct Limits: Sendable, Equatable {
+    /// Event connections at once.
+    public var connections: Int
+    /// Streams of those connections together.
+    public var streams: Int
+    /// Requests a second; twice as many at once.
+    public var requests: Int
+    /// Fetches over REST a minute, all of them at once.
+    public var refetches: Int
+
+    /// Limits; see the properties.
+    public init(connections: Int = 0, streams: Int = 0, requests: Int = 0, refetches: Int = 0) {
+        self.connections = connections
+        self.streams = streams
+        self.requests = requests
+        self.refetches = refetches
+    }
+
+    var isNone: Bool { connections == 0 && streams == 0 && requests == 0 && refetches == 0 }
+}
+
+/// A limit that was reached.
+public struct LimitReached: Error, Equatable, Sendable {
+    /// Whose limit.
+    public enum Holder: String, Sendable {
+        /// The key's or token's.
+        case key
+        /// The address's.
+        case address
+    }
+
+    /// What is limited.
+    public enum Kind: String, Sendable {
+        /// Event connections.
+        case connections
+        /// Streams at once.
+        case streams
+        /// Requests a second.
+        case requests
+        /// Refetches a minute.
+        case refetches
+    }
+
+    /// Whose limit it is.
+    public let holder: Holder
+    /// What of.
+    public let kind: Kind
+    /// How many.
+    public let limit: Int
+    /// Seconds after which it may be otherwise; at least 1.
+    public let retryAfter: Int
+}

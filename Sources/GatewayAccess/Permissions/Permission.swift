@@ -1,0 +1,56 @@
+/// What somebody may do, and until when.
+public struct Permission: Sendable, Equatable {
+    /// What can be done with a gateway.
+    public enum Operation: String, Sendable, CaseIterable {
+        /// Snapshots, the catalogue, states and event streams.
+        case read
+        /// Complete data over REST, which costs the venue's weight.
+        case refetch
+        /// Pausing, resuming and changing one's own event connections.
+        case control
+        /// The gateway's metrics.
+        case metrics
+    }
+
+    /// The most patterns of one permission.
+    public static let maximumPatterns = 200
+    /// What a key or token may do where it does not say.
+    public static let usualOperations: Set<Operation> = [.read, .control]
+    /// Everything, for ever.
+    public static let everything = Permission(streams: StreamPattern("*").map { [$0] } ?? [], operations: Set(Operation.allCases))
+
+    /// The streams; none where empty.
+    public var streams: [StreamPattern]
+    /// The operations.
+    public var operations: Set<Operation>
+    /// The most streams at once, over all connections; nil for what the configuration allows.
+    public var maxStreams: Int?
+    /// The most event connections at once; nil for what the configuration allows.
+    public var maxConnections: Int?
+    /// Seconds since 1970 UTC from which on it is worth nothing; nil for never.
+    public var expiresAt: Int64?
+
+    /// A permission; see the properties.
+    public init(
+        streams: [StreamPattern], operations: Set<Operation> = Permission.usualOperations, maxStreams: Int? = nil, maxConnections: Int? = nil,
+        expiresAt: Int64? = nil
+    ) {
+        self.streams = streams
+        self.operations = operations
+        self.maxStreams = maxStreams
+        self.maxConnections = maxConnections
+        self.expiresAt = expiresAt
+    }
+
+    /// Whether every stream is meant, whatever its name.
+    public var allowsEveryStream: Bool { streams.contains(where: \.isEverything) }
+
+    /// Whether the stream of this name is among those permitted.
+    public func allows(stream name: String) -> Bool { streams.contains { $0.matches(name) } }
+
+    /// Whether the operation is permitted.
+    public func allows(_ operation: Operation) -> Bool { operations.contains(operation) }
+
+    /// Whether its time is over at `now`, seconds since 1970 UTC.
+    public func isExpired(at now: Int64) -> Bool { expiresAt.map { $0 <= now } ?? false }
+}

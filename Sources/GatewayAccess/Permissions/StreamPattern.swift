@@ -1,0 +1,65 @@
+/// Which streams a permission is for: a name in which `*` stands for any characters, none included, as in `btcusdt@*`, `*@markPrice`,
+/// `stocks:*` or `*`.
+///
+/// A pattern without an upstream (`NAME:`) is for the first upstream's streams alone, but `*` is for every stream there is.
+public struct StreamPattern: Sendable, Hashable {
+    /// Longest pattern in bytes.
+    public static let maximumLength = 200
+
+    /// The pattern as written.
+    public let text: String
+    private let upstream: [UInt8]?
+    private let name: [UInt8]
+
+    /// Nil where it is empty, longer than ``maximumLength``, or has blanks, commas or control characters.
+    public init?(_ text: String) {
+        guard (1...Self.maximumLength).contains(text.utf8.count),
+            text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ",") })
+        else { return nil }
+        self.text = text
+        (upstream, name) = Self.parts(text)
+    }
+
+    /// Whether it is for every stream.
+    public var isEverything: Bool { text == "*" }
+
+    /// Whether the stream of this name, as the gateway writes it, is meant.
+    public func matches(_ stream: String) -> Bool {
+        if isEverything { return true }
+        let (upstream, name) = Self.parts(stream)
+        switch (self.upstream, upstream) {
+        case (nil, nil): break
+        case (let pattern?, let given?): guard Self.matches(pattern, given) else { return false }
+        default: return false
+        }
+        return Self.matches(self.name, name)
+    }
+
+    private static func parts(_ text: String) -> (upstream: [UInt8]?, name: [UInt8]) {
+        let bytes = Array(text.utf8)
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return (nil, bytes) }
+        return (Array(bytes[..<colon]), Array(bytes[(colon + 1)...]))
+    }
+
+    /// Goes back to the last `*` alone, so that the time is the product of the lengths at most.
+    private static func matches(_ pattern: [UInt8], _ text: [UInt8]) -> Bool {
+        var (place, position) = (0, 0)
+        var star: (place: Int, position: Int)?
+        while position < text.count {
+            if place < pattern.count, pattern[place] == UInt8(ascii: "*") {
+                star = (place, position)
+                place += 1
+            } else if place < pattern.count, pattern[place] == text[position] {
+                place += 1
+                position += 1
+            } else if let last = star {
+                star = (last.place, last.position + 1)
+                place = last.place + 1
+                position = last.position + 1
+            } else {
+                return false
+            }
+        }
+        return pattern[place...].allSatisfy { $0 == UInt8(ascii: "*") }
+    }
+}

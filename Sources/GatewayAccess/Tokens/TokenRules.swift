@@ -1,0 +1,85 @@
+import JWTKit
+
+/// How tokens are judged: JSON Web Tokens (RFC 7519) in compact form, signed by a key of the set.
+///
+/// Claims: `exp` is required; `nbf`, `streams`, `operations`, `maxStreams` and `maxConnections` are heeded; `iss` and `aud` have to be as
+/// configured, where they are.
+public struct TokenRules: Sendable {
+    /// Longest token in bytes.
+    public static let maximumLength = 8192
+
+    /// The keys.
+    public var keys: KeySet
+    /// What `iss` has to be; nil for anything.
+    public var issuer: String?
+    /// What `aud` has to be or contain; nil for anything.
+    public var audience: String?
+    /// Seconds that clocks may differ by: so much longer a token is worth something, and so much earlier.
+    public var leeway: Int64
+
+    /// Rules; see the properties.
+    public init(keys: KeySet, issuer: String? = nil, audience: String? = nil, leeway: Int64 = 30) {
+        self.keys = keys
+        self.issuer = issuer
+        self.audience = audience
+        self.leeway = leeway
+    }
+
+    /// What a token permits, and who it is of.
+    ///
+    /// - Parameter now: seconds since 1970 UTC.
+    /// - Throws: `invalidCredential`, or `expired` where that is all that is wrong with it.
+    func judge(_ token: String, now: Int64) throws(AccessError) -> (permission: Permission, subject: String?, key: [UInt8]) {
+        guard token.utf8.count <= Self.maximumLength else { throw Self.invalid("The token is longer than \(Self.maximumLength) bytes.") }
+        let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 3, let headBytes = Base64URL.decode(parts[0]), let claimBytes = Base64URL.decode(parts[1]),
+            let signature = Base64URL.decode(parts[2]), let head = StrictJSON(headBytes)?.object
+        else { throw Self.invalid("The token is not one of three base64url parts with a JSON head.") }
+        let key = try key(for: head)
+        let signed = Array(parts[0]) + [UInt8(ascii: ".")] + Array(parts[1])
+        guard (try? key.algorithm.verify(signature, signs: signed)) == true else { throw Self.invalid("The token's signature is wrong.") }
+        guard let claims = StrictJSON(claimBytes)?.object else { throw Self.invalid("The token's claims are no JSON object, or one comes twice.") }
+        var permission = try permission(claims)
+        permission.expiresAt = try expiry(claims, now)
+        let issuer = claims["iss"]?.string ?? ""
+        // With its length, or an issuer could name another one's subjects.
+        let subject = claims["sub"]?.string.map { "\(issuer.utf8.count) \(issuer) \($0)" }
+        return (permission, subject, key.fingerprint)
+    }
+
+    private func key(for head: StrictJSON.Object) throws(AccessError) -> KeySet.Key {
+        // What has to be understood (RFC 7515 §4.1.11) is not; keys that a token brings along or points to are nobody's.
+        guard head["crit"] == nil, head["b64"] == nil, head["zip"] == nil else {
+            throw Self.invalid("The token asks for extensions that are not taken.")
+        }
+        if let type = head["typ"] {
+            guard let text = type.string?.lowercased(), ["jwt", "at+jwt", "application/at+jwt"].contains(text) else {
+                throw Self.invalid("The token's typ is neither JWT nor at+jwt.")
+            }
+        }
+        if let name = head["kid"], name.string == nil { throw Self.invalid("The token's kid is no string.") }
+        guard let key = keys.key(named: head["kid"]?.string) else { throw Self.invalid("No key of the key set has the token's kid.") }
+        guard head["alg"]?.string == key.algorithm.name else { throw Self.invalid("The token's algorithm is not that of its key.") }
+        return key
+    }
+
+    private func permission(_ claims: StrictJSON.Object) throws(AccessError) -> Permission {
+        if let issuer, claims["iss"]?.string != issuer { throw Self.invalid("The token's issuer is not the one that is trusted.") }
+        if let audience {
+            let given = claims["aud"]?.strings ?? claims["aud"]?.string.map { [$0] } ?? []
+            guard given.contains(audience) else { throw Self.invalid("The token is meant for another audience.") }
+        }
+        do throws(Permission.Refusal) { return try Permission(members: claims) } catch { throw Self.invalid("The token's claim \(error.sentence)") }
+    }
+
+    private func expiry(_ claims: StrictJSON.Object, _ now: Int64) throws(AccessError) -> Int64 {
+        guard let expiry = claims["exp"]?.seconds else { throw Self.invalid("The token's exp is missing or no number.") }
+        if let value = claims["nbf"] {
+            guard let start = value.seconds, start - leeway <= now else { throw Self.invalid("The token is not valid yet, or its nbf is no number.") }
+        }
+        guard expiry + leeway > now else { throw AccessError(.expired, "The token has expired; get a new one.") }
+        return expiry + leeway
+    }
+
+    private static func invalid(_ sentence: String) -> AccessError { AccessError(.invalidCredential, sentence) }
+}

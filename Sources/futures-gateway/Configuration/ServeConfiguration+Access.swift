@@ -1,0 +1,64 @@
+import FuturesGateway
+import GatewayAccess
+
+extension ServeConfiguration {
+    /// Who is let in and how much everybody may have, with the files that say so.
+    ///
+    /// Returns what stands in the files, in a few digits, by the settings' names.
+    static func readAccess(_ settings: Settings<ServeSettings>, into rules: inout AccessRules, mistakes: inout [String]) -> [String: String] {
+        var contents: [String: String] = [:]
+        rules.allowsAnonymous = settings.allowAnonymous
+        rules.opensMetrics = settings.openMetrics
+        rules.proxies = settings.trustedProxies ?? []
+        rules.keyLimits = Limits(
+            connections: settings.keyConnections, streams: settings.keyStreams, requests: settings.keyRequests, refetches: settings.keyRefetches)
+        rules.addressLimits = Limits(
+            connections: settings.addressConnections, streams: settings.addressStreams, requests: settings.addressRequests,
+            refetches: settings.addressRefetches)
+        if let given = settings.given(settings.list.keys), let json = json(given, mistakes: &mistakes) {
+            contents[settings.list.keys.name] = APIKeys.hash(of: json)
+            do throws(AccessError) { rules.keys = try APIKeys(json: json) } catch {
+                mistakes.append("\(given.subject(settings.list.keys)): \(error.message)")
+            }
+        }
+        if let given = settings.given(settings.list.jwks) {
+            guard let json = text(ofFile: given.text) else {
+                mistakes.append("\(given.subject(settings.list.jwks)): \(given.text) cannot be read; check the path and the rights.")
+                return contents
+            }
+            contents[settings.list.jwks.name] = APIKeys.hash(of: json)
+            do throws(AccessError) {
+                let keys = try KeySet(json: json, sharedSecrets: settings.jwtSharedSecrets)
+                rules.tokens = TokenRules(keys: keys, issuer: settings.jwtIssuer, audience: settings.jwtAudience)
+            } catch { mistakes.append("\(given.subject(settings.list.jwks)): \(error.message)") }
+        }
+        return contents
+    }
+
+    /// The keys as a JSON object, from the configuration's section or from a file of their own.
+    private static func json(_ given: Settings<ServeSettings>.Given, mistakes: inout [String]) -> String? {
+        var entries = given.section
+        if entries == nil {
+            do throws(Mistakes) { entries = try readConfigurationFile(given.text).entries } catch {
+                mistakes += error.sentences.map { "\(given.place): \($0)" }
+                return nil
+            }
+        }
+        return "{" + (entries ?? []).map { "\(quoted($0.name)):\($0.json)" }.joined(separator: ",") + "}"
+    }
+
+    /// A gateway that other machines reach asks who they are, unless somebody said that it need not.
+    static func checkAccess(_ settings: Settings<ServeSettings>, mistakes: inout [String]) {
+        let list = settings.list
+        let hasKeys = settings.given(list.keys) != nil || settings.given(list.jwks) != nil
+        if !hasKeys, !settings.allowAnonymous, settings.host != "localhost", Address(settings.host)?.isLoopback != true {
+            let subject = settings.given(list.host)?.subject(list.host) ?? "host"
+            mistakes.append(
+                "\(subject): other machines reach \(settings.host), and neither keys nor jwks say who may; give one of them, or allow-anonymous.")
+        }
+        for setting in [list.jwtIssuer, list.jwtAudience] as [any SettingDeclaration] + [list.jwtSharedSecrets] {
+            guard let given = settings.given(setting), settings.given(list.jwks) == nil else { continue }
+            mistakes.append("\(given.subject(setting)) has no effect without jwks; give the key set that tokens are signed with.")
+        }
+    }
+}

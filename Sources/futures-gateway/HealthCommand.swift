@@ -1,0 +1,87 @@
+import ArgumentParser
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+
+/// `futures-gateway health`: what a container's HEALTHCHECK runs, so that the image needs no `curl`.
+struct HealthCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "health", abstract: "Ask a running gateway whether it answers, or whether data flows.",
+        discussion: """
+            Takes the settings of serve (--host, --port, --config and the environment), so that it finds the gateway it runs beside. Prints one line, and \
+            ends with 0 where the answer is 200, else with 1.
+            """)
+
+    @OptionGroup var flags: Flags<ServeSettings>
+    @Flag(name: .long, help: "Ask whether data flows (/readyz) rather than whether the process answers (/healthz).")
+    var ready = false
+    @Option(name: .long, help: "Another address, as in https://127.0.0.1:8443.")
+    var url: String?
+    @Option(name: .long, help: "Seconds to wait, 1 to 60.")
+    var timeout = 3
+
+    func validate() throws {
+        guard (1...60).contains(timeout) else { throw ValidationError("--timeout takes 1 to 60.") }
+    }
+
+    func run() async throws {
+        let address = try url ?? Self.address(flags.given, ProcessInfo.processInfo.environment)
+        let target = address + (ready ? "/readyz" : "/healthz")
+        let (words, isWell) = await Self.ask(target, timeout: .seconds(Int64(timeout)))
+        announce("\(target): \(words)")
+        guard isWell else { throw ExitCode.failure }
+    }
+
+    /// Where a gateway of these settings listens, as seen from beside it.
+    static func address(_ flags: [String: String], _ environment: [String: String]) throws -> String {
+        // Whether a gateway may be served so is not the question here: one is.
+        var mistakes: [String] = []
+        let settings = ServeConfiguration.settings(flags: flags, environment: environment, mistakes: &mistakes)
+        guard mistakes.isEmpty else {
+            Mistakes(sentences: mistakes).complain()
+            throw ExitCode.validationFailure
+        }
+        let host =
+            switch settings.host {
+            case "0.0.0.0": "127.0.0.1"
+            case "::": "[::1]"
+            case let host where host.contains(":"): "[\(host)]"
+            case let host: host
+            }
+        return "\(settings.tlsCertificate == nil ? "http" : "https")://\(host):\(settings.port)"
+    }
+
+    private static func ask(_ target: String, timeout: TimeAmount) async -> (String, Bool) {
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+        configuration.proxy = nil
+        // A gateway's certificate seldom names loopback, and who could stand between here and there could as well answer.
+        if isLoopback(target) { configuration.tlsConfiguration = Self.trusting }
+        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        var request = HTTPClientRequest(url: target)
+        request.headers.add(name: "Connection", value: "close")
+        let result: (String, Bool)
+        do {
+            let response = try await client.execute(request, timeout: timeout)
+            let body = try? await response.body.collect(upTo: 1024)
+            let words = body.map { String(buffer: $0).prefix { $0 != "\n" } } ?? ""
+            result = ("\(response.status.code) \(words)", response.status == .ok)
+        } catch {
+            result = ("\(error)", false)
+        }
+        try? await client.shutdown()
+        return result
+    }
+
+    private static var trusting: TLSConfiguration {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.certificateVerification = .none
+        return configuration
+    }
+
+    static func isLoopback(_ target: String) -> Bool {
+        guard let host = URL(string: target)?.host() else { return false }
+        return host == "localhost" || host == "::1" || host == "[::1]" || host.wholeMatch(of: /127\.\d+\.\d+\.\d+/) != nil
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import Logging
+
+/// How a line of the log is written.
+enum LogFormat: String, CaseIterable {
+    /// For people: `2026-11-21T12:00:00.000Z notice connected url=wss://…`
+    case text
+    /// For programs: one JSON object a line, of `time`, `level`, `message` and, where there is any, `metadata`.
+    case json
+
+    /// Text where somebody looks at it.
+    static var standard: LogFormat { isatty(STDERR_FILENO) == 1 ? .text : .json }
+}
+
+/// One line of the log.
+struct LogLine {
+    var time = Date.now
+    let level: Logger.Level
+    let message: String
+    var metadata: Logger.Metadata = [:]
+
+    /// The line with its end. Whatever is in it, it stays one line.
+    func bytes(_ format: LogFormat) -> [UInt8] {
+        let time = time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        let metadata = metadata.sorted { $0.key < $1.key }.map { ($0.key, "\($0.value)") }
+        switch format {
+        case .text:
+            let words = metadata.map { " \($0)=\($1.contains(" ") || $1.contains("\"") ? Self.quoted($1) : Self.escaped($1))" }
+            return Array("\(time) \(level) \(Self.escaped(message))\(words.joined())\n".utf8)
+        case .json:
+            let members = metadata.map { "\(Self.quoted($0)):\(Self.quoted($1))" }.joined(separator: ",")
+            let more = members.isEmpty ? "" : ",\"metadata\":{\(members)}"
+            return Array("{\"time\":\"\(time)\",\"level\":\"\(level)\",\"message\":\(Self.quoted(message))\(more)}\n".utf8)
+        }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        "\"" + escaped(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")) + "\""
+    }
+
+    /// Control characters, the terminal's and the line's, as JSON writes them.
+    private static func escaped(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isControl) else { return text }
+        return text.unicodeScalars.reduce(into: "") { result, scalar in
+            let digits = String(scalar.value, radix: 16)
+            if isControl(scalar) {
+                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar.value == 0x2028 || scalar.value == 0x2029
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import FuturesGateway
+import GatewayAccess
+import GatewayTestSupport
+import Testing
+
+/// How much one may have. The tests come from this machine, whose own addresses have no limit, so they say that a proxy does.
+struct LimitTests {
+    private static func open(_ limits: Limits, configure: (inout GatewayConfiguration) -> Void = { _ in }, _ body: (House) async throws -> Void)
+        async throws
+    {
+        try await House.open(configure: {
+            $0.access.addressLimits = limits
+            $0.access.proxies = AddressBlock("127.0.0.0/8").map { [$0] } ?? []
+            configure(&$0)
+        }) { house in
+            try await house.awaitReadiness()
+            try await body(house)
+        }
+    }
+
+    private static func from(_ address: String, _ headers: [String: String] = [:]) -> [String: String] {
+        headers.merging(["X-Forwarded-For": address]) { $1 }
+    }
+
+    @Test func requestsBeyondTheRateAre429AndOthersAreServed() async throws {
+        try await Self.open(Limits(requests: 2)) { house in
+            let first = try await house.client.get("/streams", Self.from("203.0.113.1"))
+            #expect(first.status == 200)
+            #expect(first.header("RateLimit-Policy") == "\"requests\";q=2;w=1")
+            #expect(first.header("RateLimit")?.hasPrefix("\"requests\";r=3;t=") == true)
+            var refused: HTTPAnswer?
+            for _ in 0..<100 where refused == nil {
+                let answer = try await house.client.get("/streams/btcusdt@markPrice", Self.from("6.6.6.6, 203.0.113.1"))
+                if answer.status == 429 { refused = answer }
+            }
+            let answer = try #require(refused)
+            #expect(answer.header("Retry-After") == "1")
+            #expect(answer.header("RateLimit") == "\"requests\";r=0;t=1")
+            #expect(try answer.json["limit"] == "address-requests")
+            #expect(try answer.json["detail"]?.text?.contains("One address has 2 requests a second here.") == true)
+            #expect(try await house.client.get("/streams", Self.from("203.0.113.2")).status == 200)
+            #expect(try await house.client.get("/streams").status == 200)
+        }
+    }
+
+    @Test func aBrowserIsToldInAStreamAndAScriptByTheStatus() async throws {
+        try await Self.open(Limits(connections: 2, streams: 3)) { house in
+            let from = Self.from("2001:db8:0:1::1")
+            let first = try await house.client.events("streams=btcusdt@markPrice", from)
+            let second = try await house.client.events("streams=btcusdt@markPrice", Self.from("2001:db8:0:1:ffff::2"))
+            let refused = try await house.client.get("/events?streams=btcusdt@markPrice", from)
+            #expect(refused.status == 200 && refused.text.contains("event: bye") && refused.text.contains(#""code":"limited""#), "\(refused.text)")
+            let strict = try await house.client.get("/events?streams=btcusdt@markPrice", Self.from("2001:db8:0:1::3", ["Prefer": "handling=strict"]))
+            #expect(strict.status == 429)
+            #expect(try strict.json["limit"] == "address-connections")
+            let more = try await house.client.post("/events/\(first.client)/subscribe?streams=ethusdt@markPrice,ethusdt@bookTicker", from)
+            #expect(more.status == 429)
+            #expect(try more.json["limit"] == "address-streams")
+            #expect(try await house.client.post("/events/\(first.client)/subscribe?streams=ethusdt@markPrice,btcusdt@markPrice", from).status == 200)
+            #expect(try await house.client.post("/events/\(first.client)/unsubscribe?streams=ethusdt@markPrice", from).status == 200)
+            #expect(try await house.client.post("/events/\(second.client)/subscribe?streams=ethusdt@markPrice", from).status == 200)
+            #expect(try await house.client.request("DELETE", "/events/\(second.client)", from).status == 200)
+            _ = try await second.rest()
+            // Its place is free as soon as the gateway has noticed.
+            let deadline = ContinuousClock.now + .seconds(20)
+            while try await house.client.get("/events?streams=btcusdt@markPrice&count=1", Self.from("2001:db8:0:1::3", ["Prefer": "handling=strict"]))
+                .status != 200
+            {
+                try #require(ContinuousClock.now < deadline)
+            }
+        }
+    }
+
+    @Test func refetchesAreLimitedByTheMinute() async throws {
+        try await Self.open(Limits(refetches: 1)) { house in
+            let target = "/streams/btcusdt@markPrice/refetch"
+            #expect(try await house.client.post(target, Self.from("203.0.113.1")).status == 200)
+            let refused = try await house.client.post(target, Self.from("203.0.113.1"))
+            #expect(refused.status == 429 && refused.header("Retry-After") == "60")
+            #expect(try refused.json["limit"] == "address-refetches")
+            #expect(try await house.client.post(target, Self.from("203.0.113.2")).status == 200)
+        }
+    }
+
+    @Test func theGatewayAsAWholeHasSoManyReadersAndStreams() async throws {
+        try await Self.open(
+            Limits(),
+            configure: {
+                $0.events.maximumReaders = 2
+                $0.events.maximumStreams = 2
+            }
+        ) { house in
+            let strict = ["Prefer": "handling=strict"]
+            let first = try await house.client.events("streams=btcusdt@markPrice")
+            #expect(try await house.client.get("/events?streams=btcusdt@markPrice,ethusdt@markPrice,btcusdt@bookTicker", strict).status == 503)
+            let second = try await house.client.events("streams=ethusdt@markPrice")
+            #expect(try await house.client.get("/events?streams=btcusdt@markPrice", strict).status == 503)
+            #expect(try await house.client.get("/events?streams=btcusdt@markPrice").text.contains(#""code":"overloaded""#))
+            #expect(try await house.client.get("/streams/btcusdt@bookTicker").status == 503)
+            #expect(try await house.client.post("/events/\(first.client)/subscribe?streams=btcusdt@bookTicker").status == 503)
+            #expect(try await house.client.get("/streams/btcusdt@markPrice").status == 200)
+            #expect(try await house.client.request("DELETE", "/events/\(second.client)").status == 200)
+        }
+    }
+}

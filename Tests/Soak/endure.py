@@ -1,0 +1,90 @@
+"""Readers that come and go, and a venue that is cut now and then, for a long time: memory, descriptors and threads stay as they are."""
+
+import os
+import selectors
+import socket
+import statistics
+import threading
+import time
+
+import cutter
+import stage
+
+
+class Churn(threading.Thread):
+    """Twenty readers a second come, read for some seconds, and leave in one way or another."""
+
+    def __init__(self, run):
+        super().__init__(daemon=True)
+        self.port, self.streams, self.dice = run.gateway.port, run.streams, run.dice
+        self.ends, self.came = False, 0
+
+    def run(self):
+        poll, leaving = selectors.DefaultSelector(), []
+        while not self.ends:
+            now = time.monotonic()
+            reader = socket.create_connection(("127.0.0.1", self.port))
+            streams = self.dice.sample(self.streams, self.dice.randint(1, 4)) + ["btcusdt@aggTrade"]
+            coding = self.dice.choice(("gzip", "identity"))
+            reader.sendall(f"GET /events?streams={','.join(streams)} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: {coding}\r\n\r\n".encode())
+            reader.setblocking(False)
+            self.came += 1
+            if self.dice.random() < 0.9:
+                poll.register(reader, selectors.EVENT_READ)
+            leaving.append((now + self.dice.uniform(0, 6), reader))
+            while time.monotonic() < now + 0.05:
+                for key, _ in poll.select(0.01):
+                    try:
+                        if not key.fileobj.recv(1 << 18):
+                            poll.unregister(key.fileobj)
+                    except OSError:
+                        poll.unregister(key.fileobj)
+            for due, reader in [one for one in leaving if one[0] <= now]:
+                if reader in poll.get_map():
+                    poll.unregister(reader)
+                if self.dice.random() < 0.5:
+                    reader.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, cutter.RESET)
+                reader.close()
+            leaving = [one for one in leaving if one[0] > now]
+        for _, reader in leaving:
+            reader.close()
+
+
+def sample(pid):
+    """Resident KiB, descriptors, threads."""
+    resident = int(open(f"/proc/{pid}/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 10
+    return resident, len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task"))
+
+
+def slope(points):
+    """Theil and Sen's: the median of the slopes between points, a unit of y for one of x."""
+    few = points[:: max(1, len(points) // 200)]
+    return statistics.median((b[1] - a[1]) / (b[0] - a[0]) for i, a in enumerate(few) for b in few[i + 1 :])
+
+
+def main(options):
+    run = stage.Stage(options)
+    run.require(60, run.all_valid, "the books did not come up")
+    churn = Churn(run)
+    churn.start()
+    begin, ends, cuts, next_cut, samples = time.monotonic(), time.monotonic() + options.minutes * 60, 0, 30, []
+    while time.monotonic() < ends and not run.court.faults:
+        run.listen(time.monotonic() + 2)
+        now = time.monotonic() - begin
+        samples.append((now / 3600, *sample(run.gateway.process.pid)))
+        if now > next_cut:
+            run.cutter.strike(cutter.Strike("now", run.dice.choice(("reset", "fin"))))
+            cuts, next_cut = cuts + 1, next_cut + 30
+    churn.ends = True
+    churn.join()
+    run.listen(time.monotonic() + 8)
+    run.end()
+    settled = samples[len(samples) // 6 :]
+    growth = slope([(point[0], point[1]) for point in settled])
+    thirds = [settled[: len(settled) // 3], settled[-(len(settled) // 3) :]]
+    mean = [[statistics.mean(point[column] for point in part) for column in (1, 2, 3)] for part in thirds]
+    print(f"{options.minutes} minutes, {churn.came} readers came and went, {cuts} cuts; resident {mean[0][0] / 1024:.1f} MB in the first third,", end=" ")
+    print(f"{mean[1][0] / 1024:.1f} in the last, {growth / 1024:+.2f} MB an hour; descriptors {mean[0][1]:.0f} and {mean[1][1]:.0f}, threads {mean[0][2]:.0f} and {mean[1][2]:.0f}")
+    # Over minutes what the kernel gives and takes is more than a slope tells.
+    steady = growth < 1024 if options.minutes >= 30 else mean[1][0] < mean[0][0] * 1.05 + 1024
+    return run.verdict() and steady and mean[1][1] < mean[0][1] + 20 and mean[1][2] <= mean[0][2] + 1
