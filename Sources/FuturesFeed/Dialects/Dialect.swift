@@ -45,7 +45,8 @@ public protocol Dialect: Sendable {
 extension Dialect {
     package var hosts: (webSocket: Int, rest: Int) { (1, 1) }
     package var upstreamNames: [String] { ["venue"] }
-    package func upstream(of endpoint: Int) -> Int { 0 }
+    /// The only one.
+    public func upstream(of endpoint: Int) -> Int { 0 }
     package func listingURL(host: Int) -> String? { nil }
     package func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError> { .success(VenueListing()) }
     package var usedWeightHeader: String? { nil }
