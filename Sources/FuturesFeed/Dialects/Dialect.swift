@@ -43,13 +43,18 @@ public protocol Dialect: Sendable {
 }
 
 extension Dialect {
-    package var hosts: (webSocket: Int, rest: Int) { (1, 1) }
-    package var upstreamNames: [String] { ["venue"] }
+    /// One of each.
+    public var hosts: (webSocket: Int, rest: Int) { (1, 1) }
+    /// One.
+    public var upstreamNames: [String] { ["venue"] }
     /// The only one.
     public func upstream(of endpoint: Int) -> Int { 0 }
-    package func listingURL(host: Int) -> String? { nil }
-    package func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError> { .success(VenueListing()) }
-    package var usedWeightHeader: String? { nil }
+    /// Nothing is listed.
+    public func listingURL(host: Int) -> String? { nil }
+    /// Nothing is listed.
+    public func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError> { .success(VenueListing()) }
+    /// There is none.
+    public var usedWeightHeader: String? { nil }
 }
 
 /// A dialect over a WebSocket whose connections have nothing to remember.

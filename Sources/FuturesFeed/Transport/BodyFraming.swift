@@ -103,9 +103,11 @@ package struct EventStreamFraming: BodyFraming {
 
     package mutating func take(_ bytes: ByteBuffer, _ message: (ByteBuffer) -> Void) throws(TransportError) -> Bool {
         unread.writeImmutableBuffer(bytes)
-        if isAtStart, unread.readableBytes >= 3 {
+        if isAtStart {
+            let (mark, first): ([UInt8], _) = ([0xEF, 0xBB, 0xBF], unread.readableBytesView.prefix(3))
+            if first.count < 3, mark.starts(with: first) { return false }
             isAtStart = false
-            if unread.readableBytesView.starts(with: [0xEF, 0xBB, 0xBF]) { unread.moveReaderIndex(forwardBy: 3) }
+            if first.elementsEqual(mark) { unread.moveReaderIndex(forwardBy: 3) }
         }
         while let line = nextLine() {
             guard line.isEmpty else {

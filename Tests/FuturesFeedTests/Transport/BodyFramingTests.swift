@@ -79,6 +79,13 @@ import Testing
         #expect(!read.isOver)
     }
 
+    /// Found by fuzzing: cut small, the mark was taken off wherever it stood.
+    @Test(arguments: pieces)
+    func aByteOrderMarkIsOneAtTheBeginningAlone(size: Int) throws {
+        let read = try Self.read(" 1\n\n\u{FEFF}data: 1\n\ndata: 2\n\n", EventStreamFraming(), pieces: size)
+        #expect(read.messages == ["2"])
+    }
+
     @Test(arguments: pieces)
     func completeEndsTheStream(size: Int) throws {
         let read = try Self.read("event: next\ndata: 1\n\nevent: complete\ndata:\n\nevent: next\ndata: 2\n\n", EventStreamFraming(), pieces: size)
