@@ -225,11 +225,11 @@ package final class FeedEngine: Sendable {
     }
 
     private func connect(_ id: ConnectionID, endpoint: Int, _ route: UpstreamRoute) {
-        if case .login(let request, let then) = route { return login(id, endpoint: endpoint, request, then) }
+        if case .login(let request, let then) = route.way { return login(id, endpoint: endpoint, request, then) }
         let upstream = dialect.upstream(of: endpoint)
         let link = FrameReceiver(
             engine: self, id: id, upstream: upstream, route: route, session: dialect.session(endpoint: endpoint, subprotocol: nil))
-        guard case .webSocket(let url, let headers, let subprotocols) = route else {
+        guard case .webSocket(let url, let headers, let subprotocols) = route.way else {
             performer.value.links[id] = link
             return link.open(nil, dialect.session(endpoint: endpoint, subprotocol: nil))
         }
