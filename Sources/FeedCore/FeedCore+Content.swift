@@ -155,7 +155,16 @@ extension FeedCore {
             publish(index, .failed(FeedError(.noSnapshotSource, words), fetch: true))
             return
         }
-        guard let wait = startFetch(index) else { return }
+        let isBlocked = fetchesBlockedUntil.map { $0 > now.instant } ?? false
+        if !isBlocked, let due = stream.refetchableAt, due > now.instant {
+            guard stream.fetchAt.map({ $0 > due }) ?? true else { return }
+            streams[index]?.refetchableAt = due + configuration.refetchInterval
+            return fetch(index, at: due)
+        }
+        guard let wait = startFetch(index) else {
+            streams[index]?.refetchableAt = now.instant + configuration.refetchInterval
+            return
+        }
         let milliseconds = max(1, wait.nanoseconds / 1_000_000)
         let words = "The venue's request budget is used up, or it asked to wait; try again in \(milliseconds) ms."
         publish(index, .failed(FeedError(.rateLimited, words, retryAfterMs: milliseconds), fetch: true))

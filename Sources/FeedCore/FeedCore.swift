@@ -66,6 +66,8 @@ package struct FeedCore: Sendable {
         package var weightReserve = 0.1
         /// How long to leave REST alone after 429 or 418 without a word from the venue.
         package var defaultRetryAfter: Duration = .seconds(60)
+        /// The least time between two fetches of a stream that readers ask for: those who ask too soon are given the next one together.
+        package var refetchInterval: Duration = .seconds(1)
 
         package init() {}
     }

@@ -120,6 +120,8 @@ struct StreamState: Sendable {
         var needsFetch: Bool
         var fetch: Fetch?
         var fetchAt: Instant?
+        /// Before this readers are given a fetch together.
+        var refetchableAt: Instant?
         var fetchBackoff: Backoff
         var backfill = Backfill.none
         var audit: Audit?

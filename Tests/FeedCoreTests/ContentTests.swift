@@ -105,6 +105,21 @@ import Testing
         #expect(harness.kinds == ["fetch"])
     }
 
+    @Test func refetchesOneAfterTheOtherAreOneRequestASecond() {
+        var harness = CoreHarness()
+        harness.goLive([.btc])
+        harness.answerFetches { _ in .success(FetchedContent(rows: .markPrice([.price(1)]), eventTime: 1)) }
+        harness.forgetEffects()
+        for _ in 0..<50 {
+            harness.step(.refetch(.btc))
+            harness.answerFetches { _ in .success(FetchedContent(rows: .markPrice([.price(1)]), eventTime: 1)) }
+            harness.pass(.milliseconds(100))
+            harness.answerFetches { _ in .success(FetchedContent(rows: .markPrice([.price(1)]), eventTime: 1)) }
+        }
+        #expect((5...6).contains(harness.attempts.count), "\(harness.attempts.count) requests in 5 s")
+        #expect(harness.kinds.count { $0 == "fetch" } == harness.attempts.count)
+    }
+
     @Test func aVenueThatAsksToWaitIsLeftAlone() {
         var harness = CoreHarness()
         harness.goLive([.btc])
