@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
+#include <malloc.h>
 #include <microhttpd.h>
 #include <stdbool.h>
 #include <stdlib.h>

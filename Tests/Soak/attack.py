@@ -13,7 +13,7 @@ import time
 
 import stage
 
-CAPACITY = 8000
+CAPACITY = 9000
 
 
 def probe(address, seconds, results):

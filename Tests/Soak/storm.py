@@ -95,8 +95,11 @@ async def herds(gateway, count, rounds):
     herd = Herd(gateway.port, count)
     _, tasks = await herd.gather([number / count * 3 for number in range(count)])
     await asyncio.sleep(2)
-    base, times = resident(gateway.process.pid), []
-    for _ in range(rounds):
+    base, times = 0, []
+    for number in range(rounds):
+        # What the first cuts make the allocator keep it keeps; what later ones add would be a leak.
+        if number == rounds // 4:
+            base = resident(gateway.process.pid)
         delays = herd.retries
         await herd.cut(tasks)
         took, tasks = await herd.gather(delays)
@@ -115,7 +118,7 @@ def main(options):
     post = b"POST /streams/btcusdt@markPrice/refetch HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"
     gateway.ask("GET", "/streams/btcusdt@markPrice")
     before, begin = venue_load(venue), time.monotonic()
-    statuses = asyncio.run(flood(gateway.port, [post] * options.refetches))
+    statuses = asyncio.run(flood(gateway.port, [post] * options.refetches, 1000))
     took, after = time.monotonic() - begin, venue_load(venue)
     due = int(took) + 2
     print(f"{options.refetches} refetches in {took:.1f} s: {statuses}, {after[0] - before[0]} requests to the venue (at most {due} due)", flush=True)
@@ -136,8 +139,8 @@ def main(options):
     spread = sorted(herd.retries)
     print(f"{options.readers} readers cut {options.cuts} times: all back within {max(times):.1f} s (median {sorted(times)[len(times) // 2]:.1f} s),", end=" ")
     print(f"retry from {spread[0]:.2f} to {spread[-1]:.2f} s, {herd.refused} connections refused;", end=" ")
-    print(f"{after[0] - before[0]} requests and {after[1] - before[1]} messages to the venue in all; memory {base >> 20} MB with them, {peak >> 20} after the cuts, {rest >> 20} without", flush=True)
-    good &= max(times) < 10 and after[0] - before[0] <= 4 and after[1] - before[1] <= 4 and peak < base * 1.2
+    print(f"{after[0] - before[0]} requests and {after[1] - before[1]} messages to the venue in all; memory {base >> 20} MB after a quarter of the cuts, {peak >> 20} after all, {rest >> 20} without readers", flush=True)
+    good &= max(times) < 10 and after[0] - before[0] <= 4 and after[1] - before[1] <= 4 and peak < base * 1.1 + (2 << 20)
     gateway.end()
     venue.end()
     print("passed" if good else "FAILED")

@@ -50,6 +50,8 @@ final class ConnectionTable: ThreadBody {
 
     private let state = Mutex(State())
     private let open = Atomic<Int>(0)
+    /// The most connections since memory was last given back.
+    private let peak = Atomic<Int>(0)
     private let late = Atomic<UInt64>(0)
     private let wakeup = Wakeup()
     private let limit: Int
@@ -91,7 +93,9 @@ final class ConnectionTable: ThreadBody {
     }
 
     func connected(_ descriptor: Int32) -> Int {
-        let isSurplus = open.wrappingAdd(1, ordering: .relaxed).newValue > limit
+        let count = open.wrappingAdd(1, ordering: .relaxed).newValue
+        if count > peak.load(ordering: .relaxed) { peak.store(count, ordering: .relaxed) }
+        let isSurplus = count > limit
         let deadline = monotonicNanoseconds() &+ headDeadline
         return state.withLock { state in
             let slot = state.vacant.popLast() ?? state.entries.count
@@ -141,7 +145,25 @@ final class ConnectionTable: ThreadBody {
     }
 
     func streamEnded() {
-        open.wrappingSubtract(1, ordering: .relaxed)
+        left()
+    }
+
+    private func left() {
+        if isCrowdGone(open.wrappingSubtract(1, ordering: .relaxed).newValue) { wakeup.signal() }
+    }
+
+    private static let crowd = 1000
+
+    private func isCrowdGone(_ count: Int) -> Bool {
+        let peak = peak.load(ordering: .relaxed)
+        return peak >= Self.crowd && count <= peak / 2
+    }
+
+    /// A crowd that has gone leaves memory that the allocator keeps; the system gets it back.
+    private func giveMemoryBack() {
+        guard isCrowdGone(count) else { return }
+        peak.store(count, ordering: .relaxed)
+        malloc_trim(0)
     }
 
     func disconnected(_ slot: Int) {
@@ -162,7 +184,7 @@ final class ConnectionTable: ThreadBody {
             state.vacant.append(slot)
             return entry.isHandedOver
         }
-        if !isStream { open.wrappingSubtract(1, ordering: .relaxed) }
+        if !isStream { left() }
     }
 
     func stop() {
@@ -174,6 +196,7 @@ final class ConnectionTable: ThreadBody {
         let shortest = min(headDeadline, bodyDeadline, idleDeadline)
         let tick = Int32(clamping: min(max(shortest / 8_000_000, 5), 100))
         while true {
+            giveMemoryBack()
             let now = monotonicNanoseconds()
             let wait: Int32? = state.withLock { state in
                 if state.stops {
