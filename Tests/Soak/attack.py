@@ -1,6 +1,6 @@
 """Slow clients by the thousand (slowhttptest, which is none of ours), beside readers whose every event is checked and probes that want an answer.
 
-Each attack opens a thousand sockets a second: where nothing ended them, they would soon take every connection the gateway may have. With `--control`
+Each attack opens 800 sockets a second: where nothing ended them, they would soon take every connection the gateway may have. With `--control`
 its deadlines are put so far off that they do.
 """
 
@@ -51,8 +51,8 @@ def main(options):
     base = f"http://{run.gateway.host}:{run.gateway.port}"
     stream = run.streams[0]
     ways = {
-        "slow heads": ["-H", "-c", "10000", "-i", "1", "-u", base + "/healthz"],
-        "slow bodies": ["-B", "-c", "10000", "-i", "1", "-s", "4000", "-u", f"{base}/streams/{stream}/refetch"],
+        "slow heads": ["-H", "-c", "12000", "-i", "1", "-u", base + "/healthz"],
+        "slow bodies": ["-B", "-c", "12000", "-i", "1", "-s", "4000", "-u", f"{base}/streams/{stream}/refetch"],
         "slow readers": ["-X", "-c", "8000", "-w", "10", "-y", "20", "-n", "5", "-z", "8", "-k", "1", "-u", f"{base}/events?streams={stream}"],
     }
     good = True
@@ -65,7 +65,7 @@ def main(options):
         ends, attacks, peak = time.monotonic() + options.seconds, [], 0
         while (left := ends - time.monotonic()) > 1:
             if not attacks or attacks[-1].poll() is not None:
-                command = [tool, *arguments, "-r", "1000", "-l", str(int(left)), "-p", "5"]
+                command = [tool, *arguments, "-r", "800", "-l", str(int(left)), "-p", "5"]
                 attacks.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
             run.listen(min(ends, time.monotonic() + 1))
             peak = max(peak, resident(run.gateway.process.pid))
