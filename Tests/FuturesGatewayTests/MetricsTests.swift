@@ -109,26 +109,19 @@ struct Samples {
     @Test func aPacedReadersConflationsAreCounted() async throws {
         try await House.open { house in
             house.exchange.setStalled(true)
-            let paced = try await house.client.events("streams=btcusdt@miniTicker&maxRate=1")
-            let free = try await house.client.events("streams=btcusdt@miniTicker")
-            for reader in [paced, free] { _ = try await reader.next("update", "fetch") }
-            try await house.awaitSubscription(to: "btcusdt@miniTicker")
+            let paced = try await house.client.events("streams=btcusdt@bookTicker&maxRate=1")
+            let free = try await house.client.events("streams=btcusdt@bookTicker")
+            for reader in [paced, free] { _ = try await reader.next("fetch", "update") }
+            try await house.awaitSubscription(to: "btcusdt@bookTicker")
             for round in 1...10 {
-                house.exchange.inject(Self.miniTicker(round))
-                _ = try await free.next("update") { $0.data["content"]?["lastPrice"]?.text == "\(round).00" }
+                house.exchange.inject(PaceTests.ticker(round))
+                _ = try await free.next("update") { $0.data["content"]?["bidPrice"]?.text == "\(round).00" }
             }
-            _ = try await paced.next("update") { $0.data["content"]?["lastPrice"]?.text == "10.00" }
+            _ = try await paced.next("update") { $0.data["content"]?["bidPrice"]?.text == "10.00" }
             let samples = try await Samples(house.client)
             let conflations = samples["event_conflations_total"] ?? 0
             #expect(conflations >= 1 && conflations <= 10, "\(conflations)")
         }
-    }
-
-    static func miniTicker(_ round: Int) -> String {
-        """
-        {"stream":"btcusdt@miniTicker","data":{"e":"24hrMiniTicker","E":\(1_795_000_000_000 + round),"s":"BTCUSDT","c":"\(round).00","o":"1.00",\
-        "h":"100.00","l":"1.00","v":"1","q":"1"}}
-        """
     }
 
     @Test func requestsAreCountedByRouteAndNeverByWhatWasAsked() async throws {

@@ -5,7 +5,7 @@ import Testing
 /// `maxRate`: so many deliveries of one stream a second, the latest each time.
 struct PaceTests {
     static func ticker(_ round: Int) -> String {
-        #"{"stream":"btcusdt@bookTicker","data":{"e":"bookTicker","u":\#(9_000_000_000_000_000 + round),"E":1763679600000,"T":1763679600000,"#
+        #"{"stream":"btcusdt@bookTicker","data":{"e":"bookTicker","u":\#(9_000_000_000_000_000 + round),"E":1900000000000,"T":1900000000000,"#
             + #""s":"BTCUSDT","b":"\#(round).00","B":"1.000","a":"\#(round + 1).00","A":"1.000"}}"#
     }
 
