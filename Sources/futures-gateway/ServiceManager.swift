@@ -34,8 +34,10 @@ enum ServiceManager {
 }
 
 /// What happens when the program begins to stop: the service manager is told, and a second signal ends the program at once.
-struct Stopping: Service {
+struct Stopping: Service, CustomStringConvertible {
     let environment: [String: String]
+    /// The service group logs its services, and the environment holds secrets.
+    var description: String { "Stopping" }
 
     func run() async throws {
         try? await gracefulShutdown()
