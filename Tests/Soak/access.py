@@ -114,12 +114,13 @@ class Echo(http.server.BaseHTTPRequestHandler):
 
 
 def asked(gateway, path, headers=None, method="GET", body=None):
-    """One request on a connection of its own; (status, all of the answer as text)."""
+    """One request on a connection of its own; (status, all of the answer as text, of an event stream the beginning)."""
     connection = http.client.HTTPConnection(gateway.host, gateway.port, timeout=10)
     with contextlib.closing(connection):
         connection.request(method, path, body, headers or {})
         reply = connection.getresponse()
-        return reply.status, f"{reply.status} {reply.headers}\n{reply.read().decode('latin1')}"
+        body = reply.read1() if "event-stream" in reply.getheader("Content-Type", "") else reply.read()
+        return reply.status, f"{reply.status} {reply.headers}\n{body.decode('latin1')}"
 
 
 def follow(gateway, path, headers, seconds):
@@ -128,7 +129,7 @@ def follow(gateway, path, headers, seconds):
     with contextlib.closing(connection), contextlib.suppress(TimeoutError):
         connection.request("GET", path, headers=headers)
         reply = connection.getresponse()
-        while line := reply.readline():
+        while time.monotonic() < begin + seconds and (line := reply.readline()):
             text += line.decode()
     return text, time.monotonic() - begin
 

@@ -1,4 +1,7 @@
-"""Readers that come and go, and a venue that is cut now and then, for a long time: memory, descriptors and threads stay as they are."""
+"""Readers that come and go, and a venue that is cut now and then, for a long time: memory, descriptors and threads stay as they are.
+
+With `--control` events are kept for a day, and memory grows.
+"""
 
 import os
 import selectors
@@ -63,7 +66,8 @@ def slope(points):
 
 
 def main(options):
-    run = stage.Stage(options)
+    kept = ("--replay-seconds", 86_400, "--replay-bytes", 1 << 30, "--replay-events", 10_000_000) if options.control else ()
+    run = stage.Stage(options, gateway=kept)
     run.require(60, run.all_valid, "the books did not come up")
     churn = Churn(run)
     churn.start()

@@ -1,6 +1,7 @@
 """Too little of something: descriptors, memory, disk, somebody who reads the log, a clock that can be trusted. Readers notice nothing of it."""
 
 import copy
+import fcntl
 import os
 import re
 import shutil
@@ -18,14 +19,18 @@ MEMORY = "/sys/fs/cgroup/memory"
 def main(options):
     good = True
     for case in (descriptors, memory, disk, log, clock):
+        if options.case not in (None, case.__name__):
+            continue
         print(f"--- {case.__doc__}", flush=True)
         good = case(copy.copy(options)) and good
     return good
 
 
 def finish(run, held=True):
+    if not held:
+        run.court.faults.append("what is said above is not as it should be")
     run.end()
-    return run.verdict() and held
+    return run.verdict()
 
 
 def opened(run, **wishes):
@@ -33,10 +38,10 @@ def opened(run, **wishes):
     return run
 
 
-def answers(port):
+def answers(port, path="/healthz"):
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=2) as probe:
-            probe.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            probe.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
             return probe.recv(4096)[9:12].decode()
     except OSError:
         return "no answer"
@@ -51,7 +56,7 @@ def descriptors(options):
         client.sendall(b"GET /events?streams=btcusdt@bookTicker HTTP/1.1\r\nHost: localhost\r\n\r\n")
         crowd.append(client)
     run.listen(time.monotonic() + 3)
-    full = answers(run.gateway.port)
+    full = answers(run.gateway.port, "/streams/btcusdt@bookTicker")
     run.cutter.strike(cutter.Strike("now", "reset"))
     run.listen(time.monotonic() + 1)
     recovered = run.require(20, run.all_valid, "the books did not come back while there were no descriptors")
@@ -62,7 +67,7 @@ def descriptors(options):
         pass
     took = time.monotonic() - begin
     print(f"while full: {full}; books back: {recovered}; room again after {took:.2f} s")
-    return finish(run, recovered and took < 1)
+    return finish(run, recovered and took < 1 and full == "503")
 
 
 def memory(options):
@@ -108,6 +113,8 @@ def disk(options):
 def log(options):
     """A log that nobody reads"""
     end, pipe = os.pipe()
+    # Full from the first line on.
+    os.write(pipe, bytes(fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 4096)))
     run = opened(stage.Stage(options, gateway=["--log-level", "trace"], log=os.fdopen(pipe, "w")))
     for _ in range(5):
         run.cutter.strike(cutter.Strike("now", "reset"))
@@ -173,15 +180,20 @@ def clock(options):
     set_clock(0)
     subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", f"{folder.name}/clock.so", "-xc", "-"], input=CLOCK, text=True, check=True)
     run = opened(stage.Stage(options, wrap=["env", f"LD_PRELOAD={folder.name}/clock.so", f"CLOCK_JUMP={jump}"]))
-    stream, ages, seen, dates = run.streams[0], [], set(), set()
+    stream, ages, seen, dates, odd = run.streams[0], [], set(), set(), 0
+    quiet = "btcusdt@markPrice"
+    run.gateway.ask("GET", f"/streams/{quiet}")
     before = {reader: list(totals) for reader, totals in run.totals.items()}
     for number in range(20):
         set_clock([3600, -3600, 0, -10][number % 4])
+        # Before the next update of what comes every three seconds.
+        quick = run.gateway.ask("GET", f"/streams/{quiet}/status")[1]["ageMs"]
+        odd += not 0 <= quick < 4000
         run.listen(time.monotonic() + 1)
         reply = subprocess.run(["curl", "-si", f"http://{run.gateway.host}:{run.gateway.port}/streams/{stream}"], capture_output=True, text=True).stdout
         ages.append(int(re.search(r"(?im)^x-feed-age-ms: (\d+)", reply)[1]))
         seen.add(re.search(r"(?im)^x-feed-state: (\w+)", reply)[1])
         dates.add(re.search(r"(?im)^date: .* (\d+):\d+:\d+", reply)[1])
     told = [now[:3] != before[reader][:3] for reader, now in run.totals.items() if reader in before]
-    print(f"20 jumps: the program's hours were {sorted(dates)}; ages of {min(ages)} to {max(ages)} ms, states {seen}, {sum(told)} readers were told of an outage")
-    return finish(run, len(dates) > 2 and max(ages) < 2000 and seen == {"live"} and not any(told))
+    print(f"20 jumps: the program's hours were {sorted(dates)}; ages of {min(ages)} to {max(ages)} ms, states {seen}; {odd} ages of a quiet stream right after a jump were wrong; {sum(told)} readers were told of an outage")
+    return finish(run, len(dates) > 2 and max(ages) < 2000 and seen == {"live"} and not odd and not any(told))

@@ -1,4 +1,4 @@
-"""Readers cut at random instants go on exactly, or are told that they cannot, against one reader that is never cut."""
+"""Readers cut at random instants go on exactly, or are told that they cannot, against one reader that is never cut. With `--control` hardly anything is kept."""
 
 import asyncio
 import json
@@ -138,7 +138,7 @@ def main(options):
     exchange = house.Exchange(options.executable)
     faults = 0
     for name, task, wanted, settings, more in (
-        ("inside the window", inside, "exact", ["--replay-seconds", 600], ()),
+        ("inside the window", inside, "exact", ["--replay-events", 4] if options.control else ["--replay-seconds", 600], ()),
         ("outside the window", outside, "reset", ["--replay-events", 4], (100,)),
     ):
         gateway = house.Gateway(options.executable, exchange, *settings)

@@ -1,20 +1,24 @@
-"""Planned changes of the venue connection under load: readers see data and nothing else."""
+"""Planned changes of the venue connection under load: readers see data and nothing else. With `--control` the venue cuts it instead."""
 
 import time
 
+import cutter
 import stage
 
 KINDS = ("depth@100ms", "aggTrade", "trade", "bookTicker", "markPrice@1s")
 
 
 def main(options):
-    run = stage.Stage(options, KINDS, gateway=("--rotate-after", options.rotate_after))
+    run = stage.Stage(options, KINDS, gateway=("--rotate-after", 86_400 if options.control else options.rotate_after))
     print(f"seed {options.seed}: {len(run.streams)} streams, a rotation every {options.rotate_after} s, {options.readers} readers", flush=True)
     run.require(60, run.all_valid, "the streams did not come up")
     run.listen(time.monotonic() + 5)
     before = dict(run.totals)
     sockets, lone = len(run.cutter.accepted), 0
     for number in range(1, options.rotations + 1):
+        if options.control:
+            run.listen(time.monotonic() + options.rotate_after)
+            run.cutter.strike(cutter.Strike("now", "fin"))
         done = lambda: len(run.cutter.accepted) >= sockets + number
         if not run.require(2 * options.rotate_after + 15, done, f"rotation {number} did not come"):
             break

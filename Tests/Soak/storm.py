@@ -113,7 +113,7 @@ async def herds(gateway, count, rounds):
 
 def main(options):
     venue = house.Exchange(options.executable, "--symbols", 50)
-    gateway = house.Gateway(options.executable, venue, log=options.log)
+    gateway = house.Gateway(options.executable, venue, *(["--linger", 0] if options.control else []), log=options.log)
     dice, good = random.Random(options.seed), True
     post = b"POST /streams/btcusdt@markPrice/refetch HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"
     gateway.ask("GET", "/streams/btcusdt@markPrice")
