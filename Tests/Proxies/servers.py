@@ -61,6 +61,13 @@ class Gateway:
             self.process.send_signal(how)
         return self.process.wait(20)
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process:
+            self.end()
+
     def metric(self, pattern):
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=10) as answer:
             return sum(int(n) for n in re.findall(rf"^futures_gateway_{pattern} (\d+)$", answer.read().decode(), re.MULTILINE))
@@ -80,7 +87,11 @@ class Proxy:
         self.configure(change)
         self.log = open(self.folder / "output", "wb")
         self.process = subprocess.Popen(self.command, stdout=self.log, stderr=self.log, env=os.environ | {"HOME": str(self.folder), "XDG_DATA_HOME": str(self.folder)})
-        await_port(self.port, self.process)
+        try:
+            await_port(self.port, self.process)
+        except RuntimeError:
+            self.end()
+            raise RuntimeError(self.logs()) from None
 
     def adapted(self, file, change, *places):
         text = (ROOT / "ops" / file).read_text()
@@ -99,6 +110,12 @@ class Proxy:
             self.process.kill()
             self.process.wait()
         self.log.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
 
     def logs(self):
         return "".join(path.read_text(errors="replace") for path in self.folder.rglob("*") if path.is_file() and (path.name == "output" or path.suffix == ".log"))
