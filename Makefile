@@ -4,7 +4,7 @@ TEST_TARGETS = FeedCoreTests GatewayAccessTests FuturesFeedTests MicroHTTPTests 
 RUN_ARGS ?= --demo
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: run test suite browser soak bench bench-ingest lint format simulate defects sanitize contract conformance graphql intrinio fuzz setup
+.PHONY: run test suite browser soak bench bench-ingest lint format simulate defects sanitize contract proxies conformance graphql intrinio fuzz setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build and serve the embedded exchange (RUN_ARGS="--venue aster" for a venue)
@@ -41,6 +41,10 @@ contract: setup ## Every answer against openapi.yaml by schemathesis, and read b
 	swift build -c release --product futures-gateway
 	Tests/Contract/fuzz "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(EXAMPLES),50)
 	Tests/Contract/lint "$$(swift build -c release --show-bin-path)/futures-gateway"
+
+proxies: setup ## The gateway behind nginx and Caddy as ops/ has them (apt: nginx, caddy, curl), about four minutes; skips where they are absent
+	swift build -c release --product futures-gateway
+	Tests/Proxies/check "$$(swift build -c release --show-bin-path)/futures-gateway"
 
 conformance: ## The Autobahn suite against the WebSocket client; skips where it, or Python 2.7, is absent
 	swift build --product conformance-client
