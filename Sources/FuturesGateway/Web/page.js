@@ -9,7 +9,8 @@ import { age, digitsFor, grouped, headline, percent, until } from './format.js';
 const $ = (id) => document.getElementById(id);
 const firstSymbols = ['btcusdt', 'ethusdt', 'solusdt', 'bnbusdt', 'xrpusdt', 'dogeusdt', 'adausdt', 'linkusdt', 'avaxusdt', 'suiusdt'];
 
-const feed = new Feed();
+const keyName = 'futures-gateway key';
+const feed = new Feed([], { credential: sessionStorage.getItem(keyName) ?? undefined });
 const log = new Log($('log'));
 const ladder = new Ladder($('book'));
 const chart = new Chart($('chart'), () => schedule());
@@ -21,6 +22,8 @@ let current;
 let bookName;
 let minutes = 5;
 let isFirst = true;
+let key = sessionStorage.getItem(keyName);
+let farewell;
 
 const symbolOf = (name) => (name.includes('@') && !name.startsWith('!') ? name.split('@')[0] : undefined);
 const historyOf = (symbol) => histories.get(symbol) ?? histories.set(symbol, new History()).get(symbol);
@@ -106,7 +109,7 @@ function select(symbol, name) {
 
 /** The last hour's closes, so that a chart just opened is not empty. */
 async function loadBars(symbol) {
-  const answer = await fetch(`streams/${encodeURIComponent(symbol)}@kline_1m`).then((answer) => answer.ok && answer.json()).catch(() => undefined);
+  const answer = await feed.request(`streams/${encodeURIComponent(symbol)}@kline_1m`).then((answer) => answer.ok && answer.json()).catch(() => undefined);
   if (!answer) return;
   historyOf(symbol).bars = answer.content.slice(-61).map(({ closeTime, close }) => [Math.min(closeTime, Date.now()), Number(close)]);
   schedule();
@@ -242,14 +245,17 @@ feed.addEventListener('refused', ({ detail }) => {
   if (detail.stream !== bookName || rows.has(bookName)) log.event('refused', detail);
   schedule();
 });
-feed.addEventListener('connection', ({ detail: { state, error } }) => {
+feed.addEventListener('session', () => { farewell = undefined; });
+feed.addEventListener('bye', ({ detail: { code, reason } }) => { farewell = ['expired', 'revoked'].includes(code) ? reason : undefined; });
+feed.addEventListener('connection', ({ detail: { state, error, status } }) => {
   const before = $('connection').dataset.state;
   if (state === 'open' && before === 'connecting' && isFirst) log.say('good', 'Connected to the gateway', 'on the connection of another tab');
   isFirst = false;
   $('connection').dataset.state = state;
   set($('connection'), { connecting: 'Connecting', open: 'Connected', lost: 'Reconnecting', closed: 'Stopped' }[state]);
-  $('retry').hidden = state !== 'closed';
-  $('notice').hidden = state !== 'closed';
+  const isBarred = state === 'closed' && [401, 403].includes(status);
+  if (isBarred) askForKey(farewell ?? error);
+  $('retry').hidden = $('notice').hidden = state !== 'closed' || isBarred;
   set($('notice'), error ?? '');
   set($('shared'), feed.isShared ? 'Shared by all tabs' : '');
   if (state === 'lost' && before !== 'lost') log.say('warn', 'Connection to the gateway lost', 'Values stay as they were; coming back by itself.');
@@ -282,8 +288,31 @@ document.addEventListener('keydown', (event) => {
 });
 setInterval(schedule, 500);
 
+/** Shows the field for the key; a key that did not do is forgotten. */
+function askForKey(reason) {
+  if (sessionStorage.getItem(keyName) === key) sessionStorage.removeItem(keyName);
+  set($('access-error'), key ? `The key is not accepted. ${reason}` : '');
+  $('access').hidden = false;
+  document.querySelector('main').hidden = !rows.size;
+  $('key').focus();
+}
+
+$('access').addEventListener('submit', (event) => {
+  event.preventDefault();
+  key = $('key').value;
+  $('key').value = '';
+  if ($('keep').checked) sessionStorage.setItem(keyName, key);
+  feed.retry(key);
+  begin();
+});
+
 async function begin() {
-  const listed = await fetch('streams/!markPrice@arr').then((answer) => answer.json()).catch(() => undefined);
+  const answer = await feed.request('streams/!markPrice@arr').catch(() => undefined);
+  const listed = await answer?.json().catch(() => undefined);
+  if (answer?.status === 401) return askForKey(listed?.detail);
+  $('access').hidden = true;
+  document.querySelector('main').hidden = false;
+  if (rows.size) return undefined;
   const symbols = (listed?.content ?? []).map(({ symbol }) => symbol.toLowerCase());
   $('names').append(...symbols.map((symbol) => new Option(symbol)));
   const chosen = [...new Set([...firstSymbols.filter((symbol) => symbols.includes(symbol)), ...symbols])].slice(0, firstSymbols.length);
@@ -291,6 +320,6 @@ async function begin() {
   for (const name of names) addRow(name);
   feed.add(...names);
   const first = names.find((name) => name.includes('@markPrice')) ?? names.find(symbolOf);
-  if (first) select(symbolOf(first), first);
+  return first && select(symbolOf(first), first);
 }
 begin();
