@@ -10,7 +10,11 @@ const $ = (id) => document.getElementById(id);
 const firstSymbols = ['btcusdt', 'ethusdt', 'solusdt', 'bnbusdt', 'xrpusdt', 'dogeusdt', 'adausdt', 'linkusdt', 'avaxusdt', 'suiusdt'];
 
 const keyName = 'futures-gateway key';
-const feed = new Feed([], { credential: sessionStorage.getItem(keyName) ?? undefined });
+// A browser may forbid even to look at it.
+const storage = (() => { try { return sessionStorage; } catch { return undefined; } })();
+let key = storage?.getItem(keyName) ?? undefined;
+let farewell;
+const feed = new Feed([], { credential: key });
 const log = new Log($('log'));
 const ladder = new Ladder($('book'));
 const chart = new Chart($('chart'), () => schedule());
@@ -22,8 +26,6 @@ let current;
 let bookName;
 let minutes = 5;
 let isFirst = true;
-let key = sessionStorage.getItem(keyName);
-let farewell;
 
 const symbolOf = (name) => (name.includes('@') && !name.startsWith('!') ? name.split('@')[0] : undefined);
 const historyOf = (symbol) => histories.get(symbol) ?? histories.set(symbol, new History()).get(symbol);
@@ -288,20 +290,24 @@ document.addEventListener('keydown', (event) => {
 });
 setInterval(schedule, 500);
 
+function showData(isShown) { document.querySelector('main').hidden = $('pause').hidden = !isShown; }
+
 /** Shows the field for the key; a key that did not do is forgotten. */
 function askForKey(reason) {
-  if (sessionStorage.getItem(keyName) === key) sessionStorage.removeItem(keyName);
+  storage?.removeItem(keyName);
   set($('access-error'), key ? `The key is not accepted. ${reason}` : '');
   $('access').hidden = false;
-  document.querySelector('main').hidden = !rows.size;
+  $('connection').dataset.state = 'closed';
+  set($('connection'), 'Key needed');
+  showData(rows.size > 0);
   $('key').focus();
 }
 
 $('access').addEventListener('submit', (event) => {
   event.preventDefault();
-  key = $('key').value;
+  [key, farewell] = [$('key').value];
   $('key').value = '';
-  if ($('keep').checked) sessionStorage.setItem(keyName, key);
+  if ($('keep').checked) storage?.setItem(keyName, key);
   feed.retry(key);
   begin();
 });
@@ -311,7 +317,7 @@ async function begin() {
   const listed = await answer?.json().catch(() => undefined);
   if (answer?.status === 401) return askForKey(listed?.detail);
   $('access').hidden = true;
-  document.querySelector('main').hidden = false;
+  showData(true);
   if (rows.size) return undefined;
   const symbols = (listed?.content ?? []).map(({ symbol }) => symbol.toLowerCase());
   $('names').append(...symbols.map((symbol) => new Option(symbol)));
