@@ -204,6 +204,43 @@ async def tabs_share_one_connection(gateway, gate, browser):
     return "2 tabs 1 reader, 1 tab 1 reader, a crashed tab none, no tab 0 readers"
 
 
+async def a_late_tab_is_given_all(gateway, gate, browser):
+    """A tab that comes later, or was hidden while another one looked on, has the same as that one, and nothing is subscribed to again for it."""
+    names = ["btcusdt@depth@100ms", "btcusdt@aggTrade", "!bookTicker"]
+    tabs = []
+    for _ in range(2):
+        tab = await browser.tab(gate.address + "healthz")
+        await tab.until("document.readyState === 'complete'")
+        await tab.run(feed(names))
+        await tab.run("""window.versions = {}; feed.addEventListener('update', ({ detail: { stream } }) =>
+            versions[stream + ' ' + feed.status(stream).id] = JSON.stringify(feed.get(stream))); true""")
+        await tab.until(f"{json.dumps(names)}.every((name) => feed.get(name))", 5)
+        tabs.append(tab)
+        await asyncio.sleep(2)
+
+    async def compare():
+        counts = dict.fromkeys(names, 0)
+        first, second = [await tab.run("versions") for tab in tabs]
+        for version in first.keys() & second.keys():
+            expect(first[version] == second[version], f"{version} differs\n{first[version][:2000]}\n{second[version][:2000]}")
+            counts[version.split(" ")[0]] += 1
+        expect(all(counts.values()), f"not all could be compared: {counts}")
+        return counts
+
+    late = await compare()
+    await tabs[0].hide(True)
+    await asyncio.sleep(3)
+    for tab in tabs:
+        await tab.run("versions = {}; true")
+    await tabs[0].hide(False)
+    await asyncio.sleep(3)
+    hidden = await compare()
+    expect(not [target for target in gate.targets if "subscribe" in target], "streams were subscribed to for a tab that others had")
+    for tab in tabs:
+        await tab.close()
+    return f"late {late}, hidden {hidden}"
+
+
 async def readers(gateway, name, count):
     for _ in range(100):
         if await gateway.readers(name) == count:
@@ -424,8 +461,14 @@ async def enter(tab, key, keep=False):
         document.querySelector('#access').requestSubmit()""")
 
 
-ASKED = "!document.querySelector('#access').hidden"
-LIVE = "document.querySelector('#connection').dataset.state === 'open' && document.querySelector('#price').textContent !== '–'"
+async def reload(tab):
+    await tab.run("window.isOld = true")
+    await tab.call("Page.reload")
+    await tab.until("!window.isOld && document.readyState === 'complete'")
+
+
+ASKED = "document.querySelector('#access')?.hidden === false"
+LIVE = "document.querySelector('#connection')?.dataset.state === 'open' && document.querySelector('#price').textContent !== '–'"
 
 
 async def the_page_asks_for_a_key(_, __, browser):
@@ -443,12 +486,12 @@ async def the_page_asks_for_a_key(_, __, browser):
         await tab.until(f"!({ASKED}) && {LIVE}")
         await tab.until("document.querySelector('#streams .state').textContent === 'Live'")
         expect(await tab.run("sessionStorage.length") == 0, "a key is kept that should not be")
-        await tab.call("Page.reload")
-        await tab.until(f"document.readyState === 'complete' && {ASKED}")
+        await reload(tab)
+        await tab.until(ASKED)
         await enter(tab, KEY, keep=True)
         await tab.until(LIVE)
-        await tab.call("Page.reload")
-        await tab.until(f"document.readyState === 'complete' && {LIVE}")
+        await reload(tab)
+        await tab.until(LIVE)
         expect(not await tab.run(ASKED), "a key that was kept is asked for")
         shown = await tab.run("location.href + document.documentElement.outerHTML")
         expect(not [target for target in [shown, *keyed.gate.targets] if KEY in target or OTHER_KEY in target], "a key in an address or on the page")
@@ -525,7 +568,7 @@ async def a_revoked_key_is_told(_, __, browser):
 
 
 CHECKS = [event_source_survives, overload_passes, only_the_permanent_is_permanent, merged_is_what_the_gateway_has, tabs_share_one_connection,
-          hidden_tabs_are_paused, a_new_epoch_starts_anew, the_example_of_the_readme_runs, a_gap_is_closed,
+          a_late_tab_is_given_all, hidden_tabs_are_paused, a_new_epoch_starts_anew, the_example_of_the_readme_runs, a_gap_is_closed,
           the_page_works_by_keyboard_and_does_not_jump, a_silent_connection_is_left, the_page_asks_for_a_key, a_ticket_is_shown_once,
           a_revoked_key_is_told]
 
