@@ -193,8 +193,8 @@ class Connection {
     if (!isWhole) stream.content = new StreamContent(rule);
     if ((!isWhole || stream.content.isThin) && this.#reading.has(name)) this.#broken.add(name);
     if (data.kind) data.ageMs = performance.now() - (this.#listed.get(`${name} ${data.id}`) ?? performance.now());
-    if ('ageMs' in data) stream.at = performance.now() - data.ageMs;
-    this.#streams.set(name, Object.assign(stream, { data: { ...stream.data, ...data } }));
+    if ('ageMs' in data) Object.assign(stream, { at: performance.now() - data.ageMs, data: { ...stream.data, ...data } });
+    this.#streams.set(name, stream);
     if (isWhole || event === 'gap') this.#tell({ event, data, rule }, name);
   }
 }
