@@ -66,6 +66,7 @@ class Gate:
 
     async def __aexit__(self, *_):
         self.server.close()
+        self.flows.set()
         self.cut(None)
 
     def cut(self, path="/events?"):
