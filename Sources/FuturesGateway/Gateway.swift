@@ -134,13 +134,10 @@ public final class Gateway: Service {
         logger.notice("stopped")
     }
 
-    /// What was accepted a moment ago may not have said what it wants; kept connections never will.
+    /// What was accepted a moment ago may not have said what it wants: whoever hands the socket over answers it first. Nobody says when no more comes.
     private func awaitFirstRequests() async {
-        for _ in 0..<30 {
-            let connections = server.reading.connections
-            guard connections[.idle] ?? 0 > 0 || connections[.reading] ?? 0 > 0 else { return }
-            try? await Task.sleep(for: .milliseconds(10))
-        }
+        let patience = ContinuousClock.now + .seconds(3)
+        while server.unansweredCount > 0, ContinuousClock.now < patience { try? await Task.sleep(for: .milliseconds(10)) }
     }
 
     /// The fan-out needs its loop to be woken by and the loop its fan-out to write with, a handler the server it answers for; this is where they meet.

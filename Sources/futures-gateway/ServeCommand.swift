@@ -67,7 +67,7 @@ struct ServeCommand: AsyncParsableCommand {
             logger: logger, started: configuration, read: read)
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: services + [gateway, reload, StoppingNotice(environment: environment)], gracefulShutdownSignals: [.sigterm, .sigint],
+                services: services + [gateway, reload, Stopping(environment: environment)], gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: logger))
         try await group.run()
     }

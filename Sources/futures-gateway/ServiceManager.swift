@@ -1,6 +1,7 @@
 import FuturesGateway
 import Glibc
 import ServiceLifecycle
+import UnixSignals
 
 /// What systemd, or whoever speaks as it does, hands over and is told: sd_listen_fds(3) and sd_notify(3), without its library.
 enum ServiceManager {
@@ -32,12 +33,17 @@ enum ServiceManager {
     }
 }
 
-/// Tells the service manager when the program begins to stop.
-struct StoppingNotice: Service {
+/// What happens when the program begins to stop: the service manager is told, and a second signal ends the program at once.
+struct Stopping: Service, CustomStringConvertible {
     let environment: [String: String]
+    /// The service group logs its services, and the environment holds secrets.
+    var description: String { "Stopping" }
 
     func run() async throws {
         try? await gracefulShutdown()
         ServiceManager.tell("STOPPING=1", environment)
+        Task.detached {
+            for await number in await UnixSignalsSequence(trapping: .sigterm, .sigint) { _exit(number == .sigterm ? 128 + SIGTERM : 128 + SIGINT) }
+        }
     }
 }

@@ -31,6 +31,23 @@ import UnixSignals
             logger: Logger(label: "test") { _ in Recorder(log: log) }, started: try read(), read: read)
     }
 
+    @Test(arguments: [
+        #"{"kind": "intrinio", "apiKey": "canary"}"#, #"{"kind": "intrinio", "user": "canary", "password": "canary"}"#,
+        #"{"kind": "bux", "webSocket": "ws://localhost/me", "token": "canary"}"#,
+        #"{"kind": "graphql", "http": "http://localhost/", "transport": "sse", "headers": {"Authorization": "Bearer canary"}, "streams": {"a": {"subscription": "subscription { a }", "path": "a"}}}"#,
+    ])
+    func whatIsLoggedWholeShowsNoSecret(upstream: String) async throws {
+        let file = try TemporaryFile("upstreams: {\"other\": \(upstream)}\n")
+        let reload = try await reload(file)
+        let upstreams = reload.started.gateway.feed
+        let stopping = Stopping(environment: ["KEY": "canary"])
+        for text in [
+            "\(reload)", "\(upstreams)", "\(reload.started.gateway)", "\(stopping)", String(reflecting: [reload]), String(reflecting: [stopping]),
+        ] {
+            #expect(!text.contains("canary"), "\(text)")
+        }
+    }
+
     @Test func whatTookEffectAndWhatNeedsARestartIsSaid() async throws {
         let file = try TemporaryFile("port: 1\n")
         let reload = try await reload(file)

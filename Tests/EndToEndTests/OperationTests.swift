@@ -122,6 +122,33 @@ import Testing
         #expect(answers > 3)
     }
 
+    @Test(arguments: [SIGTERM, SIGINT])
+    func aSecondSignalEndsTheProgramAtOnce(second: Int32) async throws {
+        let socket = try ListeningSocket()
+        let program = try await Program(["serve", "--demo", "--port", "\(socket.port)"], socket: socket.descriptor)
+        let client = try await program.client()
+        let silent = try await RawConnection(port: client.port)
+        let reader = try await client.events("streams=btcusdt@bookTicker")
+        program.send(SIGTERM)
+        #expect(try await reader.rest().events.last?.name == "bye")
+        program.send(second)
+        #expect(try await program.exitStatus() == 128 + second)
+        withExtendedLifetime(silent) {}
+    }
+
+    @Test func whoConnectedBeforeADeployIsAnsweredAfterwardsToo() async throws {
+        let socket = try ListeningSocket()
+        let program = try await Program(["serve", "--demo", "--port", "\(socket.port)"], socket: socket.descriptor)
+        let client = try await program.client()
+        let late = try await RawConnection(port: client.port)
+        let reader = try await client.events("streams=btcusdt@bookTicker")
+        program.send(SIGTERM)
+        #expect(try await reader.rest().events.last?.name == "bye")
+        late.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        #expect(try await late.receive(by: .safetyNet, of: "an answer").starts(with: Array("HTTP/1.1 200".utf8)))
+        #expect(try await program.exitStatus() == 0)
+    }
+
     @Test func aSocketThatListensElsewhereThanConfiguredIsRefused() async throws {
         let socket = try ListeningSocket()
         let program = try await Program(["serve", "--demo", "--port", "1"], socket: socket.descriptor)

@@ -6,11 +6,14 @@ import Glibc
 /// through a proxy. Every proxy is asked for a tunnel (`CONNECT`, RFC 9110 §9.3.6), whatever goes through it.
 package struct ProxySettings: Sendable {
     /// A proxy that is spoken to in plain HTTP.
-    package struct Server: Sendable, Hashable {
+    package struct Server: Sendable, Hashable, CustomStringConvertible {
         package let host: String
         package let port: Int
         /// The value of `Proxy-Authorization`, where the address had a name and a password (RFC 7617).
         let authorization: HTTPClient.Authorization?
+
+        /// Without what is secret: a log may show it within something larger.
+        package var description: String { "\(host):\(port)" }
     }
 
     private var secure: String?

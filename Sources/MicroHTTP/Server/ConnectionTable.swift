@@ -29,6 +29,7 @@ final class ConnectionTable: ThreadBody {
         var isSurplus = false
         var lingers = false
         var isHandedOver = false
+        var isAnswered = false
     }
 
     private struct Lingering {
@@ -92,6 +93,19 @@ final class ConnectionTable: ThreadBody {
         }
     }
 
+    /// How many were never answered and may yet ask, or are asking.
+    var unanswered: Int {
+        state.withLock { state in
+            state.entries.count { entry in
+                switch entry.phase {
+                case .idle: !entry.isAnswered
+                case .head, .body: true
+                case .vacant, .busy, .expired: false
+                }
+            }
+        }
+    }
+
     func connected(_ descriptor: Int32) -> Int {
         let count = open.wrappingAdd(1, ordering: .relaxed).newValue
         if count > peak.load(ordering: .relaxed) { peak.store(count, ordering: .relaxed) }
@@ -136,6 +150,7 @@ final class ConnectionTable: ThreadBody {
     }
 
     func answered(_ slot: Int) {
+        state.withLock { $0.entries[slot].isAnswered = true }
         _ = advance(slot, to: .idle, deadline: monotonicNanoseconds() &+ idleDeadline)
     }
 

@@ -69,6 +69,9 @@ public final class HTTPServer: Sendable {
     /// Open connections, event streams included.
     public var connectionCount: Int { connections.count }
 
+    /// Connections whose first request has not come in full, and kept ones on which another is arriving.
+    public var unansweredCount: Int { connections.unanswered }
+
     /// What it has done and holds. From any thread; it looks at every connection.
     public var reading: HTTPServerReading {
         let (idle, reading) = connections.waiting

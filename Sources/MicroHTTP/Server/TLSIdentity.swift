@@ -2,11 +2,13 @@ import CMicroHTTPD
 import Synchronization
 
 /// A certificate chain with its private key, by which a server answers over TLS 1.2 and 1.3.
-public struct TLSIdentity: Sendable, Equatable {
+public struct TLSIdentity: Sendable, Equatable, CustomStringConvertible {
     /// PEM text: the server's certificate, then those that lead to a root, up to 16.
     public let certificateChain: [UInt8]
     /// PEM text of the first certificate's key, not encrypted.
     public let privateKey: [UInt8]
+    /// Without the key.
+    public var description: String { "a certificate and its key" }
 
     /// An identity from PEM text.
     ///

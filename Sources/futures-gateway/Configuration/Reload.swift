@@ -12,12 +12,15 @@ struct Reloadable: Sendable {
 }
 
 /// Reads the configuration anew with every SIGHUP. One with mistakes changes nothing.
-struct Reload: Service {
+struct Reload: Service, CustomStringConvertible {
     let signals: UnixSignalsSequence
     let reloadables: [Reloadable]
     let logger: Logger
     let started: ServeConfiguration
     let read: @Sendable () throws(Mistakes) -> ServeConfiguration
+
+    /// The service group logs its services.
+    var description: String { "Reload" }
 
     func run() async throws {
         var inEffect = started.texts

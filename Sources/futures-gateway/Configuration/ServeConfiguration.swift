@@ -3,13 +3,16 @@ import FuturesGateway
 import MicroHTTP
 
 /// All that `serve` is told, judged as a whole.
-struct ServeConfiguration: Sendable {
+struct ServeConfiguration: Sendable, CustomStringConvertible {
     let settings: Settings<ServeSettings>
     let gateway: GatewayConfiguration
     /// What the upstreams are configured with, wherever it stands.
     private let upstreams: [String]
     /// What stands in the files of keys, in a few digits, by the settings' names.
     private let accessContents: [String: String]
+
+    /// Without what is secret: a log may show it within something larger.
+    var description: String { "settings" }
 
     /// Reads the flags, the environment and the file, and opens nothing else.
     ///

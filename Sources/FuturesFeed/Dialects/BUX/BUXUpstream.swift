@@ -1,5 +1,5 @@
 /// Where a BUX server is, and what is shown to it.
-struct BUXUpstream: Sendable {
+struct BUXUpstream: Sendable, CustomStringConvertible {
     /// `ws://` or `wss://`, with its path, `/subscriptions/me`.
     var webSocketURL: String
     /// `http://` or `https://`, up to the version, as in `https://api.example/core/21`; nil where products are not asked for.
@@ -7,6 +7,9 @@ struct BUXUpstream: Sendable {
     var token: String
     /// `Accept-Language` (RFC 9110 §12.5.4).
     var language = "nl-NL,en;q=0.8"
+
+    /// Without what is secret: a log may show it within something larger.
+    var description: String { "a BUX server at \(webSocketURL)" }
 
     /// Reads an upstream from its configuration; README shows one.
     init(_ members: JSONMembers) throws(FeedError) {

@@ -1,7 +1,7 @@
 import FeedCore
 
 /// A GraphQL server and the streams that are asked of it.
-package struct GraphQLUpstream: Sendable {
+package struct GraphQLUpstream: Sendable, CustomStringConvertible {
     /// How subscriptions come. Queries are posted over HTTP whichever it is.
     enum Transport: String, Sendable, CaseIterable {
         case webSocket = "websocket"
@@ -29,6 +29,9 @@ package struct GraphQLUpstream: Sendable {
     /// Sent with every request and upgrade.
     var headers: [(String, String)] = []
     var streams: [String: Stream] = [:]
+
+    /// Without what is secret: a log may show it within something larger.
+    package var description: String { "a GraphQL server at \(webSocketURL ?? httpURL ?? "no address")" }
 
     /// A stream of a name: `price`, or `AAPL@price` where it takes a key.
     func stream(_ name: String) -> (stream: Stream, key: String?)? {

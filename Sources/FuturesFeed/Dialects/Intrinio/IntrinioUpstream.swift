@@ -9,9 +9,12 @@ struct IntrinioUpstream: Sendable {
         case phoenix
     }
 
-    enum Credentials: Sendable {
+    enum Credentials: Sendable, CustomStringConvertible {
         case apiKey(String)
         case password(user: String, password: String)
+
+        /// Without what is secret: a log may show it within something larger.
+        var description: String { "credentials" }
     }
 
     var wire = Wire.equities
