@@ -69,7 +69,7 @@ async def main():
                 gateway = await Gateway(executable, "--keys", keys.name).start()
                 tabs = {name: await browser.tab(f"http://127.0.0.1:{gateway.port}/", **view) for name, view in VIEWS.items()}
                 for name, tab in tabs.items():
-                    await tab.until("!document.querySelector('#access').hidden")
+                    await tab.until("document.querySelector('#access')?.hidden === false")
                 await pictures("key")
                 for name, tab in tabs.items():
                     await tab.run("document.querySelector('#key').value = 'wrong'; document.querySelector('#access').requestSubmit()")
