@@ -478,6 +478,8 @@ async def the_page_asks_for_a_key(_, __, browser):
         await tab.until(ASKED)
         expect(await tab.run("document.querySelector('#access-error').textContent") == "", "an error before anything was entered")
         expect(await tab.run("document.activeElement.id") == "key", "the field has not the focus")
+        await asyncio.sleep(0.5)
+        expect(await tab.run("document.querySelector('#connection').textContent") == "Key needed", "it seems to be connecting")
         await enter(tab, OTHER_KEY, keep=True)
         words = await tab.until("document.querySelector('#access-error').textContent")
         expect("not accepted" in words and "not known" in words, words)

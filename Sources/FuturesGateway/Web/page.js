@@ -254,7 +254,8 @@ feed.addEventListener('connection', ({ detail: { state, error, status } }) => {
   if (state === 'open' && before === 'connecting' && isFirst) log.say('good', 'Connected to the gateway', 'on the connection of another tab');
   isFirst = false;
   $('connection').dataset.state = state;
-  set($('connection'), { connecting: 'Connecting', open: 'Connected', lost: 'Reconnecting', closed: 'Stopped' }[state]);
+  const isAsking = !$('access').hidden && state === 'connecting';
+  set($('connection'), isAsking ? 'Key needed' : { connecting: 'Connecting', open: 'Connected', lost: 'Reconnecting', closed: 'Stopped' }[state]);
   const isBarred = state === 'closed' && [401, 403].includes(status);
   if (isBarred) askForKey(farewell ?? error);
   $('retry').hidden = $('notice').hidden = state !== 'closed' || isBarred;
