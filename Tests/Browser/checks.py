@@ -5,13 +5,17 @@
 Skips, and says so, where Chromium or the Python package `websockets` is absent.
 """
 import asyncio
+import hashlib
 import json
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
+import tempfile
 import time
+import urllib.parse
 
 from chromium import EXECUTABLE, Chromium, websockets
 from gate import Gate, Gateway, header
@@ -185,12 +189,84 @@ async def tabs_share_one_connection(gateway, gate, browser):
     await first.close()
     await asyncio.sleep(2)
     expect(await gateway.readers(MARK) == 1, "the second tab lost the connection with the first")
+    crashing = await browser.tab(gate.address + "healthz")
+    await crashing.until("document.readyState === 'complete'")
+    await crashing.run(feed(["ethusdt@ticker"]))
+    await crashing.until("feed.get('ethusdt@ticker')")
+    expect(await gateway.readers("ethusdt@ticker") == 1, "nobody reads what a tab shows")
+    crash = asyncio.create_task(crashing.call("Page.crash"))
+    await readers(gateway, "ethusdt@ticker", 0)
+    crash.cancel()
+    await asyncio.wait([crash])
+    expect(await gateway.readers(MARK) == 1, "the second tab lost the connection with one that crashed")
     await second.close()
+    await readers(gateway, MARK, 0)
+    return "2 tabs 1 reader, 1 tab 1 reader, a crashed tab none, no tab 0 readers"
+
+
+async def a_late_tab_is_given_all(gateway, gate, browser):
+    """A tab that comes later, or was hidden while another one looked on, has the same as that one, and nothing is subscribed to again for it."""
+    names = ["btcusdt@depth@100ms", "btcusdt@aggTrade", "!bookTicker"]
+    tabs = []
+    for _ in range(2):
+        tab = await browser.tab(gate.address + "healthz")
+        await tab.until("document.readyState === 'complete'")
+        await tab.run(feed(names))
+        await tab.run("""window.versions = {}; feed.addEventListener('update', ({ detail: { stream } }) =>
+            versions[stream + ' ' + feed.status(stream).id] = JSON.stringify(feed.get(stream))); true""")
+        await tab.until(f"{json.dumps(names)}.every((name) => feed.get(name))", 5)
+        tabs.append(tab)
+        await asyncio.sleep(2)
+
+    async def compare():
+        counts = dict.fromkeys(names, 0)
+        first, second = [await tab.run("versions") for tab in tabs]
+        for version in first.keys() & second.keys():
+            expect(first[version] == second[version], f"{version} differs\n{first[version][:2000]}\n{second[version][:2000]}")
+            counts[version.split(" ")[0]] += 1
+        expect(all(counts.values()), f"not all could be compared: {counts}")
+        return counts
+
+    late = await compare()
+    await tabs[0].hide(True)
+    await asyncio.sleep(3)
+    for tab in tabs:
+        await tab.run("versions = {}; true")
+    await tabs[0].hide(False)
+    await asyncio.sleep(3)
+    hidden = await compare()
+    expect(not [target for target in gate.targets if "subscribe" in target], "streams were subscribed to for a tab that others had")
+    for tab in tabs:
+        await tab.close()
+    return f"late {late}, hidden {hidden}"
+
+
+async def readers(gateway, name, count):
     for _ in range(100):
-        if await gateway.readers(MARK) == 0:
-            return "2 tabs 1 reader, 1 tab 1 reader, no tab 0 readers"
+        if await gateway.readers(name) == count:
+            return
         await asyncio.sleep(0.1)
-    raise AssertionError("a reader is left without a tab")
+    raise AssertionError(f"{await gateway.readers(name)} readers of {name}, not {count}")
+
+
+async def a_silent_connection_is_left(gateway, gate, browser):
+    """A connection on which nothing comes any more, not even a heartbeat, is replaced; one that is merely paused is not."""
+    tab = await browser.tab(gate.address + "healthz")
+    await tab.until("document.readyState === 'complete'")
+    await tab.run(feed([MARK]))
+    await tab.until(f"feed.get('{MARK}')")
+    await tab.run("window.sessions = []; feed.addEventListener('session', ({ detail }) => sessions.push(detail.resume)); feed.pause(); true")
+    await asyncio.sleep(50)
+    expect(await tab.run("sessions.length") == 0, "a paused connection was given up")
+    await tab.run("feed.resume()")
+    await tab.until(f"feed.status('{MARK}').age < 1000")
+    gate.flows.clear()
+    await tab.until("feed.connection.state === 'lost'", 60)
+    gate.flows.set()
+    await tab.until("sessions.length", 30)
+    expect(await tab.run("sessions[0]") == "exact", await tab.run("sessions"))
+    await tab.close()
+    return "left after 40 s, resumed exactly"
 
 
 async def hidden_tabs_are_paused(gateway, gate, browser):
@@ -345,9 +421,158 @@ async def the_page_works_by_keyboard_and_does_not_jump(gateway, gate, browser):
     return f"layout shift {shift}"
 
 
+KEY, OTHER_KEY = "fgw_the-key-of-the-browser-checks", "fgw_another-key-of-the-browser-checks"
+
+
+def keys(**keys):
+    """What the setting `keys` takes."""
+    return json.dumps({name: {"hash": hashlib.sha256(key.encode()).hexdigest(), "streams": streams} for name, (key, streams) in keys.items()})
+
+
+class Keyed:
+    """A gateway that asks for a key, and a gate before it."""
+
+    async def __aenter__(self):
+        self.file = tempfile.NamedTemporaryFile("w", suffix=".json")
+        self.write(browser=(KEY, ["*"]))
+        self.gateway = (await start("--keys", self.file.name)).gateway
+        self.gateway.key = KEY
+        self.gate = await Gate(self.gateway).__aenter__()
+        return self
+
+    async def __aexit__(self, *_):
+        await self.gate.__aexit__()
+        await self.gateway.end()
+        self.file.close()
+
+    def write(self, **all):
+        self.file.seek(0)
+        self.file.truncate()
+        self.file.write(keys(**all))
+        self.file.flush()
+
+    def tickets(self):
+        queries = [urllib.parse.parse_qs(urllib.parse.urlsplit(target).query) for target in self.gate.targets if target.startswith("/events?")]
+        return [query["ticket"][0] for query in queries if "ticket" in query]
+
+
+async def enter(tab, key, keep=False):
+    await tab.run(f"""document.querySelector('#key').value = {json.dumps(key)}; document.querySelector('#keep').checked = {json.dumps(keep)};
+        document.querySelector('#access').requestSubmit()""")
+
+
+async def reload(tab):
+    await tab.run("window.isOld = true")
+    await tab.call("Page.reload")
+    await tab.until("!window.isOld && document.readyState === 'complete'")
+
+
+ASKED = "document.querySelector('#access')?.hidden === false"
+LIVE = "document.querySelector('#connection')?.dataset.state === 'open' && document.querySelector('#price').textContent !== '–'"
+
+
+async def the_page_asks_for_a_key(_, __, browser):
+    """A wrong key is refused in words, the right one goes live, it is kept only where that was wished for, and is in no address."""
+    async with Keyed() as keyed:
+        tab = await browser.tab(keyed.gate.address)
+        await tab.until(ASKED)
+        expect(await tab.run("document.querySelector('#access-error').textContent") == "", "an error before anything was entered")
+        expect(await tab.run("document.activeElement.id") == "key", "the field has not the focus")
+        await asyncio.sleep(0.5)
+        expect(await tab.run("document.querySelector('#connection').textContent") == "Key needed", "it seems to be connecting")
+        await enter(tab, OTHER_KEY, keep=True)
+        words = await tab.until("document.querySelector('#access-error').textContent")
+        expect("not accepted" in words and "not known" in words, words)
+        expect(await tab.run("sessionStorage.length") == 0, "a wrong key is kept")
+        await enter(tab, KEY)
+        await tab.until(f"!({ASKED}) && {LIVE}")
+        await tab.until("document.querySelector('#streams .state').textContent === 'Live'")
+        expect(await tab.run("sessionStorage.length") == 0, "a key is kept that should not be")
+        await reload(tab)
+        await tab.until(ASKED)
+        await enter(tab, KEY, keep=True)
+        await tab.until(LIVE)
+        await reload(tab)
+        await tab.until(LIVE)
+        expect(not await tab.run(ASKED), "a key that was kept is asked for")
+        shown = await tab.run("location.href + document.documentElement.outerHTML")
+        expect(not [target for target in [shown, *keyed.gate.targets] if KEY in target or OTHER_KEY in target], "a key in an address or on the page")
+        expect(len(keyed.tickets()) == len(set(keyed.tickets())) > 0, f"tickets {keyed.tickets()}")
+        await tab.close()
+        return words
+
+
+async def a_ticket_is_shown_once(_, __, browser):
+    """With a key, every connection has a ticket of its own and goes on exactly where the last one was; also with a function, in one tab."""
+    seen = {}
+    for kind, options in {"shared": f"{{ credential: '{KEY}' }}", "function": f"{{ credential: async () => '{KEY}' }}"}.items():
+        async with Keyed() as keyed:
+            tab = await browser.tab(keyed.gate.address + "healthz")
+            await tab.until("document.readyState === 'complete'")
+            await tab.run(feed([MARK, "btcusdt@aggTrade"], options))
+            await tab.until(f"feed.get('{MARK}') && feed.get('btcusdt@aggTrade')")
+            expect(await tab.run("feed.isShared") == (kind == "shared"), f"isShared with {kind}")
+            await tab.run("window.sessions = []; feed.addEventListener('session', ({ detail }) => sessions.push(detail.resume)); true")
+            for number in range(3):
+                keyed.gate.cut()
+                await tab.until(f"sessions.length > {number}")
+            await asyncio.sleep(2)
+            expect(await tab.run("feed.get('btcusdt@aggTrade').every(({ id }, index, all) => index === 0 || id === all[index - 1].id + 1)"), "a trade is missing")
+            await keyed.gateway.end()
+            await tab.until(f"feed.status('{MARK}').state === 'lost'")
+            await keyed.gateway.start()
+            await tab.until(f"sessions.length > 3 && feed.status('{MARK}').state === 'live'", 60)
+            seen[kind] = await tab.run("sessions")
+            expect(seen[kind] == ["exact"] * 3 + ["reset"], seen[kind])
+            tickets = keyed.tickets()
+            expect(len(tickets) == len(set(tickets)) >= 5 and len(tickets) == len(keyed.gate.heads), f"{len(keyed.gate.heads)} connections, {tickets}")
+            # What the tab wants reaches the server with the key, too.
+            await tab.hide(True)
+            client = await tab.run("feed.connection.client")
+            for _ in range(100):
+                if set((await keyed.gateway.get(f"events/{client}"))["paused"]) == {MARK, "btcusdt@aggTrade"}:
+                    break
+                await asyncio.sleep(0.05)
+            else:
+                raise AssertionError("a hidden page is not paused")
+            await tab.close()
+    return seen
+
+
+async def a_revoked_key_is_told(_, __, browser):
+    """A key taken away ends in words and a new field; one that may read less loses those streams alone."""
+    async with Keyed() as keyed:
+        tab, other = await browser.tab(keyed.gate.address), await browser.tab(keyed.gate.address + "healthz")
+        await tab.until(ASKED)
+        await enter(tab, KEY, keep=True)
+        await other.until("document.readyState === 'complete'")
+        await other.run(feed([MARK, "ethusdt@markPrice@1s"], f"{{ credential: '{KEY}' }}"))
+        await tab.until(LIVE)
+        await other.until(f"feed.get('{MARK}') && feed.get('ethusdt@markPrice@1s')")
+        keyed.write(browser=(KEY, ["btcusdt@*"]))
+        keyed.gateway.process.send_signal(signal.SIGHUP)
+        await other.until("feed.status('ethusdt@markPrice@1s').error", 20)
+        await other.until(f"feed.connection.state === 'open' && feed.status('{MARK}').state === 'live'")
+        keyed.write(another=(OTHER_KEY, ["*"]))
+        keyed.gateway.process.send_signal(signal.SIGHUP)
+        await other.until("feed.connection.state === 'closed'", 20)
+        expect(await other.run("feed.connection.status") == 401, await other.run("feed.connection"))
+        await tab.until(ASKED, 20)
+        words = await tab.run("document.querySelector('#access-error').textContent")
+        expect("not accepted" in words, words)
+        expect(await tab.run("sessionStorage.length") == 0, "a revoked key is kept")
+        await enter(tab, OTHER_KEY)
+        await tab.until(f"!({ASKED}) && {LIVE}")
+        await tab.until("document.querySelector('#streams .state').textContent === 'Live'")
+        await tab.close()
+        await other.close()
+        return words
+
+
 CHECKS = [event_source_survives, overload_passes, only_the_permanent_is_permanent, merged_is_what_the_gateway_has, tabs_share_one_connection,
-          hidden_tabs_are_paused, a_new_epoch_starts_anew, the_example_of_the_readme_runs, a_gap_is_closed,
-          the_page_works_by_keyboard_and_does_not_jump]
+          a_late_tab_is_given_all, hidden_tabs_are_paused, a_new_epoch_starts_anew, the_example_of_the_readme_runs, a_gap_is_closed,
+          the_page_works_by_keyboard_and_does_not_jump, a_silent_connection_is_left, the_page_asks_for_a_key, a_ticket_is_shown_once,
+          a_revoked_key_is_told]
 
 
 class Running:

@@ -70,6 +70,18 @@ test('a book says when it has become thin', () => {
   assert.equal(stream.isThin, false, 'where the gateway has no more, nothing more is to be had');
 });
 
+test('a content made from the full value of another one goes on as that one does', () => {
+  const rule = { merge: 'book', keep: 3 };
+  const [one, other] = [new StreamContent(rule), new StreamContent(rule)];
+  one.apply(full(book(5, [['10', '1'], ['9.7', '1'], ['9', '1']], [])));
+  one.apply(delta(book(6, [['10', '0'], ['9.7', '0']], [], { previousUpdateId: 5 })));
+  other.apply(one.full);
+  const change = delta(book(7, [['8', '1'], ['9.5', '1']], [], { previousUpdateId: 6 }), 'e.3');
+  assert.deepEqual([one, other].map((content) => content.apply(change)), [true, true]);
+  assert.deepEqual(other.value.bids, [['9.5', '1'], ['9', '1']], 'what lies beyond the end is not taken');
+  assert.deepEqual([other.value, other.id], [one.value, one.id]);
+});
+
 test('no change is merged into another epoch, or into nothing', () => {
   assert.deepEqual(after({ merge: 'append' }, full([1], 'e.1'), delta([2], 'f.1')).taken, [true, false]);
   assert.deepEqual(after({ merge: 'byKey', key: 'symbol' }, delta([{ symbol: 'A' }])).taken, [false]);

@@ -11,6 +11,7 @@ class Gateway:
 
     def __init__(self, executable, *options):
         self.executable, self.options, self.source, self.port, self.process = executable, options, ("--demo",), 0, None
+        self.key = None
 
     async def start(self, *source):
         """Serves the embedded exchange, or what `source` names."""
@@ -37,7 +38,9 @@ class Gateway:
         """A JSON answer; None for an error."""
         def read():
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{path}", timeout=10) as answer:
+                headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+                request = urllib.request.Request(f"http://127.0.0.1:{self.port}/{path}", headers=headers)
+                with urllib.request.urlopen(request, timeout=10) as answer:
                     return json.load(answer)
             except (urllib.error.URLError, OSError):
                 return None
@@ -49,10 +52,12 @@ class Gateway:
 
 
 class Gate:
-    """Passes connections on to a gateway. Keeps the heads of requests for events; can cut connections and answer in the gateway's place."""
+    """Passes connections on to a gateway. Keeps the targets of all requests and the heads of those for events; can cut connections, hold them up and answer in the gateway's place."""
 
     def __init__(self, gateway):
-        self.gateway, self.heads, self.open, self.answer = gateway, [], set(), None
+        self.gateway, self.heads, self.targets, self.open, self.answer = gateway, [], [], set(), None
+        self.flows = asyncio.Event()
+        self.flows.set()
 
     async def __aenter__(self):
         self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -61,6 +66,7 @@ class Gate:
 
     async def __aexit__(self, *_):
         self.server.close()
+        self.flows.set()
         self.cut(None)
 
     def cut(self, path="/events?"):
@@ -75,6 +81,7 @@ class Gate:
         except (asyncio.IncompleteReadError, ConnectionError):
             return writer.close()
         target = head.split(" ")[1]
+        self.targets.append(target)
         entry = (writer, target)
         self.open.add(entry)
         try:
@@ -93,10 +100,10 @@ class Gate:
         finally:
             self.open.discard(entry)
 
-    @staticmethod
-    async def _pass(reader, writer):
+    async def _pass(self, reader, writer):
         try:
             while data := await reader.read(65536):
+                await self.flows.wait()
                 writer.write(data)
                 await writer.drain()
         except OSError:

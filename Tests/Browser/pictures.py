@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import sys
+import tempfile
 import urllib.request
 
 from chromium import Chromium
@@ -62,6 +63,18 @@ async def main():
             await pictures("lost")
             for tab in tabs.values():
                 print(tab.complaints)
+            with tempfile.NamedTemporaryFile("w", suffix=".json") as keys:
+                json.dump({"somebody": {"hash": "0" * 64, "streams": ["*"]}}, keys)
+                keys.flush()
+                gateway = await Gateway(executable, "--keys", keys.name).start()
+                tabs = {name: await browser.tab(f"http://127.0.0.1:{gateway.port}/", **view) for name, view in VIEWS.items()}
+                for name, tab in tabs.items():
+                    await tab.until("document.querySelector('#access')?.hidden === false")
+                await pictures("key")
+                for name, tab in tabs.items():
+                    await tab.run("document.querySelector('#key').value = 'wrong'; document.querySelector('#access').requestSubmit()")
+                    await tab.until("document.querySelector('#access-error').textContent")
+                await pictures("key-wrong")
     finally:
         await gateway.end()
         exchange.terminate()

@@ -9,7 +9,12 @@ import { age, digitsFor, grouped, headline, percent, until } from './format.js';
 const $ = (id) => document.getElementById(id);
 const firstSymbols = ['btcusdt', 'ethusdt', 'solusdt', 'bnbusdt', 'xrpusdt', 'dogeusdt', 'adausdt', 'linkusdt', 'avaxusdt', 'suiusdt'];
 
-const feed = new Feed();
+const keyName = 'futures-gateway key';
+// A browser may forbid even to look at it.
+const storage = (() => { try { return sessionStorage; } catch { return undefined; } })();
+let key = storage?.getItem(keyName) ?? undefined;
+let farewell;
+const feed = new Feed([], { credential: key });
 const log = new Log($('log'));
 const ladder = new Ladder($('book'));
 const chart = new Chart($('chart'), () => schedule());
@@ -106,7 +111,7 @@ function select(symbol, name) {
 
 /** The last hour's closes, so that a chart just opened is not empty. */
 async function loadBars(symbol) {
-  const answer = await fetch(`streams/${encodeURIComponent(symbol)}@kline_1m`).then((answer) => answer.ok && answer.json()).catch(() => undefined);
+  const answer = await feed.request(`streams/${encodeURIComponent(symbol)}@kline_1m`).then((answer) => answer.ok && answer.json()).catch(() => undefined);
   if (!answer) return;
   historyOf(symbol).bars = answer.content.slice(-61).map(({ closeTime, close }) => [Math.min(closeTime, Date.now()), Number(close)]);
   schedule();
@@ -242,14 +247,18 @@ feed.addEventListener('refused', ({ detail }) => {
   if (detail.stream !== bookName || rows.has(bookName)) log.event('refused', detail);
   schedule();
 });
-feed.addEventListener('connection', ({ detail: { state, error } }) => {
+feed.addEventListener('session', () => { farewell = undefined; });
+feed.addEventListener('bye', ({ detail: { code, reason } }) => { farewell = ['expired', 'revoked'].includes(code) ? reason : undefined; });
+feed.addEventListener('connection', ({ detail: { state, error, status } }) => {
   const before = $('connection').dataset.state;
   if (state === 'open' && before === 'connecting' && isFirst) log.say('good', 'Connected to the gateway', 'on the connection of another tab');
   isFirst = false;
   $('connection').dataset.state = state;
-  set($('connection'), { connecting: 'Connecting', open: 'Connected', lost: 'Reconnecting', closed: 'Stopped' }[state]);
-  $('retry').hidden = state !== 'closed';
-  $('notice').hidden = state !== 'closed';
+  const isAsking = !$('access').hidden && state === 'connecting';
+  set($('connection'), isAsking ? 'Key needed' : { connecting: 'Connecting', open: 'Connected', lost: 'Reconnecting', closed: 'Stopped' }[state]);
+  const isBarred = state === 'closed' && [401, 403].includes(status);
+  if (isBarred) askForKey(farewell ?? error);
+  $('retry').hidden = $('notice').hidden = state !== 'closed' || isBarred;
   set($('notice'), error ?? '');
   set($('shared'), feed.isShared ? 'Shared by all tabs' : '');
   if (state === 'lost' && before !== 'lost') log.say('warn', 'Connection to the gateway lost', 'Values stay as they were; coming back by itself.');
@@ -282,8 +291,35 @@ document.addEventListener('keydown', (event) => {
 });
 setInterval(schedule, 500);
 
+function showData(isShown) { document.querySelector('main').hidden = $('pause').hidden = !isShown; }
+
+/** Shows the field for the key; a key that did not do is forgotten. */
+function askForKey(reason) {
+  storage?.removeItem(keyName);
+  set($('access-error'), key ? `The key is not accepted. ${reason}` : '');
+  $('access').hidden = false;
+  $('connection').dataset.state = 'closed';
+  set($('connection'), 'Key needed');
+  showData(rows.size > 0);
+  $('key').focus();
+}
+
+$('access').addEventListener('submit', (event) => {
+  event.preventDefault();
+  [key, farewell] = [$('key').value];
+  $('key').value = '';
+  if ($('keep').checked) storage?.setItem(keyName, key);
+  feed.retry(key);
+  begin();
+});
+
 async function begin() {
-  const listed = await fetch('streams/!markPrice@arr').then((answer) => answer.json()).catch(() => undefined);
+  const answer = await feed.request('streams/!markPrice@arr').catch(() => undefined);
+  const listed = await answer?.json().catch(() => undefined);
+  if (answer?.status === 401) return askForKey(listed?.detail);
+  $('access').hidden = true;
+  showData(true);
+  if (rows.size) return undefined;
   const symbols = (listed?.content ?? []).map(({ symbol }) => symbol.toLowerCase());
   $('names').append(...symbols.map((symbol) => new Option(symbol)));
   const chosen = [...new Set([...firstSymbols.filter((symbol) => symbols.includes(symbol)), ...symbols])].slice(0, firstSymbols.length);
@@ -291,6 +327,6 @@ async function begin() {
   for (const name of names) addRow(name);
   feed.add(...names);
   const first = names.find((name) => name.includes('@markPrice')) ?? names.find(symbolOf);
-  if (first) select(symbolOf(first), first);
+  return first && select(symbolOf(first), first);
 }
 begin();
