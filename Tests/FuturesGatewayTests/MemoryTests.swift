@@ -1,3 +1,4 @@
+import DemoExchange
 import GatewayTestSupport
 import Synchronization
 import Testing
@@ -46,7 +47,7 @@ import Testing
         let logBytes = 24 << 20
         var pressure = MemoryPressure(logBytes: logBytes)
         func look(_ percent: Int) -> (isHigh: Bool, readers: Int, logs: Int) {
-            pressure.look(MemoryLimit(machine: 100 << 20) { Self.files(used: percent << 20, limit: 100 << 20)[$0] ?? "" })
+            pressure.look(MemoryLimit(machine: 8 * Self.gigabyte) { Self.files(used: percent << 20, limit: 100 << 20)[$0] ?? "" })
             return (pressure.isHigh, pressure.relief.readers, pressure.relief.logBytes >> 20)
         }
         // What is used, whether nobody is let in, how many go, what the logs may take.

@@ -22,7 +22,8 @@ struct MemoryPressure: Sendable {
     /// While memory is short, so many stopped readers go as make up for what is too much, and the logs may take half of what they might before, or
     /// of a quarter of the limit; they get it back where twice as much does not lead back here.
     mutating func look(_ memory: MemoryLimit) {
-        let (used, aim) = (memory.used ?? 0, memory.bytes / 4 * 3)
+        guard let used = memory.used else { return self = MemoryPressure(logBytes: logBytes) }
+        let aim = memory.bytes / 4 * 3
         isHigh = used >= (isHigh ? aim : Self.highMark(memory.bytes))
         relief.readers = isHigh ? max(0, used - aim) / Self.bytesPerReader + 1 : 0
         if isHigh {

@@ -2,7 +2,7 @@ import Logging
 import MicroHTTP
 import Synchronization
 
-/// Looks once a second how much of the memory it may use the process has taken, and has what it can do without given up before the kernel ends it.
+/// Looks twice a second how much of the memory it may use the process has taken, and has what it can do without given up before the kernel ends it.
 final class MemoryWatch: Sendable {
     /// What was seen last.
     struct Reading: Sendable {
@@ -47,7 +47,7 @@ final class MemoryWatch: Sendable {
             state.task = Task.detached { [weak self] in
                 while !Task.isCancelled {
                     self?.look()
-                    try? await Task.sleep(for: .seconds(1))
+                    try? await Task.sleep(for: .milliseconds(500))
                 }
             }
         }
