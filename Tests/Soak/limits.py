@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import copy
+import http.client
 import multiprocessing
 import os
 import queue
@@ -120,9 +121,10 @@ def flood(address, symbols, seed, stop, answers):
 
 
 def metrics(port, *names):
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, http.client.HTTPException):
         text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5).read().decode()
-        return [int(float(re.search(rf"(?m)^futures_gateway_{re.escape(name)} (\S+)", text)[1])) for name in names]
+        found = dict(re.findall(r"(?m)^futures_gateway_(\w+) (\S+)", text))
+        return [int(float(found.get(name, 0))) for name in names]
     return [0] * len(names)
 
 
@@ -131,7 +133,7 @@ def admits(port, stream):
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/events?count=1&streams={stream}", timeout=5) as reply:
             return b"event: update" in (text := reply.read()) or b"event: fetch" in text
-    except OSError:
+    except (OSError, http.client.HTTPException):
         return False
 
 
