@@ -4,14 +4,14 @@ TEST_TARGETS = FeedCoreTests GatewayAccessTests FuturesFeedTests MicroHTTPTests 
 RUN_ARGS ?= --demo
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: run test suite browser soak bench bench-ingest lint format simulate defects sanitize contract proxies conformance graphql intrinio fuzz setup
+.PHONY: run test suite prove prove-short browser soak bench bench-ingest lint format simulate defects sanitize contract proxies conformance graphql intrinio fuzz setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build and serve the embedded exchange (RUN_ARGS="--venue aster" for a venue)
 	swift build -c release --product futures-gateway
 	exec "$$(swift build -c release --show-bin-path)/futures-gateway" serve $(RUN_ARGS)
 
-test: setup lint suite ## Everything CI runs
+test: setup lint suite prove-short ## Everything CI runs
 
 suite:
 	swift build --build-tests $(SWIFT_FLAGS)
@@ -36,6 +36,15 @@ browser: setup ## The page and client.js in headless Chromium (apt: chromium, py
 soak: setup ## Proofs over real sockets, about three minutes (SOAK_ARGS="kills --kills 1000", or silence, rotation, selftest)
 	swift build -c release --product futures-gateway
 	Tests/Soak/soak "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(SOAK_ARGS),short)
+
+prove: setup ## Every promise by a command, with its figure and its control: about three hours; writes Tests/Soak/PROOF.md
+	swift build -c release --product futures-gateway
+	Tests/Soak/prove "$$(swift build -c release --show-bin-path)/futures-gateway" $(PROVE_ARGS)
+
+prove-short: ## The same in about five minutes, by the debug build
+	swift build --product futures-gateway
+	patch -p1 --dry-run --silent --fuzz=0 -i Tests/Soak/unsafe.patch
+	Tests/Soak/prove "$$(swift build --show-bin-path)/futures-gateway" --short
 
 contract: setup ## Every answer against openapi.yaml by schemathesis, and read by httplint (PyPI); skips where they are absent
 	swift build -c release --product futures-gateway

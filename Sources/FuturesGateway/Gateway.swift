@@ -4,7 +4,6 @@ public import Logging
 public import MicroHTTP
 import NIOConcurrencyHelpers
 public import ServiceLifecycle
-import Synchronization
 
 /// The gateway: one feed, one hub, one fan-out and one HTTP server, wired together and taken down in the right order.
 public final class Gateway: Service {
@@ -16,6 +15,7 @@ public final class Gateway: Service {
     private let loop: EventStreamLoop
     private let server: HTTPServer
     private let gatekeeper: Gatekeeper
+    private let memory: MemoryWatch
     private let wiring = Wiring()
 
     /// This program's version.
@@ -39,9 +39,12 @@ public final class Gateway: Service {
         let prepared = PreparedAnswers()
         let gatekeeper = Gatekeeper(rules: configuration.access)
         let access = Access(gatekeeper: gatekeeper, allowedOrigins: configuration.http.allowedOrigins)
+        let memory = MemoryWatch(logBytes: configuration.events.maximumLogBytes, logger: logger, read: configuration.readFile) {
+            wiring.fanOut?.post(.relieve($0))
+        }
         let hub = EventHub(
             engine: engine, limits: configuration.events, gatekeeper: gatekeeper, preparedAnswers: prepared,
-            logBytes: { wiring.fanOut?.logBytes.load(ordering: .relaxed) ?? 0 }, post: { wiring.fanOut?.post($0) })
+            isShort: { memory.isShort }, post: { wiring.fanOut?.post($0) })
         let fanOut = EventFanOut(
             limits: configuration.events,
             callbacks: EventFanOut.Callbacks(
@@ -54,7 +57,7 @@ public final class Gateway: Service {
         var http = configuration.http
         http.commonHeaders += Routes.commonHeaders + (http.allowedOrigins == nil ? [Routes.anyOrigin] : [])
         http.preflightHeaders += Routes.preflightHeaders
-        let metrics = MetricsHandler(hub: hub, http: { wiring.server?.reading }, log: log)
+        let metrics = MetricsHandler(hub: hub, memory: memory, http: { wiring.server?.reading }, log: log)
         let router = Routes.router(hub: hub, loop: loop, metrics: metrics, access: access)
         server = HTTPServer(
             configuration: http, router: router, prepared: prepared, preparedRoute: "/streams/{name}", admitsPrepared: access.admitsPrepared
@@ -63,6 +66,7 @@ public final class Gateway: Service {
                 ? EventHandlers.overloaded(request) : Problems.overloaded
         }
         self.gatekeeper = gatekeeper
+        self.memory = memory
         self.hub = hub
         self.loop = loop
         wiring.connect(server)
@@ -81,6 +85,7 @@ public final class Gateway: Service {
     public func start() throws -> UInt16 {
         service.engine.loadListing()
         loop.start()
+        memory.start()
         let port = try server.start()
         pin(configuration.pinned)
         let host = configuration.http.host.contains(":") ? "[\(configuration.http.host)]" : configuration.http.host
@@ -128,6 +133,7 @@ public final class Gateway: Service {
         logger.notice("readers sent off", metadata: ["readers": "\(readers)", "cut": "\(left)"])
         if isShared { await awaitFirstRequests() }
         await server.stop(grace: .seconds(1))
+        memory.stop()
         loop.stop()
         await service.stop()
         wiring.disconnect()

@@ -16,6 +16,8 @@ public struct GatewayConfiguration: Sendable {
     public var pinned: [FuturesServiceStreamName]
     /// How long readers are given to leave when the gateway stops.
     public var drainGrace: Duration
+    /// Where the memory the process may use is read.
+    var readFile: @Sendable (String) -> String = ProcessReading.text
 
     /// Bounds of the event streams.
     public struct Events: Sendable {
@@ -33,7 +35,8 @@ public struct GatewayConfiguration: Sendable {
         public var maximumReaders: Int
         /// Different streams at once, pinned and lingering ones included.
         public var maximumStreams: Int
-        /// Bytes of the events kept for readers that come back, of all streams; where they are used up, no further stream begins.
+        /// Bytes of memory for the events kept for readers that come back, of all streams; where they are used up, the streams that take most
+        /// give up their oldest events.
         public var maximumLogBytes: Int
         /// Seconds of silence before a comment is sent, where the client names none.
         public var heartbeat: Int
@@ -42,11 +45,12 @@ public struct GatewayConfiguration: Sendable {
         /// How many different sets of streams are compressed together; readers of others are compressed for one by one.
         public var compressedSets: Int
 
-        /// The defaults: 8 MiB, 100,000 events and 60 s per stream, 30 s, 200 streams, 15 s, 100 ms, 64 sets; 50,000 readers, 2,000 streams and 4 GiB in all.
+        /// The defaults: 8 MiB, 100,000 events and 60 s per stream, 30 s, 200 streams, 15 s, 100 ms, 64 sets; 50,000 readers, 2,000 streams and
+        /// ``standardLogBytes`` in all.
         public init(
             logBytes: Int = 8 << 20, logEvents: Int = 100_000, logAge: Duration = .seconds(60), stoppedReader: Duration = .seconds(30),
             streamsPerClient: Int = 200, heartbeat: Int = 15, compressionWindow: Duration = .milliseconds(100), compressedSets: Int = 64,
-            maximumReaders: Int = 50_000, maximumStreams: Int = 2000, maximumLogBytes: Int = 4 << 30
+            maximumReaders: Int = 50_000, maximumStreams: Int = 2000, maximumLogBytes: Int = standardLogBytes
         ) {
             self.logBytes = logBytes
             self.logEvents = logEvents
@@ -60,6 +64,9 @@ public struct GatewayConfiguration: Sendable {
             self.maximumStreams = maximumStreams
             self.maximumLogBytes = maximumLogBytes
         }
+
+        /// A quarter of the memory that the machine, or the control group the process is in, gives it (cgroups(7)); 4 GiB at most, 1 MiB at least.
+        public static let standardLogBytes = min(max(MemoryLimit().bytes / 4, 1 << 20), 4 << 30)
     }
 
     /// A configuration with the defaults.

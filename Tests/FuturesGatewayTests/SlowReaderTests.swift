@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    private static func miniTickers(round: Int) -> String {
+    static func miniTickers(round: Int) -> String {
         let rows = (0..<200).map { number in
             #"{"e":"24hrMiniTicker","E":\#(1_900_000_000_000 + round),"s":"X\#(number)USDT","c":"\#(round).00","o":"1.00","h":"99.00","l":"0.10","#
                 + #""v":"1000","q":"1000.00"}"#

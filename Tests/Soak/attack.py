@@ -41,7 +41,7 @@ def main(options):
     if not tool:
         print("skipped: slowhttptest is not installed")
         return True
-    gateway = ["--max-connections", min(9000, 150 * options.seconds)]
+    gateway = ["--max-connections", min(9000, 420 * options.seconds)]
     if options.control:
         gateway += ["--header-deadline", 3600, "--body-deadline", 3600]
     run = stage.Stage(options, gateway=gateway)

@@ -1,14 +1,22 @@
 """Too little of something: descriptors, memory, disk, somebody who reads the log, a clock that can be trusted. Readers notice nothing of it."""
 
+import collections
+import contextlib
 import copy
 import fcntl
+import http.client
+import multiprocessing
 import os
+import queue
+import random
 import re
+import select
 import shutil
 import socket
 import subprocess
 import tempfile
 import time
+import urllib.request
 
 import cutter
 import stage
@@ -70,32 +78,105 @@ def descriptors(options):
     return finish(run, recovered and took < 1 and full == "503")
 
 
+def flood(address, symbols, seed, stop, answers):
+    """600 readers who do not read, each replaced as soon as it is let go, and meanwhile one subscription after the other to streams picked at random."""
+    dice = random.Random(seed)
+    kinds = ["depth@100ms", "depth20@100ms", "bookTicker", "aggTrade", "markPrice@1s", "kline_1m", "ticker", "miniTicker"]
+    names = [f"{symbol.lower()}@{kind}" for symbol in symbols for kind in kinds] + ["!ticker@arr", "!miniTicker@arr", "!bookTicker", "!markPrice@arr"]
+    formats = ["/events?streams=", "/events?event=stream&streams=", "/events?gzip=true&streams="]
+
+    def connect(count, number):
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.settimeout(5)
+        try:
+            client.connect(address)
+            head = ["Accept: application/x-ndjson", "Accept-Encoding: gzip", "Accept: text/event-stream"][number % 7 % 3]
+            path = formats[number % 3] + ",".join(dice.sample(names, count))
+            client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{head}\r\n\r\n".encode())
+        except OSError:
+            client.close()
+            return None
+        return client
+
+    stopped, poll, number = {}, select.poll(), 0
+    while not stop.is_set():
+        number += 1
+        if len(stopped) < 600 and (client := connect(40, number)):
+            stopped[client.fileno()] = client
+            poll.register(client, select.POLLRDHUP | select.POLLERR | select.POLLHUP)
+        for descriptor, _ in poll.poll(0):
+            poll.unregister(descriptor)
+            stopped.pop(descriptor).close()
+            answers.put("let go")
+        if client := connect(20, number):
+            try:
+                text = client.recv(4096)
+                while text.count(b"\n") < 12 and (more := client.recv(4096)):
+                    text += more
+                answers.put("turned away" if b"overloaded" in text else "admitted")
+            except OSError:
+                answers.put("no answer")
+            client.close()
+        time.sleep(0.01)
+    for client in stopped.values():
+        client.close()
+
+
+def metrics(port, *names):
+    with contextlib.suppress(OSError, http.client.HTTPException):
+        text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5).read().decode()
+        found = dict(re.findall(r"(?m)^futures_gateway_(\w+) (\S+)", text))
+        return [int(float(found.get(name, 0))) for name in names]
+    return [0] * len(names)
+
+
+def admits(port, stream):
+    """Whether a new reader is let in and given a value."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/events?count=1&streams={stream}", timeout=5) as reply:
+            return b"event: update" in (text := reply.read()) or b"event: fetch" in text
+    except (OSError, http.client.HTTPException):
+        return False
+
+
 def memory(options):
-    """256 MB of memory, 600 readers of everything who do not read: they are let go, the gateway is not"""
+    """256 MB of memory, a market of 150 symbols, 600 readers who do not read and a flood of subscriptions: they are let go, the gateway is not"""
     if not os.access(MEMORY, os.W_OK) or not os.path.exists(f"{MEMORY}/memory.limit_in_bytes") and not os.path.exists(f"{MEMORY}/memory.failcnt"):
         print("skipped: no memory cgroup can be made here")
         return True
-    group = f"{MEMORY}/futures-gateway-soak"
+    group = f"{MEMORY}/futures-gateway-soak-{os.getpid()}"
     os.makedirs(group, exist_ok=True)
     with open(f"{group}/memory.limit_in_bytes", "w") as limit:
-        limit.write(str(256 << 20))
-    run = opened(stage.Stage(options, wrap=["sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$0" "$@"']))
-    names = [entry["name"] for entry in run.gateway.ask("GET", "/streams")[1].get("streams", []) if isinstance(entry, dict) and "name" in entry][:150]
-    names = [name for name in names if re.fullmatch(r"[!@a-z0-9_]+", name)] or ["!ticker@arr", "!miniTicker@arr", "btcusdt@depth@100ms"]
-    crowd = []
-    for number in range(600):
-        client = socket.socket()
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        client.connect(("127.0.0.1", run.gateway.port))
-        client.sendall(f"GET /events?streams={','.join(names[number % 3::3][:40])} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-        crowd.append(client)
-    run.listen(time.monotonic() + 45)
-    most = int(open(f"{group}/memory.max_usage_in_bytes").read()) >> 20
+        limit.write(str(options.megabytes << 20))
+    run = opened(stage.Stage(options, market=150, wrap=["sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$0" "$@"']))
+    port, stop, reports = run.gateway.port, multiprocessing.Event(), multiprocessing.Queue()
+    arguments = ("127.0.0.1", port), run.exchange.symbols(150), options.seed, stop, reports
+    crowd = multiprocessing.Process(target=flood, args=arguments, daemon=True)
+    crowd.start()
+    answered, shown, ends = [], [], time.monotonic() + options.flood
+    while time.monotonic() < ends and run.gateway.process.poll() is None and not run.court.faults:
+        run.listen(time.monotonic() + 1)
+        answered.append(answers(port, "/readyz"))
+        shown.append(metrics(port, "memory_short", "event_log_memory_bytes", "memory_used_bytes", "event_logs"))
+    stop.set()
+    counts = collections.Counter()
+    while crowd.is_alive() or not reports.empty():
+        with contextlib.suppress(queue.Empty):
+            counts[reports.get(timeout=0.1)] += 1
+    begin = time.monotonic()
+    while not admits(port, run.streams[0]) and time.monotonic() < begin + 20:
+        time.sleep(0.1)
+    took = time.monotonic() - begin
+    (relieved,) = metrics(port, "event_relieved_total")
     alive = run.gateway.process.poll() is None
-    for client in crowd:
-        client.close()
-    print(f"alive: {alive}; at most {most} MB with what the kernel counts to it")
-    held = finish(run, alive)
+    most, failed = (int(open(f"{group}/memory.{name}").read()) for name in ("max_usage_in_bytes", "failcnt"))
+    killed = int(re.search(r"(?m)^oom_kill (\d+)", open(f"{group}/memory.oom_control").read())[1])
+    short, logs, used, streams = (max(column) for column in zip(*shown))
+    print(f"alive: {alive}, killed {killed} times; at most {most >> 20} of {options.megabytes} MB, {used >> 20} without files; the limit was met {failed} times")
+    print(f"short: {sum(row[0] for row in shown)} of {len(shown)} looks; {streams} logs took at most {logs >> 20} MB; {relieved} readers sent off for it")
+    print(f"subscriptions: {dict(counts)}; /readyz: {dict(collections.Counter(answered))}; a new reader after {took:.2f} s", flush=True)
+    held = finish(run, alive and not killed and took < 5 and set(answered) == {"200"})
     os.rmdir(group)
     return held
 

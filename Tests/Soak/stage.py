@@ -17,14 +17,14 @@ SKIPS = TOTALS.index("skips")
 class Stage:
     """`kinds` are the streams of each symbol; `record` is where every event goes besides.
 
-    With `notices` readers tell when they were told what of which stream.
+    `market` is how many symbols the exchange has at least. With `notices` readers tell when they were told what of which stream.
     """
 
-    def __init__(self, options, kinds=("depth@100ms",), record=None, sample=readers.SAMPLE, notices=False, gateway=(), log=None, wrap=()):
+    def __init__(self, options, kinds=("depth@100ms",), record=None, sample=readers.SAMPLE, notices=False, gateway=(), log=None, wrap=(), market=20):
         self.options = options
         self.dice = random.Random(options.seed)
         self.exchange = house.Exchange(
-            options.executable, "--symbols", max(20, options.symbols + 10), "--book-updates", options.rate, "--depth-interval", options.interval,
+            options.executable, "--symbols", max(market, options.symbols + 10), "--book-updates", options.rate, "--depth-interval", options.interval,
             "--weight-limit", 100_000_000)
         self.cutter = cutter.Cutter(self.exchange.host, self.exchange.port)
         self.gateway = house.Gateway(options.executable, self.cutter, *gateway, log=log or options.log, wrap=wrap)

@@ -57,6 +57,16 @@ struct CompressedSet: ~Copyable {
     mutating func append(_ block: [UInt8], _ part: GzipChecksum.Part, events: UInt64, now: Int64) {
         blocks.append(sequence: reader.lastSequence, body: block, end: [], carriesData: true, now: now)
         parts.append((part, events))
+        dropParts()
+    }
+
+    mutating func limit(to share: LogShare) {
+        blocks.limit(to: share)
+        dropParts()
+    }
+
+    /// Those of blocks that have gone.
+    private mutating func dropParts() {
         while UInt64(parts.count) > blocks.endOrdinal - blocks.firstOrdinal { parts.removeFirst() }
     }
 }

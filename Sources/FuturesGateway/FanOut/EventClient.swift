@@ -45,6 +45,8 @@ struct EventClient {
     /// It ends when its own bytes are sent.
     var isEnding = false
     var isDirty = false
+    /// When it is cut off if it has not taken its farewell, monotonic nanoseconds.
+    var cutAt = Int64.max
     /// It is on the list of those whose turn comes later.
     var isWaiting = false
 }

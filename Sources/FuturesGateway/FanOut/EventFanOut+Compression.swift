@@ -121,9 +121,7 @@ extension EventFanOut {
         let index = sets.firstIndex { $0 == nil } ?? sets.count
         if index == sets.count { sets.append(nil) }
         let set = UnsafeMutablePointer<CompressedSet>.allocate(capacity: 1)
-        let blocks = StreamLog(
-            floor: 0, maximumBytes: UInt64(limits.logBytes), maximumEvents: UInt64(limits.logEvents), maximumAge: limits.logAge.nanoseconds)
-        set.initialize(to: CompressedSet(key: key, reader: reader, blocks: blocks, now: now))
+        set.initialize(to: CompressedSet(key: key, reader: reader, blocks: makeLog(floor: 0), now: now))
         sets[index] = set
         setIndices[key] = index
         for log in key.logs { logs[log]?.pointee.sets.append(index) }

@@ -8,8 +8,9 @@ extension EventFanOut {
             reading.logs += 1
             reading.events &+= log.pointee.ring.endOrdinal - log.pointee.ring.firstOrdinal
             reading.bytes &+= log.pointee.ring.held
-            reading.memory &+= log.pointee.ring.memory
         }
+        reading.memory = logMemory
+        reading.budget = logBudget
         return reading
     }
 

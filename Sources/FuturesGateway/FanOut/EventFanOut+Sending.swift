@@ -69,7 +69,7 @@ extension EventFanOut {
     }
 
     /// Whether all of it went out.
-    private func sendOwn(_ client: UnsafeMutablePointer<EventClient>, _ now: Int64) -> Bool {
+    func sendOwn(_ client: UnsafeMutablePointer<EventClient>, _ now: Int64) -> Bool {
         while !client.pointee.own.isEmpty {
             let sent = client.pointee.own[0].sent
             let (count, total) = client.pointee.own[0].bytes.withUnsafeBytes { bytes -> (Int, Int) in
@@ -119,6 +119,23 @@ extension EventFanOut {
         tell(client, EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, format))
         if let checksum = client.pointee.checksum { client.pointee.own.append(EventClient.Own(bytes: checksum.end)) }
         client.pointee.isEnding = true
+    }
+
+    /// A reader that takes nothing is told so where it can still be told, and cut off ten seconds later, or when that is due.
+    func sendOff(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ silence: Int64, _ now: Int64) {
+        if !client.pointee.isEnding {
+            sendOff(slot, client, reason: "Nothing could be sent for \(limits.stoppedReader).")
+        } else if silence > limits.stoppedReader.nanoseconds &+ 10_000_000_000 || now >= client.pointee.cutAt {
+            client.pointee.stream.abort()
+            tally.cut &+= 1
+            forget(slot, client)
+        }
+    }
+
+    func sendOff(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, reason: String) {
+        leaveSet(slot, client)
+        for index in client.pointee.reader.subscriptions.map(\.log) { leave(slot, client, index) }
+        end(client, code: "slow", reason: reason)
     }
 
     /// A reader whose place is gone from the ring: a stream in which every message counts says what was dropped and goes on with the

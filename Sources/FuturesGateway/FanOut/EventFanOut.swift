@@ -1,7 +1,6 @@
 import FuturesFeed
 import MicroHTTP
 import NIOConcurrencyHelpers
-import Synchronization
 
 /// The reader side of the hub: appends events to their streams' logs and sends every reader all it lacks, in one call per reader and sweep.
 ///
@@ -19,6 +18,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         case resume(number: UInt64, [CachedValue], head: EventID, done: @Sendable () -> Void)
         case refill(number: UInt64, CachedValue)
         case end(number: UInt64, code: String, reason: String)
+        /// Memory is short, or is not any more.
+        case relieve(MemoryPressure.Relief)
         /// Called on the loop's thread.
         case measure(@Sendable (FanOutReading) -> Void)
     }
@@ -34,8 +35,6 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     private let inbox = NIOLockedValueBox<[Command]>([])
     let callbacks: Callbacks
     let limits: GatewayConfiguration.Events
-    /// The memory of all logs, counted once a tick.
-    let logBytes = Atomic<Int>(0)
     private let wakeLoop: @Sendable () -> Void
 
     // Only the loop's thread touches what follows.
@@ -50,6 +49,10 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     /// Paced readers with something to send later, and when the first one's turn comes.
     var waitingClients: [Int] = []
     var nextTurn: Int64?
+    /// What all logs together may take, what one of them may therefore, and when that was looked at last.
+    var logBudget: Int
+    var logShare: LogShare
+    var balancedAt: Int64 = .min
     let batch = GatherList()
     var tally = FanOutTally()
     /// When the oldest of the events that nobody has had a turn for was received.
@@ -66,6 +69,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         self.limits = limits
         self.callbacks = callbacks
         wakeLoop = wake
+        logBudget = limits.maximumLogBytes
+        logShare = LogShare(of: limits.logBytes)
     }
 
     deinit {
@@ -104,6 +109,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         compressDue(now)
         sweep(now)
         takeTurns(now)
+        balanceLogs(now)
     }
 
     /// None while readers wait for their turn. Those of paced ones are taken at steps of 5 ms, so that many of them cost few wake-ups.
@@ -131,7 +137,6 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
 
     func streamsDidTick(now: ContinuousClock.Instant) {
         let now = Self.now
-        logBytes.store(Int(clamping: logs.reduce(0) { $0 &+ ($1?.pointee.ring.memory ?? 0) }), ordering: .relaxed)
         (tally.blocked, tally.backlog) = (0, 0)
         for (slot, client) in clients.enumerated() {
             guard let client else { continue }
@@ -139,7 +144,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             guard !client.pointee.isDirty else { continue }
             let silence = now - client.pointee.lastWrite
             if client.pointee.isBlocked {
-                if silence > limits.stoppedReader.nanoseconds { sendOff(slot, client, silence) }
+                if silence > limits.stoppedReader.nanoseconds || now >= client.pointee.cutAt { sendOff(slot, client, silence, now) }
             } else if silence >= client.pointee.heartbeat {
                 let format = client.pointee.reader.format
                 tell(client, client.pointee.tellsHeartbeats ? EventEncoder.heartbeat(format) : format.heartbeat)
@@ -168,9 +173,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         case .addLog(let index, let name, let floor):
             while logs.count <= index { logs.append(nil) }
             let log = UnsafeMutablePointer<EventLog>.allocate(capacity: 1)
-            let ring = StreamLog(
-                floor: floor, maximumBytes: UInt64(limits.logBytes), maximumEvents: UInt64(limits.logEvents), maximumAge: limits.logAge.nanoseconds)
-            log.initialize(to: EventLog(name: name, ring: ring))
+            log.initialize(to: EventLog(name: name, ring: makeLog(floor: floor)))
             logs[index] = log
         case .removeLog(let index):
             guard let log = logs[index] else { return }
@@ -216,6 +219,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             guard let (slot, client) = client(number) else { return }
             end(client, code: code, reason: reason)
             flush(slot, client, now)
+        case .relieve(let relief):
+            relieve(relief, now)
         case .measure(let answer):
             answer(reading)
         }
@@ -290,7 +295,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         change(moved, [subscription.log]) { $0.readerIndex = subscription.readerIndex }
     }
 
-    private func leave(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ index: Int) {
+    func leave(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ index: Int) {
         guard let place = client.pointee.reader.subscriptions.firstIndex(where: { $0.log == index }) else { return }
         detach(client, place)
         client.pointee.reader.subscriptions.remove(at: place)
@@ -305,20 +310,24 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     }
 
     /// Queues cached values. The last one carries the id to resume from, but only where nothing older is still to be sent: an id says that
-    /// everything up to it has come. A reader that cannot take them now is given the latest ones when it can.
+    /// everything up to it has come. A reader that cannot take them now is given the latest ones when it can: nothing much is kept for one alone.
     private func hand(
         _ values: [CachedValue], to slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ head: EventID, _ now: Int64
     ) {
         if !client.pointee.reader.subscriptions.isEmpty { flush(slot, client, now) }
         guard clients[slot] == client else { return }
-        if client.pointee.isBlocked {
-            for value in values where value.body != nil { change(client, [value.log]) { $0.needsValue = true } }
-            return
-        }
-        let bodies = values.compactMap(\.body)
         let isComplete = head.sequence > client.pointee.reader.lastSequence && batch.idFloor(client.pointee.reader, logs) == .max
-        for (index, body) in bodies.enumerated() where client.pointee.reader.remaining != 0 {
-            let carriesID = isComplete && index == bodies.count - 1
+        let last = values.lastIndex { $0.body != nil }
+        var queued = 0
+        for (index, value) in values.enumerated() where client.pointee.reader.remaining != 0 {
+            guard let body = value.body else { continue }
+            if queued > Self.ownBlock, sendOwn(client, now) { queued = 0 }
+            if client.pointee.isBlocked {
+                change(client, [value.log]) { $0.needsValue = true }
+                continue
+            }
+            let carriesID = isComplete && index == last
+            queued += body.count
             tell(client, body)
             tally.deliveries &+= 1
             tell(client, client.pointee.reader.format.end(carriesID ? head : nil))
@@ -369,19 +378,6 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             client.pointee.reader.remaining = client.pointee.reader.remaining.map { max(0, $0 - 1) }
         }
         flush(slot, client, now)
-    }
-
-    /// A reader that takes nothing is told so where it can still be told, and cut off ten seconds later.
-    private func sendOff(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ silence: Int64) {
-        if !client.pointee.isEnding {
-            leaveSet(slot, client)
-            for index in client.pointee.reader.subscriptions.map(\.log) { leave(slot, client, index) }
-            end(client, code: "slow", reason: "Nothing could be sent for \(limits.stoppedReader).")
-        } else if silence > limits.stoppedReader.nanoseconds &+ 10_000_000_000 {
-            client.pointee.stream.abort()
-            tally.cut &+= 1
-            forget(slot, client)
-        }
     }
 
     func forget(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>) {

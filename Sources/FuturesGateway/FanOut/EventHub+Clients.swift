@@ -62,7 +62,7 @@ extension EventHub {
     /// Why a connection cannot be opened, or have more streams, now.
     enum Refusal: Error {
         case draining
-        /// As many readers, or streams, as the gateway bears.
+        /// As many readers, or streams, as the gateway bears, or memory is short.
         case full
         case limited(LimitReached)
     }
@@ -70,7 +70,7 @@ extension EventHub {
     /// Notes a client that is about to connect and returns its number.
     func prepare(streams: [FuturesServiceStreamName], _ wishes: Wishes, for caller: Access.Caller) throws(Refusal) -> UInt64 {
         guard !state.value.isDraining else { throw .draining }
-        guard state.value.clients.count < limits.maximumReaders, hasRoom(for: streams) else { throw .full }
+        guard state.value.clients.count < limits.maximumReaders, !isShort(), hasRoom(for: streams) else { throw .full }
         let lease: Gatekeeper.Lease
         do throws(LimitReached) {
             lease = try gatekeeper.open(caller.principal, from: caller.address, streams: streams.count, at: Access.now)

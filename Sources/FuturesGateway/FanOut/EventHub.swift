@@ -74,18 +74,18 @@ final class EventHub: FeedReader {
     let post: @Sendable (EventFanOut.Command) -> Void
     private let demand: ObserverID
     private let preparedAnswers: PreparedAnswers
-    /// Bytes of all logs.
-    private let logBytes: @Sendable () -> Int
+    /// Whether memory is short.
+    let isShort: @Sendable () -> Bool
 
     /// - Parameters:
     ///   - preparedAnswers: where snapshots are left for the server's threads.
-    ///   - logBytes: how many bytes the fan-out's logs have taken.
+    ///   - isShort: whether memory is short.
     ///   - post: hands a command to the fan-out.
     init(
         engine: FeedEngine, limits: GatewayConfiguration.Events, gatekeeper: Gatekeeper, preparedAnswers: PreparedAnswers,
-        logBytes: @escaping @Sendable () -> Int, post: @escaping @Sendable (EventFanOut.Command) -> Void
+        isShort: @escaping @Sendable () -> Bool, post: @escaping @Sendable (EventFanOut.Command) -> Void
     ) {
-        self.logBytes = logBytes
+        self.isShort = isShort
         self.preparedAnswers = preparedAnswers
         self.engine = engine
         self.limits = limits
@@ -158,7 +158,7 @@ final class EventHub: FeedReader {
     /// Whether these streams may begin, so far as they have not begun.
     func hasRoom(for names: [FuturesServiceStreamName]) -> Bool {
         let new = names.count { state.value.streams[$0] == nil }
-        return new == 0 || state.value.streams.count + new <= limits.maximumStreams && logBytes() <= limits.maximumLogBytes
+        return new == 0 || state.value.streams.count + new <= limits.maximumStreams && !isShort()
     }
 
     /// Counts one more reader of each stream; the first one subscribes.

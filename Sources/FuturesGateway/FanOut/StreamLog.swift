@@ -23,8 +23,10 @@ struct StreamLog: ~Copyable {
     private var capacity: UInt64
     private var entries: UnsafeMutablePointer<Entry>
     private var entryCapacity: UInt64
-    private let maximumBytes: UInt64
-    private let maximumEvents: UInt64
+    private let configuredBytes: UInt64
+    private let configuredEvents: UInt64
+    private var maximumBytes: UInt64
+    private var maximumEvents: UInt64
     private let maximumAge: Int64
 
     /// The oldest event held.
@@ -42,8 +44,9 @@ struct StreamLog: ~Copyable {
     ///   - maximumAge: nanoseconds after which an event goes when another comes.
     init(floor: UInt64, maximumBytes: UInt64, maximumEvents: UInt64, maximumAge: Int64) {
         self.floor = floor
-        self.maximumBytes = max(4096, maximumBytes)
-        self.maximumEvents = max(1, maximumEvents)
+        configuredBytes = max(4096, maximumBytes)
+        configuredEvents = max(1, maximumEvents)
+        (self.maximumBytes, self.maximumEvents) = (configuredBytes, configuredEvents)
         self.maximumAge = maximumAge
         capacity = 4096
         bytes = .allocate(byteCount: Int(capacity), alignment: 64)
@@ -70,7 +73,12 @@ struct StreamLog: ~Copyable {
 
     /// How many bytes of events are held, and of memory for them.
     var held: UInt64 { endOffset - startOffset }
-    var memory: UInt64 { capacity + entryCapacity * UInt64(MemoryLayout<Entry>.stride) }
+    var memory: UInt64 { capacity + entryCapacity * Self.bytesPerEvent }
+    var size: LogShare.Size {
+        let newest = firstOrdinal < endOrdinal ? endOffset - self[endOrdinal - 1].start : 0
+        return LogShare.Size(bytes: capacity, events: entryCapacity, least: Self.ring(for: newest))
+    }
+    static let bytesPerEvent = UInt64(MemoryLayout<Entry>.stride)
 
     /// How many bytes there are from an event on; of one that has gone, all.
     func bytes(from ordinal: UInt64) -> UInt64 { ordinal < endOrdinal ? endOffset - self[max(ordinal, firstOrdinal)].start : 0 }
@@ -126,6 +134,26 @@ struct StreamLog: ~Copyable {
         }
     }
 
+    /// From now on it takes no more memory than its share. What is too much goes, the oldest events first; the newest one stays in any case.
+    mutating func limit(to share: LogShare) {
+        maximumBytes = min(configuredBytes, share.bytes)
+        maximumEvents = max(1, min(configuredEvents, share.events ?? .max))
+        guard capacity > share.bytes || entryCapacity > share.events ?? .max else { return }
+        while endOrdinal - firstOrdinal > 1, held > maximumBytes || endOrdinal - firstOrdinal > maximumEvents { dropFirst() }
+        let smaller = Self.ring(for: held)
+        if smaller < capacity { resize(to: smaller) }
+        var fewer: UInt64 = 16
+        while fewer < endOrdinal - firstOrdinal { fewer *= 2 }
+        if fewer < entryCapacity { resizeEntries(to: fewer) }
+    }
+
+    /// The least ring that holds so many bytes.
+    private static func ring(for bytes: UInt64) -> UInt64 {
+        var ring: UInt64 = 4096
+        while ring < bytes { ring *= 2 }
+        return ring
+    }
+
     private var startOffset: UInt64 { firstOrdinal < endOrdinal ? self[firstOrdinal].start : endOffset }
 
     private mutating func evict(for length: UInt64, now: Int64) {
@@ -135,9 +163,13 @@ struct StreamLog: ~Copyable {
                 endOffset + length - entry.start > maximumBytes || endOrdinal - firstOrdinal >= maximumEvents
                     || now - entry.appendedAt > maximumAge
             else { return }
-            floor = entry.sequence
-            firstOrdinal += 1
+            dropFirst()
         }
+    }
+
+    private mutating func dropFirst() {
+        floor = self[firstOrdinal].sequence
+        firstOrdinal += 1
     }
 
     private mutating func reserve(_ length: UInt64) {
@@ -145,24 +177,31 @@ struct StreamLog: ~Copyable {
         if endOffset + length - start > capacity {
             var larger = capacity
             while endOffset + length - start > larger { larger *= 2 }
-            let target = UnsafeMutableRawPointer.allocate(byteCount: Int(larger), alignment: 64)
-            var offset = start
-            while offset < endOffset {
-                let run = min(endOffset - offset, capacity - (offset & (capacity - 1)), larger - (offset & (larger - 1)))
-                (target + Int(offset & (larger - 1))).copyMemory(from: bytes + Int(offset & (capacity - 1)), byteCount: Int(run))
-                offset += run
-            }
-            bytes.deallocate()
-            bytes = target
-            capacity = larger
+            resize(to: larger)
         }
-        if endOrdinal - firstOrdinal == entryCapacity {
-            let target = UnsafeMutablePointer<Entry>.allocate(capacity: Int(entryCapacity * 2))
-            for ordinal in firstOrdinal..<endOrdinal { target[Int(ordinal & (entryCapacity * 2 - 1))] = self[ordinal] }
-            entries.deallocate()
-            entries = target
-            entryCapacity *= 2
+        if endOrdinal - firstOrdinal == entryCapacity { resizeEntries(to: entryCapacity * 2) }
+    }
+
+    /// To a power of two that what is held fits into.
+    private mutating func resize(to size: UInt64) {
+        let target = UnsafeMutableRawPointer.allocate(byteCount: Int(size), alignment: 64)
+        var offset = startOffset
+        while offset < endOffset {
+            let run = min(endOffset - offset, capacity - (offset & (capacity - 1)), size - (offset & (size - 1)))
+            (target + Int(offset & (size - 1))).copyMemory(from: bytes + Int(offset & (capacity - 1)), byteCount: Int(run))
+            offset += run
         }
+        bytes.deallocate()
+        bytes = target
+        capacity = size
+    }
+
+    private mutating func resizeEntries(to count: UInt64) {
+        let target = UnsafeMutablePointer<Entry>.allocate(capacity: Int(count))
+        for ordinal in firstOrdinal..<endOrdinal { target[Int(ordinal & (count - 1))] = self[ordinal] }
+        entries.deallocate()
+        entries = target
+        entryCapacity = count
     }
 
     private func copy(_ source: [UInt8], to offset: UInt64) {

@@ -3,18 +3,19 @@ import MicroHTTP
 /// `GET /metrics`: what the gateway counts, in the text format of Prometheus (version 0.0.4).
 struct MetricsHandler: Sendable {
     let hub: EventHub
+    let memory: MemoryWatch
     /// Nil once the gateway has stopped.
     let http: @Sendable () -> HTTPServerReading?
     let log: @Sendable () -> LogCounts
 
     /// Each thread tells its own numbers; the text is made on none of them.
     func answer(_ request: HTTPRequest, _ responder: HTTPResponder) {
-        let (http, process, log) = (http(), ProcessReading(), log())
+        let (http, process, log, memory) = (http(), ProcessReading(), log(), memory.reading)
         hub.run { hub in
             let feed = hub.reading
             hub.post(
                 .measure { fanOut in
-                    let reading = GatewayReading(feed: feed, fanOut: fanOut, http: http, process: process, log: log)
+                    let reading = GatewayReading(feed: feed, fanOut: fanOut, http: http, process: process, memory: memory, log: log)
                     Task.detached { responder.respond(Self.response(reading)) }
                 })
         }

@@ -19,6 +19,8 @@ struct FanOutTally: Sendable {
     /// Ended with a farewell, by its code, and without one because nothing was taken for long.
     var farewells: [String: UInt64] = ["slow": 0]
     var cut: UInt64 = 0
+    /// Sent off because they took nothing while memory was short.
+    var relieved: UInt64 = 0
     var deliveries: UInt64 = 0
     var writes: UInt64 = 0
     /// Bytes handed to sockets, as they are and compressed.
@@ -94,4 +96,6 @@ struct FanOutReading: Sendable {
     /// Bytes of events held, and of the memory taken for them.
     var bytes: UInt64 = 0
     var memory: UInt64 = 0
+    /// Bytes of memory they may take together, compressed sets included.
+    var budget = 0
 }

@@ -7,6 +7,7 @@ struct GatewayReading: Sendable {
     let fanOut: FanOutReading
     let http: HTTPServerReading?
     let process: ProcessReading
+    let memory: MemoryWatch.Reading
     let log: LogCounts
 
     /// In the text format of Prometheus.
@@ -113,6 +114,9 @@ struct GatewayReading: Sendable {
         text.metric("futures_gateway_event_farewells_total", .counter, "Event streams ended by the gateway, by the code of bye.")
         for (code, count) in tally.farewells.sorted(by: { $0.key < $1.key }) { text.sample(["code": code], count) }
         text.metric("futures_gateway_event_cuts_total", .counter, "Event streams cut because nothing was taken, not even the farewell.", tally.cut)
+        text.metric(
+            "futures_gateway_event_relieved_total", .counter, "Event streams sent off because they took nothing while memory was short.",
+            tally.relieved)
         text.metric("futures_gateway_event_deliveries_total", .counter, "Events sent, once for each reader.", tally.deliveries)
         text.metric(
             "futures_gateway_event_conflations_total", .counter, "Events not sent to a reader because a newer value took their place.",
@@ -132,6 +136,7 @@ struct GatewayReading: Sendable {
         text.metric("futures_gateway_event_log_events", .gauge, "Events held in them.", fanOut.events)
         text.metric("futures_gateway_event_log_bytes", .gauge, "Bytes of these events.", fanOut.bytes)
         text.metric("futures_gateway_event_log_memory_bytes", .gauge, "Bytes of memory taken for them.", fanOut.memory)
+        text.metric("futures_gateway_event_log_limit_bytes", .gauge, "What they may take together.", fanOut.budget)
     }
 
     private func writeHTTP(_ text: inout Exposition) {
@@ -158,6 +163,12 @@ struct GatewayReading: Sendable {
         text.sample(["version": Gateway.version], 1)
         text.metric("process_cpu_seconds_total", .counter, "Processor time used, user and system.", process.processorSeconds)
         text.metric("process_resident_memory_bytes", .gauge, "Memory in use.", process.residentBytes)
+        text.metric(
+            "futures_gateway_memory_limit_bytes", .gauge, "Memory the process may use, by its control group or the machine.", memory.limit)
+        text.metric("futures_gateway_memory_used_bytes", .gauge, "What the control group counts of it, where that has a limit.")
+        if let used = memory.used { text.sample([:], used) }
+        text.metric(
+            "futures_gateway_memory_short", .gauge, "1 while memory is short: new readers and streams are turned away.", memory.isShort ? 1 : 0)
         text.metric("process_open_fds", .gauge, "Open descriptors.", process.openDescriptors)
         text.metric("process_max_fds", .gauge, "The most descriptors.", process.descriptorLimit)
         text.metric("process_threads", .gauge, "Threads.", process.threads)

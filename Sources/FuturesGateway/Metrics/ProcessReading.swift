@@ -36,7 +36,8 @@ struct ProcessReading: Sendable {
         return text[start...].split { $0 == " " || $0 == "\n" }
     }
 
-    private static func text(_ path: String) -> String {
+    /// A file's text; empty where it cannot be read.
+    static func text(_ path: String) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return "" }
         defer { close(descriptor) }

@@ -178,7 +178,7 @@ final class ConnectionTable: ThreadBody {
     private func giveMemoryBack() {
         guard isCrowdGone(count) else { return }
         peak.store(count, ordering: .relaxed)
-        malloc_trim(0)
+        giveFreeMemoryBack()
     }
 
     func disconnected(_ slot: Int) {

@@ -85,7 +85,7 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         gateway.events.logAge = .seconds(settings.replaySeconds)
         gateway.events.maximumReaders = settings.maxReaders
         gateway.events.maximumStreams = settings.maxStreams
-        gateway.events.maximumLogBytes = settings.maxReplayBytes
+        if let bytes = settings.maxReplayBytes { gateway.events.maximumLogBytes = bytes }
         return gateway
     }
 

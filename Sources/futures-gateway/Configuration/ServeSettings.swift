@@ -41,7 +41,8 @@ struct ServeSettings: SettingList {
     let maxReaders = Setting.number("max-readers", 1...1_000_000, default: 50_000, "The most event connections")
     let maxStreams = Setting.number("max-streams", 1...100_000, default: 2000, "The most different streams at once")
     let maxReplayBytes = Setting.number(
-        "max-replay-bytes", 1 << 20...1 << 44, default: 4 << 30, "Bytes of events kept for all streams together, before no further stream begins")
+        "max-replay-bytes", 1 << 20...1 << 44, unset: "a quarter of the memory the machine or the container has, 4 GiB at most",
+        "Bytes of events kept for all streams together; beyond that the largest give up their oldest")
     let keys = Setting.file(
         "keys", takes: "the path of a YAML or JSON file, or in the configuration file a section", isSection: true,
         "API keys, each NAME: {hash, streams, operations, maxStreams, maxConnections, expires}")

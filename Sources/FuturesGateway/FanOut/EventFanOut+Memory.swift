@@ -1,0 +1,47 @@
+import FuturesFeed
+
+/// The memory of the logs, and what is given up where there is too little of it.
+extension EventFanOut {
+    func makeLog(floor: UInt64) -> StreamLog {
+        var log = StreamLog(
+            floor: floor, maximumBytes: UInt64(limits.logBytes), maximumEvents: UInt64(limits.logEvents), maximumAge: limits.logAge.nanoseconds)
+        log.limit(to: logShare)
+        return log
+    }
+
+    /// What the logs and the compressed sets have taken.
+    var logMemory: UInt64 {
+        let sets = sets.reduce(0) { $0 &+ ($1?.pointee.blocks.memory ?? 0) }
+        return logs.reduce(sets) { $0 &+ ($1?.pointee.ring.memory ?? 0) }
+    }
+
+    /// Keeps them within their budget, looking four times a second while events come: without those none of them grows.
+    func balanceLogs(_ now: Int64) {
+        guard now >= balancedAt else { return }
+        balancedAt = now &+ 250_000_000
+        guard logShare.bytes < logShare.maximum || logMemory > UInt64(clamping: logBudget - logBudget / 8) else { return }
+        logShare.settle(
+            logs.compactMap { $0?.pointee.ring.size } + sets.compactMap { $0?.pointee.blocks.size }, within: logBudget)
+        for log in logs { log?.pointee.ring.limit(to: logShare) }
+        for set in sets { set?.pointee.limit(to: logShare) }
+    }
+
+    /// Of the readers whose sockets are full those go that have taken nothing for longest, but nobody who took something within a second. They have
+    /// a second for the farewell: what the kernel keeps for them is what is wanted.
+    func relieve(_ relief: MemoryPressure.Relief, _ now: Int64) {
+        if logBudget != relief.logBytes {
+            logBudget = relief.logBytes
+            balancedAt = .min
+        }
+        guard relief.readers > 0 else { return }
+        let stopped = clients.enumerated().compactMap { slot, client -> (slot: Int, client: UnsafeMutablePointer<EventClient>)? in
+            guard let client, client.pointee.isBlocked, !client.pointee.isEnding, now &- client.pointee.lastWrite >= 1_000_000_000 else { return nil }
+            return (slot, client)
+        }
+        for (slot, client) in stopped.sorted(by: { $0.client.pointee.lastWrite < $1.client.pointee.lastWrite }).prefix(relief.readers) {
+            sendOff(slot, client, reason: "Memory is short, and nothing could be sent.")
+            client.pointee.cutAt = now &+ 1_000_000_000
+            tally.relieved &+= 1
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import Logging
+import MicroHTTP
+import Synchronization
+
+/// Looks twice a second how much of the memory it may use the process has taken, and has what it can do without given up before the kernel ends it.
+final class MemoryWatch: Sendable {
+    /// What was seen last.
+    struct Reading: Sendable {
+        var limit = 0
+        var used: Int?
+        var isShort = false
+    }
+
+    private struct State {
+        var pressure: MemoryPressure
+        var reading = Reading()
+        var task: Task<Void, Never>?
+    }
+
+    private let state: Mutex<State>
+    private let short = Atomic<Bool>(false)
+    private let logger: Logger
+    private let read: @Sendable (String) -> String
+    private let relieve: @Sendable (MemoryPressure.Relief) -> Void
+
+    /// - Parameters:
+    ///   - logBytes: what all logs together may take where there is enough memory.
+    ///   - read: a file's text, empty where there is none.
+    ///   - relieve: told what to give up, after every look while memory is short, and when that is over.
+    init(
+        logBytes: Int, logger: Logger, read: @escaping @Sendable (String) -> String, relieve: @escaping @Sendable (MemoryPressure.Relief) -> Void
+    ) {
+        state = Mutex(State(pressure: MemoryPressure(logBytes: logBytes)))
+        self.logger = logger
+        self.read = read
+        self.relieve = relieve
+    }
+
+    /// Whether readers and streams that are new have to be turned away.
+    var isShort: Bool { short.load(ordering: .relaxed) }
+
+    var reading: Reading { state.withLock { $0.reading } }
+
+    func start() {
+        state.withLock { state in
+            guard state.task == nil else { return }
+            state.task = Task.detached { [weak self] in
+                while !Task.isCancelled {
+                    self?.look()
+                    try? await Task.sleep(for: .milliseconds(500))
+                }
+            }
+        }
+    }
+
+    func stop() { state.withLock { $0.task?.cancel() } }
+
+    /// What the allocator keeps without need comes first, since it costs nobody anything.
+    private func look() {
+        var memory = MemoryLimit(read: read)
+        if memory.used ?? 0 >= MemoryPressure.highMark(memory.bytes) || isShort {
+            giveFreeMemoryBack()
+            memory = MemoryLimit(read: read)
+        }
+        let (was, now, relief) = state.withLock { state -> (Bool, Bool, MemoryPressure.Relief?) in
+            let before = (isHigh: state.pressure.isHigh, relief: state.pressure.relief)
+            state.pressure.look(memory)
+            state.reading = Reading(limit: memory.bytes, used: memory.used, isShort: state.pressure.isHigh)
+            let isNews = state.pressure.isHigh || before.relief != state.pressure.relief
+            return (before.isHigh, state.pressure.isHigh, isNews ? state.pressure.relief : nil)
+        }
+        short.store(now, ordering: .relaxed)
+        if let relief { relieve(relief) }
+        guard was != now else { return }
+        let numbers: Logger.Metadata = ["used": "\(memory.used ?? 0)", "limit": "\(memory.bytes)"]
+        if now {
+            logger.warning("memory is short: no new readers and streams, and readers that take nothing are sent off", metadata: numbers)
+        } else {
+            logger.notice("there is enough memory again", metadata: numbers)
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import DemoExchange
+import GatewayTestSupport
+import Synchronization
+import Testing
+
+@testable import FuturesGateway
+
+/// What memory there is, and what is given up where it is short.
+@Suite struct MemoryTests {
+    private static let gigabyte = 1 << 30
+
+    /// A machine of 8 GB in control groups with these files.
+    private static func limit(_ files: [String: String]) -> MemoryLimit { MemoryLimit(machine: 8 * gigabyte) { files[$0] ?? "" } }
+
+    @Test func theLeastOfAllLimitsHolds() {
+        let (own, parent) = ("/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a")
+        let (old, stat) = ("/sys/fs/cgroup/memory", "anon 1\ninactive_file 100\ntotal_inactive_file 300\n")
+        let unlimited = "9223372036854771712\n"
+        let second = ["/proc/self/cgroup": "0::/a/b\n", "\(own)/memory.current": "1000\n", "\(own)/memory.stat": stat]
+        let lines = "3:cpu:/x\n2:hugetlb,memory:/a\n0::/x\n"
+        let first = ["/proc/self/cgroup": lines, "\(old)/a/memory.usage_in_bytes": "2000\n", "\(old)/a/memory.stat": stat]
+        func of(_ files: [String: String], _ more: [String: String]) -> MemoryLimit { Self.limit(files.merging(more) { $1 }) }
+
+        #expect(Self.limit([:]).bytes == 8 * Self.gigabyte && Self.limit([:]).used == nil)
+        #expect(of(second, ["\(own)/memory.max": "5000\n"]) == of(second, ["\(own)/memory.max": "5000", "\(parent)/memory.max": "max\n"]))
+        #expect(of(second, ["\(own)/memory.max": "5000\n"]).bytes == 5000 && of(second, ["\(own)/memory.max": "5000\n"]).used == 900)
+        #expect(of(second, ["\(own)/memory.max": "max\n"]).bytes == 8 * Self.gigabyte && of(second, ["\(own)/memory.max": "max\n"]).used == nil)
+        let nested = of(second, ["\(own)/memory.max": "max\n", "\(parent)/memory.max": "4000\n", "\(parent)/memory.current": "50\n"])
+        #expect(nested.bytes == 4000 && nested.used == 50)
+        let inside = of(second, ["/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/memory.max": "4096\n", "/sys/fs/cgroup/memory.current": "70\n"])
+        #expect(inside.bytes == 4096 && inside.used == 70)
+        #expect(of(first, ["\(old)/a/memory.limit_in_bytes": "6000\n", "\(old)/memory.limit_in_bytes": unlimited]).bytes == 6000)
+        #expect(of(first, ["\(old)/a/memory.limit_in_bytes": "6000\n"]).used == 1700)
+        #expect(of(first, ["\(old)/a/memory.limit_in_bytes": unlimited]).used == nil)
+        // A container's path that is not seen from within it.
+        let mounted = of(first, ["\(old)/memory.limit_in_bytes": "7000", "\(old)/memory.usage_in_bytes": "1", "\(old)/memory.stat": stat])
+        #expect(mounted.bytes == 7000 && mounted.used == 0)
+        for garbage in ["", "\n", "-1", "0", "99999999999999999999999", "x"] {
+            #expect(of(second, ["\(own)/memory.max": garbage]).bytes == 8 * Self.gigabyte, "\(garbage)")
+        }
+        for garbage in ["::", "0", "0::", "memory", "1:memory:/../..\n"] {
+            #expect(Self.limit(["/proc/self/cgroup": garbage]).bytes == 8 * Self.gigabyte)
+        }
+    }
+
+    @Test func pressureIsAnsweredUntilItIsGone() {
+        let logBytes = 24 << 20
+        var pressure = MemoryPressure(logBytes: logBytes)
+        func look(_ percent: Int) -> (isHigh: Bool, readers: Int, logs: Int) {
+            pressure.look(MemoryLimit(machine: 8 * Self.gigabyte) { Self.files(used: percent << 20, limit: 100 << 20)[$0] ?? "" })
+            return (pressure.isHigh, pressure.relief.readers, pressure.relief.logBytes >> 20)
+        }
+        // What is used, whether nobody is let in, how many go, what the logs may take.
+        let table = [
+            (20, false, 0, 24), (79, false, 0, 24), (80, true, 21, 12), (95, true, 81, 6), (76, true, 5, 4), (75, true, 1, 4), (90, true, 61, 4),
+            (74, false, 0, 4), (79, false, 0, 4), (72, false, 0, 4), (70, false, 0, 8), (60, false, 0, 16), (60, false, 0, 16), (50, false, 0, 24),
+            (20, false, 0, 24), (100, true, 101, 12),
+        ]
+        for (place, (used, isHigh, readers, logs)) in table.enumerated() {
+            let seen = look(used)
+            #expect(seen.isHigh == isHigh && seen.readers == readers && seen.logs == logs, "look \(place): \(seen)")
+        }
+        var unlimited = MemoryPressure(logBytes: logBytes)
+        unlimited.look(MemoryLimit(machine: 1) { _ in "" })
+        #expect(!unlimited.isHigh && unlimited.relief == MemoryPressure.Relief(readers: 0, logBytes: logBytes))
+    }
+
+    @Test func theBiggestLogsGiveUpWhatIsTooMuch() {
+        func shares(_ sizes: [[Int]], budget: Int) -> [UInt64] {
+            var share = LogShare(of: 8 << 20)
+            return sizes.map { sizes in
+                share.settle(sizes.map { LogShare.Size(bytes: UInt64($0) << 10, events: 16) }, within: budget << 10)
+                return share.bytes >> 10
+            }
+        }
+        #expect(shares([[4096, 64]], budget: 8192) == [8192])
+        #expect(shares([[4096, 4096, 64]], budget: 8192) == [2048])
+        #expect(shares([[4096, 64, 64], [2048, 64, 64], [2048, 64, 64]], budget: 4096) == [2048, 2048, 2048])
+        #expect(shares([[1024, 1024, 1024], [256, 256, 256], [64, 64, 64]], budget: 1024) == [256, 256, 8192])
+        #expect(shares([Array(repeating: 4, count: 1000)], budget: 1024) == [4])
+        var share = LogShare(of: 5000)
+        #expect(share.maximum == 8192)
+        share.settle(Array(repeating: LogShare.Size(bytes: 8192, events: 1 << 20), count: 4), within: 32 << 10)
+        #expect(share.bytes == 4096 && share.events == 64)
+    }
+
+    @Test func aLogThatGivesUpItsOldestEventsSaysSo() {
+        var log = StreamLog(floor: 9, maximumBytes: 1 << 20, maximumEvents: 100_000, maximumAge: .max)
+        let body = [UInt8](repeating: 7, count: 99)
+        for sequence in 10..<UInt64(5010) { log.append(sequence: sequence, body: body, end: [UInt8(sequence & 0xff)], carriesData: true, now: 0) }
+        #expect(log.floor == 9 && log.held == 500_000)
+        var share = LogShare(of: 1 << 20)
+        share.settle([log.size], within: 128 << 10)
+        #expect(share.bytes == 64 << 10)
+        log.limit(to: share)
+        #expect(log.memory <= 128 << 10 && log.endOrdinal == 5000)
+        #expect(log.floor == log[log.firstOrdinal].sequence - 1 && log.floor > 9)
+        for ordinal in log.firstOrdinal..<log.endOrdinal {
+            #expect(log.copy(from: log[ordinal].start, to: log[ordinal].end) == body + [UInt8((ordinal + 10) & 0xff)])
+        }
+        for sequence in 5010..<UInt64(9000) { log.append(sequence: sequence, body: body, end: [], carriesData: true, now: 0) }
+        #expect(log.memory <= 128 << 10)
+        let large = [UInt8](repeating: 1, count: 300_000)
+        log.append(sequence: 9000, body: large, end: [], carriesData: true, now: 0)
+        log.limit(to: share)
+        #expect(log.floor == 8999 && log.copy(from: log[log.firstOrdinal].start, to: log[log.firstOrdinal].end) == large)
+    }
+
+    @Test func theLargestStreamIsResetAndOthersAreExact() async throws {
+        let (large, small) = ("!miniTicker@arr", "btcusdt@aggTrade")
+        let budget = 1 << 20
+        try await House.open(configure: { $0.events.maximumLogBytes = budget }) { house in
+            house.exchange.setStalled(true)
+            let reader = try await house.client.events("streams=\(large),\(small)")
+            try await house.awaitSubscription(to: large, small)
+            let last = try #require(try await reader.next("fetch", "update", of: small) { $0.rows.count == 500 }.rows.last?["id"]?.integer)
+            var ids: [String] = []
+            for round in 1...60 {
+                house.exchange.inject(SlowReaderTests.miniTickers(round: round))
+                let update = try await reader.next("update", of: large) { $0.rows.last?["lastPrice"]?.text == "\(round).00" }
+                ids += [update.id].compactMap(\.self)
+            }
+            for id in last + 1...last + 5 { house.exchange.inject(SlowReaderTests.trade(id)) }
+            for id in last + 1...last + 5 { #expect(try await reader.next("update", of: small).rows.first?["id"]?.integer == id) }
+            _ = try await Samples.of(house.client) { $0["event_log_memory_bytes"].map { $0 < Double(budget) } == true }
+            let first = try #require(ids.first)
+            let reset = try await house.client.events("streams=\(large)", ["Last-Event-ID": first])
+            #expect(reset.session.data["resume"] == "reset")
+            let exact = try await house.client.events("streams=\(small)", ["Last-Event-ID": first])
+            #expect(exact.session.data["resume"] == "exact" && exact.session.data["replayed"] == 5)
+            let late = try await house.client.events("streams=\(large)", ["Last-Event-ID": ids[ids.count - 3]])
+            #expect(late.session.data["resume"] == "exact" && late.session.data["replayed"] == 2)
+        }
+    }
+
+    private static func files(used: Int, limit: Int) -> [String: String] {
+        ["/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/memory.max": "\(limit)\n", "/sys/fs/cgroup/memory.current": "\(used)\n"]
+    }
+
+    @Test func whileMemoryIsShortNobodyNewIsLetInAndWhoTakesNothingGoes() async throws {
+        let stream = "!miniTicker@arr"
+        let used = Atomic<Int>(0)
+        try await House.open(configure: { configuration in
+            configuration.readFile = { Self.files(used: used.load(ordering: .relaxed), limit: 256 << 20)[$0] ?? "" }
+        }) { house in
+            house.exchange.setStalled(true)
+            let slow = try await house.client.events("streams=\(stream)", receiveBuffer: 4096)
+            let fast = try await house.client.events("streams=\(stream)")
+            try await house.awaitSubscription(to: stream)
+            try await slow.connection.setReading(false)
+            for round in 1...60 {
+                house.exchange.inject(SlowReaderTests.miniTickers(round: round))
+                _ = try await fast.next("update") { $0.rows.last?["lastPrice"]?.text == "\(round).00" }
+            }
+            _ = try await Samples.of(house.client) { $0["event_readers_blocked"] == 1 && $0["memory_short"] == 0 }
+            used.store(230 << 20, ordering: .relaxed)
+            let samples = try await Samples.of(house.client) { $0["event_relieved_total"] == 1 && $0["event_cuts_total"] == 1 }
+            #expect(samples["memory_short"] == 1 && samples["memory_limit_bytes"] == Double(256 << 20))
+            #expect(samples["memory_used_bytes"] == Double(230 << 20))
+            let refused = try await house.client.get("/events?streams=\(stream)")
+            #expect(refused.status == 200 && refused.text.contains("event: bye") && refused.text.contains(#""code":"overloaded""#), "\(refused.text)")
+            #expect(try await house.client.get("/events?streams=\(stream)", ["Prefer": "handling=strict"]).status == 503)
+            #expect(try await house.client.get("/streams/ethusdt@markPrice").status == 503)
+            #expect(try await house.client.get("/streams/\(stream)").status == 200)
+            #expect(try await house.client.post("/events/\(fast.client)/subscribe?streams=ethusdt@markPrice").status == 503)
+            house.exchange.inject(SlowReaderTests.miniTickers(round: 61))
+            _ = try await fast.next("update") { $0.rows.last?["lastPrice"]?.text == "61.00" }
+            used.store(100 << 20, ordering: .relaxed)
+            _ = try await Samples.of(house.client) { $0["memory_short"] == 0 }
+            _ = try await house.client.events("streams=\(stream)")
+        }
+    }
+}
