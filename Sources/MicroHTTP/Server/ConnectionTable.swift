@@ -46,7 +46,6 @@ final class ConnectionTable: ThreadBody {
         var stops = false
     }
 
-    private static let maximumLingering = 256
     private static let lingerNanoseconds: UInt64 = 1_000_000_000
 
     private let state = Mutex(State())
@@ -56,14 +55,19 @@ final class ConnectionTable: ThreadBody {
     private let late = Atomic<UInt64>(0)
     private let wakeup = Wakeup()
     private let limit: Int
+    private let maximumLingering: Int
     private let headDeadline: UInt64
     private let bodyDeadline: UInt64
     private let idleDeadline: UInt64
     private let commonHeaders: [HTTPHeader]
     private let isEncrypted: Bool
 
-    init(_ configuration: HTTPServerConfiguration, limit: Int) {
+    /// - Parameters:
+    ///   - limit: connections beyond it are surplus.
+    ///   - maximumLingering: the most descriptors of closed connections that are kept for a second, for their clients to read the answer.
+    init(_ configuration: HTTPServerConfiguration, limit: Int, maximumLingering: Int) {
         self.limit = limit
+        self.maximumLingering = maximumLingering
         headDeadline = configuration.headerDeadline.nanoseconds
         bodyDeadline = configuration.bodyDeadline.nanoseconds
         idleDeadline = configuration.keepAliveIdle.nanoseconds
@@ -187,7 +191,7 @@ final class ConnectionTable: ThreadBody {
             let entry = state.entries[slot]
             arm(&state, slot, 0)
             let hasRest = entry.lingers || entry.phase == .head || entry.phase == .body
-            if hasRest, !state.stops, state.lingering.count < Self.maximumLingering {
+            if hasRest, !state.stops, state.lingering.count < maximumLingering {
                 let copy = fcntl(entry.descriptor, F_DUPFD_CLOEXEC, 0)
                 if copy >= 0 {
                     shutdown(copy, Int32(SHUT_WR))

@@ -60,7 +60,7 @@ public final class HTTPServer: Sendable {
         let descriptors = raiseDescriptorLimit()
         connectionReserve = min(256, descriptors / 8)
         connectionLimit = max(min(configuration.maximumConnections, descriptors - min(128, descriptors / 4) - connectionReserve), 1)
-        connections = ConnectionTable(configuration, limit: connectionLimit)
+        connections = ConnectionTable(configuration, limit: connectionLimit, maximumLingering: connectionReserve / 2)
     }
 
     /// Connections served at once: ``HTTPServerConfiguration/maximumConnections``, or less where the process may not open so many descriptors.
