@@ -13,7 +13,7 @@ extension Gatekeeper {
     /// - Throws: `LimitReached`.
     public func request(from address: Address?, at now: Moment) throws(LimitReached) -> RequestsLeft? {
         guard let name = Self.name(address) else { return nil }
-        return try state.withLock { (state) throws(LimitReached) in
+        return try limiting { (state) throws(LimitReached) in
             try Self.request(&state.addresses, name, state.rules.addressLimits, .address, now)
         }
     }
@@ -23,7 +23,7 @@ extension Gatekeeper {
     /// - Throws: `LimitReached`.
     public func request(by principal: Principal, at now: Moment) throws(LimitReached) -> RequestsLeft? {
         guard let name = principal.identity else { return nil }
-        return try state.withLock { (state) throws(LimitReached) in
+        return try limiting { (state) throws(LimitReached) in
             try Self.request(&state.keys, name, state.rules.keyLimits, .key, now)
         }
     }
@@ -64,6 +64,17 @@ extension Gatekeeper {
         public let full: Int
     }
 
+    private func limiting<Result: Sendable>(
+        _ body: (inout State) throws(LimitReached) -> sending Result
+    ) throws(LimitReached) -> Result {
+        try state.withLock { (state) throws(LimitReached) in
+            do throws(LimitReached) { return try body(&state) } catch {
+                state.refusals[.limit(error.holder, error.kind), default: 0] &+= 1
+                throw error
+            }
+        }
+    }
+
     private static func request<Name>(
         _ accounts: inout Accounts<Name>, _ name: Name, _ limits: Limits, _ holder: LimitReached.Holder, _ now: Moment
     ) throws(LimitReached) -> RequestsLeft? {
@@ -78,7 +89,7 @@ extension Gatekeeper {
     ///
     /// - Throws: `LimitReached`.
     public func refetch(by principal: Principal, from address: Address?, at now: Moment) throws(LimitReached) {
-        try state.withLock { (state) throws(LimitReached) in
+        try limiting { (state) throws(LimitReached) in
             if let name = Self.name(address) {
                 let place = state.addresses.place(of: name, state.rules.addressLimits, now: now.nanoseconds)
                 if let refusal = state.addresses.refetch(place, state.rules.addressLimits, now: now.nanoseconds) {
@@ -102,7 +113,7 @@ extension Gatekeeper {
     ///
     /// - Throws: `LimitReached`, and nothing is counted.
     public func open(_ principal: Principal, from address: Address?, streams: Int, at now: Moment) throws(LimitReached) -> Lease {
-        try state.withLock { (state) throws(LimitReached) in
+        try limiting { (state) throws(LimitReached) in
             let key = principal.identity.map { state.keys.place(of: $0, state.rules.keyLimits, now: now.nanoseconds) }
             let address = Self.name(address).map { state.addresses.place(of: $0, state.rules.addressLimits, now: now.nanoseconds) }
             let lease = Lease(key: key, address: address)
@@ -115,7 +126,7 @@ extension Gatekeeper {
     ///
     /// - Throws: `LimitReached`, and nothing is counted.
     public func add(streams: Int, to lease: Lease, of principal: Principal) throws(LimitReached) {
-        try state.withLock { (state) throws(LimitReached) in try Self.add(&state, lease, principal, connections: 0, streams: streams) }
+        try limiting { (state) throws(LimitReached) in try Self.add(&state, lease, principal, connections: 0, streams: streams) }
     }
 
     /// Counts so many streams less.

@@ -25,6 +25,7 @@ public final class Gatekeeper: Sendable {
         var tickets = Tickets()
         var keys: Accounts<String>
         var addresses: Accounts<[UInt8]>
+        var refusals: [Refusal: UInt64] = [:]
     }
 
     private static let maximumVerified = 4096
@@ -45,6 +46,12 @@ public final class Gatekeeper: Sendable {
             state.verified = [:]
         }
     }
+
+    /// How many were turned away so far, by reason.
+    public var refusals: [Refusal: UInt64] { state.withLock { $0.refusals } }
+
+    /// Counts somebody who was turned away for a reason that is found elsewhere; limits are counted where they are reached.
+    public func count(_ refusal: Refusal) { state.withLock { $0.refusals[refusal, default: 0] &+= 1 } }
 
     /// Whether credentials are looked at: where there are neither keys nor tokens, what is shown may be meant for somebody else.
     public var asksForCredentials: Bool { state.withLock { $0.rules.hasCredentials } }

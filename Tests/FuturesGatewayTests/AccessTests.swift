@@ -34,6 +34,34 @@ struct AccessTests {
         }
     }
 
+    @Test func whoIsTurnedAwayIsCountedByReason() async throws {
+        let key = #""streams":["btcusdt@*"],"operations":["read","refetch"],"maxConnections":1"#
+        try await Self.open(
+            [Self.secret: key],
+            configure: {
+                $0.access.opensMetrics = true
+                $0.access.keyLimits.refetches = 1
+            }
+        ) { house in
+            for headers in [[:], ["X-API-Key": Self.other]] { _ = try await house.client.get("/streams", headers) }
+            _ = try await house.client.get("/streams/ethusdt@markPrice", Self.bearer)
+            _ = try await house.client.request("POST", "/tickets", ["Origin": "https://evil.example"])
+            let reader = try await house.client.events("streams=btcusdt@markPrice", Self.bearer)
+            _ = try await house.client.get("/events?streams=btcusdt@markPrice", Self.bearer.merging(["Prefer": "handling=strict"]) { $1 })
+            for _ in 0..<3 { _ = try await house.client.post("/streams/btcusdt@markPrice/refetch", Self.bearer) }
+            let samples = try await Samples(house.client)
+            withExtendedLifetime(reader) {}
+            func count(_ reason: String) -> Double? { samples["access_refusals_total{reason=\"\(reason)\"}"] }
+            #expect(count("credential") == 2)
+            #expect(count("forbidden") == 1)
+            #expect(count("origin") == 1)
+            #expect(count("key-connections") == 1)
+            #expect(count("key-refetches") == 2)
+            #expect(count("address-requests") == 0)
+            #expect(!samples.text.contains("evil"))
+        }
+    }
+
     @Test func withoutACredentialOnlyTheProbesAndThePageAnswer() async throws {
         try await Self.open { house in
             for target in ["/healthz", "/readyz", "/openapi.yaml", "/", "/client.js"] {

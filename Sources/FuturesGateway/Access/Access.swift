@@ -39,7 +39,7 @@ struct Access: Sendable {
         _ guardian: Guard, takesTicket: Bool = false, limited: @escaping @Sendable (HTTPRequest, LimitReached) -> HTTPResponse = Access.limited,
         _ handler: @escaping Handler
     ) -> Router.Handler {
-        { request, responder in
+        { [gatekeeper] request, responder in
             let now = Self.now
             do {
                 let (caller, left) = try admit(request, guardian, takesTicket, now)
@@ -47,8 +47,10 @@ struct Access: Sendable {
             } catch let limit as LimitReached {
                 responder.respond(limited(request, limit))
             } catch let problem as HTTPProblem {
+                gatekeeper.count(problem.title == Problems.foreignOrigin.title ? .origin : problem.status == 403 ? .forbidden : .credential)
                 responder.respond(problem.response)
             } catch {
+                gatekeeper.count((error as? AccessError)?.code == .expired ? .expired : .credential)
                 responder.respond(Problems.unauthorized(error as? AccessError).response)
             }
         }

@@ -16,6 +16,7 @@ struct TicketHandler: Sendable {
             }
             responder.respond(StreamHandlers.json(200, writer.bytes))
         } catch {
+            gatekeeper.count(.tickets)
             responder.respond(
                 HTTPProblem(status: 429, title: "Too many tickets", detail: error.message, headers: [HTTPHeader("Retry-After", "60")]).response)
         }

@@ -166,6 +166,7 @@ struct EventHandlers: Sendable {
         var (names, seen, unknown): ([FuturesServiceStreamName], Set<FuturesServiceStreamName>, [String]) = ([], [], [])
         for text in texts {
             if let name = FuturesServiceStreamName(text), !caller.principal.permission.allows(stream: name.description) {
+                hub.gatekeeper.count(.forbidden)
                 responder.respond(Problems.forbidden(stream: name.description).response)
                 return nil
             }

@@ -128,6 +128,7 @@ struct StreamHandlers: Sendable {
     private func stream(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) -> FuturesServiceStreamName? {
         let text = request.parameters["name"] ?? ""
         if let name = FuturesServiceStreamName(text), !caller.principal.permission.allows(stream: name.description) {
+            hub.gatekeeper.count(.forbidden)
             responder.respond(Problems.forbidden(stream: name.description).response)
             return nil
         }

@@ -1,4 +1,5 @@
 import FuturesFeed
+import GatewayAccess
 import NIOCore
 
 /// What the feed's side tells of itself at one moment.
@@ -23,6 +24,7 @@ struct FeedReading: Sendable {
     let weight: (used: Int, limit: Int)
     let restPause: Duration
     let pausedClients: Int
+    let refusals: [Refusal: UInt64]
 }
 
 extension EventHub {
@@ -48,6 +50,6 @@ extension EventHub {
         for socket in sockets { connections[engine.dialect.upstream(of: socket.endpoint)][socket.phase, default: 0] += 1 }
         return FeedReading(
             counters: counters, tally: tally, kinds: kinds, traffic: engine.traffic, connections: connections, weight: weight, restPause: pause,
-            pausedClients: state.value.pausedClients)
+            pausedClients: state.value.pausedClients, refusals: gatekeeper.refusals)
     }
 }

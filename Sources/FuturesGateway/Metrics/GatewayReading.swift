@@ -1,4 +1,5 @@
 import FuturesFeed
+import GatewayAccess
 import MicroHTTP
 
 /// All that `/metrics` tells, read at one moment.
@@ -17,6 +18,7 @@ struct GatewayReading: Sendable {
         writeUpstreams(&text)
         writeEvents(&text)
         writeHTTP(&text)
+        writeAccess(&text)
         writeProcess(&text)
         return text.text
     }
@@ -152,6 +154,11 @@ struct GatewayReading: Sendable {
                 text.sample(["method": requests.method, "route": requests.route, "status": status], count)
             }
         }
+    }
+
+    private func writeAccess(_ text: inout Exposition) {
+        text.metric("futures_gateway_access_refusals_total", .counter, "Who was turned away, by reason; limits by the names of their settings.")
+        for refusal in Refusal.allCases { text.sample(["reason": refusal.label], feed.refusals[refusal] ?? 0) }
     }
 
     private func writeProcess(_ text: inout Exposition) {

@@ -23,7 +23,7 @@ public struct Limits: Sendable, Equatable {
 /// A limit that was reached.
 public struct LimitReached: Error, Equatable, Sendable {
     /// Whose limit.
-    public enum Holder: String, Sendable {
+    public enum Holder: String, Sendable, CaseIterable {
         /// The key's or token's.
         case key
         /// The address's.
@@ -31,7 +31,7 @@ public struct LimitReached: Error, Equatable, Sendable {
     }
 
     /// What is limited.
-    public enum Kind: String, Sendable {
+    public enum Kind: String, Sendable, CaseIterable {
         /// Event connections.
         case connections
         /// Streams at once.
