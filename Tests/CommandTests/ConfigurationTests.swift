@@ -139,11 +139,11 @@ import Testing
         for setting in ServeSettings.all { #expect(Flags<ServeSettings>.helpMessage().contains("--\(setting.name)")) }
     }
 
-    @Test func theReadmesTableIsTheDeclarations() throws {
-        let readme = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../README.md")
-        let text = try String(contentsOf: readme, encoding: .utf8)
+    @Test func theTableOfSettingsIsTheDeclarations() throws {
+        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/settings.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
         let isSame = text.contains("\n" + ServeSettings.table)
-        #expect(isSame, "README.md has another table than this:\n\(ServeSettings.table)")
+        #expect(isSame, "docs/settings.md has another table than this:\n\(ServeSettings.table)")
     }
 }
 

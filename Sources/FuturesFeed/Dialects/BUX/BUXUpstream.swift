@@ -11,7 +11,7 @@ struct BUXUpstream: Sendable, CustomStringConvertible {
     /// Without what is secret: a log may show it within something larger.
     var description: String { "a BUX server at \(webSocketURL)" }
 
-    /// Reads an upstream from its configuration; README shows one.
+    /// Reads an upstream from its configuration; docs/upstreams.md shows one.
     init(_ members: JSONMembers) throws(FeedError) {
         try members.check(["kind", "webSocket", "http", "token", "language"])
         guard let url = try members.string("webSocket"), url.hasPrefix("ws://") || url.hasPrefix("wss://") else {

@@ -1,7 +1,7 @@
 import FeedCore
 
 extension GraphQLUpstream {
-    /// Reads an upstream from its configuration; README shows one.
+    /// Reads an upstream from its configuration; docs/upstreams.md shows one.
     init(_ members: JSONMembers) throws(FeedError) {
         try members.check(["kind", "webSocket", "http", "transport", "subprotocols", "connectingPayload", "headers", "streams"])
         webSocketURL = try members.string("webSocket")

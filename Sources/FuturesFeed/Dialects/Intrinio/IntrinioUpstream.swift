@@ -87,7 +87,7 @@ extension IntrinioUpstream {
         "CBOE_ONE": "cboe-one", "EQUITIES_EDGE": "equities-edge",
     ]
 
-    /// Reads an upstream from its configuration; README shows one.
+    /// Reads an upstream from its configuration; docs/upstreams.md shows one.
     init(_ members: JSONMembers) throws(FeedError) {
         try members.check(["kind", "wire", "provider", "url", "restURL", "source", "apiKey", "user", "password", "tradesOnly", "delayed"])
         switch try members.string("wire") {
