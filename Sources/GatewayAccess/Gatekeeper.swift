@@ -25,7 +25,7 @@ public final class Gatekeeper: Sendable {
         var tickets = Tickets()
         var keys: Accounts<String>
         var addresses: Accounts<[UInt8]>
-        var refusals: [Refusal: UInt64] = [:]
+        var refusals: [RefusalReason: UInt64] = [:]
     }
 
     private static let maximumVerified = 4096
@@ -48,10 +48,10 @@ public final class Gatekeeper: Sendable {
     }
 
     /// How many were turned away so far, by reason.
-    public var refusals: [Refusal: UInt64] { state.withLock { $0.refusals } }
+    public var refusals: [RefusalReason: UInt64] { state.withLock { $0.refusals } }
 
     /// Counts somebody who was turned away for a reason that is found elsewhere; limits are counted where they are reached.
-    public func count(_ refusal: Refusal) { state.withLock { $0.refusals[refusal, default: 0] &+= 1 } }
+    public func count(_ reason: RefusalReason) { state.withLock { $0.refusals[reason, default: 0] &+= 1 } }
 
     /// Whether credentials are looked at: where there are neither keys nor tokens, what is shown may be meant for somebody else.
     public var asksForCredentials: Bool { state.withLock { $0.rules.hasCredentials } }

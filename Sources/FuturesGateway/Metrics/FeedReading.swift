@@ -24,7 +24,7 @@ struct FeedReading: Sendable {
     let weight: (used: Int, limit: Int)
     let restPause: Duration
     let pausedClients: Int
-    let refusals: [Refusal: UInt64]
+    let refusals: [RefusalReason: UInt64]
 }
 
 extension EventHub {

@@ -158,7 +158,7 @@ struct GatewayReading: Sendable {
 
     private func writeAccess(_ text: inout Exposition) {
         text.metric("futures_gateway_access_refusals_total", .counter, "Who was turned away, by reason; limits by the names of their settings.")
-        for refusal in Refusal.allCases { text.sample(["reason": refusal.label], feed.refusals[refusal] ?? 0) }
+        for reason in RefusalReason.allCases { text.sample(["reason": reason.label], feed.refusals[reason] ?? 0) }
     }
 
     private func writeProcess(_ text: inout Exposition) {

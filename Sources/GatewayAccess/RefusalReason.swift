@@ -1,5 +1,5 @@
 /// Why somebody was turned away, for counting.
-public enum Refusal: Hashable, Sendable, CaseIterable {
+public enum RefusalReason: Hashable, Sendable, CaseIterable {
     /// Nothing was shown, or something that is not accepted.
     case credential
     /// What was shown is not accepted any more.
@@ -14,7 +14,7 @@ public enum Refusal: Hashable, Sendable, CaseIterable {
     case limit(LimitReached.Holder, LimitReached.Kind)
 
     /// Every reason there is.
-    public static let allCases: [Refusal] =
+    public static let allCases: [RefusalReason] =
         [.credential, .expired, .forbidden, .origin, .tickets]
         + LimitReached.Holder.allCases.flatMap { holder in LimitReached.Kind.allCases.map { .limit(holder, $0) } }
 
