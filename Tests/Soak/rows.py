@@ -27,6 +27,11 @@ class Latest(Follower):
 
     message = None
 
+    def _fetch(self, data):
+        # An answer that was overtaken by a message says what that message said.
+        self.message = None
+        super()._fetch(data)
+
     def full(self, content):
         was_valid, before = self.valid, self.message
         self.message = content["time"], content.get("updateId")
