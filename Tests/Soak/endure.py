@@ -91,4 +91,6 @@ def main(options):
     print(f"{mean[1][0] / 1024:.1f} in the last, {growth / 1024:+.2f} MB an hour; descriptors {mean[0][1]:.0f} and {mean[1][1]:.0f}, threads {mean[0][2]:.0f} and {mean[1][2]:.0f}")
     # Over minutes what the kernel gives and takes is more than a slope tells.
     steady = growth < 1024 if options.minutes >= 30 else mean[1][0] < mean[0][0] * 1.05 + 1024
-    return run.verdict() and steady and mean[1][1] < mean[0][1] + 20 and mean[1][2] <= mean[0][2] + 1
+    if not steady or mean[1][1] >= mean[0][1] + 20 or mean[1][2] > mean[0][2] + 1:
+        run.court.faults.append("something grows")
+    return run.verdict()
