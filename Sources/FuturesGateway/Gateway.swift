@@ -122,7 +122,8 @@ public final class Gateway: Service {
         hub.run { $0.judgeClients() }
     }
 
-    /// Sends every reader a farewell, lets running answers end, and closes everything; within the drain grace and a second.
+    /// Sends every reader a farewell, lets running answers end, and closes everything; within the drain grace and a second, and
+    /// three more where another process has the socket, too.
     public func stop() async {
         let isShared = configuration.http.inheritedSocket != nil
         if isShared { server.stopAccepting() }

@@ -42,6 +42,7 @@ struct Stopping: Service, CustomStringConvertible {
     func run() async throws {
         try? await gracefulShutdown()
         ServiceManager.tell("STOPPING=1", environment)
+        // Beside the service, which has to end for the others to stop.
         Task.detached {
             for await number in await UnixSignalsSequence(trapping: .sigterm, .sigint) { _exit(number == .sigterm ? 128 + SIGTERM : 128 + SIGINT) }
         }

@@ -122,15 +122,21 @@ import Testing
         #expect(answers > 3)
     }
 
-    @Test(arguments: [SIGTERM, SIGINT])
-    func aSecondSignalEndsTheProgramAtOnce(second: Int32) async throws {
-        let socket = try ListeningSocket()
+    /// A program that has sent its reader off, and a connection to it that has asked for nothing yet.
+    private func stoppingProgram(_ socket: ListeningSocket) async throws -> (Program, RawConnection) {
         let program = try await Program(["serve", "--demo", "--port", "\(socket.port)"], socket: socket.descriptor)
         let client = try await program.client()
-        let silent = try await RawConnection(port: client.port)
+        let connection = try await RawConnection(port: client.port)
         let reader = try await client.events("streams=btcusdt@bookTicker")
         program.send(SIGTERM)
         #expect(try await reader.rest().events.last?.name == "bye")
+        return (program, connection)
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT])
+    func aSecondSignalEndsTheProgramAtOnce(second: Int32) async throws {
+        let socket = try ListeningSocket()
+        let (program, silent) = try await stoppingProgram(socket)
         program.send(second)
         #expect(try await program.exitStatus() == 128 + second)
         withExtendedLifetime(silent) {}
@@ -138,12 +144,7 @@ import Testing
 
     @Test func whoConnectedBeforeADeployIsAnsweredAfterwardsToo() async throws {
         let socket = try ListeningSocket()
-        let program = try await Program(["serve", "--demo", "--port", "\(socket.port)"], socket: socket.descriptor)
-        let client = try await program.client()
-        let late = try await RawConnection(port: client.port)
-        let reader = try await client.events("streams=btcusdt@bookTicker")
-        program.send(SIGTERM)
-        #expect(try await reader.rest().events.last?.name == "bye")
+        let (program, late) = try await stoppingProgram(socket)
         late.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         #expect(try await late.receive(by: .safetyNet, of: "an answer").starts(with: Array("HTTP/1.1 200".utf8)))
         #expect(try await program.exitStatus() == 0)

@@ -143,15 +143,8 @@ import Testing
         try await House.open(configure: { configuration in
             configuration.readFile = { Self.files(used: used.load(ordering: .relaxed), limit: 256 << 20)[$0] ?? "" }
         }) { house in
-            house.exchange.setStalled(true)
-            let slow = try await house.client.events("streams=\(stream)", receiveBuffer: 4096)
-            let fast = try await house.client.events("streams=\(stream)")
-            try await house.awaitSubscription(to: stream)
-            try await slow.connection.setReading(false)
-            for round in 1...60 {
-                house.exchange.inject(SlowReaderTests.miniTickers(round: round))
-                _ = try await fast.next("update") { $0.rows.last?["lastPrice"]?.text == "\(round).00" }
-            }
+            let (slow, fast) = try await SlowReaderTests.oneStopped(of: stream, in: house)
+            defer { withExtendedLifetime(slow) {} }
             _ = try await Samples.of(house.client) { $0["event_readers_blocked"] == 1 && $0["memory_short"] == 0 }
             used.store(230 << 20, ordering: .relaxed)
             let samples = try await Samples.of(house.client) { $0["event_relieved_total"] == 1 && $0["event_cuts_total"] == 1 }

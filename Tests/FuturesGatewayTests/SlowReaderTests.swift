@@ -100,19 +100,25 @@ import Testing
     @Test func aReaderThatStopsIsSentOffOnce() async throws {
         let stream = "!miniTicker@arr"
         try await House.open { house in
-            house.exchange.setStalled(true)
-            let slow = try await house.client.events("streams=\(stream)", receiveBuffer: 4096)
-            let fast = try await house.client.events("streams=\(stream)")
-            try await house.awaitSubscription(to: stream)
-            try await slow.connection.setReading(false)
-            for round in 1...60 {
-                house.exchange.inject(Self.miniTickers(round: round))
-                _ = try await fast.next("update") { $0.rows.last?["lastPrice"]?.text == "\(round).00" }
-            }
+            let (slow, _) = try await Self.oneStopped(of: stream, in: house)
             for _ in 0..<5 { _ = try await house.client.request("DELETE", "/events/\(slow.client)") }
             try await slow.connection.setReading(true)
             #expect(try await slow.rest().events.filter { $0.name == "bye" }.count == 1)
         }
+    }
+
+    /// A reader that stopped at its first round of mini tickers, and one that has read all sixty.
+    static func oneStopped(of stream: String, in house: House) async throws -> (slow: EventReader, fast: EventReader) {
+        house.exchange.setStalled(true)
+        let slow = try await house.client.events("streams=\(stream)", receiveBuffer: 4096)
+        let fast = try await house.client.events("streams=\(stream)")
+        try await house.awaitSubscription(to: stream)
+        try await slow.connection.setReading(false)
+        for round in 1...60 {
+            house.exchange.inject(miniTickers(round: round))
+            _ = try await fast.next("update") { $0.rows.last?["lastPrice"]?.text == "\(round).00" }
+        }
+        return (slow, fast)
     }
 
     static func miniTickers(round: Int) -> String {

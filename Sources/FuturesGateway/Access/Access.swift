@@ -19,6 +19,14 @@ struct Access: Sendable {
         case credential
     }
 
+    /// Not let in, and what that is answered with.
+    private struct Refused: Error {
+        let reason: RefusalReason
+        let problem: HTTPProblem
+
+        static let unknown = Refused(reason: .credential, problem: Problems.unauthorized(nil))
+    }
+
     typealias Handler = @Sendable (HTTPRequest, HTTPResponder, Caller) -> Void
 
     let gatekeeper: Gatekeeper
@@ -46,9 +54,9 @@ struct Access: Sendable {
                 handler(request, left.map { responder.adding(Self.fields($0)) } ?? responder, caller)
             } catch let limit as LimitReached {
                 responder.respond(limited(request, limit))
-            } catch let problem as HTTPProblem {
-                gatekeeper.count(problem.title == Problems.foreignOrigin.title ? .origin : problem.status == 403 ? .forbidden : .credential)
-                responder.respond(problem.response)
+            } catch let refused as Refused {
+                gatekeeper.count(refused.reason)
+                responder.respond(refused.problem.response)
             } catch {
                 gatekeeper.count((error as? AccessError)?.code == .expired ? .expired : .credential)
                 responder.respond(Problems.unauthorized(error as? AccessError).response)
@@ -63,17 +71,19 @@ struct Access: Sendable {
             peer: request.remoteAddress, forwarded: request.header("Forwarded"), forwardedFor: request.header("X-Forwarded-For"))
         var left = try gatekeeper.request(from: address, at: now)
         let credential = try credential(request.header)
-        if isForeign(request, hasCredential: credential != nil) { throw Problems.foreignOrigin }
+        if isForeign(request, hasCredential: credential != nil) { throw Refused(reason: .origin, problem: Problems.foreignOrigin) }
         let principal: Principal
         if takesTicket, let ticket = request.query("ticket") {
             guard credential == nil else { throw AccessError.ambiguous }
             principal = try gatekeeper.redeem(ticket: ticket, at: now)
         } else {
-            guard let known = try gatekeeper.principal(showing: credential, at: now) else { throw Problems.unauthorized(nil) }
+            guard let known = try gatekeeper.principal(showing: credential, at: now) else { throw Refused.unknown }
             principal = known
         }
         left = try gatekeeper.request(by: principal, at: now) ?? left
-        if case .operation(let operation) = guardian, !principal.permission.allows(operation) { throw Problems.forbidden(operation) }
+        if case .operation(let operation) = guardian, !principal.permission.allows(operation) {
+            throw Refused(reason: .forbidden, problem: Problems.forbidden(operation))
+        }
         return (Caller(principal: principal, address: address), left)
     }
 
@@ -104,7 +114,7 @@ struct Access: Sendable {
         guard let authorization = header("Authorization") else { return key }
         guard key == nil else { throw AccessError.ambiguous }
         let parts = authorization.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw Problems.unauthorized(nil) }
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw Refused.unknown }
         return String(parts[1].drop { $0 == " " })
     }
 
