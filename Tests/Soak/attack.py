@@ -1,7 +1,7 @@
 """Slow clients by the thousand (slowhttptest, which is none of ours), beside readers whose every event is checked and probes that want an answer.
 
-Each attack opens 800 sockets a second: where nothing ended them, they would soon take every connection the gateway may have. With `--control`
-its deadlines are put so far off that they do.
+Each attack opens up to 800 sockets a second: where nothing ended them, they would soon take every connection the gateway may have. With
+`--control` its deadlines are put so far off that they do. A short attack meets fewer connections and earlier deadlines in the same proportion.
 """
 
 import http.client
@@ -41,9 +41,10 @@ def main(options):
     if not tool:
         print("skipped: slowhttptest is not installed")
         return True
-    gateway = ["--max-connections", min(9000, 420 * options.seconds)]
+    connections, deadlines = min(9000, 250 * options.seconds), [min(usual, options.seconds // 4) for usual in (5, 10)]
     if options.control:
-        gateway += ["--header-deadline", 3600, "--body-deadline", 3600]
+        deadlines = [3600, 3600]
+    gateway = ["--max-connections", connections, "--header-deadline", deadlines[0], "--body-deadline", deadlines[1]]
     run = stage.Stage(options, gateway=gateway)
     run.require(60, run.all_valid, "the books did not come up")
     base = f"http://{run.gateway.host}:{run.gateway.port}"
@@ -51,7 +52,7 @@ def main(options):
     ways = {
         "slow heads": ["-H", "-c", "12000", "-i", "1", "-u", base + "/healthz"],
         "slow bodies": ["-B", "-c", "12000", "-i", "1", "-s", "4000", "-u", f"{base}/streams/{stream}/refetch"],
-        "slow readers": ["-X", "-c", "8000", "-w", "10", "-y", "20", "-n", "5", "-z", "8", "-k", "1", "-u", f"{base}/events?streams={stream}"],
+        "slow readers": ["-X", "-c", str(connections - 1000), "-w", "10", "-y", "20", "-n", "5", "-z", "8", "-k", "1", "-u", f"{base}/events?streams={stream}"],
     }
     good = True
     for way, arguments in ways.items():
