@@ -81,4 +81,68 @@ import Testing
             #expect(house.exchange.statistics().connectionsEver == 4)
         }
     }
+
+    @Test func aReaderThatIsHeldBackIsToldOfEveryOutage() async throws {
+        let stream = "btcusdt@depth@100ms"
+        try await House.open(reconnectBase: .milliseconds(20)) { house in
+            let every = try await house.client.events("streams=\(stream)")
+            let paced = try await house.client.events("streams=\(stream)&maxRate=2")
+            for reader in [every, paced] { _ = try await reader.next("update") { $0.kind == "delta" || reader === paced } }
+            let outages = 8
+            for _ in 0..<outages {
+                house.exchange.dropConnections()
+                _ = try await every.next("recover")
+                for _ in 0..<3 { _ = try await every.next("update") { $0.kind == "delta" } }
+            }
+            #expect(try await Self.told(paced, recoveries: outages) == Self.outage.repeated(outages))
+        }
+    }
+
+    @Test func aReaderThatSkippedAnOutageIsToldOfIt() async throws {
+        let stream = "!miniTicker@arr"
+        try await House.open(reconnectBase: .milliseconds(20), logBytes: 256 << 10) { house in
+            let (slow, fast) = try await SlowReaderTests.oneStopped(of: stream, in: house)
+            house.exchange.dropConnections()
+            _ = try await fast.next("recover")
+            try await house.awaitSubscription(to: stream)
+            for round in 61...120 {
+                house.exchange.inject(SlowReaderTests.miniTickers(round: round))
+                _ = try await fast.next("update") { $0.rows.last?["lastPrice"]?.text == "\(round).00" }
+            }
+            try await slow.connection.setReading(true)
+            let told = try await Self.told(slow, recoveries: 1)
+            #expect(told.drop { $0 != "disconnect" } == Self.outage[...], "\(told)")
+            let value = try await slow.next("update", "fetch")
+            #expect(value.kind == "full" && value.rows.contains { $0["lastPrice"]?.text == "120.00" })
+        }
+    }
+
+    @Test func aReaderThatPausedDuringAnOutageIsToldOfIt() async throws {
+        let stream = "btcusdt@bookTicker"
+        try await House.open(reconnectBase: .milliseconds(20)) { house in
+            let every = try await house.client.events("streams=\(stream)")
+            let paused = try await house.client.events("streams=\(stream)")
+            for reader in [every, paused] { _ = try await reader.next("update") }
+            #expect(try await house.client.post("/events/\(paused.client)/pause").status == 200)
+            house.exchange.dropConnections()
+            _ = try await every.next("recover")
+            _ = try await every.next("update")
+            #expect(try await house.client.post("/events/\(paused.client)/resume").status == 200)
+            #expect(try await Self.told(paused, recoveries: 1) == Self.outage)
+            #expect(try await paused.next("update", "fetch").kind == "full")
+        }
+    }
+
+    private static let outage = ["disconnect", "connect", "recover"]
+
+    /// What a reader is told of connections, until so many recoveries.
+    private static func told(_ reader: EventReader, recoveries: Int) async throws -> [String] {
+        var told: [String] = []
+        while told.count(where: { $0 == "recover" }) < recoveries { told.append(try await reader.next("disconnect", "connect", "recover").name) }
+        return told
+    }
+}
+
+extension [String] {
+    fileprivate func repeated(_ times: Int) -> [String] { (0..<times).flatMap { _ in self } }
 }

@@ -21,7 +21,7 @@ import Testing
             }
             try await slow.connection.setReading(true)
             let late = try await slow.all { $0.rows.contains { $0["lastPrice"]?.text == "\(rounds).00" } }
-            #expect(late.allSatisfy { $0.name == "update" || $0.name == "fetch" })
+            #expect(late.allSatisfy { ["update", "fetch", "connect"].contains($0.name) }, "\(late.map(\.name))")
             #expect(late.count < rounds)
             let full = try #require(late.last { $0.kind == "full" })
             let symbols = Set(full.rows.compactMap { $0["symbol"]?.text })

@@ -29,18 +29,13 @@ extension EventFanOut {
     }
 
     private func conflate(_ client: UnsafeMutablePointer<EventClient>, _ place: Int, _ log: UnsafeMutablePointer<EventLog>) {
-        let cursor = max(client.pointee.reader.subscriptions[place].cursor, log.pointee.ring.firstOrdinal)
+        let cursor = client.pointee.reader.subscriptions[place].cursor
         guard log.pointee.name.mergeRule != .append, let newest = log.pointee.ring.newestData(from: cursor) else { return }
-        let isOnlyOne = !(cursor..<newest).contains { log.pointee.ring[$0].carriesData }
+        let isOnlyOne = !(max(cursor, log.pointee.ring.firstOrdinal)..<newest).contains { log.pointee.ring[$0].carriesData }
         if isOnlyOne { return }
-        for ordinal in cursor..<newest {
-            let entry = log.pointee.ring[ordinal]
-            guard !entry.carriesData else {
-                tally.conflations &+= 1
-                continue
-            }
-            tell(client, log.pointee.ring.copy(from: entry.start, to: entry.end))
-        }
+        let notices = log.pointee.ring.notices(from: cursor, to: newest)
+        for notice in notices { tell(client, notice) }
+        tally.conflations &+= newest - cursor - UInt64(notices.count)
         client.pointee.reader.subscriptions[place].cursor = newest
         if log.pointee.name.mergeRule != .replace { client.pointee.reader.subscriptions[place].needsValue = true }
     }

@@ -343,41 +343,46 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     ) {
         var changed: [CachedValue] = []
         for value in values {
-            guard let log = logs[value.log] else { continue }
+            guard let place = client.pointee.reader.subscriptions.firstIndex(where: { $0.log == value.log && $0.isPaused }),
+                let log = logs[value.log]
+            else { continue }
             let end = log.pointee.ring.endOrdinal
-            let catchesUp = value.body == nil || log.pointee.name.mergeRule == .append
-            change(client, [value.log]) { subscription in
-                guard subscription.isPaused else { return }
-                subscription.isPaused = false
-                if catchesUp {
-                    subscription.withoutIDUntil = end
-                } else if subscription.cursor < end {
-                    tally.conflations &+= end - subscription.cursor - 1
-                    subscription.cursor = end
-                    changed.append(value)
-                }
+            client.pointee.reader.subscriptions[place].isPaused = false
+            if value.body == nil || log.pointee.name.mergeRule == .append {
+                client.pointee.reader.subscriptions[place].withoutIDUntil = end
+            } else if client.pointee.reader.subscriptions[place].cursor < end {
+                if skip(client, place, log) { changed.append(value) }
             }
         }
         hand(changed, to: slot, client, head, now)
     }
 
     private func refill(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ value: CachedValue, _ now: Int64) {
-        guard let log = logs[value.log] else { return }
-        let end = log.pointee.ring.endOrdinal
-        let isBlocked = client.pointee.isBlocked
-        change(client, [value.log]) {
-            $0.awaitsValue = false
-            $0.needsValue = isBlocked
-            if $0.cursor < end { tally.conflations &+= end - $0.cursor - 1 }
-            $0.cursor = end
+        guard let place = client.pointee.reader.subscriptions.firstIndex(where: { $0.log == value.log }), let log = logs[value.log] else {
+            return
         }
-        if let body = value.body, !isBlocked {
+        client.pointee.reader.subscriptions[place].awaitsValue = false
+        if skip(client, place, log), let body = value.body {
             tell(client, body)
             tally.deliveries &+= 1
             tell(client, client.pointee.reader.format.end(nil))
             client.pointee.reader.remaining = client.pointee.reader.remaining.map { max(0, $0 - 1) }
         }
         flush(slot, client, now)
+    }
+
+    /// Takes the reader past all there is in a log, to the latest value, which is to follow; what is skipped of outages it is told. A reader
+    /// that cannot take it now stays where it is until it can.
+    private func skip(_ client: UnsafeMutablePointer<EventClient>, _ place: Int, _ log: UnsafeMutablePointer<EventLog>) -> Bool {
+        client.pointee.reader.subscriptions[place].needsValue = client.pointee.isBlocked
+        guard !client.pointee.isBlocked else { return false }
+        let end = log.pointee.ring.endOrdinal
+        let skipped = end - min(client.pointee.reader.subscriptions[place].cursor, end)
+        let notices = log.pointee.ring.notices(from: end - skipped, to: end)
+        for notice in notices { tell(client, notice) }
+        tally.conflations &+= max(1, skipped - UInt64(notices.count)) - 1
+        client.pointee.reader.subscriptions[place].cursor = end
+        return true
     }
 
     func forget(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>) {

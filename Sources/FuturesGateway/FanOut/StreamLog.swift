@@ -36,6 +36,9 @@ struct StreamLog: ~Copyable {
     private var endOffset: UInt64 = 0
     /// Events up to this sequence are not held: they came before the log, or have gone.
     private(set) var floor: UInt64
+    /// The newest events without data that have gone from the ring, with their ordinals.
+    private var goneNotices: [(ordinal: UInt64, bytes: [UInt8])] = []
+    private static let mostGoneNotices = 16
 
     /// - Parameters:
     ///   - floor: the newest event of any stream when the log begins.
@@ -91,6 +94,19 @@ struct StreamLog: ~Copyable {
             if self[next].carriesData { return next }
         }
         return nil
+    }
+
+    /// The events without data from one place up to another, as they are sent, the last few that have gone from the ring among them: who skips
+    /// values is told of outages all the same.
+    func notices(from ordinal: UInt64, to end: UInt64) -> [[UInt8]] {
+        var notices = goneNotices.filter { (ordinal..<end).contains($0.ordinal) }.map(\.bytes)
+        var next = max(ordinal, firstOrdinal)
+        while next < end {
+            let entry = self[next]
+            if !entry.carriesData { notices.append(copy(from: entry.start, to: entry.end)) }
+            next += 1
+        }
+        return notices
     }
 
     mutating func append(sequence: UInt64, body: [UInt8], end tail: [UInt8], carriesData: Bool, now: Int64) {
@@ -168,7 +184,12 @@ struct StreamLog: ~Copyable {
     }
 
     private mutating func dropFirst() {
-        floor = self[firstOrdinal].sequence
+        let entry = self[firstOrdinal]
+        floor = entry.sequence
+        if !entry.carriesData {
+            if goneNotices.count == Self.mostGoneNotices { goneNotices.removeFirst() }
+            goneNotices.append((firstOrdinal, copy(from: entry.start, to: entry.end)))
+        }
         firstOrdinal += 1
     }
 
