@@ -40,14 +40,28 @@ extension FeedCore {
     mutating func resume(_ observer: ObserverID, _ names: [FuturesServiceStreamName]?) {
         let sequence = sequence
         for index in affected(observer, names) where isPaused(observer, at: index) {
-            var told = sequence
+            var (told, subscribedAt) = (sequence, sequence)
             change(observer, at: index) {
-                told = $0.told
+                (told, subscribedAt) = ($0.told, $0.subscribedAt)
                 $0.isPaused = false
                 $0.since = sequence
             }
+            for event in streams[index]?.connectionEvents ?? [] where event.id.sequence > max(told, subscribedAt) {
+                effects.append(.tell(observer, event))
+            }
             guard let stream = streams[index], stream.lastEvent > told, let content = content(index, kind: .full) else { continue }
             tell(observer, index, .updated(content))
+        }
+    }
+
+    /// A loss begins anew; what follows belongs to it.
+    mutating func keepWhereItTellsOfTheConnection(_ event: FeedEvent, _ index: Int) {
+        switch event.kind {
+        case .disconnected: streams[index]?.connectionEvents = [event]
+        case .connected, .recovered:
+            streams[index]?.connectionEvents.append(event)
+            if streams[index]?.connectionEvents.count ?? 0 > 8 { streams[index]?.connectionEvents.removeFirst() }
+        case .fetched, .updated, .failed, .status, .ended: break
         }
     }
 

@@ -69,7 +69,8 @@ extension FeedCore {
         var isHanded = false
         change(observer, at: index) {
             guard !$0.isPaused else { return }
-            $0.told = max($0.told, $0.since, event.id.sequence)
+            // The latest value stands for all there was when it was resumed; what is told before it does not.
+            $0.told = max($0.told, event.carriesContent ? $0.since : 0, event.id.sequence)
             isHanded = true
         }
         return isHanded
@@ -118,6 +119,13 @@ extension FeedCore {
 }
 
 extension FeedEvent {
+    fileprivate var carriesContent: Bool {
+        switch kind {
+        case .fetched, .updated: true
+        case .recovered, .failed, .connected, .disconnected, .status, .ended: false
+        }
+    }
+
     /// Whether it answers a wish for a stream that there is not.
     fileprivate var isRefusal: Bool {
         if case .failed(let error, _) = kind { error.code == .unknownStream || error.code == .settled } else { false }

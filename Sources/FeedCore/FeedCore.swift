@@ -176,7 +176,9 @@ package struct FeedCore: Sendable {
         note(index, kind)
         let id = nextID()
         streams[index]?.lastEvent = id.sequence
-        effects.append(.publish(FeedEvent(stream: name, id: id, kind: kind)))
+        let event = FeedEvent(stream: name, id: id, kind: kind)
+        keepWhereItTellsOfTheConnection(event, index)
+        effects.append(.publish(event))
     }
 
     mutating func setState(_ index: Int, _ state: FeedState) {

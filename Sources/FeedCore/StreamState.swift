@@ -22,6 +22,14 @@ struct StreamState: Sendable {
         /// The newest event it was handed, or began with.
         var told: UInt64 = 0
         var isPaused = false
+        /// The newest event when it subscribed.
+        let subscribedAt: UInt64
+
+        init(id: ObserverID, since: UInt64) {
+            self.id = id
+            self.since = since
+            subscribedAt = since
+        }
     }
 
     struct Outage: Sendable {
@@ -109,6 +117,8 @@ struct StreamState: Sendable {
 
         /// The newest event that was published.
         var lastEvent: UInt64 = 0
+        /// How the connection was lost last, and came back: for who was paused meanwhile.
+        var connectionEvents: [FeedEvent] = []
 
         var content: StreamContent
         var contentID: EventID?

@@ -73,7 +73,8 @@ public final class FuturesFeedService: Sendable {
         engine.step(.pause(id, streamNames))
     }
 
-    /// Resumes all of an observer's subscriptions. Each stream that changed meanwhile gives one `didUpdate` with its latest content first.
+    /// Resumes all of an observer's subscriptions. Each stream that changed meanwhile gives one `didUpdate` with its latest content first;
+    /// where its connection was lost or came back meanwhile, `didDisconnect`, `didConnect` and `didRecover` of the last time come before.
     public func resumeAllSubscriptions(with observer: any FuturesFeedObserving) {
         guard let id = id(of: observer) else { return }
         engine.step(.resume(id, nil))

@@ -12,6 +12,8 @@ struct ReaderModel {
     private(set) var bidFloor = Int.max
     private(set) var askCeiling = Int.min
     private(set) var lastUpdateID: UInt64 = 0
+    /// What it was told last of the stream's connection; nil at first.
+    var isConnected: Bool?
 
     init(rule: MergeRule, limit: Int) {
         self.rule = rule

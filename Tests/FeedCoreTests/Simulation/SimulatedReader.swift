@@ -98,7 +98,9 @@ extension Simulation {
         verdict.expect(!reader.isPaused[stream], .onlyReadersAreTold, "\(id.value) paused \(event.stream)")
         switch event.kind {
         case .updated(let content), .fetched(let content): tell(content, place, stream)
-        default: break
+        case .connected: readers[place].models[stream]?.isConnected = true
+        case .disconnected: readers[place].models[stream]?.isConnected = false
+        case .recovered, .failed, .status, .ended: break
         }
     }
 

@@ -37,7 +37,8 @@ extension Simulation {
         for stream in watches.indices where connection(of: stream) == id { watches[stream].serial += 1 }
         for (slot, connection) in core.connections.enumerated() where connection.id == id {
             switch connection.phase {
-            case .waiting where givesUp:
+            // One that its last stream leaves in the same step may wait for its turn to connect again.
+            case .waiting where givesUp && connection.lastHeard + configuration.deadAfter <= Instant(nanoseconds: queue.now):
                 wireWatch.ended(slot, id, queue.now)
                 let isDead = venue.wire(id).map { venue.wires[$0].mood == .blackHole } ?? true
                 verdict.expect(isDead, .noFalseAlarm, "connection \(id.value) answers its pings and is given up")

@@ -55,6 +55,11 @@ extension Simulation {
                     "\(name) is live \((queue.now - last) / 1_000_000) ms after its last data")
             }
         }
+        for reader in readers where reader.wants[stream] && !reader.isPaused[stream] {
+            guard let told = reader.models[stream]?.isConnected, let isConnected = state.isConnected else { continue }
+            verdict.expect(
+                told == isConnected, .everyReaderIsTold, "reader \(reader.id.value) of \(name) takes it for \(told ? "" : "dis")connected")
+        }
         guard watches[stream].outage == .none, name.mergeRule != .book else { return }
         for reader in readers where reader.wants[stream] && !reader.isPaused[stream] {
             guard let rows = reader.models[stream]?.rows else { continue }
