@@ -362,6 +362,11 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             return
         }
         client.pointee.reader.subscriptions[place].awaitsValue = false
+        // Paused while the value was on its way: it is due when the reader goes on.
+        guard !client.pointee.reader.subscriptions[place].isPaused else {
+            client.pointee.reader.subscriptions[place].needsValue = true
+            return
+        }
         if skip(client, place, log), let body = value.body {
             tell(client, body)
             tally.deliveries &+= 1
