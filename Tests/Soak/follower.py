@@ -66,17 +66,20 @@ class Follower:
         self.position = self.delta(data["content"])
 
     def refill(self, data):
-        """Complete data in place of events this reader was too slow for, those about the connection among them."""
+        """Complete data in place of values this reader was too slow for; of the connection it was told all the same."""
+        if data["state"] == "live" and self.in_outage:
+            self.broken("a live value, and nobody told of the recovery")
         self._complete(data)
         self.skips += 1
         self.jumps = max(0, self.jumps - 1)
-        self.connected = None
-        self.in_outage = data["state"] == "recovering"
 
     def _fetch(self, data):
-        if data["kind"] != "full":
-            self.broken("fetched data is not full")
-        self._complete(data)
+        if data["kind"] == "full":
+            self._complete(data)
+        elif self.in_outage and not self.needs_full:
+            self.position = self.delta(data["content"])
+        else:
+            self.broken("a part was fetched outside of an outage")
 
     def _complete(self, data):
         before, was_valid = self.position, self.valid
@@ -120,7 +123,7 @@ class Follower:
         self.down.append(data["downMs"])
         self.in_outage = False
         self.recoveries += 1
-        self.needs_full = True
+        self.needs_full = data["method"] != "backfill"
 
     def _gap(self, data):
         self.broken(f"a gap of {data['dropped']}")
