@@ -77,6 +77,7 @@ bench: setup ## Fan-out and snapshot figures of the release executable
 bench-ingest: ## What a frame costs from the venue's text to a reader's log
 	swift build -c release --package-path Benchmarks --product ingest
 	for what in figures memory growth sweep; do "$$(swift build -c release --package-path Benchmarks --show-bin-path)/ingest" $$what; done
+	Benchmarks/instructions "$$(swift build -c release --package-path Benchmarks --show-bin-path)/ingest"
 
 lint:
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests

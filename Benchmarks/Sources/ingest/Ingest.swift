@@ -3,19 +3,20 @@ import FuturesGateway
 import Glibc
 import Workload
 
-/// What one core ingests, told as tables: `ingest figures`, and `ingest round KIND STAGE` for a tool that counts instructions.
+/// What one core ingests, told as tables: `ingest figures`, and `ingest round KIND STAGE ROUNDS` for a tool that counts instructions.
 @main
 enum IngestCommand {
     static func main() {
         let arguments = CommandLine.arguments.dropFirst()
         switch arguments.first {
         case "round":
-            guard let kind = FrameKind(rawValue: arguments.dropFirst().first ?? ""), let stage = Stage(rawValue: arguments.last ?? "") else {
-                return print("ingest round \(FrameKind.allCases.map(\.rawValue)) \(Stage.allCases.map(\.rawValue))")
+            let words = Array(arguments.dropFirst())
+            guard words.count == 3, let kind = FrameKind(rawValue: words[0]), let stage = Stage(rawValue: words[1]), let rounds = Int(words[2]) else {
+                return print("ingest round \(FrameKind.allCases.map(\.rawValue)) \(Stage.allCases.map(\.rawValue)) ROUNDS")
             }
             let workload = workload(kind)
             guard workload.isSound else { return print("unsound") }
-            print(workload.frames.count, counted(workload, stage))
+            print(workload.frames.count, counted(workload, stage, rounds: rounds))
         case "growth": growth()
         case "sweep": sweep()
         case "memory": memory(books: arguments.dropFirst().first.flatMap { Int($0) } ?? 200)
@@ -124,8 +125,8 @@ enum IngestCommand {
 @inline(never)
 func countedRound(_ pass: () -> Void) { pass() }
 
-func counted(_ workload: Workload, _ stage: Stage) -> Int {
+func counted(_ workload: Workload, _ stage: Stage, rounds: Int) -> Int {
     var made = workload.run(stage)
-    countedRound { made += workload.run(stage) }
+    for _ in 0..<rounds { countedRound { made += workload.run(stage) } }
     return made
 }
