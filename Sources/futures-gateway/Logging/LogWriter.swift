@@ -1,7 +1,7 @@
 import Foundation
 import FuturesGateway
 import Logging
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// Writes the log from a thread of its own, out of a bounded buffer: who logs never waits for who reads. What does not fit is left out and counted.
 final class LogWriter: Sendable {
@@ -20,7 +20,7 @@ final class LogWriter: Sendable {
 
     private let descriptor: Int32
     private let format: LogFormat
-    private let state = Mutex(State())
+    private let state = NIOLockedValueBox(State())
     private let work = DispatchSemaphore(value: 0)
 
     /// - Parameter descriptor: stays open as long as the writer lives, which is as long as the program.
@@ -29,11 +29,11 @@ final class LogWriter: Sendable {
         self.format = format
     }
 
-    var counts: LogCounts { state.withLock { $0.counts } }
+    var counts: LogCounts { state.withLockedValue { $0.counts } }
 
     /// From any thread; at once. What comes too often is told as a number a second later.
     func log(_ line: LogLine) {
-        let (isNew, starts) = state.withLock { state in
+        let (isNew, starts) = state.withLockedValue { state in
             let wasIdle = state.bytes.isEmpty && !state.rate.withholds
             defer { state.isStarted = true }
             if state.rate.admits(line.message, line.level, now: Self.now) { put(line, &state) } else { state.counts.repeated &+= 1 }
@@ -52,7 +52,7 @@ final class LogWriter: Sendable {
     /// Waits until all is written, this long at most.
     func flush(within limit: Duration) {
         let deadline = ContinuousClock.now + limit
-        while ContinuousClock.now < deadline, state.withLock({ $0.isWriting || !$0.bytes.isEmpty }) { usleep(2000) }
+        while ContinuousClock.now < deadline, state.withLockedValue({ $0.isWriting || !$0.bytes.isEmpty }) { usleep(2000) }
     }
 
     private func put(_ line: LogLine, _ state: inout State) {
@@ -79,9 +79,9 @@ final class LogWriter: Sendable {
         sigaddset(&signals, SIGPIPE)
         pthread_sigmask(SIG_BLOCK, &signals, nil)
         while true {
-            let withholds = state.withLock { $0.rate.withholds }
+            let withholds = state.withLockedValue { $0.rate.withholds }
             _ = work.wait(timeout: withholds ? .now() + .milliseconds(250) : .distantFuture)
-            let bytes = state.withLock { state in
+            let bytes = state.withLockedValue { state in
                 for line in state.rate.summaries(now: Self.now) { put(line, &state) }
                 let bytes = state.bytes
                 state.bytes = []
@@ -89,7 +89,7 @@ final class LogWriter: Sendable {
                 return bytes
             }
             write(bytes)
-            state.withLock { $0.isWriting = false }
+            state.withLockedValue { $0.isWriting = false }
         }
     }
 
