@@ -58,6 +58,23 @@ import Testing
         }
     }
 
+    @Test(arguments: ["btcusdt@bookTicker", "btcusdt@depth", "btcusdt@kline_1m"])
+    func anEmptyListForOneSymbolSaysNothing(name: String) {
+        let event = Self.decode(#"{"stream":"\#(name)","data":[]}"#, StreamNames())
+        guard case .malformed(let told?, _)? = event, told.description == name else {
+            Issue.record("\(String(describing: event))")
+            return
+        }
+    }
+
+    @Test func anEmptyListOfAllSymbolsIsNoFault() {
+        let event = Self.decode(#"{"stream":"!markPrice@arr","data":[]}"#, StreamNames())
+        guard case .rows(.markPrices, .markPrice([]), _)? = event else {
+            Issue.record("\(String(describing: event))")
+            return
+        }
+    }
+
     @Test func aFieldOfOneRowIsNotTheNextOnes() {
         let row = { (symbol: String, index: String) in
             #"{"e":"markPriceUpdate","E":1,"s":"\#(symbol)","p":"1.0",\#(index)"r":"","T":0}"#

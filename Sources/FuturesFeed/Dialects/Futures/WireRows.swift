@@ -33,6 +33,8 @@ struct WireRows {
         var fields = WireFields()
         if try reader.peek() == .array {
             try reader.array { (reader) throws(Failure) in try readRow(&reader, &fields, &rows, &latest, read) }
+            // Of all symbols there may be none with news; one symbol's stream that says nothing must not pass for fresh.
+            guard !rows.isEmpty || name.symbol == nil else { throw reader.failure("the list for one symbol is empty") }
         } else {
             try readRow(&reader, &fields, &rows, &latest, read)
         }
