@@ -106,6 +106,16 @@ import Testing
         #expect(log.floor == 8999 && log.copy(from: log[log.firstOrdinal].start, to: log[log.firstOrdinal].end) == large)
     }
 
+    @Test func whatIsNoDataOutlivesTheRing() {
+        var log = StreamLog(floor: 0, maximumBytes: 1 << 20, maximumEvents: 4, maximumAge: .max)
+        for number in 1...UInt8(40) { log.append(sequence: UInt64(number), body: [number], end: [0], carriesData: number % 2 == 0, now: 0) }
+        let told = (UInt8(1)...40).filter { $0 % 2 == 1 }
+        #expect(log.firstOrdinal == 36)
+        #expect(log.notices(from: 0, to: 40) == told.suffix(16 + 2).map { [$0, 0] }, "the last sixteen that have gone, and the ring's")
+        #expect(log.notices(from: 30, to: 36) == [[31, 0], [33, 0], [35, 0]])
+        #expect(log.notices(from: 36, to: 37) == [[37, 0]] && log.notices(from: 37, to: 38).isEmpty)
+    }
+
     @Test func theLargestStreamIsResetAndOthersAreExact() async throws {
         let (large, small) = ("!miniTicker@arr", "btcusdt@aggTrade")
         let budget = 1 << 20

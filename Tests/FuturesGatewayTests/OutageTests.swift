@@ -1,4 +1,5 @@
 import DemoExchange
+import FuturesGateway
 import GatewayTestSupport
 import Testing
 
@@ -130,6 +131,23 @@ import Testing
             #expect(try await house.client.post("/events/\(paused.client)/resume").status == 200)
             #expect(try await Self.told(paused, recoveries: 1) == Self.outage)
             #expect(try await paused.next("update", "fetch").kind == "full")
+        }
+    }
+
+    @Test func aLossThatLeftTheRingIsNoGap() async throws {
+        let stream = "btcusdt@aggTrade"
+        try await House.open(configure: { $0.events.logEvents = 1 }) { house in
+            house.exchange.setStalled(true)
+            let every = try await house.client.events("streams=\(stream)")
+            let paused = try await house.client.events("streams=\(stream)")
+            for reader in [every, paused] { _ = try await reader.next("fetch") }
+            try await house.awaitSubscription(to: stream)
+            #expect(try await house.client.post("/events/\(paused.client)/pause").status == 200)
+            await house.exchange.stop()
+            _ = try await every.next("status") { $0.data["state"] == "recovering" }
+            #expect(try await house.client.post("/events/\(paused.client)/resume").status == 200)
+            #expect(try await paused.next("disconnect", "gap").name == "disconnect")
+            #expect(try await paused.next("status", "gap").name == "status")
         }
     }
 

@@ -33,9 +33,7 @@ extension EventFanOut {
         guard log.pointee.name.mergeRule != .append, let newest = log.pointee.ring.newestData(from: cursor) else { return }
         let isOnlyOne = !(max(cursor, log.pointee.ring.firstOrdinal)..<newest).contains { log.pointee.ring[$0].carriesData }
         if isOnlyOne { return }
-        let notices = log.pointee.ring.notices(from: cursor, to: newest)
-        for notice in notices { tell(client, notice) }
-        tally.conflations &+= newest - cursor - UInt64(notices.count)
+        tally.conflations &+= newest - cursor - tellNotices(client, log, from: cursor, to: newest)
         client.pointee.reader.subscriptions[place].cursor = newest
         if log.pointee.name.mergeRule != .replace { client.pointee.reader.subscriptions[place].needsValue = true }
     }

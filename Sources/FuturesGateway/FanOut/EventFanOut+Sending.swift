@@ -137,28 +137,4 @@ extension EventFanOut {
         for index in client.pointee.reader.subscriptions.map(\.log) { leave(slot, client, index) }
         end(client, code: "slow", reason: reason)
     }
-
-    /// A reader whose place is gone from the ring: a stream in which every message counts says what was dropped and goes on with the
-    /// oldest there is; any other is given its latest full value. Of outages both are told.
-    private func catchFallen(_ client: UnsafeMutablePointer<EventClient>) {
-        for place in client.pointee.reader.subscriptions.indices {
-            let subscription = client.pointee.reader.subscriptions[place]
-            guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, let log = logs[subscription.log],
-                subscription.needsValue || subscription.cursor < log.pointee.ring.firstOrdinal
-            else { continue }
-            if log.pointee.name.mergeRule == .append, !subscription.needsValue {
-                let notices = log.pointee.ring.notices(from: subscription.cursor, to: log.pointee.ring.firstOrdinal)
-                let dropped = log.pointee.ring.firstOrdinal - subscription.cursor - UInt64(notices.count)
-                for notice in notices { tell(client, notice) }
-                client.pointee.reader.subscriptions[place].cursor = log.pointee.ring.firstOrdinal
-                tally.gaps &+= 1
-                tally.gapEvents &+= dropped
-                tell(client, EventEncoder.gap(log.pointee.name, dropped: dropped, client.pointee.reader.format))
-            } else {
-                client.pointee.reader.subscriptions[place].awaitsValue = true
-                client.pointee.reader.subscriptions[place].needsValue = false
-                callbacks.fellBehind(client.pointee.number, subscription.log)
-            }
-        }
-    }
 }
