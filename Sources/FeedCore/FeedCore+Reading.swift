@@ -7,6 +7,8 @@ package struct StreamStatus: Sendable {
     package let contentID: EventID?
     /// Milliseconds since the content was received; nil where there is none.
     package let ageMs: Int64?
+    /// Milliseconds since there was evidence that nothing newer exists; nil where there is no content.
+    package let unverifiedMs: Int64?
     package let source: FeedSource
     package let isConnected: Bool
     package let observers: Int
@@ -49,9 +51,9 @@ extension FeedCore {
             let outcome = recovery.error.map { "not recovered: \($0.reason.message)" } ?? "recovered, \(recovery.method.rawValue)"
             note(index, .recover, "\(outcome) after \(recovery.downMs) ms")
         case .failed(let error, _): note(index, .fail, error.description)
-        case .status(.stale, _): note(index, .stale, "data that should have come did not")
-        case .status(.failed, _): note(index, .failed, "the stream cannot be had for now")
-        case .status(.ended, _): note(index, .ended, "the venue has settled the symbol")
+        case .status(.stale, _, _): note(index, .stale, "data that should have come did not")
+        case .status(.failed, _, _): note(index, .failed, "the stream cannot be had for now")
+        case .status(.ended, _, _): note(index, .ended, "the venue has settled the symbol")
         case .fetched, .updated, .connected, .status, .ended: break
         }
     }
@@ -86,7 +88,8 @@ extension FeedCore {
         guard let index = indices[name], let stream = streams[index] else { return nil }
         return StreamStatus(
             name: name, state: stream.state, contentID: stream.contentID, ageMs: stream.receivedInstant.map { now.milliseconds(since: $0) },
-            source: stream.source, isConnected: stream.isConnected == true, observers: stream.observers.count)
+            unverifiedMs: stream.receivedInstant.map { now.milliseconds(since: $0) }, source: stream.source, isConnected: stream.isConnected == true,
+            observers: stream.observers.count)
     }
 
     /// Every socket there is or was, in no order that means anything.

@@ -186,6 +186,6 @@ package struct FeedCore: Sendable {
         streams[index]?.state = state
         guard !(previous == .connecting && state == .live) else { return }
         let age = streams[index]?.receivedInstant.map { now.instant.milliseconds(since: $0) }
-        publish(index, .status(state, ageMs: age))
+        publish(index, .status(state, ageMs: age, unverifiedMs: age))
     }
 }

@@ -46,12 +46,14 @@ public struct FuturesServiceFeedContent: Sendable, Equatable {
     public let eventTime: Int64?
     /// When it was received, ms since 1970 UTC by this machine's clock.
     public let receivedAt: Int64
+    /// How long ago the gateway last had evidence that nothing newer exists, ms by the monotonic clock, as of when this was handed out.
+    public let unverifiedMs: Int64
     /// The rows. A stream of one symbol's value has one row.
     public let rows: FeedRows
 
     package init(
         streamName: FuturesServiceStreamName, id: EventID, kind: Kind, state: FeedState, source: FeedSource, eventTime: Int64?,
-        receivedAt: Int64, rows: FeedRows
+        receivedAt: Int64, unverifiedMs: Int64 = 0, rows: FeedRows
     ) {
         self.streamName = streamName
         self.id = id
@@ -60,6 +62,7 @@ public struct FuturesServiceFeedContent: Sendable, Equatable {
         self.source = source
         self.eventTime = eventTime
         self.receivedAt = receivedAt
+        self.unverifiedMs = unverifiedMs
         self.rows = rows
     }
 }
@@ -68,7 +71,8 @@ extension FuturesServiceFeedContent {
     /// The same content with other rows.
     package func with(_ rows: FeedRows) -> Self {
         Self(
-            streamName: streamName, id: id, kind: kind, state: state, source: source, eventTime: eventTime, receivedAt: receivedAt, rows: rows)
+            streamName: streamName, id: id, kind: kind, state: state, source: source, eventTime: eventTime, receivedAt: receivedAt,
+            unverifiedMs: unverifiedMs, rows: rows)
     }
 }
 
@@ -88,15 +92,18 @@ public struct FeedRecovery: Sendable, Equatable {
     public let error: StreamSubscriberRecoverError?
     /// How it came back.
     public let method: Method
-    /// How long nothing came, ms by the monotonic clock.
+    /// How long it was since the last verified moment before it, ms by the monotonic clock.
     public let downMs: Int64
+    /// How long it was since readers were told of it, ms by the monotonic clock; at most `downMs`.
+    public let detectedMs: Int64
     /// How many messages were missed, where ids tell it.
     public let missed: UInt64?
 
-    package init(error: StreamSubscriberRecoverError?, method: Method, downMs: Int64, missed: UInt64? = nil) {
+    package init(error: StreamSubscriberRecoverError?, method: Method, downMs: Int64, detectedMs: Int64? = nil, missed: UInt64? = nil) {
         self.error = error
         self.method = method
         self.downMs = downMs
+        self.detectedMs = detectedMs ?? downMs
         self.missed = missed
     }
 }
@@ -124,7 +131,7 @@ package struct FeedEvent: Sendable {
         case failed(FeedError, fetch: Bool)
         case connected
         case disconnected(reason: String)
-        case status(FeedState, ageMs: Int64?)
+        case status(FeedState, ageMs: Int64?, unverifiedMs: Int64?)
         /// Nobody wants the stream any more; nothing follows.
         case ended
     }

@@ -73,7 +73,7 @@ struct CoreHarness {
         case .failed(let error, _): "fail \(error.code.rawValue)"
         case .connected: "connect"
         case .disconnected: "disconnect"
-        case .status(let state, _): "status \(state.rawValue)"
+        case .status(let state, _, _): "status \(state.rawValue)"
         case .ended: "ended"
         }
     }

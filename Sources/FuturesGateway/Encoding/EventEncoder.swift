@@ -25,7 +25,7 @@ package enum EventEncoder {
                     $0.member("stream", event.stream.description)
                     $0.member("reason", reason)
                 }, id: nil)
-        case .status(let state, let ageMs):
+        case .status(let state, let ageMs, _):
             EventWords(
                 name: "status",
                 members: object {

@@ -30,7 +30,7 @@ import Testing
         var times: [FuturesServiceStreamName.Channel: Nanoseconds] = [:]
         for (at, event) in simulation.told where at > begin {
             switch event.kind {
-            case .disconnected, .status(.stale, _), .status(.recovering, _):
+            case .disconnected, .status(.stale, _, _), .status(.recovering, _, _):
                 times[event.stream.channel] = min(times[event.stream.channel] ?? .max, at)
             default: break
             }
@@ -75,7 +75,7 @@ import Testing
         }
         let simulation = run(
             Script(channels: [.markPrice], duration: .seconds(300), pause: Script.busy, acts: [(0, mute), (.seconds(100), heal)]))
-        let failed = simulation.told.first { if case .status(.failed, _) = $0.event.kind { true } else { false } }
+        let failed = simulation.told.first { if case .status(.failed, _, _) = $0.event.kind { true } else { false } }
         #expect(failed?.at ?? .max <= .seconds(5) + simulation.staleAfter.nanoseconds + .seconds(3))
     }
 

@@ -76,7 +76,7 @@ extension Simulation {
         if script != nil { told.append((queue.now, event)) }
         switch event.kind {
         case .updated(let content), .fetched(let content): check(content, stream)
-        case .status(.stale, _):
+        case .status(.stale, _, _):
             guard let last = watches[stream].lastFrame else { return }
             verdict.expect(
                 queue.now - last >= staleAfter.nanoseconds, .noFalseAlarm, "\(event.stream) \((queue.now - last) / 1_000_000) ms after a frame")

@@ -48,7 +48,7 @@ struct StreamWatch {
             if isConnected == true { beginOutage(now) }
             isConnected = false
             progress.beginGeneration()
-        case .status(.ended, _):
+        case .status(.ended, _, _):
             verdict.expect(outage != .open, .oneRecoverPerOutage, "\(name) ends without a word about its outage")
             let kept = (progress, isCorrupted)
             forget()
@@ -56,7 +56,7 @@ struct StreamWatch {
             (progress, isCorrupted) = kept
             progress.beginOutage()
             progress.beginGeneration()
-        case .status(let state, _):
+        case .status(let state, _, _):
             if state == .recovering { beginOutage(now) }
             if state == .connecting { isEnded = false }
             guard state == .live else { return }

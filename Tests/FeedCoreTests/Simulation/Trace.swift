@@ -78,7 +78,7 @@ struct Trace {
             case .updated(let content): "update \(content.kind) \(content.state) \(Self.words(content.rows))"
             case .recovered(let recovery): "recover \(recovery.error.map { "\($0.reason.code)" } ?? "success") missed \(recovery.missed ?? 0)"
             case .failed(let error, _): "fail \(error.code)"
-            case .status(let state, _): "status \(state)"
+            case .status(let state, _, _): "status \(state)"
             default: "\(event.kind)"
             }
         return "\(event.stream) \(event.id.sequence) \(words)"
