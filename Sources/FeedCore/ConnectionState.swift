@@ -16,7 +16,14 @@ struct ConnectionState: Sendable {
     var streams: Set<Int> = []
     var backoff: Backoff
     var lastHeard = Instant(nanoseconds: 0)
-    var pingAt = Instant(nanoseconds: 0)
+    /// How often anything is heard.
+    var cadence = Cadence()
+    /// When the ping was sent that nothing was heard after yet.
+    var pingedAt: Instant?
+    /// The longest that an answer to a ping has taken lately.
+    var roundTrip = Duration.zero
+    /// When the next look at whether data comes is due.
+    var quietLookAt = Instant(nanoseconds: 0)
     /// When data came last, or the socket was opened, and how often in a row it was replaced for want of data.
     var lastData = Instant(nanoseconds: 0)
     var quietRotations = 0

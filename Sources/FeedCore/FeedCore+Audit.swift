@@ -16,7 +16,7 @@ extension FeedCore {
             stream.content.book?.stands == true, max(fetchesBlockedUntil ?? now.instant, fetchesWaitUntil ?? now.instant) <= now.instant,
             budget.take(stream.traits.fetchWeight, leaving: configuration.auditReserve, now: now)
         else { return }
-        let attempt = request(index)
+        let attempt = request(index, .complete)
         streams[index]?.audit = StreamState.Audit(attempt: attempt, book: OrderBook(limit: stream.traits.limit))
     }
 
@@ -31,7 +31,8 @@ extension FeedCore {
         switch adoption {
         case .built: conclude(index)
         case .waiting where snapshot.lastUpdateID == streams[index]?.content.book?.lastUpdateID: conclude(index)
-        case .waiting where snapshot.lastUpdateID > streams[index]?.content.book?.lastUpdateID ?? .max: break
+        case .waiting where snapshot.lastUpdateID > streams[index]?.content.book?.lastUpdateID ?? .max:
+            if streams[index]?.content.compared(with: fetched.rows) == .newer { findAhead(index) }
         case .waiting, .tooOld, .lost: streams[index]?.audit = nil
         }
     }

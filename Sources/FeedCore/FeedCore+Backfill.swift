@@ -3,17 +3,18 @@
 extension FeedCore {
     /// The stream is lost. What is cached can be continued where REST gives messages from an id on; else what comes next begins anew.
     mutating func keepForBackfill(_ index: Int) {
-        guard let stream = streams[index] else { return }
+        if canBackfill(index) { streams[index]?.backfill = .possible } else { abandonBackfill(index) }
+    }
+
+    /// Whether REST can give what follows the content, and the content has no hole itself.
+    func canBackfill(_ index: Int) -> Bool {
+        guard let stream = streams[index] else { return false }
         let isWhole =
             switch stream.backfill {
             case .none: !stream.needsFetch
             case .possible, .running: true
             }
-        if isWhole, stream.traits.backfillLimit != nil, stream.content.lastID != nil, !stream.content.beginsAnew {
-            streams[index]?.backfill = .possible
-        } else {
-            abandonBackfill(index)
-        }
+        return isWhole && stream.traits.backfillLimit != nil && stream.content.lastID != nil && !stream.content.beginsAnew
     }
 
     /// Complete data came while the stream is lost; it may leave a hole.
@@ -103,7 +104,7 @@ extension FeedCore {
         streams[index]?.fetchBackoff.reset()
         let wasMissed = streams[index]?.outage.flatMap(\.lastID).map { before in (streams[index]?.content.lastID ?? before) > before } ?? false
         endOutage(index, by: wasMissed ? .backfill : .continuous, missed: 0)
-        becomeLiveAfterFetch(index)
+        becomeLive(index)
         if !wasMissed { publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched) }
         for message in held { update(index, message.rows, eventTime: message.eventTime) }
     }

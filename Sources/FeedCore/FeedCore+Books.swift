@@ -2,18 +2,24 @@
 extension FeedCore {
     mutating func updateBook(_ index: Int, _ event: DepthLevels, eventTime: Int64?) {
         guard let outcome = streams[index]?.content.book?.receive(event) else { return }
-        if streams[index]?.subscription == .requested { streams[index]?.subscription = .effective }
+        if streams[index]?.subscription == .requested {
+            streams[index]?.subscription = .effective
+            streams[index]?.effectiveAt = now.instant
+        }
+        if outcome != .repeated { hearNews(index) }
+        streams[index]?.hasFrame = true
         switch outcome {
         case .buffered(let isFirst):
             if isFirst { requestSnapshot(index) }
-        case .repeated:
-            if streams[index]?.outage == nil { becomeLive(index) }
+        case .repeated: break
         case .built:
             bookStands(index, source: .websocket, eventTime: eventTime, as: FeedEvent.Kind.updated)
         case .applied:
+            let recovers = streams[index]?.outage != nil
+            endOutage(index, by: .continuous, missed: 0)
             becomeLive(index)
             remember(index, source: .websocket, eventTime: eventTime)
-            publishContent(index, kind: .delta, delta: .depth([event]), as: FeedEvent.Kind.updated)
+            publishContent(index, kind: recovers ? .full : .delta, delta: recovers ? nil : .depth([event]), as: FeedEvent.Kind.updated)
             advanceAudit(index, event)
             if streams[index]?.content.book?.isThin == true, streams[index]?.fetch == nil, streams[index]?.fetchAt == nil {
                 streams[index]?.needsFetch = true
@@ -26,12 +32,16 @@ extension FeedCore {
         }
     }
 
-    mutating func completeBook(_ index: Int, _ snapshot: DepthLevels, eventTime: Int64?, followsSubscription: Bool) {
+    mutating func completeBook(_ index: Int, _ snapshot: DepthLevels, eventTime: Int64?, _ fetch: StreamState.Fetch) {
+        let followsSubscription = fetch.followsSubscription
+        guard !isPast(index, snapshot) else { return requestSnapshot(index) }
         guard let adoption = streams[index]?.content.book?.adopt(snapshot) else { return }
         switch adoption {
         case .built:
+            streams[index]?.freshness.prove(fetch.askedAt)
             bookStands(index, source: .rest, eventTime: eventTime, as: FeedEvent.Kind.fetched)
         case .waiting where streams[index]?.content.book?.isQuiet == true:
+            streams[index]?.freshness.prove(fetch.askedAt)
             streams[index]?.needsFetch = !followsSubscription
             if followsSubscription {
                 endOutage(index)
@@ -46,6 +56,13 @@ extension FeedCore {
         case .lost(let reason):
             bookLost(index, reason)
         }
+    }
+
+    /// Whether a snapshot is older than what the book had before its connection was lost: a cache on the way has it from before. A venue that
+    /// counts anew has a later time with a lower number.
+    private func isPast(_ index: Int, _ snapshot: DepthLevels) -> Bool {
+        guard let book = streams[index]?.content.book, !book.stands, book.lastUpdateID > snapshot.lastUpdateID else { return false }
+        return snapshot.time <= book.time
     }
 
     private mutating func bookStands(
@@ -67,9 +84,8 @@ extension FeedCore {
         counters.bookResyncs &+= 1
         note(index, .resync, reason)
         streams[index]?.audit = nil
-        if streams[index]?.outage == nil { streams[index]?.outage = StreamState.Outage(since: now.instant, lastID: nil) }
         streams[index]?.needsFetch = true
-        setState(index, .recovering)
+        beginOutage(index, verifiedAt: streams[index]?.freshness.provedAt)
         requestSnapshot(index)
     }
 

@@ -40,23 +40,39 @@ extension FeedCore {
         }
     }
 
-    /// Data that should have come did not, on a socket that lives: the stream is subscribed to anew, and if that does not help it is moved to
-    /// a socket of its own.
-    mutating func restart(_ index: Int) {
-        guard let stream = streams[index], connections[stream.connection].phase == .open else { return }
+    /// Data that should have come did not, on a socket that lives: the venue may have forgotten the subscription.
+    mutating func subscribeAnew(_ index: Int) {
+        guard let stream = streams[index], connections[stream.connection].phase == .open, stream.subscription != .none, stream.subscription != .queued
+        else { return }
         streams[index]?.fetch?.followsSubscription = false
-        if stream.stalls % 2 == 1 {
-            guard stream.subscription == .effective || stream.subscription == .requested else { return }
-            connections[stream.connection].toUnsubscribe.append(stream.name)
-            connections[stream.connection].toSubscribe.append(index)
-            streams[index]?.subscription = .queued
-        } else {
-            leave(index, connection: stream.connection)
-            let slot = freshConnection(endpoint: stream.traits.endpoint)
-            streams[index]?.connection = slot
-            streams[index]?.subscription = .none
-            join(index, connection: slot)
-        }
+        connections[stream.connection].toUnsubscribe.append(stream.name)
+        connections[stream.connection].toSubscribe.append(index)
+        streams[index]?.subscription = .queued
+    }
+
+    /// Whether a connection of the endpoint's upstream is being replaced: one at a time, so that there is one socket more than needed at most.
+    func isRotating(_ endpoint: Int) -> Bool {
+        let upstream = endpoint / Self.endpointsPerUpstream
+        return connections.contains { $0.predecessor != nil && $0.endpoint / Self.endpointsPerUpstream == upstream }
+    }
+
+    /// One of its streams is silent: it is pinged at once, where nothing was heard of it just now.
+    mutating func suspect(_ slot: Int) {
+        guard connections[slot].phase == .open, connections[slot].pingedAt == nil,
+            now.instant.milliseconds(since: connections[slot].lastHeard) > 200
+        else { return }
+        ping(slot)
+    }
+
+    private mutating func ping(_ slot: Int) {
+        connections[slot].pingedAt = now.instant
+        effects.append(.ping(connections[slot].id))
+        wake(at: now.instant + pongWait(slot))
+    }
+
+    /// Two round trips.
+    private func pongWait(_ slot: Int) -> Duration {
+        min(max(connections[slot].roundTrip * 2, configuration.pongWait.lowerBound), configuration.pongWait.upperBound)
     }
 
     mutating func freshConnection(endpoint: Int) -> Int {
@@ -126,9 +142,11 @@ extension FeedCore {
         connections[slot].phase = .open
         connections[slot].lastHeard = now.instant
         connections[slot].lastData = now.instant
-        connections[slot].pingAt = now.instant + configuration.pingInterval
+        connections[slot].pingedAt = nil
+        connections[slot].cadence = Cadence()
+        connections[slot].quietLookAt = now.instant + configuration.pingInterval
         connections[slot].controlAt = now.instant
-        wake(at: connections[slot].pingAt)
+        wake(at: connections[slot].quietLookAt)
         if connections[slot].predecessor != nil {
             beginOverlap(slot)
             return
@@ -155,6 +173,7 @@ extension FeedCore {
         case .connecting, .open: break
         case .waiting, .idle: return
         }
+        let verified = connections[slot].streams.sorted().map { ($0, verifiedAt($0)) }
         if connections[slot].phase == .open { counters.disconnects &+= 1 }
         if let retryAfter {
             let until = now.instant + min(retryAfter, configuration.longestRetryAfter)
@@ -171,7 +190,7 @@ extension FeedCore {
         connections[slot].phase = .waiting(until: until)
         connections[slot].forgetRequests()
         wake(at: until)
-        for index in connections[slot].streams.sorted() { lose(index, reason: reason) }
+        for (index, moment) in verified where connections[slot].streams.contains(index) { lose(index, reason: reason, verifiedAt: moment) }
     }
 
     /// As `closed`, but readers are told that it is of no use for now, and it is tried again late.
@@ -185,11 +204,13 @@ extension FeedCore {
         for index in connections[slot].streams.sorted() { reject(index, error) }
     }
 
-    private mutating func lose(_ index: Int, reason: String) {
+    private mutating func lose(_ index: Int, reason: String, verifiedAt moment: Instant?) {
         let wasConnected = streams[index]?.isConnected
         streams[index]?.subscription = .none
         streams[index]?.hasFrame = false
-        streams[index]?.staleAt = nil
+        streams[index]?.freshness.lose()
+        streams[index]?.stalls = 0
+        streams[index]?.outage?.awaitsMessage = false
         streams[index]?.fetch?.followsSubscription = false
         streams[index]?.audit = nil
         // The socket's own backoff goes before the next snapshot, so a book need not wait twice.
@@ -201,12 +222,12 @@ extension FeedCore {
             publish(index, .disconnected(reason: reason))
         }
         guard wasConnected == true else { return }
-        beginOutage(index)
+        beginOutage(index, verifiedAt: moment)
     }
 
     private mutating func subscriptionEnded(_ index: Int, _ error: FeedError?) {
         if let error { return reject(index, error) }
-        lose(index, reason: "the upstream ended the subscription")
+        lose(index, reason: "the upstream ended the subscription", verifiedAt: verifiedAt(index))
         let at = now.instant + (streams[index]?.fetchBackoff.next(using: &random) ?? .zero)
         streams[index]?.resubscribeAt = at
         wake(at: at)
@@ -220,15 +241,17 @@ extension FeedCore {
         enqueueSubscription(index, connection: stream.connection)
     }
 
-    mutating func beginOutage(_ index: Int) {
-        if let stream = streams[index], stream.outage == nil {
-            streams[index]?.outage = StreamState.Outage(since: now.instant, lastID: stream.content.lastID)
-        }
-        setState(index, .recovering)
-    }
-
     mutating func heard(_ id: ConnectionID) {
         guard let slot = slot(id) else { return }
+        hear(slot)
+    }
+
+    private mutating func hear(_ slot: Int) {
+        if let pingedAt = connections[slot].pingedAt {
+            let took = Duration.nanoseconds(now.instant.nanoseconds &- pingedAt.nanoseconds)
+            connections[slot].roundTrip = max(took, connections[slot].roundTrip * 7 / 8)
+            connections[slot].pingedAt = nil
+        }
         connections[slot].lastHeard = now.instant
     }
 
@@ -238,19 +261,18 @@ extension FeedCore {
         case .waiting(let until):
             if until <= now.instant { connect(slot) } else { wake(at: until) }
         case .open:
-            let deadAt = connections[slot].lastHeard + configuration.deadAfter
-            if deadAt <= now.instant {
+            guard !isDead(slot) else {
                 let id = connections[slot].id
+                let silence = now.instant.milliseconds(since: connections[slot].lastHeard)
                 effects.append(.disconnect(id))
-                closed(id, reason: "nothing was heard for \(configuration.deadAfter)")
+                closed(id, reason: "nothing was heard for \(silence) ms, nor an answer to a ping")
                 return
             }
-            if connections[slot].pingAt <= now.instant {
-                connections[slot].pingAt = now.instant + configuration.pingInterval
-                effects.append(.ping(connections[slot].id))
+            if connections[slot].quietLookAt <= now.instant {
+                connections[slot].quietLookAt = now.instant + configuration.pingInterval
                 leaveIfQuiet(slot)
             }
-            wake(at: min(deadAt, connections[slot].pingAt))
+            wake(at: connections[slot].quietLookAt)
             if let at = connections[slot].rotateAt {
                 if at <= now.instant { rotate(slot) } else { wake(at: at) }
             }
@@ -258,6 +280,19 @@ extension FeedCore {
                 if until <= now.instant { endOverlap(slot) } else { wake(at: until) }
             }
         }
+    }
+
+    /// Whether a ping was not answered in time. A connection that is silent for longer than it ever is is pinged.
+    private mutating func isDead(_ slot: Int) -> Bool {
+        if let pingedAt = connections[slot].pingedAt {
+            let deadAt = max(pingedAt + pongWait(slot), judgesFrom)
+            if deadAt <= now.instant { return true }
+            wake(at: deadAt)
+            return false
+        }
+        let pingAt = connections[slot].lastHeard + connections[slot].cadence.patience(atMost: configuration.pingInterval)
+        if pingAt <= now.instant { ping(slot) } else { wake(at: pingAt) }
+        return false
     }
 
     /// One paced sender per connection: a message now if one is allowed, the rest when its time comes.
@@ -317,12 +352,14 @@ extension FeedCore {
                 return
             }
             connections[slot].backoff.reset()
+            connections[slot].cadence.learn(now.instant.nanoseconds &- connections[slot].lastData.nanoseconds)
             connections[slot].lastData = now.instant
             connections[slot].quietRotations = 0
             if connections[slot].endpoint < Self.endpointsPerUpstream { webSocketHost = connections[slot].host }
             guard streams[index]?.connection == slot || takesOver(index, slot: slot, rows) else { return }
             // What still comes of a subscription that was given up, before it is asked for anew, does not continue into the next.
             if let stream = streams[index], stream.subscription == .queued, stream.rule == .append || stream.rule == .book { return }
+            guard isPlausible(index, rows, eventTime: eventTime) else { return }
             update(index, rows, eventTime: eventTime)
         case .acknowledged(let request):
             for name in connections[slot].requests.removeValue(forKey: request) ?? [] {
@@ -343,7 +380,7 @@ extension FeedCore {
             guard let index = name.flatMap({ indices[$0] }) else { return }
             publish(index, .failed(FeedError(.malformed, message), fetch: false))
         case .goingAway:
-            rotate(slot)
+            rotate(slot, isUrgent: true)
         case .reported(let name, let error):
             if let index = indices[name] { publish(index, .failed(error, fetch: false)) }
         case .ended(let name, let error):

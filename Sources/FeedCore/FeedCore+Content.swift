@@ -3,22 +3,46 @@ extension FeedCore {
     mutating func becomeEffective(_ index: Int) {
         guard streams[index]?.subscription == .requested, let stream = streams[index] else { return }
         streams[index]?.subscription = .effective
-        if case .possible = stream.backfill {
+        streams[index]?.effectiveAt = now.instant
+        if stream.freshness.heardAt == nil { beginPatience(index) } else { watch(index) }
+        if stream.outage?.awaitsMessage != true, case .possible = stream.backfill {
             startBackfill(index)
             return
         }
         if stream.rule == .append, stream.needsFetch { streams[index]?.content.beginGeneration() }
         let awaitsCompleteData = stream.rule == .byKey || stream.rule == .append || (stream.rule == .replace && stream.outage != nil)
         if stream.needsFetch, stream.fetch?.followsSubscription != true, awaitsCompleteData { startFetch(index) }
-        if stream.outage != nil, !stream.traits.hasSnapshotSource, stream.traits.staleAfter == nil {
+        if stream.outage != nil, !stream.traits.hasSnapshotSource, !stream.traits.rhythm.isPeriodic {
             endOutage(index)
             becomeLive(index)
         }
-        if stream.outage == nil, stream.stalls == 0, stream.contentID != nil {
-            becomeLive(index)
-        } else if stream.staleAt == nil || stream.stalls == 0 {
-            beginPatience(index)
+        guard stream.stalls == 0 else { return }
+        if stream.outage == nil, stream.contentID != nil { becomeLive(index) }
+    }
+
+    /// Whether the rows may be true: a time or a number far ahead would never be replaced by what is. Such a message is left out and told, but for
+    /// the third in a row, which is believed: the venue counts anew.
+    mutating func isPlausible(_ index: Int, _ rows: FeedRows, eventTime: Int64?) -> Bool {
+        guard let fault = fault(index, rows, eventTime: eventTime) else { return true }
+        counters.malformedFrames &+= 1
+        publish(index, .failed(FeedError(.malformed, "The venue sent data with a \(fault); they were left out."), fetch: false))
+        return false
+    }
+
+    private mutating func fault(_ index: Int, _ rows: FeedRows, eventTime: Int64?) -> String? {
+        guard let stream = streams[index] else { return nil }
+        if let eventTime, stream.traits.endpoint < Self.endpointsPerUpstream, !venueClock.believes(eventTime, at: now.instant) {
+            return "time (\(eventTime)) more than a minute ahead of the venue's other data"
         }
+        guard let leap = stream.content.leap(to: rows) else {
+            if stream.leaps > 0 { streams[index]?.leaps = 0 }
+            return nil
+        }
+        streams[index]?.leaps += 1
+        guard stream.leaps >= 2 else { return "number (\(leap)) far ahead of the one before" }
+        streams[index]?.leaps = 0
+        streams[index]?.content.beginGeneration()
+        return nil
     }
 
     mutating func reject(_ index: Int, _ error: FeedError) {
@@ -35,6 +59,7 @@ extension FeedCore {
             return
         }
         if rule == .append {
+            if let newest = rows.ids?.upperBound, newest > streams[index]?.content.lastID ?? 0 { hearNews(index) }
             becomeEffective(index)
             if hold(index, rows, eventTime: eventTime) { return }
             if rows.ids != nil, streams[index]?.content.beginsAnew == false, streams[index]?.content.isContinued(by: rows) == false {
@@ -48,24 +73,46 @@ extension FeedCore {
             publish(index, .failed(FeedError(.malformed, "The venue sent another stream's data under this name; it was left out."), fetch: false))
             return
         }
+        if changed.count > 0, streams[index]?.freshness.heardAt != now.instant { hearNews(index) }
         streams[index]?.hasFrame = true
-        streams[index]?.stalls = 0
         becomeEffective(index)
         let isFirst = streams[index]?.contentID == nil
         let isWhole = streams[index]?.isWholeAfterUpdate ?? true
         let recovers = isWhole && streams[index]?.outage != nil
-        if recovers { endOutage(index, with: streams[index]?.content.rows) }
-        if streams[index]?.outage == nil { becomeLive(index) } else { beginPatience(index) }
+        if recovers, streams[index]?.outage?.awaitsMessage == false {
+            if case .possible? = streams[index]?.backfill { streams[index]?.backfill = .none }
+            endOutage(index, with: streams[index]?.content.rows)
+        }
+        if changed.count > 0 { becomeLive(index) }
         guard changed.count > 0 || recovers else { return }
         remember(index, source: .websocket, eventTime: eventTime)
         let kind: FuturesServiceFeedContent.Kind = rule == .replace || isFirst || recovers || beginsAnew ? .full : .delta
         publishContent(index, kind: kind, delta: changed.count > 0 ? changed : nil, as: FeedEvent.Kind.updated)
     }
 
+    /// A message came that is news.
+    mutating func hearNews(_ index: Int) {
+        let learns = streams[index]?.outage == nil && streams[index]?.hasFrame == true
+        streams[index]?.freshness.hear(now.instant, learns: learns)
+        endStall(index)
+        watch(index)
+    }
+
+    /// A stream that had stalled gives news again. Where a message does not tell what was missed before it, complete data is asked for.
+    private mutating func endStall(_ index: Int) {
+        guard let stream = streams[index], stream.stalls > 0 else { return }
+        streams[index]?.stalls = 0
+        guard stream.outage?.awaitsMessage == true else { return }
+        streams[index]?.outage?.awaitsMessage = false
+        guard stream.rule == .byKey, stream.traits.hasSnapshotSource else { return }
+        streams[index]?.needsFetch = true
+        if stream.subscription != .effective || stream.fetch != nil { streams[index]?.fetch?.followsSubscription = false } else { startFetch(index) }
+    }
+
     /// Messages are missing where every one counts: they are fetched, or what follows begins anew and complete data fills the hole.
     private mutating func loseMessages(_ index: Int) {
         note(index, .resync, "messages are missing")
-        beginOutage(index)
+        beginOutage(index, verifiedAt: streams[index]?.freshness.provedAt)
         keepForBackfill(index)
         if case .possible? = streams[index]?.backfill {
             startBackfill(index)
@@ -74,51 +121,6 @@ extension FeedCore {
         guard let stream = streams[index], stream.traits.hasSnapshotSource else { return }
         streams[index]?.needsFetch = true
         if stream.fetch == nil { startFetch(index) } else { streams[index]?.fetch?.followsSubscription = false }
-    }
-
-    /// Data comes: the stream is live, and its patience begins anew.
-    mutating func becomeLive(_ index: Int) {
-        beginPatience(index)
-        setState(index, .live)
-    }
-
-    private mutating func beginPatience(_ index: Int) {
-        guard let staleAfter = streams[index]?.traits.staleAfter else { return }
-        let at = now.instant + staleAfter
-        if streams[index]?.staleAt.map({ $0 > at }) ?? true { wake(at: at) }
-        streams[index]?.staleAt = at
-    }
-
-    /// The stream is back: said once, with what it cost.
-    ///
-    /// - Parameter rows: the content that ends it; ids in it tell what was missed.
-    mutating func endOutage(_ index: Int, with rows: FeedRows? = nil) {
-        var missed: UInt64?
-        if let before = streams[index]?.outage?.lastID, let ids = rows?.ids, ids.upperBound >= before {
-            missed = ids.lowerBound > before ? ids.lowerBound - before - 1 : 0
-        }
-        endOutage(index, by: missed == 0 ? .continuous : .snapshot, missed: missed)
-    }
-
-    mutating func endOutage(_ index: Int, by method: FeedRecovery.Method, missed: UInt64?) {
-        guard let outage = streams[index]?.outage else { return }
-        streams[index]?.outage = nil
-        guard !outage.isReported else { return }
-        let downMs = now.instant.milliseconds(since: outage.since)
-        counters.recoveries &+= 1
-        counters.missedMessages &+= missed ?? 0
-        publish(index, .recovered(FeedRecovery(error: nil, method: method, downMs: downMs, missed: missed)))
-    }
-
-    /// The outage could not be ended; it is reported once, and goes on being worked at.
-    mutating func reportOutage(_ index: Int, _ error: FeedError, attempts: Int) {
-        guard let outage = streams[index]?.outage, !outage.isReported else { return }
-        streams[index]?.outage?.isReported = true
-        counters.failedRecoveries &+= 1
-        let failure = StreamSubscriberRecoverError(reason: error, attempts: attempts)
-        let downMs = now.instant.milliseconds(since: outage.since)
-        publish(index, .recovered(FeedRecovery(error: failure, method: .snapshot, downMs: downMs)))
-        setState(index, .failed)
     }
 
     mutating func remember(_ index: Int, source: FeedSource, eventTime: Int64?) {
@@ -139,8 +141,11 @@ extension FeedCore {
     }
 
     /// The stream's content as it is handed out; nil where there is none yet.
-    func content(_ index: Int, kind: FuturesServiceFeedContent.Kind, delta: FeedRows? = nil) -> FuturesServiceFeedContent? {
-        streams[index]?.contentAsHandedOut(kind, delta)
+    func content(
+        _ index: Int, kind: FuturesServiceFeedContent.Kind, delta: FeedRows? = nil, at moment: Instant? = nil
+    ) -> FuturesServiceFeedContent? {
+        let unverifiedMs = verifiedAt(index).map { (moment ?? now.instant).milliseconds(since: $0) } ?? 0
+        return streams[index]?.contentAsHandedOut(kind, delta, unverifiedMs: unverifiedMs)
     }
 
     /// Somebody asks for complete data now; where it cannot be had now, that is the answer.
@@ -161,7 +166,7 @@ extension FeedCore {
             streams[index]?.refetchableAt = due + configuration.refetchInterval
             return fetch(index, at: due)
         }
-        guard let wait = startFetch(index) else {
+        guard let wait = startFetch(index, leaving: configuration.recoveryReserve) else {
             streams[index]?.refetchableAt = now.instant + configuration.refetchInterval
             return
         }
@@ -176,34 +181,44 @@ extension FeedCore {
     }
 
     /// Asks for complete data, now if the venue's budget allows it, else when it does; returns that wait.
+    ///
+    /// - Parameter share: of the minute's weight, what is left to others.
     @discardableResult
-    mutating func startFetch(_ index: Int) -> Duration? {
+    mutating func startFetch(_ index: Int, leaving share: Double = 0) -> Duration? {
         guard let stream = streams[index] else { return nil }
         let isOfVenue = stream.traits.fetchWeight != 0
         let asked = fetchesBlockedUntil.flatMap {
             isOfVenue && $0 > now.instant ? Duration.nanoseconds($0.nanoseconds &- now.instant.nanoseconds) : nil
         }
-        if let wait = asked ?? (isOfVenue ? budget.take(stream.traits.fetchWeight, now: now) : nil) {
-            fetchesWaitUntil = now.instant + wait
+        if let wait = asked ?? (isOfVenue ? budget.take(stream.traits.fetchWeight, leaving: share, now: now) : nil) {
+            if share == 0 { fetchesWaitUntil = now.instant + wait }
             fetch(index, at: now.instant + wait)
+            if asked != nil, wait > configuration.blockPatience, stream.needsFetch { tellOfBlock(index, wait) }
             return wait
         }
-        var from: UInt64?
+        var part = FetchRequest.Part.complete
         switch stream.backfill {
         case .none, .possible: break
-        case .running(let next, _, _): from = next
+        case .running(let next, _, _): part = .from(next)
         }
         streams[index]?.fetchAt = nil
-        let attempt = request(index, from: from)
-        streams[index]?.fetch = StreamState.Fetch(attempt: attempt, followsSubscription: stream.subscription == .effective)
+        let attempt = request(index, part)
+        streams[index]?.fetch = StreamState.Fetch(attempt: attempt, followsSubscription: stream.subscription == .effective, askedAt: now.instant)
         return nil
     }
 
     /// Sends a request over REST; returns its number.
-    mutating func request(_ index: Int, from: UInt64? = nil) -> UInt64 {
+    mutating func request(_ index: Int, _ part: FetchRequest.Part) -> UInt64 {
         lastAttempt &+= 1
-        if let name = streams[index]?.name { effects.append(.fetch(name, FetchRequest(attempt: lastAttempt, from: from, host: restHost))) }
+        if let name = streams[index]?.name { effects.append(.fetch(name, FetchRequest(attempt: lastAttempt, part: part, host: restHost))) }
         return lastAttempt
+    }
+
+    /// The venue does not want to be asked for so long that a lost stream is told of it.
+    private mutating func tellOfBlock(_ index: Int, _ wait: Duration) {
+        let milliseconds = max(1, wait.nanoseconds / 1_000_000)
+        let words = "The venue asked not to be asked for \(milliseconds) ms; complete data is fetched then."
+        reportOutage(index, FeedError(.rateLimited, words, retryAfterMs: milliseconds), attempts: 0)
     }
 
     /// A REST host that cannot answer several times in a row gives way to the next.
@@ -221,13 +236,18 @@ extension FeedCore {
     mutating func fetched(_ name: FuturesServiceStreamName, attempt: UInt64, _ result: Result<FetchedContent, FeedError>) {
         let isOfVenue = indices[name].flatMap { streams[$0]?.traits.fetchWeight } != 0
         if isOfVenue, case .failure(let error) = result, error.code == .rateLimited {
-            let until = now.instant + (error.retryAfterMs.map { Duration.milliseconds($0) } ?? configuration.defaultRetryAfter)
+            let asked = error.retryAfterMs.map { Duration.milliseconds(min($0, 1 << 40)) } ?? configuration.defaultRetryAfter
+            let until = now.instant + min(asked, configuration.longestRetryAfter)
             fetchesBlockedUntil = max(fetchesBlockedUntil ?? until, until)
         }
         if isOfVenue { restAnswered(result.failure) }
         guard let index = indices[name], let stream = streams[index] else { return }
         if stream.audit?.attempt == attempt {
             audited(index, result)
+            return
+        }
+        if stream.freshness.inquiry?.attempt == attempt {
+            inquired(index, result)
             return
         }
         guard let fetch = stream.fetch, fetch.attempt == attempt else { return }
@@ -238,13 +258,22 @@ extension FeedCore {
         }
         switch result {
         case .failure(let error): fetchFailed(index, error)
-        case .success(let fetched): complete(index, fetched, followsSubscription: fetch.followsSubscription)
+        case .success(let fetched): complete(index, fetched, fetch)
         }
     }
 
-    private mutating func complete(_ index: Int, _ fetched: FetchedContent, followsSubscription: Bool) {
+    private mutating func complete(_ index: Int, _ fetched: FetchedContent, _ fetch: StreamState.Fetch) {
+        let followsSubscription = fetch.followsSubscription
+        if let fault = fault(index, fetched.rows, eventTime: fetched.eventTime) {
+            fetchFailed(index, FeedError(.malformed, "The venue's REST answer has a \(fault); it was left out.", isTransient: true))
+            return
+        }
         if streams[index]?.rule == .book, case .depth(let levels) = fetched.rows, let snapshot = levels.first {
-            completeBook(index, snapshot, eventTime: fetched.eventTime, followsSubscription: followsSubscription)
+            completeBook(index, snapshot, eventTime: fetched.eventTime, fetch)
+            return
+        }
+        if fetched.rows.count == 0, let stream = streams[index], stream.rule == .replace || stream.content.rows.count > 0 {
+            fetchFailed(index, FeedError(.malformed, "The venue's REST answer is an empty list, though there is a value.", isTransient: true))
             return
         }
         if streams[index]?.subscription == .effective, streams[index]?.content.isJoined(by: fetched.rows) == false {
@@ -256,7 +285,7 @@ extension FeedCore {
             !stream.content.isContinued(by: fetched.rows)
         {
             note(index, .resync, "messages are missing")
-            beginOutage(index)
+            beginOutage(index, verifiedAt: stream.freshness.provedAt)
             abandonBackfill(index)
         }
         guard let stream = streams[index], streams[index]?.content.complete(fetched.rows) == true else {
@@ -264,26 +293,18 @@ extension FeedCore {
             return
         }
         streams[index]?.fetchBackoff.reset()
+        streams[index]?.freshness.prove(fetch.askedAt)
         if case .none = stream.backfill, stream.subscription != .effective, !stream.hasFrame { streams[index]?.content.beginGeneration() }
         if followsSubscription || (stream.rule == .replace && stream.outage == nil) { streams[index]?.needsFetch = false }
         let eventTime = stream.contentID == nil ? fetched.eventTime : [fetched.eventTime, stream.eventTime].compactMap(\.self).max()
         remember(index, source: .rest, eventTime: eventTime)
         if followsSubscription {
             endOutage(index, with: streams[index]?.content.rows)
-            becomeLiveAfterFetch(index)
+            becomeLive(index)
         } else if stream.subscription == .effective {
-            if streams[index]?.needsFetch == true { startFetch(index) } else if stream.state == .connecting { becomeLiveAfterFetch(index) }
+            if streams[index]?.needsFetch == true { startFetch(index) } else if stream.state == .connecting { becomeLive(index) }
         }
         publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched)
-    }
-
-    /// Complete data makes a stream live for its usual patience, but does not put off what is due because its socket is silent.
-    mutating func becomeLiveAfterFetch(_ index: Int) {
-        guard let stream = streams[index], let at = stream.staleAt, let patience = stream.traits.staleAfter, at <= now.instant + patience else {
-            becomeLive(index)
-            return
-        }
-        setState(index, .live)
     }
 
     mutating func fetchFailed(_ index: Int, _ error: FeedError) {

@@ -93,7 +93,7 @@ extension FeedCore {
         let slot = connectionSlot(traits)
         let stream = StreamState(
             StreamState.Fields(
-                name: name, traits: traits, rule: name.mergeRule, connection: slot,
+                name: name, traits: traits, rule: name.mergeRule, connection: slot, freshness: Freshness(traits.rhythm),
                 content: StreamContent(channel: name.channel, rule: name.mergeRule, limit: traits.limit), needsFetch: traits.hasSnapshotSource,
                 fetchBackoff: name.mergeRule == .book
                     ? Backoff(base: configuration.resyncBase, cap: configuration.resyncCap)
@@ -140,37 +140,8 @@ extension FeedCore {
                 wake(at: at)
             }
         }
-        if let at = streams[index]?.staleAt {
-            if at <= now.instant {
-                passStaleness(index)
-            } else {
-                wake(at: at)
-            }
-        }
+        passSilence(index)
         if let at = streams[index]?.fetchAt, at > now.instant { wake(at: at) }
-    }
-
-    /// What should have come did not. A subscription that was acknowledged and never gave anything is a failure; one that stopped is stale.
-    private mutating func passStaleness(_ index: Int) {
-        guard let stream = streams[index], let patience = stream.traits.staleAfter, stream.outage == nil || stream.subscription != .none else {
-            streams[index]?.staleAt = nil
-            return
-        }
-        streams[index]?.stalls += 1
-        let words = "The venue acknowledged the subscription to \(stream.name) and sends nothing; it is tried again."
-        let error = FeedError(.subscriptionRejected, words, isTransient: true)
-        if stream.outage != nil {
-            reportOutage(index, error, attempts: stream.stalls + 1)
-        } else if stream.hasFrame {
-            setState(index, .stale)
-        } else if stream.state != .failed {
-            publish(index, .failed(error, fetch: false))
-            setState(index, .failed)
-        }
-        restart(index)
-        let at = now.instant + patience * min(stream.stalls + 1, 8)
-        streams[index]?.staleAt = at
-        wake(at: at)
     }
 
     /// What was to be fetched by now; where the budget does not reach for all, the most read streams come first.

@@ -19,14 +19,16 @@ extension FeedCore {
         case .failure(let error): restAnswered(error)
         case .success(let listing):
             restAnswered(nil)
-            self.listing = listing
             if let limit = listing.weightLimit, limit > 0 { budget.limit = limit }
-            for index in streams.indices { compare(index, with: listing) }
+            let believed = listing.joined(with: self.listing.map { $0.without(missing) })
+            missing = self.listing.map { listing.missing(from: $0) } ?? []
+            self.listing = believed
+            for index in streams.indices { compare(index, with: believed) }
         }
     }
 
-    /// A symbol that is settled ends its streams, and one that is only missing from the list does once nothing has come for a minute; one
-    /// that is listed again begins anew.
+    /// A symbol that is settled ends its streams, and one that is missing from two lists in a row does once nothing has come for a minute: one
+    /// list may have been cut short. One that is listed again begins anew.
     private mutating func compare(_ index: Int, with listing: VenueListing) {
         guard let stream = streams[index] else { return }
         if stream.state == .ended {
@@ -49,7 +51,9 @@ extension FeedCore {
         streams[index]?.subscription = .none
         streams[index]?.isConnected = nil
         streams[index]?.outage = nil
-        streams[index]?.staleAt = nil
+        streams[index]?.freshness.lose()
+        streams[index]?.lookAt = nil
+        streams[index]?.stalls = 0
         streams[index]?.needsFetch = false
         streams[index]?.fetch = nil
         streams[index]?.fetchAt = nil
@@ -70,6 +74,30 @@ extension FeedCore {
         streams[index]?.connection = slot
         join(index, connection: slot)
         if stream.traits.hasSnapshotSource { fetch(index, at: now.instant + configuration.acknowledgementWait) }
+    }
+}
+
+extension VenueListing {
+    /// Without symbols that are not listed for the second time.
+    fileprivate func without(_ gone: Set<String>) -> VenueListing {
+        var listing = self
+        listing.symbols.subtract(gone)
+        listing.assetIndices.subtract(gone)
+        return listing
+    }
+
+    /// The symbols that were listed before and are neither listed nor settled here.
+    fileprivate func missing(from earlier: VenueListing) -> Set<String> {
+        earlier.symbols.subtracting(symbols).union(earlier.assetIndices.subtracting(assetIndices)).subtracting(settled)
+    }
+
+    /// With what an earlier list has besides, but for what is settled by now.
+    fileprivate func joined(with earlier: VenueListing?) -> VenueListing {
+        guard let earlier else { return self }
+        var listing = self
+        listing.symbols.formUnion(earlier.symbols.subtracting(settled))
+        listing.assetIndices.formUnion(earlier.assetIndices)
+        return listing
     }
 }
 

@@ -49,9 +49,8 @@ extension FeedCore {
         case .disconnected(let reason): note(index, .disconnect, reason)
         case .recovered(let recovery):
             let outcome = recovery.error.map { "not recovered: \($0.reason.message)" } ?? "recovered, \(recovery.method.rawValue)"
-            note(index, .recover, "\(outcome) after \(recovery.downMs) ms")
+            note(index, .recover, "\(outcome) after \(recovery.downMs) ms, told for \(recovery.detectedMs) ms")
         case .failed(let error, _): note(index, .fail, error.description)
-        case .status(.stale, _, _): note(index, .stale, "data that should have come did not")
         case .status(.failed, _, _): note(index, .failed, "the stream cannot be had for now")
         case .status(.ended, _, _): note(index, .ended, "the venue has settled the symbol")
         case .fetched, .updated, .connected, .status, .ended: break
@@ -79,8 +78,11 @@ extension FeedCore {
     }
 
     /// The whole cached content; nil where there is none.
-    package func content(of name: FuturesServiceStreamName) -> FuturesServiceFeedContent? {
-        indices[name].flatMap { content($0, kind: .full) }
+    package func content(of name: FuturesServiceStreamName) -> FuturesServiceFeedContent? { content(of: name, now: now.instant) }
+
+    /// The whole cached content as it is handed out at a moment; nil where there is none.
+    package func content(of name: FuturesServiceStreamName, now: Instant) -> FuturesServiceFeedContent? {
+        indices[name].flatMap { content($0, kind: .full, at: now) }
     }
 
     /// What is known of the stream; nil where nobody wants it.
@@ -88,7 +90,7 @@ extension FeedCore {
         guard let index = indices[name], let stream = streams[index] else { return nil }
         return StreamStatus(
             name: name, state: stream.state, contentID: stream.contentID, ageMs: stream.receivedInstant.map { now.milliseconds(since: $0) },
-            unverifiedMs: stream.receivedInstant.map { now.milliseconds(since: $0) }, source: stream.source, isConnected: stream.isConnected == true,
+            unverifiedMs: verifiedAt(index).map { now.milliseconds(since: $0) }, source: stream.source, isConnected: stream.isConnected == true,
             observers: stream.observers.count)
     }
 

@@ -1,11 +1,12 @@
 /// The life of a connection: the venues cut it at 24 h, so it is replaced before, by a second one that delivers before the first one goes.
 /// Readers see nothing of it.
 extension FeedCore {
-    /// Opens the successor of a connection.
-    mutating func rotate(_ slot: Int) {
+    /// Opens the successor of a connection; one after the other, but where the venue is about to close several.
+    mutating func rotate(_ slot: Int, isUrgent: Bool = false) {
         guard connections[slot].phase == .open, connections[slot].successor == nil, connections[slot].predecessor == nil,
             !connections[slot].streams.isEmpty
         else { return }
+        guard !isRotating(connections[slot].endpoint) || isUrgent else { return postponeRotation(slot, by: configuration.overlap) }
         connections[slot].rotateAt = nil
         let fresh = freshConnection(endpoint: connections[slot].endpoint)
         connections[slot].successor = fresh
@@ -36,6 +37,10 @@ extension FeedCore {
     /// number tells a hole, both sockets' are, and repetitions are left out.
     mutating func takesOver(_ index: Int, slot: Int, _ rows: FeedRows) -> Bool {
         guard let stream = streams[index], connections[slot].predecessor == stream.connection else { return false }
+        if stream.outage?.awaitsMessage == true {
+            handOver(index, to: slot)
+            return true
+        }
         guard stream.content.isContinued(by: rows) else { return stream.content.lacksIdentity }
         handOver(index, to: slot)
         return true
@@ -45,7 +50,7 @@ extension FeedCore {
     mutating func endOverlap(_ slot: Int) {
         guard let predecessor = connections[slot].predecessor else { return }
         for index in connections[predecessor].streams.sorted() where connections[slot].covered.contains(index) {
-            if streams[index]?.subscription == .effective { handOver(index, to: slot) }
+            if streams[index]?.subscription != StreamState.Subscription.none { handOver(index, to: slot) }
         }
         guard connections[slot].predecessor != nil else { return }
         separate(slot)
@@ -56,6 +61,7 @@ extension FeedCore {
     private mutating func handOver(_ index: Int, to slot: Int) {
         guard let predecessor = connections[slot].predecessor else { return }
         connections[predecessor].streams.remove(index)
+        connections[predecessor].toSubscribe.removeAll { $0 == index }
         connections[slot].streams.insert(index)
         streams[index]?.connection = slot
         if streams[index]?.subscription != .effective { streams[index]?.subscription = .requested }
@@ -109,8 +115,8 @@ extension FeedCore {
         }
     }
 
-    private mutating func postponeRotation(_ slot: Int) {
-        let at = now.instant + configuration.rotationRetry
+    private mutating func postponeRotation(_ slot: Int, by delay: Duration? = nil) {
+        let at = now.instant + (delay ?? configuration.rotationRetry)
         connections[slot].rotateAt = at
         wake(at: at)
     }

@@ -12,10 +12,13 @@ package struct FeedCore: Sendable {
     package struct Configuration: Sendable {
         /// How long a subscription stays after its last reader left.
         package var linger: Duration = .seconds(60)
-        /// How often a connection is pinged.
-        package var pingInterval: Duration = .seconds(20)
-        /// After how long without any frame a connection is dead (venue.md §4: the venue's own ping comes every 5 min only).
-        package var deadAfter: Duration = .seconds(30)
+        /// After how long without any frame a connection is pinged at the latest (venue.md §4: the venue's own ping comes every 5 min only); one that
+        /// is usually heard more often is pinged as soon as its silence is longer than it ever is.
+        package var pingInterval: Duration = .seconds(5)
+        /// How long an answer to a ping is waited for, two round trips within these bounds; then the connection is dead.
+        package var pongWait: ClosedRange<Duration> = .seconds(1)...Duration.seconds(2)
+        /// After how long without any frame a connection is dead at the latest.
+        package var deadAfter: Duration { pingInterval + pongWait.upperBound }
         /// After how long without data a connection that answers pings is replaced, as one that ages is; each time in a row that the next one
         /// is silent too doubles it, four times at most. A quiet market is not disturbed by it, and a socket the venue forgot is left.
         package var quietAfter: Duration = .seconds(60)
@@ -64,6 +67,10 @@ package struct FeedCore: Sendable {
         /// The request weight of a minute, until the venue tells its own, and the share of it that is left to others.
         package var weightLimit = 2400
         package var weightReserve = 0.1
+        /// The share of it that readers' own refetches leave to recoveries.
+        package var recoveryReserve = 0.3
+        /// For how long the venue has to ask not to be asked over REST until lost streams are told that they cannot be brought back for now.
+        package var blockPatience: Duration = .seconds(30)
         /// How long to leave REST alone after 429 or 418 without a word from the venue.
         package var defaultRetryAfter: Duration = .seconds(60)
         /// The least time between two fetches of a stream that readers ask for: those who ask too soon are given the next one together.
@@ -79,12 +86,18 @@ package struct FeedCore: Sendable {
 
     var now = Moment(instant: Instant(nanoseconds: 0), wallClock: 0)
     var effects: [FeedEffect] = []
+    /// Silence is not judged before: this process itself was late, and what came meanwhile is still to be read.
+    var judgesFrom = Instant(nanoseconds: 0)
+    /// The venue's time, as its data tell it.
+    var venueClock = VenueClock()
     /// When `step(.deadline)` is due next; nil where nothing is waited for.
     package internal(set) var nextDeadline: Instant?
 
     /// The newest event's number.
     package internal(set) var sequence: UInt64 = 0
     var listing: VenueListing?
+    /// Symbols that the last list of the venue's lacked.
+    var missing: Set<String> = []
     var indices: [FuturesServiceStreamName: Int] = [:]
     var streams: [StreamState?] = []
     var freeIndices: [Int] = []
@@ -151,6 +164,10 @@ package struct FeedCore: Sendable {
 
     /// Everything that was due is done, and the next deadline looked up anew.
     private mutating func passDeadlines() {
+        if let due = nextDeadline {
+            let lateness = now.instant.nanoseconds &- due.nanoseconds
+            if lateness > Self.tolerableLateness { judgesFrom = now.instant + .nanoseconds(min(lateness, 1_000_000_000)) }
+        }
         nextDeadline = nil
         for index in streams.indices where streams[index] != nil { passDeadlines(stream: index) }
         startDueFetches()
@@ -161,6 +178,9 @@ package struct FeedCore: Sendable {
         let turns = connections.map { $0.waitsUntil ?? now.instant }
         for slot in connections.indices.sorted(by: { turns[$0] < turns[$1] }) { passDeadlines(connection: slot) }
     }
+
+    /// By how much a deadline may be passed late, nanoseconds, until silence is judged with care.
+    private static let tolerableLateness: Int64 = 400_000_000
 
     mutating func wake(at instant: Instant) {
         nextDeadline = nextDeadline.map { min($0, instant) } ?? instant
@@ -186,6 +206,6 @@ package struct FeedCore: Sendable {
         streams[index]?.state = state
         guard !(previous == .connecting && state == .live) else { return }
         let age = streams[index]?.receivedInstant.map { now.instant.milliseconds(since: $0) }
-        publish(index, .status(state, ageMs: age, unverifiedMs: age))
+        publish(index, .status(state, ageMs: age, unverifiedMs: verifiedAt(index).map { now.instant.milliseconds(since: $0) }))
     }
 }

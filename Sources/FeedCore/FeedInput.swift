@@ -6,8 +6,10 @@ public struct StreamTraits: Sendable {
     public let hasSnapshotSource: Bool
     /// What a request for complete data costs of the venue's budget; zero where somebody else is asked, whose answers say nothing of the venue.
     public let fetchWeight: Int
-    /// After how long without data it is stale; nil where silence is normal.
-    public let staleAfter: Duration?
+    /// The same of a request for what is newest.
+    public let inquiryWeight: Int
+    /// How its messages come: what its silence means.
+    public let rhythm: StreamRhythm
     /// How many rows are kept.
     public let limit: Int
     /// How many messages REST gives at once from an id on, so that missed ones can be fetched; nil where it gives none.
@@ -19,13 +21,15 @@ public struct StreamTraits: Sendable {
 
     /// What a stream is, with the usual in what is left out.
     public init(
-        endpoint: Int, hasSnapshotSource: Bool, fetchWeight: Int = 1, staleAfter: Duration?, limit: Int, backfillLimit: Int? = nil,
+        endpoint: Int, hasSnapshotSource: Bool, fetchWeight: Int = 1, inquiryWeight: Int? = nil, rhythm: StreamRhythm, limit: Int,
+        backfillLimit: Int? = nil,
         connectionLimit: Int? = nil, isAcknowledged: Bool = true
     ) {
         self.endpoint = endpoint
         self.hasSnapshotSource = hasSnapshotSource
         self.fetchWeight = fetchWeight
-        self.staleAfter = staleAfter
+        self.inquiryWeight = inquiryWeight ?? fetchWeight
+        self.rhythm = rhythm
         self.limit = limit
         self.backfillLimit = backfillLimit
         self.connectionLimit = connectionLimit
@@ -101,10 +105,19 @@ public struct FetchedContent: Sendable {
 
 /// A request for a stream's complete data, or for what it missed.
 package struct FetchRequest: Sendable, Equatable {
+    /// What is asked for.
+    package enum Part: Sendable, Equatable {
+        /// Complete data.
+        case complete
+        /// Messages from an id on.
+        case from(UInt64)
+        /// No more than tells what is newest.
+        case newest
+    }
+
     /// Tells this request's answer from an older one's.
     package let attempt: UInt64
-    /// The first message wanted; nil for complete data.
-    package let from: UInt64?
+    package let part: Part
     /// Which of the venue's REST hosts is to be asked.
     package let host: Int
 }

@@ -33,9 +33,14 @@ struct StreamState: Sendable {
     }
 
     struct Outage: Sendable {
+        /// The last moment of which there is evidence that the content was the newest.
         let since: Instant
+        /// When readers were told.
+        let toldAt: Instant
         /// The last message before it, where messages are counted.
         let lastID: UInt64?
+        /// Whether a message alone ends it: the connection lives, and the stream has stalled on it.
+        var awaitsMessage = false
         var isReported = false
     }
 
@@ -58,6 +63,7 @@ struct StreamState: Sendable {
         let attempt: UInt64
         /// Whether the subscription was effective before the request, so that nothing falls between the two.
         var followsSubscription: Bool
+        let askedAt: Instant
     }
 
     private final class Box: @unchecked Sendable {
@@ -83,8 +89,10 @@ struct StreamState: Sendable {
     }
 
     /// The content as observers get it; nil where there is none yet.
-    func contentAsHandedOut(_ kind: FuturesServiceFeedContent.Kind, _ delta: FeedRows?) -> FuturesServiceFeedContent? {
-        box.fields.contentAsHandedOut(kind, delta)
+    func contentAsHandedOut(
+        _ kind: FuturesServiceFeedContent.Kind, _ delta: FeedRows?, unverifiedMs: Int64
+    ) -> FuturesServiceFeedContent? {
+        box.fields.contentAsHandedOut(kind, delta, unverifiedMs: unverifiedMs)
     }
 
     struct Fields: Sendable {
@@ -107,10 +115,16 @@ struct StreamState: Sendable {
         var outage: Outage?
 
         var state = FeedState.connecting
-        var staleAt: Instant?
+        var freshness: Freshness
+        /// When its silence is looked at next.
+        var lookAt: Instant?
+        /// How many messages in a row were left out for a number far ahead.
+        var leaps = 0
+        /// When the subscription became effective.
+        var effectiveAt: Instant?
         /// Whether a frame came since the subscription.
         var hasFrame = false
-        /// How often in a row data that should have come did not.
+        /// How often in a row a look found that data that should have come did not.
         var stalls = 0
         /// The last hundred things that went wrong, and how they ended.
         var incidents: Deque<StreamIncident> = []
@@ -141,12 +155,14 @@ struct StreamState: Sendable {
         var isWholeAfterUpdate: Bool { rule == .replace || !needsFetch }
 
         /// The content as observers get it; nil where there is none yet.
-        func contentAsHandedOut(_ kind: FuturesServiceFeedContent.Kind, _ delta: FeedRows?) -> FuturesServiceFeedContent? {
+        func contentAsHandedOut(
+            _ kind: FuturesServiceFeedContent.Kind, _ delta: FeedRows?, unverifiedMs: Int64
+        ) -> FuturesServiceFeedContent? {
             guard let contentID else { return nil }
             let changed = kind == .delta || rule == .replace ? delta : nil
             return FuturesServiceFeedContent(
                 streamName: name, id: contentID, kind: kind, state: state, source: source, eventTime: eventTime, receivedAt: receivedAt,
-                rows: changed ?? content.rows)
+                unverifiedMs: unverifiedMs, rows: changed ?? content.rows)
         }
     }
 }

@@ -13,10 +13,10 @@ struct WeightBudget: Sendable {
         self.reserve = reserve
     }
 
-    /// Takes the weight, or says how long to wait until a new minute begins.
-    mutating func take(_ weight: Int, now: Moment) -> Duration? {
+    /// Takes the weight where that leaves a share of the minute's to others, or says how long to wait until a new minute begins.
+    mutating func take(_ weight: Int, leaving share: Double, now: Moment) -> Duration? {
         enter(now)
-        guard used == 0 || used &+ weight <= Int(Double(limit) * (1 - reserve)) else {
+        guard used == 0 || used &+ weight <= Int(Double(limit) * (1 - max(share, reserve))) else {
             return .milliseconds(60_000 - now.wallClock % 60_000)
         }
         used = used &+ weight

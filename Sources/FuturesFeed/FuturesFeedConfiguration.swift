@@ -8,10 +8,9 @@ public struct FuturesFeedConfiguration: Sendable {
     package var upstreams: [(name: String, dialect: any Dialect)] = []
     /// How long a subscription stays at the venue after its last reader left.
     public var linger: Duration
-    /// How often the connection is pinged.
+    /// After how long without any frame a connection is pinged at the latest; one that is usually heard more often is pinged sooner. A ping that is
+    /// not answered within two round trips, at most two seconds, ends the connection.
     public var pingInterval: Duration
-    /// After how long without any frame a connection counts as dead.
-    public var deadAfter: Duration
     /// The first bound of the delay before a reconnect; it doubles with every attempt up to 30 s, and each delay is drawn at random below it.
     public var reconnectBase: Duration
     /// At which age a connection is replaced by a fresh one, which delivers before the old one goes; the venues cut it at 24 h.
@@ -25,15 +24,14 @@ public struct FuturesFeedConfiguration: Sendable {
 
     /// A configuration with the defaults.
     public init(
-        venue: FuturesVenue = .aster, linger: Duration = .seconds(60), pingInterval: Duration = .seconds(20),
-        deadAfter: Duration = .seconds(30), reconnectBase: Duration = .milliseconds(250), rotateAfter: Duration = .seconds(82_800), bars: Int = 500,
+        venue: FuturesVenue = .aster, linger: Duration = .seconds(60), pingInterval: Duration = .seconds(5),
+        reconnectBase: Duration = .milliseconds(250), rotateAfter: Duration = .seconds(82_800), bars: Int = 500,
         trades: Int = 500,
         seed: UInt64? = nil
     ) {
         self.venue = venue
         self.linger = linger
         self.pingInterval = pingInterval
-        self.deadAfter = deadAfter
         self.reconnectBase = reconnectBase
         self.rotateAfter = rotateAfter
         self.bars = bars

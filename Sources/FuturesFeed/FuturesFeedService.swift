@@ -35,7 +35,6 @@ public final class FuturesFeedService: Sendable {
         var core = FeedCore.Configuration()
         core.linger = configuration.linger
         core.pingInterval = configuration.pingInterval
-        core.deadAfter = configuration.deadAfter
         core.reconnectBase = configuration.reconnectBase
         core.rotateAfter = configuration.rotateAfter
         let venue = FuturesDialect(venue: configuration.venue, bars: configuration.bars, trades: configuration.trades)

@@ -34,7 +34,7 @@ struct AuditTests {
 
     @Test func aBookThatEqualsRESTIsLeftAlone() {
         var harness = standing()
-        harness.passAlive(.seconds(61))
+        harness.pass(.seconds(61))
         #expect(harness.attempts.count == 1)
         harness.forgetEffectsButFetches()
         answer(&harness, levels([(99, 1), (98, 2)], [(101, 1), (102, 2)], to: 11))
@@ -45,7 +45,7 @@ struct AuditTests {
 
     @Test func aBookThatDiffersIsAnIncidentAndBuiltAnew() {
         var harness = standing()
-        harness.passAlive(.seconds(61))
+        harness.pass(.seconds(61))
         answer(&harness, levels([(99, 1), (98, 3)], [(101, 1), (102, 2)], to: 11))
         #expect(harness.core.counters.bookDivergences == 1)
         #expect(divergences(harness).first?.detail.contains("bid 98 × 2 is 98 × 3 there") == true)
@@ -58,7 +58,7 @@ struct AuditTests {
 
     @Test func booksAreComparedAtOneUpdateWhileTheMarketMoves() {
         var harness = standing()
-        harness.passAlive(.seconds(61))
+        harness.pass(.seconds(61))
         harness.receive(Self.book, .depth([levels([(99, 0)], [], from: 12, to: 14, after: 11)]))
         answer(&harness, levels([(98, 2)], [(101, 1), (102, 7)], to: 17))
         #expect(harness.core.counters.bookAudits == 0, "the book is not there yet")
@@ -69,7 +69,7 @@ struct AuditTests {
 
     @Test func anAnswerFromThePastIsNoEvidence() {
         var harness = standing()
-        harness.passAlive(.seconds(61))
+        harness.pass(.seconds(61))
         harness.receive(Self.book, .depth([levels([(99, 0)], [], from: 12, to: 14, after: 11)]))
         answer(&harness, levels([(99, 9)], [], to: 8))
         #expect(harness.core.counters.bookAudits == 0)
@@ -79,12 +79,12 @@ struct AuditTests {
 
     @Test func aComparisonThatFailsTroublesNobody() {
         var harness = standing()
-        harness.passAlive(.seconds(61))
+        harness.pass(.seconds(61))
         let attempt = harness.attempts.last?.attempt ?? 0
         harness.forgetEffects()
         harness.step(.fetched(Self.book, attempt: attempt, .failure(FeedError(.unreachable, "no route"))))
         #expect(harness.events.isEmpty)
-        harness.passAlive(.seconds(61))
+        harness.pass(.seconds(61))
         #expect(harness.attempts.count == 1, "it is tried again a minute later")
     }
 
@@ -93,11 +93,11 @@ struct AuditTests {
         configuration.weightLimit = 60
         var harness = standing(configuration: configuration)
         harness.step(.usedWeight(0))
-        harness.passAlive(.seconds(50))
+        harness.pass(.seconds(50))
         harness.step(.usedWeight(20))
         harness.forgetEffects()
         for _ in 0..<2 {
-            harness.passAlive(.seconds(10))
+            harness.pass(.seconds(10))
             harness.step(.usedWeight(20))
         }
         #expect(harness.attempts.isEmpty, "20 and 20 would be more than half of 60")

@@ -46,7 +46,7 @@ struct BackfillTests {
     @Test func whatWasMissedIsFetchedAndComesBeforeWhatIsNew() {
         var harness = live(through: 10)
         reconnect(&harness)
-        #expect(request(harness)?.from == 11)
+        #expect(request(harness)?.part == .from(11))
         harness.receive(.trades, AggregateTrade.trades(14...14))
         #expect(deliveredIDs(harness).isEmpty, "held back")
         answer(&harness, AggregateTrade.trades(11...13))
@@ -68,7 +68,7 @@ struct BackfillTests {
     @Test func aGapOnALivingSocketIsFilledToo() {
         var harness = live(through: 10)
         harness.receive(.trades, AggregateTrade.trades(15...15))
-        #expect(request(harness)?.from == 11)
+        #expect(request(harness)?.part == .from(11))
         answer(&harness, AggregateTrade.trades(11...16))
         harness.receive(.trades, AggregateTrade.trades(16...16))
         harness.receive(.trades, AggregateTrade.trades(17...17))
@@ -81,7 +81,7 @@ struct BackfillTests {
         reconnect(&harness)
         harness.receive(.trades, AggregateTrade.trades(250...250))
         for page: ClosedRange<UInt64> in [11...110, 111...210, 211...260] {
-            #expect(request(harness)?.from == page.lowerBound)
+            #expect(request(harness)?.part == .from(page.lowerBound))
             answer(&harness, AggregateTrade.trades(page))
         }
         #expect(deliveredIDs(harness) == [11...110, 111...210, 211...260])
@@ -95,7 +95,7 @@ struct BackfillTests {
         answer(&harness, AggregateTrade.trades(11...12))
         #expect(recoveries(harness).isEmpty)
         harness.pass(.seconds(2))
-        #expect(request(harness)?.from == 13)
+        #expect(request(harness)?.part == .from(13))
         answer(&harness, AggregateTrade.trades(13...14))
         #expect(deliveredIDs(harness) == [11...12, 13...14])
         #expect(recoveries(harness).map(\.method) == [.backfill])
@@ -106,7 +106,7 @@ struct BackfillTests {
         reconnect(&harness)
         harness.receive(.trades, AggregateTrade.trades(30...30))
         harness.step(.fetched(.trades, attempt: request(harness)?.attempt ?? 0, .failure(FeedError(.venueRejected, "too old"))))
-        #expect(request(harness)?.from == nil, "complete data is asked for instead")
+        #expect(request(harness)?.part == .complete, "complete data is asked for instead")
         answer(&harness, AggregateTrade.trades(21...30))
         #expect(recoveries(harness).map(\.method) == [.snapshot])
         #expect(recoveries(harness).map(\.missed) == [15], "also what came before the last five")
@@ -128,7 +128,7 @@ struct BackfillTests {
         reconnect(&harness)
         harness.receive(.trades, AggregateTrade.trades(14...14))
         reconnect(&harness)
-        #expect(request(harness)?.from == 11)
+        #expect(request(harness)?.part == .from(11))
         harness.receive(.trades, AggregateTrade.trades(21...21))
         answer(&harness, AggregateTrade.trades(11...20))
         #expect(deliveredIDs(harness) == [11...20, 21...21])
@@ -141,7 +141,7 @@ struct BackfillTests {
         harness.receive(.trades, AggregateTrade.trades(3...3))
         answer(&harness, .aggregateTrade([]))
         #expect(deliveredIDs(harness) == [3...3])
-        #expect(request(harness)?.from == nil)
+        #expect(request(harness)?.part == .complete)
     }
 
     @Test func aRefetchDuringTheOutageDoesNotHideTheHole() {
@@ -154,7 +154,7 @@ struct BackfillTests {
         harness.forgetEffects()
         harness.step(.opened(harness.connection))
         harness.acknowledge()
-        #expect(request(harness)?.from == nil, "what is cached has a hole before it")
+        #expect(request(harness)?.part == .complete, "what is cached has a hole before it")
         answer(&harness, AggregateTrade.trades(36...45))
         #expect(recoveries(harness).map(\.method) == [.snapshot])
     }

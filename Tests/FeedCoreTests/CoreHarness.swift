@@ -7,6 +7,8 @@ struct CoreHarness {
     var core: FeedCore
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
     private(set) var effects: [FeedEffect] = []
+    /// Whether the connections answer their pings at once.
+    var answersPings = true
 
     init(
         seed: UInt64 = 1, hasSnapshotSource: Bool = true, fetchWeight: Int = 1, backfillLimit: Int? = nil,
@@ -16,7 +18,8 @@ struct CoreHarness {
             guard name.channel != .ticker else { return nil }
             return StreamTraits(
                 endpoint: name.channel == .bookTicker ? 1 : 0, hasSnapshotSource: hasSnapshotSource, fetchWeight: fetchWeight,
-                staleAfter: name.channel == .markPrice ? .seconds(15) : nil, limit: 5,
+                rhythm: name.channel == .markPrice
+                    ? .periodic(.milliseconds(6_750)) : name.channel == .liquidation ? .sporadic : .ticking(patience: .seconds(60)), limit: 5,
                 backfillLimit: name.channel == .aggregateTrade ? backfillLimit : nil, isAcknowledged: isAcknowledged)
         }
     }
@@ -26,6 +29,8 @@ struct CoreHarness {
     mutating func step(_ input: FeedInput) -> [FeedEffect] {
         let new = core.step(input, now: Moment(instant: now, wallClock: now.nanoseconds / 1_000_000))
         effects += new
+        guard answersPings else { return new }
+        for case .ping(let id) in new { step(.heard(id)) }
         return new
     }
 
@@ -39,13 +44,13 @@ struct CoreHarness {
         now = end
     }
 
-    /// Lets time pass on connections that answer their pings.
-    mutating func passAlive(_ duration: Duration) {
-        let end = now + duration
-        while now < end {
-            for connection in core.connections where connection.phase == .open { step(.heard(connection.id)) }
-            pass(.nanoseconds(min(10_000_000_000, end.nanoseconds - now.nanoseconds)))
-        }
+    /// The process does nothing for so long, and then meets the deadline it missed.
+    mutating func sleep(_ duration: Duration) {
+        now = now + duration
+        let answers = answersPings
+        answersPings = false
+        step(.deadline)
+        answersPings = answers
     }
 
     mutating func forgetEffects() { effects = [] }
@@ -55,8 +60,14 @@ struct CoreHarness {
     /// The current id of the only connection.
     var connection: ConnectionID { core.connections.first?.id ?? ConnectionID(0) }
 
+    /// The requests for complete data, or for what was missed.
     var attempts: [(name: FuturesServiceStreamName, attempt: UInt64)] {
-        effects.compactMap { if case .fetch(let name, let request) = $0 { (name, request.attempt) } else { nil } }
+        effects.compactMap { if case .fetch(let name, let request) = $0, request.part != .newest { (name, request.attempt) } else { nil } }
+    }
+
+    /// The requests for no more than what is newest.
+    var inquiries: [(name: FuturesServiceStreamName, attempt: UInt64)] {
+        effects.compactMap { if case .fetch(let name, let request) = $0, request.part == .newest { (name, request.attempt) } else { nil } }
     }
 
     var events: [FeedEvent] {

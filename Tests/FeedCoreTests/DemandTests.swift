@@ -21,9 +21,9 @@ import Testing
         harness.step(.unobserve(.one, [.trades]))
         harness.step(.unobserve(.two, nil))
         harness.forgetEffects()
-        harness.passAlive(.seconds(59))
+        harness.pass(.seconds(59))
         #expect(!harness.effects.contains { if case .unsubscribe = $0 { true } else { false } })
-        harness.passAlive(.seconds(2))
+        harness.pass(.seconds(2))
         let names = harness.effects.flatMap { effect -> [FuturesServiceStreamName] in
             if case .unsubscribe(_, let names, _) = effect { names } else { [] }
         }
@@ -36,7 +36,7 @@ import Testing
         harness.goLive([.btc])
         harness.receive(.btc, .markPrice([.price(1)]))
         harness.step(.unobserve(.one, nil))
-        harness.passAlive(.seconds(30))
+        harness.pass(.seconds(30))
         harness.forgetEffects()
         let effects = harness.step(.observe(.one, [.btc], forceFetch: false))
         guard case .tell(.one, let event)? = effects.first, case .updated(let content) = event.kind else {
@@ -44,7 +44,7 @@ import Testing
             return
         }
         #expect(content.kind == .full)
-        harness.passAlive(.seconds(120))
+        harness.pass(.seconds(120))
         #expect(!harness.effects.contains { if case .subscribe = $0 { true } else if case .unsubscribe = $0 { true } else { false } })
     }
 
@@ -53,7 +53,7 @@ import Testing
         harness.goLive([.btc])
         let connection = harness.connection
         harness.step(.unobserve(.one, nil))
-        harness.passAlive(.seconds(61))
+        harness.pass(.seconds(61))
         #expect(harness.effects.contains { if case .disconnect(connection) = $0 { true } else { false } })
         #expect(harness.core.nextDeadline == nil)
     }

@@ -46,7 +46,7 @@ struct FailoverTests {
         var configuration = FeedCore.Configuration()
         configuration.webSocketHosts = 2
         var core = FeedCore(configuration: configuration, epoch: 7, seed: 1) { name in
-            StreamTraits(endpoint: name.upstream == nil ? 0 : FeedCore.endpointsPerUpstream, hasSnapshotSource: false, staleAfter: nil, limit: 1)
+            StreamTraits(endpoint: name.upstream == nil ? 0 : FeedCore.endpointsPerUpstream, hasSnapshotSource: false, rhythm: .sporadic, limit: 1)
         }
         var at = Instant(nanoseconds: 1_000_000_000)
         func step(_ input: FeedInput) -> [(ConnectionID, host: Int)] {

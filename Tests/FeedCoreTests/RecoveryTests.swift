@@ -91,8 +91,8 @@ import Testing
             if let last = harness.attempts.last {
                 harness.step(.fetched(.trades, attempt: last.attempt, .failure(FeedError(.unreachable, "down"))))
             }
-            harness.step(.heard(harness.connection))
-            harness.pass(.seconds(29))
+            harness.pass(.seconds(31))
+            harness.acknowledge()
         }
         #expect(harness.kinds.filter { $0.hasPrefix("recover") } == ["recover failure"])
         #expect(harness.core.status(of: .trades, now: harness.now)?.state == .failed)
@@ -131,12 +131,13 @@ import Testing
 
     @Test func aConnectionThatSaysNothingIsPingedAndThenGivenUp() {
         var harness = CoreHarness()
-        harness.goLive([.trades])
+        harness.goLive([.liquidation(symbol: "BTCUSDT")])
         let id = harness.connection
-        harness.pass(.seconds(21))
-        #expect(harness.effects.contains { if case .ping(id) = $0 { true } else { false } })
-        harness.step(.heard(id))
-        harness.pass(.seconds(29))
+        harness.pass(.seconds(60))
+        #expect(harness.effects.count { if case .ping(id) = $0 { true } else { false } } == 12)
+        #expect(!harness.kinds.contains("disconnect"), "it answers")
+        harness.answersPings = false
+        harness.pass(.seconds(5))
         #expect(!harness.kinds.contains("disconnect"))
         harness.pass(.seconds(2))
         #expect(harness.kinds.contains("disconnect"))
@@ -175,7 +176,7 @@ import Testing
         var harness = CoreHarness(hasSnapshotSource: false)
         harness.goLive([.btc])
         harness.forgetEffects()
-        harness.passAlive(.seconds(16))
+        harness.pass(.seconds(16))
         #expect(harness.kinds == ["fail subscriptionRejected", "status failed"])
         #expect(harness.effects.contains { if case .unsubscribe = $0 { true } else { false } })
         #expect(harness.effects.contains { if case .subscribe = $0 { true } else { false } })
@@ -189,18 +190,20 @@ import Testing
         harness.receive(.btc, .markPrice([.price(1)]))
         let first = harness.connection
         harness.forgetEffects()
-        harness.passAlive(.seconds(16))
+        harness.pass(.seconds(16))
         #expect(harness.kinds == ["status stale"])
         #expect(!harness.effects.contains { if case .connect = $0 { true } else { false } })
-        harness.passAlive(.seconds(31))
+        harness.pass(.seconds(20))
         let fresh = harness.effects.compactMap { if case .connect(let id, _, _) = $0 { id } else { nil } }.first
         #expect(fresh != nil && fresh != first)
         #expect(harness.kinds == ["status stale"], "told once")
         guard let fresh else { return }
         harness.step(.opened(fresh))
         harness.step(.received(fresh, .rows(.btc, .markPrice([.price(2, time: 9)]), eventTime: nil)))
-        #expect(harness.kinds == ["status stale", "status live", "update full"])
-        #expect(harness.connection == first, "the other streams stay where they are")
+        #expect(harness.kinds == ["status stale", "recover success", "status live", "update full"])
+        #expect(harness.core.connections.count { $0.phase == .open } == 2, "the other stream follows at the end of the overlap")
+        harness.pass(.seconds(11))
+        #expect(harness.core.connections.count { $0.phase == .open } <= 2)
     }
 
     @Test func incidentsAreKeptWithTheStream() {

@@ -25,9 +25,9 @@ import Testing
         var harness = CoreHarness(configuration: configuration)
         harness.goLive([.trades])
         harness.forgetEffects()
-        harness.passAlive(.seconds(22 * 3600))
+        harness.pass(.seconds(22 * 3600))
         #expect(!harness.effects.contains { if case .connect = $0 { true } else { false } })
-        harness.passAlive(.seconds(3600))
+        harness.pass(.seconds(3600))
         #expect(harness.effects.filter { if case .connect = $0 { true } else { false } }.count == 1)
     }
 
@@ -39,7 +39,7 @@ import Testing
             harness.forgetEffects()
             var seconds = 0
             while !harness.effects.contains(where: { if case .connect = $0 { true } else { false } }), seconds < 3600 {
-                harness.passAlive(.seconds(1))
+                harness.pass(.seconds(1))
                 seconds += 1
             }
             pauses.append(seconds)
@@ -84,7 +84,7 @@ import Testing
         harness.step(.closed(new, reason: "refused"))
         harness.step(.received(old, .rows(.trades, AggregateTrade.trades(6...6), eventTime: nil)))
         #expect(harness.kinds == ["update delta"])
-        harness.passAlive(.seconds(301))
+        harness.pass(.seconds(301))
         #expect(harness.effects.contains { if case .connect = $0 { true } else { false } })
         _ = new
     }
@@ -103,10 +103,10 @@ import Testing
         harness.step(.opened(new))
         harness.acknowledge()
         harness.step(.unobserve(.one, [.trades]))
-        harness.passAlive(.seconds(5))
+        harness.pass(.seconds(5))
         let streams = harness.core.connections.reduce(into: 0) { $0 += $1.streams.count }
         #expect(streams == 2, "it lingers")
-        harness.passAlive(.seconds(61))
+        harness.pass(.seconds(61))
         #expect(harness.core.status(of: .trades, now: harness.now) == nil)
         #expect(harness.core.connections.reduce(into: 0) { $0 += $1.streams.count } == 1)
     }
@@ -116,11 +116,11 @@ import Testing
             var (harness, old, new) = Self.rotating()
             harness.step(.opened(new))
             if closesOld { harness.step(.closed(old, reason: "cut")) } else { harness.step(.unobserve(.one, nil)) }
-            harness.passAlive(.seconds(2))
+            harness.pass(.seconds(2))
             if closesOld {
                 #expect(harness.effects.contains { if case .disconnect(new) = $0 { true } else { false } })
             } else {
-                harness.passAlive(.seconds(61))
+                harness.pass(.seconds(61))
                 #expect(harness.core.connections.allSatisfy { $0.phase == .idle })
                 #expect(harness.core.nextDeadline == nil)
             }

@@ -19,7 +19,7 @@ import Testing
         harness.step(.observe(.one, [name], forceFetch: false))
         harness.step(.opened(harness.connection))
         harness.answerFetches { _ in .success(FetchedContent(rows: ticker(1), eventTime: nil)) }
-        harness.passAlive(.seconds(60))
+        harness.pass(.seconds(60))
         #expect(harness.core.content(of: name)?.state == .live)
     }
 
@@ -34,7 +34,7 @@ import Testing
         harness.step(.opened(harness.connection))
         harness.forgetEffects()
         for _ in 0..<5 {
-            harness.passAlive(.seconds(10))
+            harness.pass(.seconds(10))
             harness.answerFetches { _ in .success(FetchedContent(rows: ticker(2), eventTime: nil)) }
         }
         #expect(harness.kinds.filter { $0.hasPrefix("recover") } == ["recover success"])
@@ -51,7 +51,7 @@ import Testing
         harness.pass(.seconds(3))
         harness.step(.opened(harness.connection))
         #expect(harness.core.content(of: name)?.state == .recovering)
-        harness.passAlive(.seconds(10))
+        harness.pass(.seconds(10))
         #expect(harness.kinds.filter { $0.hasPrefix("recover") } == ["recover success"])
         #expect(harness.core.content(of: name)?.state == .live)
     }
@@ -65,7 +65,7 @@ import Testing
         harness.step(.received(old, .goingAway))
         harness.pass(.seconds(1))
         for effect in harness.effects { if case .connect(let id, _, _) = effect, id != old { harness.step(.opened(id)) } }
-        harness.passAlive(.seconds(15))
+        harness.pass(.seconds(15))
         let ended = harness.effects.contains { if case .disconnect(old) = $0 { true } else { false } }
         #expect(ended)
         #expect(harness.core.content(of: name)?.state == .live)

@@ -92,7 +92,7 @@ import Testing
         var core = FeedCore(configuration: FeedCore.Configuration(), epoch: 7, seed: 1) { name in
             let place = name.upstream.flatMap { Int($0.name.dropFirst()) } ?? 0
             return StreamTraits(
-                endpoint: place * FeedCore.endpointsPerUpstream, hasSnapshotSource: false, staleAfter: nil, limit: 1, connectionLimit: 1)
+                endpoint: place * FeedCore.endpointsPerUpstream, hasSnapshotSource: false, rhythm: .sporadic, limit: 1, connectionLimit: 1)
         }
         let names = try ["a1:x", "a1:y", "a2:x"].map { try #require(FuturesServiceStreamName($0)) }
         var at = Instant(nanoseconds: 1_000_000_000)
@@ -134,7 +134,7 @@ import Testing
     @Test func oneUpstreamsReconnectsDoNotHoldUpAnother() throws {
         var core = FeedCore(configuration: FeedCore.Configuration(), epoch: 7, seed: 1) { name in
             let place = name.upstream.flatMap { Int($0.name.dropFirst()) } ?? 0
-            return StreamTraits(endpoint: place * FeedCore.endpointsPerUpstream, hasSnapshotSource: false, staleAfter: nil, limit: 1)
+            return StreamTraits(endpoint: place * FeedCore.endpointsPerUpstream, hasSnapshotSource: false, rhythm: .sporadic, limit: 1)
         }
         let names = try ["a1:x", "a2:x", "a3:x", "btcusdt@trade"].map { try #require(FuturesServiceStreamName($0)) }
         let now = Moment(instant: Instant(nanoseconds: 1_000_000_000), wallClock: 1)
@@ -163,7 +163,7 @@ import Testing
         harness.forgetEffects()
         harness.step(.received(harness.connection, .ended(name, FeedError(.subscriptionRejected, "no such field"))))
         #expect(harness.kinds == ["fail subscriptionRejected", "status failed"])
-        harness.passAlive(.seconds(50))
+        harness.pass(.seconds(50))
         #expect(!harness.effects.contains { if case .subscribe = $0 { true } else { false } })
     }
 
@@ -185,7 +185,7 @@ import Testing
         for _ in 0..<5 {
             let (_, attempt) = try #require(harness.attempts.last)
             harness.step(.fetched(name, attempt: attempt, .failure(FeedError(.rateLimited, "slowly", retryAfterMs: 5000))))
-            harness.passAlive(.seconds(31))
+            harness.pass(.seconds(31))
         }
         #expect(harness.core.restHost == 0)
         #expect(harness.attempts.count > 3, "a wait that another server asked for does not block the venue's requests, nor backoff its own")
@@ -193,7 +193,7 @@ import Testing
 
     @Test func aConnectionCarriesNoMoreThanTheUpstreamAllows() throws {
         var core = FeedCore(configuration: FeedCore.Configuration(), epoch: 1, seed: 1) { _ in
-            StreamTraits(endpoint: 0, hasSnapshotSource: false, staleAfter: nil, limit: 1, connectionLimit: 1)
+            StreamTraits(endpoint: 0, hasSnapshotSource: false, rhythm: .sporadic, limit: 1, connectionLimit: 1)
         }
         let names = (0..<3).compactMap { FuturesServiceStreamName("prices:A\($0)@quote") }
         _ = core.step(.observe(.one, names, forceFetch: false), now: Moment(instant: Instant(nanoseconds: 1), wallClock: 0))

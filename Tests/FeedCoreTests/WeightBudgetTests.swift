@@ -7,26 +7,26 @@ import Testing
 
     @Test func aMinutesWeightIsSpentUpToTheReserveAndThenTheNextMinuteIsAwaited() {
         var budget = WeightBudget(limit: 100, reserve: 0.1)
-        for _ in 0..<9 { #expect(budget.take(10, now: Self.moment(61_000)) == nil) }
-        #expect(budget.take(1, now: Self.moment(61_000)) == .milliseconds(59_000))
-        #expect(budget.take(1, now: Self.moment(119_999)) == .milliseconds(1))
-        #expect(budget.take(10, now: Self.moment(120_000)) == nil)
+        for _ in 0..<9 { #expect(budget.take(10, leaving: 0, now: Self.moment(61_000)) == nil) }
+        #expect(budget.take(1, leaving: 0, now: Self.moment(61_000)) == .milliseconds(59_000))
+        #expect(budget.take(1, leaving: 0, now: Self.moment(119_999)) == .milliseconds(1))
+        #expect(budget.take(10, leaving: 0, now: Self.moment(120_000)) == nil)
     }
 
     @Test func whatOthersBehindTheAddressUsedCountsToo() {
         var budget = WeightBudget(limit: 100, reserve: 0.1)
-        #expect(budget.take(10, now: Self.moment(0)) == nil)
+        #expect(budget.take(10, leaving: 0, now: Self.moment(0)) == nil)
         budget.observe(used: 85, now: Self.moment(1))
         budget.observe(used: 20, now: Self.moment(2))
-        #expect(budget.take(10, now: Self.moment(3)) != nil)
-        #expect(budget.take(5, now: Self.moment(3)) == nil)
+        #expect(budget.take(10, leaving: 0, now: Self.moment(3)) != nil)
+        #expect(budget.take(5, leaving: 0, now: Self.moment(3)) == nil)
     }
 
     @Test func twoHundredBooksAreRebuiltWithinTheBudgetOfEachMinute() {
         var harness = CoreHarness(fetchWeight: 20)
         let names = (0..<200).map { FuturesServiceStreamName.depth(symbol: "S\($0)") }
         harness.goLive(names)
-        harness.passAlive(.seconds(1))
+        harness.pass(.seconds(1))
         harness.acknowledge()
         var spent: [Int64: Int] = [:]
         func count() { for _ in harness.attempts { spent[harness.now.nanoseconds / 60_000_000_000, default: 0] += 20 } }
@@ -45,7 +45,7 @@ import Testing
                         rows: .depth([DepthLevels(symbol: name.symbol ?? "", bids: [], asks: [], lastUpdateID: 3, time: 1)]), eventTime: 1))
             }
             harness.forgetEffects()
-            harness.passAlive(.seconds(5))
+            harness.pass(.seconds(5))
         }
         #expect(built.count == 200)
         #expect(spent.values.allSatisfy { $0 <= 2160 }, "\(spent)")

@@ -80,6 +80,16 @@ extension DepthLevels {
 extension DepthLevels: FeedRow {
     package var key: String { symbol }
     package func isOlder(than other: DepthLevels) -> Bool { lastUpdateID <= other.lastUpdateID }
+    /// Numbers are shared between symbols, so a higher one alone is no news (venue.md §5); compared as deep as both are.
+    package func compared(with known: DepthLevels) -> Comparison {
+        if lastUpdateID < known.lastUpdateID { return .older }
+        let isSame = Self.agree(bids, known.bids) && Self.agree(asks, known.asks)
+        return isSame ? .same : lastUpdateID > known.lastUpdateID ? .newer : .older
+    }
+    private static func agree(_ some: [PriceLevel], _ others: [PriceLevel]) -> Bool {
+        zip(some, others).allSatisfy { $0.scaledPrice == $1.scaledPrice && $0.quantity.scaled == $1.quantity.scaled }
+    }
+    package var changeNumber: UInt64? { lastUpdateID }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .depth(let rows) = rows { rows } else { nil } }
     package static func feedRows(_ rows: [Self]) -> FeedRows { .depth(rows) }
 }

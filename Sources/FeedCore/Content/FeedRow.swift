@@ -27,6 +27,15 @@ package protocol FeedRow: Sendable, Equatable {
     /// Whether the venue made this row before `other`, by the venue's own ids or clock. Both have the same key.
     func isOlder(than other: Self) -> Bool
 
+    /// Whether REST, which has this row, has something newer than what is known of it, something older, or the same. Both have the same key.
+    func compared(with known: Self) -> Comparison
+
+    /// Whether nothing has happened in it yet, as in a bar without trades.
+    var saysNothing: Bool { get }
+
+    /// The venue's number of this row's newest change; nil where it has none.
+    var changeNumber: UInt64? { get }
+
     /// This row with the fields only the other source knows taken over from the row it replaces.
     func completed(by replaced: Self) -> Self
 
@@ -34,7 +43,16 @@ package protocol FeedRow: Sendable, Equatable {
     var outlivingItsConnection: Self { get }
 }
 
+/// What an answer over REST says of what is known.
+package enum Comparison: Sendable { case older, same, newer }
+
 extension FeedRow {
+    package func compared(with known: Self) -> Comparison {
+        if completed(by: known) == known { return .same }
+        return isOlder(than: known) ? .older : .newer
+    }
+    package var changeNumber: UInt64? { messageID }
+    package var saysNothing: Bool { false }
     package static var isOrdered: Bool { false }
     package static var hasIdentity: Bool { true }
     package var messageID: UInt64? { nil }

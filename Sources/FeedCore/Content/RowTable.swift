@@ -13,6 +13,9 @@ struct RowTable<Row: FeedRow>: Sendable {
 
     mutating func beginGeneration() { generation &+= 1 }
 
+    /// The row of a key.
+    func known(_ key: Row.Key) -> Row? { positions[key].map { rows[$0] } }
+
     /// The connection that brought the rows is lost.
     mutating func outliveConnection() { for place in rows.indices { rows[place] = rows[place].outlivingItsConnection } }
 

@@ -136,6 +136,14 @@ extension BookTicker: FeedRow {
         guard let updateID else { return time <= other.time }
         return updateID <= otherID
     }
+    /// REST tells no update id.
+    package func compared(with known: BookTicker) -> Comparison {
+        if time < known.time { return .older }
+        let isSame =
+            bidPrice == known.bidPrice && bidQuantity == known.bidQuantity && askPrice == known.askPrice && askQuantity == known.askQuantity
+        return isSame ? .same : time > known.time ? .newer : .older
+    }
+    package var changeNumber: UInt64? { updateID }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .bookTicker(let rows) = rows { rows } else { nil } }
     package static func feedRows(_ rows: [Self]) -> FeedRows { .bookTicker(rows) }
 }
@@ -194,6 +202,11 @@ extension Kline: FeedRow {
     package func isOlder(than other: Kline) -> Bool {
         tradeCount < other.tradeCount || (other.isClosed && !isClosed)
     }
+    package var saysNothing: Bool { tradeCount == 0 }
+    /// What a bar is changes with its trades alone; that it closes is no news.
+    package func compared(with known: Kline) -> Comparison {
+        tradeCount == known.tradeCount ? .same : tradeCount < known.tradeCount ? .older : .newer
+    }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .kline(let rows) = rows { rows } else { nil } }
     package static func feedRows(_ rows: [Self]) -> FeedRows { .kline(rows) }
 }
@@ -236,6 +249,11 @@ public struct MiniTicker: Equatable, Sendable {
 extension MiniTicker: FeedRow {
     package var key: String { symbol }
     package func isOlder(than other: MiniTicker) -> Bool { time < other.time }
+    /// The day's window moves on without news; a trade is news.
+    package func compared(with known: MiniTicker) -> Comparison {
+        if time < known.time { return .older }
+        return lastPrice == known.lastPrice ? .same : .newer
+    }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .miniTicker(let rows) = rows { rows } else { nil } }
     package static func feedRows(_ rows: [Self]) -> FeedRows { .miniTicker(rows) }
 }
@@ -284,6 +302,11 @@ public struct Ticker: Equatable, Sendable {
 extension Ticker: FeedRow {
     package var key: String { mini.symbol }
     package func isOlder(than other: Ticker) -> Bool { closeTime < other.closeTime }
+    /// The day's window moves on without news; a trade is news.
+    package func compared(with known: Ticker) -> Comparison {
+        guard let lastTradeID, let known = known.lastTradeID else { return mini.compared(with: known.mini) }
+        return lastTradeID == known ? .same : lastTradeID < known ? .older : .newer
+    }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .ticker(let rows) = rows { rows } else { nil } }
     package static func feedRows(_ rows: [Self]) -> FeedRows { .ticker(rows) }
 }

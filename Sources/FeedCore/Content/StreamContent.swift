@@ -68,8 +68,27 @@ struct StreamContent: Sendable {
     /// Whether complete data reaches what has come since the subscription, where every message counts, and is counted alike.
     func isJoined(by complete: FeedRows) -> Bool { table?.isJoined(by: complete) ?? true }
 
+    /// Whether REST, which has these rows, is ahead of what is here, behind it, or agrees; nil where that cannot be told.
+    func compared(with other: FeedRows) -> Comparison? {
+        guard let book else { return table?.compared(with: other) ?? nil }
+        guard book.stands || book.isQuiet, case .depth(let rows) = other, let row = rows.first else { return nil }
+        return row.compared(with: book.levels(depth: max(row.bids.count, row.asks.count, 1)))
+    }
+
+    /// The number of the rows, where it is so far ahead of what is here that it cannot be true.
+    func leap(to other: FeedRows) -> UInt64? {
+        guard let book else { return table?.leap(to: other) ?? nil }
+        guard book.lastUpdateID > 0, case .depth(let rows) = other, let number = rows.last?.lastUpdateID else { return nil }
+        return number.isLeap(from: book.lastUpdateID) ? number : nil
+    }
+
     /// Whether nothing but all of a row tells it from another.
     var lacksIdentity: Bool { table?.lacksIdentity == true }
+}
+
+extension UInt64 {
+    /// Whether no venue can have counted so far from one message to the next: at a million changes a second it is eleven days.
+    fileprivate func isLeap(from before: UInt64) -> Bool { self > before && self &- before > 1_000_000_000_000 }
 }
 
 /// A table of rows of a type that its stream alone knows.
@@ -80,6 +99,8 @@ private protocol ContentTable: Sendable {
     func isContinued(by rows: FeedRows) -> Bool
     func isJoined(by complete: FeedRows) -> Bool
     var lacksIdentity: Bool { get }
+    func compared(with other: FeedRows) -> Comparison?
+    func leap(to other: FeedRows) -> UInt64?
     mutating func beginGeneration()
     mutating func outliveConnection()
     mutating func merge(_ update: FeedRows, rule: MergeRule, limit: Int) -> FeedRows?
@@ -102,6 +123,33 @@ extension RowTable: ContentTable {
     }
 
     fileprivate var lacksIdentity: Bool { !Row.hasIdentity }
+
+    fileprivate func compared(with other: FeedRows) -> Comparison? {
+        guard let others = Row.rows(in: other) else { return nil }
+        if others.isEmpty { return rows.isEmpty ? .same : .older }
+        if let newest = others.last?.messageID {
+            guard let known = rows.last?.messageID else { return .newer }
+            return newest == known ? .same : newest < known ? .older : .newer
+        }
+        var comparison: Comparison?
+        for row in others {
+            guard let known = known(row.key) else {
+                if !row.saysNothing, !Row.isOrdered || rows.last.map({ $0.key < row.key }) ?? true { return .newer }
+                continue
+            }
+            let one = row.compared(with: known)
+            if one == .newer { return .newer }
+            if comparison != .same { comparison = one }
+        }
+        return comparison
+    }
+
+    fileprivate func leap(to other: FeedRows) -> UInt64? {
+        guard !isOutdated, let new = Row.rows(in: other)?.last, let number = new.changeNumber, let known = known(new.key) ?? rows.last,
+            let before = known.changeNumber
+        else { return nil }
+        return number.isLeap(from: before) ? number : nil
+    }
 
     fileprivate func isJoined(by complete: FeedRows) -> Bool {
         guard !isOutdated, let firstID = rows.first?.messageID, let known = rows.last, let knownID = known.messageID,

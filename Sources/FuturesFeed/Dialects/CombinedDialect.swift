@@ -53,6 +53,8 @@ package struct CombinedDialect: Dialect {
         dialect(of: name).decodeSnapshot(of: name, answer, now: now)
     }
 
+    package func newestRequest(of name: FuturesServiceStreamName, host: Int) -> RESTRequest? { dialect(of: name).newestRequest(of: name, host: host) }
+
     package func listingURL(host: Int) -> String? { venue.listingURL(host: host) }
     package func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError> { venue.decodeListing(answer) }
     package var usedWeightHeader: String? { venue.usedWeightHeader }
@@ -61,7 +63,9 @@ package struct CombinedDialect: Dialect {
 extension StreamTraits {
     fileprivate func moved(by endpoints: Int) -> StreamTraits {
         StreamTraits(
-            endpoint: endpoint + endpoints, hasSnapshotSource: hasSnapshotSource, fetchWeight: fetchWeight, staleAfter: staleAfter, limit: limit,
+            endpoint: endpoint + endpoints, hasSnapshotSource: hasSnapshotSource, fetchWeight: fetchWeight, inquiryWeight: inquiryWeight,
+            rhythm: rhythm,
+            limit: limit,
             backfillLimit: backfillLimit, connectionLimit: connectionLimit, isAcknowledged: isAcknowledged)
     }
 }

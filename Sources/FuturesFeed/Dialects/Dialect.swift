@@ -29,6 +29,9 @@ public protocol Dialect: Sendable {
     /// The request for the complete data of a stream, or for its messages from an id on; nil where nothing gives them.
     func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest?
 
+    /// The request for no more of a stream's data than tells what is newest, read as complete data is; nil where nothing gives it.
+    func newestRequest(of name: FuturesServiceStreamName, host: Int) -> RESTRequest?
+
     /// Reads an answer to a request for complete data. `now` is ms since 1970 UTC.
     func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError>
 
@@ -49,6 +52,8 @@ extension Dialect {
     public var upstreamNames: [String] { ["venue"] }
     /// The only one.
     public func upstream(of endpoint: Int) -> Int { 0 }
+    /// Complete data.
+    public func newestRequest(of name: FuturesServiceStreamName, host: Int) -> RESTRequest? { snapshotRequest(of: name, from: nil, host: host) }
     /// Nothing is listed.
     public func listingURL(host: Int) -> String? { nil }
     /// Nothing is listed.

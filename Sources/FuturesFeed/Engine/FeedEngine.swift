@@ -308,7 +308,13 @@ package final class FeedEngine: Sendable {
     }
 
     private func fetch(_ name: FuturesServiceStreamName, _ request: FetchRequest) {
-        guard let asked = dialect.snapshotRequest(of: name, from: request.from, host: request.host) else {
+        let wanted =
+            switch request.part {
+            case .complete: dialect.snapshotRequest(of: name, from: nil, host: request.host)
+            case .from(let id): dialect.snapshotRequest(of: name, from: id, host: request.host)
+            case .newest: dialect.newestRequest(of: name, host: request.host)
+            }
+        guard let asked = wanted else {
             step(.fetched(name, attempt: request.attempt, .failure(FeedError(.noSnapshotSource, "The venue has no REST source for \(name)."))))
             return
         }

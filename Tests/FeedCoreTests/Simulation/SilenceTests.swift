@@ -52,7 +52,7 @@ import Testing
 
     @Test func sixtyRotationsOfBusyConnectionsCannotBeSeen() {
         let all = Self.events.union([.markPrice, .partialDepth])
-        let simulation = run(Script(channels: all, duration: .seconds(3700), pause: Script.busy, rotateAfter: .seconds(60)))
+        let simulation = run(Script(channels: all, duration: .seconds(4100), pause: Script.busy, rotateAfter: .seconds(60)))
         #expect(alarms(simulation) == [])
         #expect(simulation.core.lastConnectionID >= 120)
     }

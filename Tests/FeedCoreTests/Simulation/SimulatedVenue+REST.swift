@@ -36,7 +36,9 @@ extension SimulatedVenue {
         let channel = streams[stream].name.channel
         if faults.occurs(.otherAnswer, &dice) { return (.success(FetchedContent(rows: otherRows(than: channel), eventTime: nil)), nil) }
         if let symbol = streams[stream].symbol, settled.contains(symbol) { return (.failure(FeedError(.venueRejected, "no such symbol")), nil) }
-        guard let rows = rows(stream, from: request.from) else { return (.failure(FeedError(.noSnapshotSource, "none")), nil) }
+        var from: UInt64?
+        if case .from(let id) = request.part { from = id }
+        guard let rows = rows(stream, from: from) else { return (.failure(FeedError(.noSnapshotSource, "none")), nil) }
         return (.success(FetchedContent(rows: rows, eventTime: queue.wallClock)), nil)
     }
 

@@ -38,7 +38,7 @@ extension Simulation {
         for (slot, connection) in core.connections.enumerated() where connection.id == id {
             switch connection.phase {
             // One that its last stream leaves in the same step may wait for its turn to connect again.
-            case .waiting where givesUp && connection.lastHeard + configuration.deadAfter <= Instant(nanoseconds: queue.now):
+            case .waiting where givesUp && connection.lastHeard + configuration.pongWait.lowerBound <= Instant(nanoseconds: queue.now):
                 wireWatch.ended(slot, id, queue.now)
                 let isDead = venue.wire(id).map { venue.wires[$0].mood == .blackHole } ?? true
                 verdict.expect(isDead, .noFalseAlarm, "connection \(id.value) answers its pings and is given up")
@@ -52,7 +52,7 @@ extension Simulation {
         guard let stream = index(name), let state = state(of: stream) else { return verdict.expect(false, .effects, "a fetch of \(name)") }
         verdict.expect(
             queue.now >= wireWatch.waitUntil, .waitIsKept, "\(name) is fetched \((wireWatch.waitUntil - queue.now) / 1_000_000) ms too early")
-        wireWatch.spends(Self.weight(name), wallClock: queue.wallClock, verdict)
+        wireWatch.spends(request.part == .newest ? 1 : Self.weight(name), wallClock: queue.wallClock, verdict)
         verdict.expect((0..<configuration.restHosts).contains(request.host), .effects, "REST host \(request.host)")
         verdict.expect(!watches[stream].isEnded, .endedIsEnded, "\(name) is fetched")
         if state.audit?.attempt == request.attempt { return }
@@ -61,7 +61,9 @@ extension Simulation {
         verdict.expect(watches[stream].quickRepeats < 5, .fetchDelay, "\(name) is asked for again at once, five times in a row")
         let follows = state.fetch?.followsSubscription == true
         // Whole data and a part that is missed may take each other's place, and so may what follows the subscription and what did not.
-        let isBackfill = request.from != nil
+        if state.freshness.inquiry?.attempt == request.attempt { return }
+        var isBackfill = false
+        if case .from = request.part { isBackfill = true }
         if let last = watches[stream].attempts.last, last.isCurrent, last.isBackfill == isBackfill, last.followsSubscription || !follows {
             verdict.expect(last.serial != watches[stream].serial, .oneFetch, "\(name): \(request.attempt) while \(last.attempt) is out")
         }
@@ -72,12 +74,12 @@ extension Simulation {
 
     private func check(_ event: FeedEvent) {
         guard let stream = index(event.stream) else { return verdict.expect(false, .effects, "an event of \(event.stream)") }
-        watches[stream].take(event, queue.now, verdict)
+        watches[stream].take(event, queue.now, heard: connection(of: stream).flatMap(wireWatch.lastHeard), verdict)
         if script != nil { told.append((queue.now, event)) }
         switch event.kind {
         case .updated(let content), .fetched(let content): check(content, stream)
         case .status(.stale, _, _):
-            guard let last = watches[stream].lastFrame else { return }
+            guard let last = watches[stream].lastNews, event.stream.channel == .markPrice else { return }
             verdict.expect(
                 queue.now - last >= staleAfter.nanoseconds, .noFalseAlarm, "\(event.stream) \((queue.now - last) / 1_000_000) ms after a frame")
         default: break

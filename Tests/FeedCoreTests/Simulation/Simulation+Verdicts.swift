@@ -54,6 +54,12 @@ extension Simulation {
                     queue.now - last <= staleAfter.nanoseconds + slack, .freshness,
                     "\(name) is live \((queue.now - last) / 1_000_000) ms after its last data")
             }
+            let bound = max(patience * 2, patience + .milliseconds(1_400)).nanoseconds
+            if name.channel != .markPrice, name.channel != .liquidation, let last = watches[stream].lastData {
+                verdict.expect(
+                    queue.now - last <= bound + slack + .ms(100), .freshness,
+                    "\(name) is live \((queue.now - last) / 1_000_000) ms after its last data or confirmation")
+            }
         }
         for reader in readers where reader.wants[stream] && !reader.isPaused[stream] {
             guard let told = reader.models[stream]?.isConnected, let isConnected = state.isConnected else { continue }
@@ -97,6 +103,9 @@ extension Simulation {
         guard let content = core.content(of: name) else {
             return verdict.expect(name.channel == .liquidation, .convergence, detail("has no content; state \(state.state)"))
         }
+        // A silence that the budget leaves nothing to ask about is stale.
+        let weight = core.weight(now: moment)
+        if content.state == .stale, name.channel != .markPrice, weight.used * 2 > weight.limit - 50 { return }
         verdict.expect(watches[stream].outage == .none, .convergence, detail("has an outage that never ended (\(watches[stream].outage))"))
         verdict.expect(content.state == .live, .convergence, detail("is \(content.state)"))
         guard let symbol = venue.streams[stream].symbol else {

@@ -61,7 +61,6 @@ extension Simulation {
         checkTold(rows, stream, on: id)
         guard connection(of: stream) == id else { return }
         watches[stream].lastData = queue.now
-        watches[stream].lastFrame = queue.now
     }
 
     /// Now and then one level of a book's update is not what the venue sent, and no number tells.
@@ -125,7 +124,7 @@ extension Simulation {
             let isCurrent = state(of: stream)?.fetch?.attempt == attempt
             switch result {
             case .success(let content):
-                guard isCurrent else { return }
+                guard isCurrent || state(of: stream)?.freshness.inquiry?.attempt == attempt else { return }
                 watches[stream].lastData = queue.now
                 if case .depth(let levels) = content.rows, let book = levels.last { watches[stream].fetchedUpdate = book.lastUpdateID }
             case .failure(let error):
@@ -142,11 +141,11 @@ extension Simulation {
         case .rows(let name, let rows, _):
             guard let stream = index(name) else { return }
             if state(of: stream) != nil, core.connections.contains(where: { $0.id == id && $0.phase == .open }) { wireWatch.gotData(id) }
+            if state(of: stream)?.outage?.awaitsMessage == true { renew(stream) }
             guard connection(of: stream) == id, isKind(rows, of: name) else { return }
             if !watches[stream].hadDataSinceSubscription { renew(stream) }
             watches[stream].hadDataSinceSubscription = true
             watches[stream].lastData = queue.now
-            watches[stream].lastFrame = queue.now
         case .acknowledged(let request):
             for stream in wireWatch.subscribed(request) {
                 renew(stream)

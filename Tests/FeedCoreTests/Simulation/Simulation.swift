@@ -30,6 +30,8 @@ final class Simulation {
     private let streamIndices: [FuturesServiceStreamName: Int]
     private let limits: (history: Int, book: Int)
     let staleAfter: Duration
+    /// How long the silence of a stream that comes with the market is believed without asking.
+    let patience: Duration
     let script: Script?
     /// What was published, where there is a script.
     var told: [(at: Nanoseconds, event: FeedEvent)] = []
@@ -47,6 +49,8 @@ final class Simulation {
         staleAfter = script?.staleAfter ?? .seconds(dice.between(3, 8))
         timerLag = script == nil ? dice.pick(0, 0, .ms(5), .ms(300)) : 0
         configuration = script.map(Self.configuration) ?? Self.configuration(&dice)
+        // Where weight is short there is none to ask with.
+        patience = script == nil && configuration.weightLimit >= 1000 ? .seconds(dice.between(2, 30)) : .seconds(60)
         let backfillLimit = script == nil ? dice.pick(nil, 3, 10, 100) : 100
         let venue = SimulatedVenue(
             queue: queue, verdict: verdict, seed: seed, symbols: script == nil ? dice.between(1, 3) : 1, bookDepth: bookDepth, history: history,
@@ -57,12 +61,13 @@ final class Simulation {
         streamIndices = indices
         watches = [StreamWatch](repeating: StreamWatch(), count: venue.streams.count)
         wireWatch = WireWatch(configuration: configuration, lag: timerLag)
-        let (stale, known) = (staleAfter, indices)
+        let (stale, patience, known) = (staleAfter, patience, indices)
         core = FeedCore(configuration: configuration, epoch: 7, seed: seed) { name in
             guard let place = known[name] else { return nil }
             return StreamTraits(
                 endpoint: name.channel == .depth || name.channel == .bookTicker || name.channel == .partialDepth ? 1 : 0,
-                hasSnapshotSource: name.channel != .liquidation, fetchWeight: Self.weight(name), staleAfter: name.channel == .markPrice ? stale : nil,
+                hasSnapshotSource: name.channel != .liquidation, fetchWeight: Self.weight(name), inquiryWeight: 1,
+                rhythm: Self.rhythm(name, stale, patience),
                 limit: name.channel == .depth ? bookDepth : place >= 0 && name.mergeRule != .replace && name.symbol != nil ? history : 1000,
                 backfillLimit: name.channel == .aggregateTrade ? backfillLimit : nil)
         }
@@ -83,8 +88,7 @@ final class Simulation {
     private static func configuration(_ dice: inout Dice) -> FeedCore.Configuration {
         var configuration = FeedCore.Configuration()
         configuration.linger = .milliseconds(dice.spread(200, 20_000))
-        configuration.pingInterval = .seconds(dice.between(3, 20))
-        configuration.deadAfter = configuration.pingInterval + .seconds(dice.between(2, 10))
+        configuration.pingInterval = .seconds(dice.between(2, 10))
         configuration.reconnectCap = .seconds(dice.between(2, 30))
         configuration.fetchCap = .seconds(dice.between(2, 20))
         configuration.namesPerMessage = dice.pick(1, 3, 100)
@@ -106,6 +110,14 @@ final class Simulation {
         return configuration
     }
 
+    static func rhythm(_ name: FuturesServiceStreamName, _ staleAfter: Duration, _ patience: Duration) -> StreamRhythm {
+        switch name.channel {
+        case .markPrice: .periodic((staleAfter - .milliseconds(1_500)) / 2)
+        case .liquidation: .sporadic
+        default: .ticking(patience: patience)
+        }
+    }
+
     static func weight(_ name: FuturesServiceStreamName) -> Int {
         switch name.channel {
         case .depth, .aggregateTrade: 20
@@ -125,7 +137,7 @@ final class Simulation {
         let connects = configuration.connectInterval * (2 + 2 * venue.streams.count / configuration.streamsPerConnection)
         let caps =
             configuration.reconnectCap * configuration.webSocketHosts + configuration.fetchCap + configuration.deadAfter
-            + configuration.defaultRetryAfter + staleAfter * 9 + configuration.auditInterval * 2 + connects
+            + configuration.defaultRetryAfter + max(staleAfter, patience) * 9 + configuration.auditInterval * 2 + connects
         let faults = Nanoseconds.ms(dice.spread(20_000, 160_000))
         var healed = faults + caps.nanoseconds + .seconds(45) + tight
         // The last frame of a bar that closes just then would still be on its way.

@@ -7,12 +7,15 @@ struct StreamWatch {
     private(set) var isConnected: Bool?
     private(set) var outage = Outage.none
     private(set) var isEnded = false
-    private var outageSince: Nanoseconds = 0
+    private var toldAt: Nanoseconds = 0
+    /// After this moment there was no evidence of the outage's content.
+    private var lastEvidence: Nanoseconds = 0
     private var awaitsFull = false
     var unwantedSince: Nanoseconds = 0
     /// When the stream's data last reached the core, by which way ever.
     var lastData: Nanoseconds?
-    var lastFrame: Nanoseconds?
+    /// When a message last brought something new.
+    private(set) var lastNews: Nanoseconds?
     /// Requests without an answer, newest last, each with the subscription it was made under.
     var attempts: [(attempt: UInt64, serial: Int, followsSubscription: Bool, isBackfill: Bool, isCurrent: Bool)] = []
     /// When a request failed last, and how many in a row were repeated at once.
@@ -37,7 +40,8 @@ struct StreamWatch {
         beganAt.append((reader, sequence))
     }
 
-    mutating func take(_ event: FeedEvent, _ now: Nanoseconds, _ verdict: Verdict) {
+    /// - Parameter heard: when the stream's connection was heard last.
+    mutating func take(_ event: FeedEvent, _ now: Nanoseconds, heard: Nanoseconds?, _ verdict: Verdict) {
         let name = event.stream
         switch event.kind {
         case .connected:
@@ -45,7 +49,7 @@ struct StreamWatch {
             isConnected = true
         case .disconnected:
             verdict.expect(isConnected != false, .connectsAlternate, "\(name) disconnects twice")
-            if isConnected == true { beginOutage(now) }
+            if isConnected == true { beginOutage(now, evidence: [heard, lastData].compactMap(\.self).max()) }
             isConnected = false
             progress.beginGeneration()
         case .status(.ended, _, _):
@@ -57,13 +61,17 @@ struct StreamWatch {
             progress.beginOutage()
             progress.beginGeneration()
         case .status(let state, _, _):
-            if state == .recovering { beginOutage(now) }
+            if state == .recovering { beginOutage(now, evidence: nil) }
+            if state == .stale { beginOutage(now, evidence: lastData) }
             if state == .connecting { isEnded = false }
             guard state == .live else { return }
             verdict.expect(outage != .open, .oneRecoverPerOutage, "\(name) is live again without a recover")
             outage = .none
         case .recovered(let recovery): take(recovery, name, now, verdict)
-        case .updated(let content), .fetched(let content): take(content, event, verdict)
+        case .updated(let content):
+            lastNews = now
+            take(content, event, verdict)
+        case .fetched(let content): take(content, event, verdict)
         case .ended:
             forget()
             isEnded = false
@@ -71,10 +79,11 @@ struct StreamWatch {
         }
     }
 
-    private mutating func beginOutage(_ now: Nanoseconds) {
+    private mutating func beginOutage(_ now: Nanoseconds, evidence: Nanoseconds?) {
         guard outage == .none else { return }
         outage = .open
-        outageSince = now
+        toldAt = now
+        lastEvidence = min(evidence ?? now, now)
         progress.beginOutage()
     }
 
@@ -84,15 +93,17 @@ struct StreamWatch {
         awaitsFull = false
         attempts = []
         lastData = nil
-        lastFrame = nil
+        lastNews = nil
         isCorrupted = false
         progress = Progress()
     }
 
     private mutating func take(_ recovery: FeedRecovery, _ name: FuturesServiceStreamName, _ now: Nanoseconds, _ verdict: Verdict) {
         verdict.expect(outage == .open, .oneRecoverPerOutage, "\(name) recovers, its outage is \(outage)")
-        let down = (now - outageSince) / 1_000_000
-        verdict.expect(recovery.downMs == down, .recoverTellsTheCost, "\(name) was down for \(down) ms, not \(recovery.downMs)")
+        let told = (now - toldAt) / 1_000_000
+        verdict.expect(recovery.detectedMs == told, .recoverTellsTheCost, "\(name) was told \(told) ms ago, not \(recovery.detectedMs)")
+        let down = (now - lastEvidence) / 1_000_000
+        verdict.expect(recovery.downMs >= down, .recoverTellsTheCost, "\(name) was down for \(down) ms at least, not \(recovery.downMs)")
         outage = recovery.error == nil ? .none : .reported
         guard recovery.error == nil else { return }
         if corruptedUpdate <= fetchedUpdate { isCorrupted = false }

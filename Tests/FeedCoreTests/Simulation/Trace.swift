@@ -67,7 +67,7 @@ struct Trace {
         case .unsubscribe(let id, let names, let request): "unsubscribe \(id.value) \(names) #\(request)"
         case .ping(let id): "ping \(id.value)"
         case .disconnect(let id): "disconnect \(id.value)"
-        case .fetch(let name, let request): "fetch \(name) #\(request.attempt)\(request.from.map { " from \($0)" } ?? "")"
+        case .fetch(let name, let request): "fetch \(name) #\(request.attempt) \(request.part)"
         }
     }
 

@@ -24,7 +24,7 @@ struct WireWatch {
 
     mutating func opened(_ id: ConnectionID, _ now: Nanoseconds) {
         lastHeard.append((id, now))
-        if lastHeard.count > 40 { lastHeard.removeFirst(10) }
+        if lastHeard.count > 400 { lastHeard.removeFirst(100) }
     }
 
     mutating func heard(_ id: ConnectionID, _ now: Nanoseconds) {

@@ -13,7 +13,8 @@ struct BUXDialect: Dialect {
 
     func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
         guard product(name) != nil else { return nil }
-        return StreamTraits(endpoint: 0, hasSnapshotSource: upstream.httpURL != nil, fetchWeight: 0, staleAfter: nil, limit: 1, isAcknowledged: false)
+        return StreamTraits(
+            endpoint: 0, hasSnapshotSource: upstream.httpURL != nil, fetchWeight: 0, rhythm: .sporadic, limit: 1, isAcknowledged: false)
     }
 
     var catalogue: [CatalogueEntry] {

@@ -2,6 +2,15 @@ package import FeedCore
 
 extension FuturesDialect {
     package func snapshotURL(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> String? {
+        url(of: name, from: from, host: host, isInquiry: false)
+    }
+
+    /// Of a book its top, of bars and trades the last one.
+    package func newestRequest(of name: FuturesServiceStreamName, host: Int) -> RESTRequest? {
+        url(of: name, from: nil, host: host, isInquiry: true).map { RESTRequest(url: $0) }
+    }
+
+    private func url(of name: FuturesServiceStreamName, from: UInt64?, host: Int, isInquiry: Bool) -> String? {
         let symbol = name.symbol.map { "symbol=" + $0.percentEncoded }
         let interval = name.interval.map { "interval=\($0.rawValue)" }
         let query: (String, [String?]) =
@@ -11,20 +20,20 @@ extension FuturesDialect {
             case .bookTicker: ("ticker/bookTicker", [symbol])
             case .miniTicker, .ticker: ("ticker/24hr", [symbol])
             case .aggregateTrade:
-                ("aggTrades", [symbol, from.map { "fromId=\($0)" }, "limit=\(from == nil ? trades : Self.backfillLimit)"])
-            case .trade: ("trades", [symbol, "limit=\(trades)"])
-            case .depth: ("depth", [symbol, "limit=\(Self.bookDepth)"])
+                ("aggTrades", [symbol, from.map { "fromId=\($0)" }, "limit=\(isInquiry ? 1 : from == nil ? trades : Self.backfillLimit)"])
+            case .trade: ("trades", [symbol, "limit=\(isInquiry ? 1 : trades)"])
+            case .depth: ("depth", [symbol, "limit=\(isInquiry ? 5 : Self.bookDepth)"])
             case .rpiDepth: ("rpiDepth", [symbol, "limit=\(Self.bookDepth)"])
             case .partialDepth: ("depth", [symbol, name.levels.map { "limit=\($0.rawValue)" }])
             case .liquidation, .tradingSession, .upstream: ("", [])
-            case .kline: ("klines", [symbol, interval, "limit=\(bars)"])
+            case .kline: ("klines", [symbol, interval, "limit=\(isInquiry ? 1 : bars)"])
             case .continuousKline:
                 (
                     "continuousKlines",
                     [
                         name.continuous.map { "pair=\($0.pair.percentEncoded)" },
                         name.continuous.map { "contractType=\($0.contract.rawValue)" },
-                        interval, "limit=\(bars)",
+                        interval, "limit=\(isInquiry ? 1 : bars)",
                     ]
                 )
             case .compositeIndex: ("indexInfo", [symbol])

@@ -17,7 +17,7 @@ package struct FuturesDialect: PlainDialect {
         guard venue.has(name.channel) else { return nil }
         return StreamTraits(
             endpoint: endpoint(name), hasSnapshotSource: name.channel != .liquidation && name.channel != .tradingSession,
-            fetchWeight: fetchWeight(name), staleAfter: staleAfter(name),
+            fetchWeight: fetchWeight(name), inquiryWeight: inquiryWeight(name), rhythm: rhythm(name),
             limit: limit(name), backfillLimit: name.channel == .aggregateTrade ? Self.backfillLimit : nil)
     }
 
@@ -57,15 +57,25 @@ package struct FuturesDialect: PlainDialect {
         }
     }
 
-    /// Streams that come by the clock are stale after five periods, tickers after half a minute; a thin book or tape may be silent for long.
-    private func staleAfter(_ name: FuturesServiceStreamName) -> Duration? {
+    /// What it costs to ask for no more than what is newest; see `newestRequest`.
+    private func inquiryWeight(_ name: FuturesServiceStreamName) -> Int {
         switch name.channel {
-        case .markPrice: .seconds(name.speed == .everySecond ? 5 : 15)
-        case .assetIndex: .seconds(15)
-        case .miniTicker, .ticker: .seconds(30)
-        case .compositeIndex, .tradingSession: .seconds(5)
-        case .bookTicker, .aggregateTrade, .trade, .kline, .continuousKline, .liquidation, .partialDepth, .depth, .rpiDepth, .contractInfo, .upstream:
-            nil
+        case .depth: 2
+        case .kline, .continuousKline: 1
+        default: fetchWeight(name)
+        }
+    }
+
+    /// Prices come by the clock (venue.md §2); everything else comes with the market, where it has a REST source that silence can be held
+    /// against. Asking for trades costs ten times what asking for a book does, so their silence is believed for longer.
+    private func rhythm(_ name: FuturesServiceStreamName) -> StreamRhythm {
+        switch name.channel {
+        case .markPrice: .periodic(.seconds(name.speed == .everySecond ? 1 : 3))
+        case .assetIndex: .periodic(.seconds(3))
+        case .compositeIndex, .tradingSession: .periodic(.seconds(1))
+        case .bookTicker, .partialDepth, .depth, .rpiDepth, .miniTicker, .ticker, .kline, .continuousKline: .ticking(patience: .seconds(60))
+        case .aggregateTrade, .trade: .ticking(patience: .seconds(300))
+        case .liquidation, .contractInfo, .upstream: .sporadic
         }
     }
 

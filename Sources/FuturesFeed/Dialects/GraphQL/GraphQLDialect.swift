@@ -14,7 +14,7 @@ package struct GraphQLDialect: Dialect {
     package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
         guard let local = local(name), let (stream, _) = upstream.stream(local) else { return nil }
         return StreamTraits(
-            endpoint: 0, hasSnapshotSource: stream.snapshot != nil && upstream.httpURL != nil, fetchWeight: 0, staleAfter: nil, limit: 1,
+            endpoint: 0, hasSnapshotSource: stream.snapshot != nil && upstream.httpURL != nil, fetchWeight: 0, rhythm: .sporadic, limit: 1,
             connectionLimit: upstream.transport == .webSocket ? Self.operationsPerSocket : 1, isAcknowledged: false)
     }
 

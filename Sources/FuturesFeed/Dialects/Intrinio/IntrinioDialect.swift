@@ -22,7 +22,7 @@ package struct IntrinioDialect: Dialect {
 
     package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
         symbol(name).map {
-            StreamTraits(endpoint: 0, hasSnapshotSource: hasSnapshot($0), fetchWeight: 0, staleAfter: nil, limit: 1, isAcknowledged: false)
+            StreamTraits(endpoint: 0, hasSnapshotSource: hasSnapshot($0), fetchWeight: 0, rhythm: .sporadic, limit: 1, isAcknowledged: false)
         }
     }
 

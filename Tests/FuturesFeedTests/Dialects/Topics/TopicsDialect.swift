@@ -15,7 +15,7 @@ struct TopicsDialect: Dialect {
 
     func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
         guard let topic = name.upstream?.stream, topic.utf8.allSatisfy({ (0x61...0x7A).contains($0) }) else { return nil }
-        return StreamTraits(endpoint: 0, hasSnapshotSource: true, fetchWeight: 0, staleAfter: .seconds(30), limit: 1, isAcknowledged: false)
+        return StreamTraits(endpoint: 0, hasSnapshotSource: true, fetchWeight: 0, rhythm: .periodic(.seconds(15)), limit: 1, isAcknowledged: false)
     }
 
     var catalogue: [CatalogueEntry] {

@@ -1,0 +1,222 @@
+/// What is known of a stream's freshness, and what is told of it: silence that is doubted, asked about and told, and how an outage begins and ends.
+extension FeedCore {
+    /// The last moment of which there is evidence that nothing newer than the content existed; nil where there is no content.
+    ///
+    /// A sign of life of the connection counts for a stream whose own silence is still believed.
+    func verifiedAt(_ index: Int) -> Instant? {
+        guard let stream = streams[index], stream.contentID != nil else { return nil }
+        let proof = stream.freshness.provedAt ?? stream.receivedInstant
+        if let outage = stream.outage { return max(outage.since, proof ?? outage.since) }
+        guard stream.subscription == .effective, connections[stream.connection].phase == .open, let trusted = stream.freshness.trustedUntil else {
+            return proof
+        }
+        let heard = min(connections[stream.connection].lastHeard, trusted)
+        return max(proof ?? heard, heard)
+    }
+
+    /// Data comes: the stream is live. One that has stalled is so with a message alone.
+    mutating func becomeLive(_ index: Int) {
+        guard streams[index]?.outage == nil, streams[index]?.stalls == 0 else { return }
+        watch(index)
+        setState(index, .live)
+    }
+
+    /// The next message is waited for from now on.
+    mutating func beginPatience(_ index: Int) {
+        streams[index]?.freshness.beginWaiting(now.instant)
+        watch(index)
+    }
+
+    /// Plans the next look at the silence, where none is planned so early.
+    mutating func watch(_ index: Int) {
+        guard let stream = streams[index], let finding = stream.freshness.look(now.instant) else { return }
+        let until =
+            switch finding {
+            case .calm(let until), .doubtful(let until): until
+            case .silent, .stalled: now.instant
+            }
+        if let planned = stream.lookAt, planned <= until + Self.lookInterval { return }
+        look(index, at: until)
+    }
+
+    /// Looks fall together, so that many streams do not cost a pass each.
+    private static let lookInterval = Duration.milliseconds(100)
+
+    private mutating func look(_ index: Int, at instant: Instant) {
+        let step = Self.lookInterval.nanoseconds
+        let at = Instant(nanoseconds: max(instant.nanoseconds, now.instant.nanoseconds) / step &* step &+ step)
+        streams[index]?.lookAt = at
+        wake(at: at)
+    }
+
+    /// Looks at a stream's silence, where that is due.
+    mutating func passSilence(_ index: Int) {
+        guard let at = streams[index]?.lookAt else { return }
+        guard at <= now.instant else { return wake(at: at) }
+        streams[index]?.lookAt = nil
+        guard let stream = streams[index], stream.state != .ended else { return }
+        guard judgesFrom <= now.instant else { return look(index, at: judgesFrom) }
+        if stream.stalls > 0 { return persist(index) }
+        guard stream.subscription == .effective || stream.subscription == .requested, let finding = stream.freshness.look(now.instant) else { return }
+        switch finding {
+        case .calm(let until): look(index, at: until)
+        case .doubtful(let until):
+            suspect(stream.connection)
+            let isAsked = inquire(index)
+            look(index, at: isAsked ? until : min(until, now.instant + .milliseconds(500)))
+        case .silent: stall(index, "\(stream.name) has been silent for longer than it ever is, and REST could not confirm it")
+        case .stalled: stall(index, "REST has had newer data of \(stream.name) for too long", isProved: true)
+        }
+    }
+
+    /// Asks REST whether the silence is calm, where the budget leaves enough for others; false where it was not asked.
+    private mutating func inquire(_ index: Int) -> Bool {
+        guard let stream = streams[index], stream.traits.hasSnapshotSource, stream.contentID != nil, stream.fetch == nil,
+            stream.freshness.mayInquire(now.instant), max(fetchesBlockedUntil ?? now.instant, fetchesWaitUntil ?? now.instant) <= now.instant,
+            budget.take(stream.traits.inquiryWeight, leaving: configuration.auditReserve, now: now)
+        else { return false }
+        let attempt = request(index, .newest)
+        streams[index]?.freshness.inquire(attempt, now.instant)
+        return true
+    }
+
+    /// REST has said what is newest.
+    mutating func inquired(_ index: Int, _ result: Result<FetchedContent, FeedError>) {
+        guard let stream = streams[index], let inquiry = stream.freshness.inquiry else { return }
+        streams[index]?.freshness.inquiry = nil
+        guard case .success(let fetched) = result, let comparison = stream.content.compared(with: fetched.rows) else { return }
+        switch comparison {
+        case .older: break
+        case .same where stream.outage?.awaitsMessage == true: calmDown(index, askedAt: inquiry.askedAt)
+        case .same:
+            guard stream.outage == nil else { return }
+            streams[index]?.freshness.confirm(inquiry.askedAt)
+            streams[index]?.lookAt = nil
+            watch(index)
+        case .newer: findAhead(index)
+        }
+    }
+
+    /// REST has something that the socket has not brought. It may be on its way; where it is not, the stream has stalled.
+    mutating func findAhead(_ index: Int) {
+        guard let stream = streams[index], stream.subscription == .effective else { return }
+        if stream.outage?.awaitsMessage == true {
+            if stream.fetch == nil, stream.rule != .append { startFetch(index) }
+        } else if stream.outage == nil {
+            streams[index]?.freshness.fallBehind(now.instant)
+            streams[index]?.lookAt = nil
+            watch(index)
+        }
+    }
+
+    /// What should have come did not, on a connection that lives: readers are told, the stream is subscribed to anew, and its socket doubted.
+    /// A subscription that was acknowledged and never gave anything is a failure; one that stopped is stale.
+    private mutating func stall(_ index: Int, _ reason: String, isProved: Bool = false) {
+        guard let stream = streams[index] else { return }
+        if stream.outage != nil { return persist(index) }
+        guard stream.contentID != nil || stream.traits.rhythm.isPeriodic else { return beginPatience(index) }
+        note(index, .stale, reason)
+        suspect(stream.connection)
+        let since = stream.freshness.provedAt ?? stream.freshness.heardAt ?? now.instant
+        streams[index]?.stalls = 1
+        if !stream.hasFrame, stream.traits.rhythm.isPeriodic {
+            if stream.state != .failed {
+                publish(index, .failed(Self.unanswered(stream.name), fetch: false))
+                setState(index, .failed)
+            }
+        } else {
+            streams[index]?.outage = StreamState.Outage(since: since, toldAt: now.instant, lastID: stream.content.lastID, awaitsMessage: true)
+            streams[index]?.audit = nil
+            if canBackfill(index) { streams[index]?.backfill = .possible }
+            setState(index, .stale)
+        }
+        if isProved, stream.rule == .book { streams[index]?.content.beginGeneration() }
+        if stream.rule != .append { streams[index]?.needsFetch = stream.traits.hasSnapshotSource && (isProved || stream.rule != .book) }
+        streams[index]?.fetchBackoff.reset()
+        subscribeAnew(index)
+        if isProved, streams[index]?.needsFetch == true, stream.fetch == nil { startFetch(index) }
+        streams[index]?.freshness.beginWaiting(now.instant)
+        look(index, at: now.instant + retry(after: 1, stream.freshness.patience))
+    }
+
+    /// It has stalled, and still gives nothing: REST is asked whether there is anything to give, and from time to time the socket is replaced.
+    private mutating func persist(_ index: Int) {
+        guard let stream = streams[index] else { return }
+        let stalls = stream.stalls + 1
+        streams[index]?.stalls = stalls
+        if !stream.hasFrame, stream.traits.rhythm.isPeriodic { reportOutage(index, Self.unanswered(stream.name), attempts: stalls) }
+        suspect(stream.connection)
+        // At the second look, the fourth, the eighth …
+        if stalls == 1 { subscribeAnew(index) } else if stalls & (stalls - 1) == 0 { rotate(stream.connection) }
+        _ = inquire(index)
+        look(index, at: now.instant + retry(after: stalls, stream.freshness.patience))
+    }
+
+    private func retry(after stalls: Int, _ patience: Duration) -> Duration { max(min(patience, .seconds(15)), .seconds(3)) * min(stalls, 8) }
+
+    private static func unanswered(_ name: FuturesServiceStreamName) -> FeedError {
+        FeedError(
+            .subscriptionRejected, "The venue acknowledged the subscription to \(name) and sends nothing; it is tried again.", isTransient: true)
+    }
+
+    /// A stream that had stalled was subscribed to anew, and REST says that there is nothing to send: the market has gone quiet.
+    private mutating func calmDown(_ index: Int, askedAt: Instant) {
+        guard let stream = streams[index], stream.subscription == .effective, stream.effectiveAt.map({ $0 < askedAt }) == true else { return }
+        streams[index]?.outage?.awaitsMessage = false
+        if case .possible = stream.backfill { streams[index]?.backfill = .none }
+        streams[index]?.needsFetch = false
+        streams[index]?.freshness.confirm(askedAt)
+        endOutage(index, with: stream.content.rows)
+        becomeLive(index)
+        publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched)
+    }
+
+    /// - Parameter moment: the last of which there is evidence that the content was the newest; nil for when its connection was last heard.
+    mutating func beginOutage(_ index: Int, verifiedAt moment: Instant?) {
+        if let stream = streams[index], stream.outage == nil {
+            let since = min(moment ?? connections[stream.connection].lastHeard, now.instant)
+            streams[index]?.outage = StreamState.Outage(since: since, toldAt: now.instant, lastID: stream.content.lastID)
+        }
+        if streams[index]?.outage?.awaitsMessage == false { setState(index, .recovering) }
+    }
+
+    /// The stream is back: said once, with what it cost.
+    ///
+    /// - Parameter rows: the content that ends it; ids in it tell what was missed.
+    mutating func endOutage(_ index: Int, with rows: FeedRows? = nil) {
+        var missed: UInt64?
+        if let before = streams[index]?.outage?.lastID, let ids = rows?.ids, ids.upperBound >= before {
+            missed = ids.lowerBound > before ? ids.lowerBound - before - 1 : 0
+        }
+        endOutage(index, by: missed == 0 ? .continuous : .snapshot, missed: missed)
+    }
+
+    /// A stream that has stalled is back with a message, not with what REST says of it.
+    mutating func endOutage(_ index: Int, by method: FeedRecovery.Method, missed: UInt64?) {
+        guard let outage = streams[index]?.outage, !outage.awaitsMessage else { return }
+        streams[index]?.outage = nil
+        streams[index]?.stalls = 0
+        guard !outage.isReported else { return }
+        counters.recoveries &+= 1
+        counters.missedMessages &+= missed ?? 0
+        publish(index, .recovered(recovery(outage, error: nil, method: method, missed: missed)))
+    }
+
+    /// The outage could not be ended; it is reported once, and goes on being worked at.
+    mutating func reportOutage(_ index: Int, _ error: FeedError, attempts: Int) {
+        guard let outage = streams[index]?.outage, !outage.isReported else { return }
+        streams[index]?.outage?.isReported = true
+        counters.failedRecoveries &+= 1
+        let failure = StreamSubscriberRecoverError(reason: error, attempts: attempts)
+        publish(index, .recovered(recovery(outage, error: failure, method: .snapshot, missed: nil)))
+        setState(index, .failed)
+    }
+
+    private func recovery(
+        _ outage: StreamState.Outage, error: StreamSubscriberRecoverError?, method: FeedRecovery.Method, missed: UInt64?
+    ) -> FeedRecovery {
+        FeedRecovery(
+            error: error, method: method, downMs: now.instant.milliseconds(since: outage.since),
+            detectedMs: now.instant.milliseconds(since: outage.toldAt), missed: missed)
+    }
+}

@@ -1,0 +1,144 @@
+/// How a stream's messages come, which decides what its silence means.
+public enum StreamRhythm: Sendable, Equatable {
+    /// By the clock, one in each period, whatever the market does: silence for two periods means that something is wrong.
+    case periodic(Duration)
+    /// With the market. The gateway learns how often, and asks REST once a silence is longer than it has learned, or than `patience`.
+    case ticking(patience: Duration)
+    /// Now and then; silence says nothing, and what there is stays true for as long as its connection is heard.
+    case sporadic
+
+    var isPeriodic: Bool { if case .periodic = self { true } else { false } }
+}
+
+/// What is known of a stream's freshness: when there was evidence last that nothing newer exists, and how long silence is still believed to be
+/// calm. A value without IO; whoever holds it asks and tells.
+struct Freshness: Sendable {
+    /// What a late message is given beyond two periods, and what an answer over REST is waited for at least: both leave readers told within two
+    /// seconds of doubt.
+    private static let lateness = Duration.milliseconds(1_500)
+    private static let shortestWait = Duration.milliseconds(1_400)
+    /// How long what REST has and the socket has not is waited for: both are on their way at the same time.
+    private static let grace = Duration.milliseconds(750)
+
+    /// A request over REST that is to confirm a silence.
+    struct Inquiry: Sendable {
+        let attempt: UInt64
+        let askedAt: Instant
+    }
+
+    let rhythm: StreamRhythm
+    /// When the last message came that was news, or when the first one began to be waited for.
+    private(set) var heardAt: Instant?
+    /// When there was evidence last of this stream's own: a message, or an answer over REST.
+    private(set) var provedAt: Instant?
+    var inquiry: Inquiry?
+    /// When the last inquiry was sent.
+    private var inquiredAt: Instant?
+    /// Since when REST has been known to be ahead of the socket.
+    private(set) var behindSince: Instant?
+    private var cadence = Cadence()
+
+    init(_ rhythm: StreamRhythm) { self.rhythm = rhythm }
+
+    /// How long a silence is believed.
+    var patience: Duration {
+        switch rhythm {
+        case .periodic(let period): period * 2
+        case .ticking(let ceiling): cadence.patience(atMost: ceiling)
+        case .sporadic: .seconds(1 << 30)
+        }
+    }
+
+    /// Since when it has been silent.
+    private var silentSince: Instant? {
+        switch rhythm {
+        case .periodic: heardAt
+        case .ticking: heardAt.map { max($0, provedAt ?? $0) }
+        case .sporadic: nil
+        }
+    }
+
+    /// Until when other signs of life of its connection are evidence for this stream too.
+    var trustedUntil: Instant? {
+        guard behindSince == nil else { return provedAt }
+        if case .sporadic = rhythm { return Instant(nanoseconds: .max) }
+        return silentSince.map { $0 + patience }
+    }
+
+    /// The most that may have gone by since the last evidence of a stream that is called live; nil where its connection alone decides.
+    var bound: Duration? {
+        switch rhythm {
+        case .periodic(let period): period * 2 + Self.lateness
+        case .ticking: patience + max(Self.shortestWait, patience)
+        case .sporadic: nil
+        }
+    }
+
+    /// From now on the first message, or the next one, is waited for.
+    mutating func beginWaiting(_ now: Instant) {
+        heardAt = now
+        inquiry = nil
+        behindSince = nil
+    }
+
+    /// A message came that was news.
+    mutating func hear(_ now: Instant, learns: Bool) {
+        if learns, let heardAt { cadence.learn(now.nanoseconds &- heardAt.nanoseconds) }
+        heardAt = now
+        prove(now)
+        behindSince = nil
+    }
+
+    /// There is evidence of that moment that nothing newer existed.
+    mutating func prove(_ moment: Instant) { provedAt = max(provedAt ?? moment, moment) }
+
+    /// REST has confirmed what is here: the silence was calm.
+    mutating func confirm(_ moment: Instant) {
+        if let heardAt, moment > heardAt { cadence.learn(moment.nanoseconds &- heardAt.nanoseconds) }
+        prove(moment)
+        behindSince = nil
+    }
+
+    /// REST has what the socket has not.
+    mutating func fallBehind(_ now: Instant) { behindSince = behindSince ?? now }
+
+    mutating func inquire(_ attempt: UInt64, _ now: Instant) {
+        inquiry = Inquiry(attempt: attempt, askedAt: now)
+        inquiredAt = now
+    }
+
+    /// The connection is lost, and with it what was asked and doubted.
+    mutating func lose() {
+        inquiry = nil
+        behindSince = nil
+        heardAt = nil
+    }
+
+    /// What a look at the silence finds.
+    enum Finding: Equatable {
+        /// All is well until then.
+        case calm(until: Instant)
+        /// The silence is longer than is believed; the stream is stale at that moment unless it is confirmed.
+        case doubtful(until: Instant)
+        /// What should have come did not.
+        case silent
+        /// REST has had something newer for too long.
+        case stalled
+    }
+
+    /// Looks at the silence; nil where none is watched.
+    func look(_ now: Instant) -> Finding? {
+        if let behindSince, behindSince + Self.grace <= now { return .stalled }
+        guard let silentSince, let bound else { return nil }
+        if silentSince + bound <= now { return .silent }
+        let doubtAt = silentSince + patience
+        guard doubtAt <= now else { return .calm(until: behindSince.map { min(doubtAt, $0 + Self.grace) } ?? doubtAt) }
+        return .doubtful(until: behindSince.map { min(silentSince + bound, $0 + Self.grace) } ?? (silentSince + bound))
+    }
+
+    /// When an inquiry may be sent: one is not out, and the last one was long enough ago.
+    func mayInquire(_ now: Instant) -> Bool {
+        guard inquiry == nil, case .ticking = rhythm else { return false }
+        return inquiredAt.map { $0 + min(max(patience, .seconds(1)), .seconds(10)) <= now } ?? true
+    }
+}

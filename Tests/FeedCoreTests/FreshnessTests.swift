@@ -1,0 +1,252 @@
+import Testing
+
+@testable import FeedCore
+
+/// What is proved of a value: nothing is live that is not, and what was not is told.
+@Suite struct FreshnessTests {
+    private static let book = FuturesServiceStreamName.depth(symbol: "BTCUSDT")
+
+    private func levels(_ bids: [(Int, Int)], _ asks: [(Int, Int)], from: UInt64? = nil, to: UInt64, after: UInt64? = nil) -> DepthLevels {
+        let level = { (entry: (Int, Int)) in PriceLevel(price: DecimalString(entry.0), quantity: DecimalString(entry.1)) }
+        return DepthLevels(
+            symbol: "BTCUSDT", bids: bids.map(level), asks: asks.map(level), firstUpdateID: from, lastUpdateID: to, previousUpdateID: after, time: 1)
+    }
+
+    private func update(_ id: UInt64) -> FeedRows { .depth([levels([(98, Int(id))], [], from: id, to: id, after: id - 1)]) }
+
+    /// A book that moves ten times a second, and has done so for long enough to be known.
+    private func ticking() -> CoreHarness {
+        var harness = CoreHarness()
+        harness.goLive([Self.book])
+        harness.receive(Self.book, update(11))
+        let attempt = harness.attempts.last?.attempt ?? 0
+        harness.step(
+            .fetched(
+                Self.book, attempt: attempt,
+                .success(FetchedContent(rows: .depth([levels([(99, 1), (98, 2)], [(101, 1), (102, 2)], to: 10)]), eventTime: nil))))
+        for id in 12...200 as ClosedRange<UInt64> {
+            harness.pass(.milliseconds(100))
+            harness.step(.heard(harness.connection))
+            harness.receive(Self.book, update(id))
+        }
+        harness.forgetEffects()
+        return harness
+    }
+
+    private func answer(_ harness: inout CoreHarness, top: Int, id: UInt64) {
+        guard let attempt = harness.inquiries.last?.attempt else { return }
+        let rows = FeedRows.depth([levels([(99, 1), (98, top)], [(101, 1), (102, 2)], to: id)])
+        harness.step(.fetched(Self.book, attempt: attempt, .success(FetchedContent(rows: rows, eventTime: nil))))
+    }
+
+    private func recovery(_ harness: CoreHarness) -> FeedRecovery? {
+        harness.events.compactMap { if case .recovered(let recovery) = $0.kind { recovery } else { nil } }.last
+    }
+
+    @Test func aBookThatStallsOnASocketThatAnswersIsAskedForAndTold() {
+        var harness = ticking()
+        harness.pass(.milliseconds(1_200))
+        #expect(harness.inquiries.count == 1, "REST is asked as soon as the silence is longer than it ever is")
+        #expect(harness.kinds == [])
+        answer(&harness, top: 7, id: 300)
+        harness.pass(.milliseconds(1_000))
+        #expect(harness.kinds.first == "status stale", "REST has had newer data for too long")
+        #expect(harness.core.content(of: Self.book)?.state == .stale)
+        #expect(harness.effects.contains { if case .unsubscribe = $0 { true } else { false } }, "it is subscribed to anew")
+    }
+
+    @Test func aBookWhoseMarketIsCalmStaysLiveAndEveryDoubtComesLater() {
+        var harness = ticking()
+        var doubts: [Int64] = []
+        let begin = harness.now
+        for _ in 0..<6_000 {
+            let before = harness.inquiries.count
+            harness.pass(.milliseconds(100))
+            guard harness.inquiries.count > before else { continue }
+            doubts.append(harness.now.milliseconds(since: begin))
+            answer(&harness, top: 200, id: 200)
+        }
+        #expect(harness.kinds == [], "a market that goes quiet on its own raises nothing")
+        #expect(doubts.count < 20, "ten minutes of calm cost few questions: \(doubts)")
+        #expect(harness.core.content(of: Self.book)?.state == .live)
+    }
+
+    @Test func aSilenceThatNobodyCanConfirmIsStale() {
+        var harness = ticking()
+        harness.pass(.milliseconds(3_000))
+        #expect(harness.kinds.first == "status stale")
+    }
+
+    @Test func aRecoveryCountsFromTheLastVerifiedMoment() {
+        var harness = ticking()
+        let last = harness.now
+        harness.pass(.milliseconds(3_000))
+        #expect(harness.kinds.contains("status stale"))
+        harness.pass(.seconds(40))
+        harness.receive(Self.book, update(201))
+        harness.acknowledge()
+        harness.receive(Self.book, update(201))
+        #expect(recovery(harness)?.downMs == harness.now.milliseconds(since: last))
+        #expect(recovery(harness)?.detectedMs ?? .max < 41_000)
+        #expect(recovery(harness)?.detectedMs ?? 0 > 39_000)
+    }
+
+    @Test func aSilentSocketIsPingedAtOnceAndGivenTwoSeconds() {
+        var harness = ticking()
+        let last = harness.now
+        harness.answersPings = false
+        harness.pass(.milliseconds(1_000))
+        #expect(harness.effects.contains { if case .ping = $0 { true } else { false } })
+        harness.pass(.milliseconds(2_000))
+        #expect(harness.kinds.first == "disconnect")
+        let told = harness.events.first.map { _ in harness.now.milliseconds(since: last) }
+        #expect(told ?? .max <= 3_000)
+    }
+
+    @Test func whatIsUnverifiedIsSaidWithTheValue() {
+        var harness = ticking()
+        #expect(harness.core.status(of: Self.book, now: harness.now)?.unverifiedMs == 0)
+        harness.answersPings = false
+        harness.pass(.milliseconds(700))
+        #expect(harness.core.status(of: Self.book, now: harness.now)?.unverifiedMs == 700)
+        harness.step(.heard(harness.connection))
+        #expect(harness.core.status(of: Self.book, now: harness.now)?.unverifiedMs == 0, "the silence is still believed, and its socket lives")
+        harness.pass(.milliseconds(400))
+        harness.step(.heard(harness.connection))
+        #expect(harness.core.status(of: Self.book, now: harness.now)?.unverifiedMs ?? 0 > 200, "it is believed no longer")
+    }
+
+    @Test func whatStallsOnOneSocketMovesToOneFreshSocket() {
+        var harness = CoreHarness()
+        let names = (0..<120).map { FuturesServiceStreamName.markPrice(symbol: "SYM\($0)") }
+        harness.goLive(names)
+        harness.pass(.seconds(1))
+        harness.acknowledge()
+        for _ in 0..<3 {
+            for (index, name) in names.enumerated() {
+                harness.receive(name, .markPrice([.price(1, symbol: "SYM\(index)", time: harness.now.nanoseconds)]))
+            }
+            harness.pass(.seconds(3))
+        }
+        harness.forgetEffects()
+        var sockets = 0
+        for _ in 0..<400 {
+            for case .connect(let id, _, _) in harness.effects { harness.step(.opened(id)) }
+            harness.acknowledge()
+            let requests = harness.effects.filter { if case .connect = $0 { false } else { true } }
+            harness.forgetEffects()
+            harness.keep(requests.filter { if case .publish = $0 { true } else { false } })
+            harness.pass(.milliseconds(200))
+            sockets = max(sockets, harness.core.connections.count { $0.phase == .open || $0.phase == .connecting })
+        }
+        #expect(harness.kinds.count { $0 == "status stale" } == 120)
+        #expect(sockets <= 2, "one more than is needed")
+    }
+
+    @Test func aTimeFarAheadIsRefusedAndTold() {
+        var harness = CoreHarness()
+        harness.goLive([.btc])
+        let price = { (time: Int64) in FeedRows.markPrice([.price(1, time: time)]) }
+        harness.step(.received(harness.connection, .rows(.btc, price(1_700_000_000_000), eventTime: 1_700_000_000_000)))
+        harness.step(.received(harness.connection, .rows(.btc, price(1_700_000_000_000_000), eventTime: 1_700_000_000_000_000)))
+        #expect(harness.kinds.last == "fail malformed")
+        harness.step(.received(harness.connection, .rows(.btc, price(1_700_000_001_000), eventTime: 1_700_000_001_000)))
+        #expect(harness.core.content(of: .btc)?.rows == price(1_700_000_001_000))
+    }
+
+    @Test func aVenueThatCountsAnewIsBelievedTheThirdTime() {
+        var harness = CoreHarness()
+        let ticker = FuturesServiceStreamName.bookTicker(symbol: "BTCUSDT")
+        let row = { (id: UInt64) in
+            FeedRows.bookTicker([
+                BookTicker(
+                    symbol: "BTCUSDT", bidPrice: DecimalString(1), bidQuantity: DecimalString(1), askPrice: DecimalString(2),
+                    askQuantity: DecimalString(Int(id % 1000)), updateID: id, time: 1)
+            ])
+        }
+        harness.goLive([ticker])
+        harness.receive(ticker, row(5))
+        for id in 1...2 as ClosedRange<UInt64> {
+            harness.receive(ticker, row(1_000_000_000_000_000 + id))
+            #expect(harness.core.content(of: ticker)?.rows == row(5))
+        }
+        harness.receive(ticker, row(1_000_000_000_000_003))
+        #expect(harness.core.content(of: ticker)?.rows == row(1_000_000_000_000_003))
+    }
+
+    @Test func whatSaysNothingNewDoesNotKeepAStreamLive() {
+        var harness = CoreHarness()
+        harness.goLive([.btc])
+        harness.receive(.btc, .markPrice([.price(1, time: 100)]))
+        for _ in 0..<20 {
+            harness.pass(.seconds(1))
+            harness.receive(.btc, .markPrice([.price(1, time: 50)]))
+        }
+        #expect(harness.core.content(of: .btc)?.state == .stale)
+    }
+
+    @Test func oneListThatWasCutShortEndsNothing() {
+        var harness = CoreHarness()
+        harness.step(.listed(.success(VenueListing(symbols: ["BTCUSDT", "ETHUSDT"]))))
+        harness.goLive([.trades])
+        harness.pass(.seconds(120))
+        harness.step(.listed(.success(VenueListing(symbols: ["ETHUSDT"]))))
+        #expect(harness.core.status(of: .trades, now: harness.now)?.state != .ended)
+        #expect(harness.core.knows(.bars))
+        harness.step(.listed(.success(VenueListing(symbols: ["ETHUSDT"]))))
+        #expect(harness.core.status(of: .trades, now: harness.now)?.state == .ended)
+    }
+
+    @Test func aWaitOfAMonthSilencesRESTForAnHourAndIsTold() {
+        var harness = CoreHarness()
+        harness.goLive([.trades])
+        harness.answerFetches { _ in .success(FetchedContent(rows: AggregateTrade.trades(1...5), eventTime: nil)) }
+        harness.step(.refetch(.trades))
+        let attempt = harness.attempts.last?.attempt ?? 0
+        harness.step(.fetched(.trades, attempt: attempt, .failure(FeedError(.rateLimited, "wait", retryAfterMs: 30 * 86_400_000))))
+        #expect(harness.core.restPause(now: harness.now) == .seconds(3600))
+        harness.step(.closed(harness.connection, reason: "cut"))
+        harness.pass(.seconds(2))
+        harness.step(.opened(harness.connection))
+        harness.acknowledge()
+        harness.pass(.seconds(5))
+        #expect(harness.kinds.contains("recover failure"), "a lost stream is told that it has to wait: \(harness.kinds)")
+    }
+
+    @Test func readersLeaveAShareOfTheBudgetToRecoveries() {
+        var configuration = FeedCore.Configuration()
+        configuration.weightLimit = 10
+        var harness = CoreHarness(configuration: configuration)
+        harness.goLive([.btc])
+        harness.answerFetches { _ in .success(FetchedContent(rows: .markPrice([.price(1)]), eventTime: nil)) }
+        harness.pass(.seconds(2))
+        harness.step(.usedWeight(7))
+        harness.forgetEffects()
+        harness.step(.refetch(.btc))
+        #expect(harness.kinds == ["fail rateLimited"])
+        harness.step(.closed(harness.connection, reason: "cut"))
+        harness.pass(.seconds(2))
+        harness.step(.opened(harness.connection))
+        harness.forgetEffects()
+        harness.pass(.seconds(3))
+        #expect(!harness.attempts.isEmpty, "a recovery may still ask")
+    }
+
+    @Test func anEmptyListIsNoValue() {
+        var harness = CoreHarness()
+        harness.goLive([.btc])
+        harness.answerFetches { _ in .success(FetchedContent(rows: .markPrice([]), eventTime: nil)) }
+        #expect(harness.core.content(of: .btc) == nil)
+        #expect(harness.kinds.last == "fail malformed")
+    }
+
+    @Test func whatThisProcessSleptThroughIsNotTheVenuesSilence() {
+        var harness = ticking()
+        harness.sleep(.seconds(30))
+        #expect(harness.kinds == [], "what came meanwhile is still to be read")
+        harness.step(.heard(harness.connection))
+        harness.receive(Self.book, update(201))
+        harness.pass(.milliseconds(500))
+        #expect(harness.kinds == ["update delta"])
+    }
+}
