@@ -15,7 +15,7 @@ import Testing
             #expect(answer.header("Access-Control-Allow-Origin") == "*")
             #expect(answer.header("X-Content-Type-Options") == "nosniff")
             let json = try answer.json
-            #expect(json.names == ["stream", "id", "state", "source", "eventTime", "receivedAt", "content"])
+            #expect(json.names == ["stream", "id", "type", "state", "source", "eventTime", "receivedAt", "content"])
             #expect(json["stream"] == "btcusdt@markPrice")
             #expect(json["state"] == "live")
             #expect(json["source"] == "websocket")

@@ -26,6 +26,7 @@ enum ContentEncoder {
         writer.object { json in
             json.member("stream", content.streamName.description)
             json.member("id", content.id)
+            json.member("type", type(of: content.rows, asArray: content.streamName.isArray))
             if let kind { json.member("kind", kind.rawValue) }
             json.member("state", state.rawValue)
             json.member("source", content.source.rawValue)
@@ -35,6 +36,26 @@ enum ContentEncoder {
             write(content.rows, asArray: content.streamName.isArray, &json)
         }
         return writer.bytes
+    }
+
+    /// What the content is, as `openapi.yaml` tells its schemas apart.
+    static func type(of rows: FeedRows, asArray: Bool) -> String {
+        switch rows {
+        case .markPrice: asArray ? "markPrices" : "markPrice"
+        case .assetIndex: asArray ? "assetIndices" : "assetIndex"
+        case .bookTicker: asArray ? "bookTickers" : "bookTicker"
+        case .aggregateTrade: "aggregateTrades"
+        case .trade: "trades"
+        case .liquidation: "liquidations"
+        case .depth: "depth"
+        case .kline: "klines"
+        case .miniTicker: asArray ? "miniTickers" : "miniTicker"
+        case .ticker: asArray ? "tickers" : "ticker"
+        case .compositeIndex: "compositeIndex"
+        case .contractInfo: "contracts"
+        case .tradingSession: "tradingSessions"
+        case .json: "upstream"
+        }
     }
 
     private static func write(_ rows: FeedRows, asArray: Bool, _ json: inout JSONWriter) {
