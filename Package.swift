@@ -183,6 +183,7 @@ let package = Package(
                 "FuturesFeed",
                 "FuturesGateway",
                 "GatewayAccess",
+                "GatewayTestSupport",
                 "MicroHTTP",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),

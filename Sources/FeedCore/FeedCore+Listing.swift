@@ -74,7 +74,8 @@ extension FeedCore {
 }
 
 extension FuturesServiceStreamName {
-    fileprivate func isListed(in listing: VenueListing) -> Bool {
+    /// Whether the venue lists the symbol, or there is none.
+    package func isListed(in listing: VenueListing) -> Bool {
         guard let symbol = continuous?.pair ?? symbol, channel != .compositeIndex else { return true }
         return channel == .assetIndex ? listing.assetIndices.contains(symbol) : listing.symbols.contains(symbol)
     }

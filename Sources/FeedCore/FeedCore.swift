@@ -84,7 +84,8 @@ package struct FeedCore: Sendable {
 
     /// The newest event's number.
     package internal(set) var sequence: UInt64 = 0
-    var listing: VenueListing?
+    /// What the venue lists; nil until it has told.
+    package internal(set) var listing: VenueListing?
     var indices: [FuturesServiceStreamName: Int] = [:]
     var streams: [StreamState?] = []
     var freeIndices: [Int] = []

@@ -41,6 +41,12 @@ public struct FuturesFeedConfiguration: Sendable {
         self.seed = seed
     }
 
+    /// The venue's and the other upstreams' as one.
+    package var dialect: any Dialect {
+        let venue = FuturesDialect(venue: venue, bars: bars, trades: trades)
+        return upstreams.isEmpty ? venue : CombinedDialect(venue: venue, upstreams: upstreams)
+    }
+
     /// The names of the other upstreams, in their order.
     public var upstreamNames: [String] { upstreams.map(\.name) }
 

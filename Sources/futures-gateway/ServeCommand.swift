@@ -27,10 +27,7 @@ struct ServeCommand: AsyncParsableCommand {
             try ServeConfiguration(flags: flags, environment: environment)
         }
         let configuration: ServeConfiguration
-        do throws(Mistakes) { configuration = try read() } catch {
-            error.complain()
-            throw ExitCode.validationFailure
-        }
+        do throws(Mistakes) { configuration = try read() } catch { throw error.told() }
         guard !printConfig else { return announce(String(configuration.settings.yaml.dropLast())) }
         let threshold = LogThreshold(configuration.settings.logLevel)
         let writer = LogWriter(format: configuration.settings.logFormat ?? .standard)

@@ -60,13 +60,24 @@ import Testing
         #expect(refusal.contains("the key, which is not the first certificate's"))
     }
 
+    @Test func watchSaysOnceThatItCannotTrustTheCertificate() async throws {
+        let certificate = try Self.write("watched.pem", TestCertificates.good.certificate)
+        let key = try Self.write("watched-key.pem", TestCertificates.good.key)
+        let program = try await Program("serve", "--demo", "--port", "0", "--tls-certificate", certificate, "--tls-key", key)
+        let port = try #require(try await program.line().split(separator: ":").last)
+        let watch = try await Program("watch", "btcusdt@markPrice", "--url", "https://127.0.0.1:\(port)")
+        #expect(try await watch.exitStatus() == 1)
+        let errors = try await watch.errorsToEnd()
+        #expect(errors.contains("signed by nobody that this machine trusts") && !errors.contains("handshakeFailed"), "\(errors)")
+    }
+
     @Test func aCertificateWithoutItsKeyIsRefusedAtStart() async throws {
         let certificate = try Self.write("alone.pem", TestCertificates.good.certificate)
         let program = try await Program("serve", "--demo", "--port", "0", "--tls-certificate", certificate)
-        #expect(try await program.exitStatus() == 64)
+        #expect(try await program.exitStatus() == EX_CONFIG)
         #expect(try await program.errorsToEnd().contains("--tls-certificate needs tls-key too."))
         let other = try await Program("serve", "--demo", "--port", "0", "--tls-certificate", certificate, "--tls-key", certificate)
-        #expect(try await other.exitStatus() == 64)
+        #expect(try await other.exitStatus() == EX_CONFIG)
         #expect(try await other.errorsToEnd().contains("TLS cannot use the key."))
     }
 }

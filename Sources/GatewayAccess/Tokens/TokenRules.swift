@@ -69,7 +69,9 @@ public struct TokenRules: Sendable {
             let given = claims["aud"]?.strings ?? claims["aud"]?.string.map { [$0] } ?? []
             guard given.contains(audience) else { throw Self.invalid("The token is meant for another audience.") }
         }
-        do throws(Permission.Refusal) { return try Permission(members: claims) } catch { throw Self.invalid("The token's claim \(error.sentence)") }
+        do throws(Permission.Refusal) { return try Permission(members: claims) } catch {
+            throw Self.invalid("The token's claim \(error.sentences.joined(separator: " "))")
+        }
     }
 
     private func expiry(_ claims: StrictJSON.Object, _ now: Int64) throws(AccessError) -> Int64 {

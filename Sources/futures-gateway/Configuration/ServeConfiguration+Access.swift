@@ -17,9 +17,8 @@ extension ServeConfiguration {
             refetches: settings.addressRefetches)
         if let given = settings.given(settings.list.keys), let json = json(given, mistakes: &mistakes) {
             contents[settings.list.keys.name] = APIKeys.hash(of: json)
-            do throws(AccessError) { rules.keys = try APIKeys(json: json) } catch {
-                mistakes.append("\(given.subject(settings.list.keys)): \(error.message)")
-            }
+            mistakes += APIKeys.mistakes(inJSON: json).map { "\(given.subject(settings.list.keys)): \($0)" }
+            rules.keys = (try? APIKeys(json: json)) ?? rules.keys
         }
         if let given = settings.given(settings.list.jwks) {
             guard let json = text(ofFile: given.text) else {
@@ -57,7 +56,7 @@ extension ServeConfiguration {
                 "\(subject): other machines reach \(settings.host), and neither keys nor jwks say who may; give one of them, or allow-anonymous.")
         }
         for setting in [list.jwtIssuer, list.jwtAudience] as [any SettingDeclaration] + [list.jwtSharedSecrets] {
-            guard let given = settings.given(setting), settings.given(list.jwks) == nil else { continue }
+            guard let given = settings.given(setting), given.text != "false", settings.given(list.jwks) == nil else { continue }
             mistakes.append("\(given.subject(setting)) has no effect without jwks; give the key set that tokens are signed with.")
         }
     }

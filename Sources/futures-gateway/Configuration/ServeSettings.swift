@@ -6,7 +6,7 @@ import Logging
 struct ServeSettings: SettingList {
     let config = Setting.file("config", "A YAML file of these settings, by the same names")
     let demo = Setting.toggle("demo", "Serve the embedded exchange instead of a venue")
-    let venue = Setting.choice("venue", default: Venue.aster, "The venue")
+    let venue = Setting.optional("venue", takes: "aster, apollox or binance", unset: "aster", "The venue") { Venue(rawValue: $0) }
     let restURL = Setting.list(
         "rest-url", takes: "http[s]://HOST[:PORT], several of them separated by commas", unset: "the venue's",
         "Other hosts for the venue's REST interface, first choice first"
@@ -21,7 +21,7 @@ struct ServeSettings: SettingList {
     let pinned = Setting.list(
         "pinned", takes: "stream names separated by commas, as in btcusdt@markPrice,!assetIndex@arr",
         "Streams that stay subscribed without readers"
-    ) { FuturesServiceStreamName($0) }
+    ) { $0.isEmpty ? nil : $0 }
     let host = Setting.text(
         "host", takes: "an IPv4 or IPv6 address or localhost", default: "127.0.0.1", "The address to listen on", where: isAddress)
     let port = Setting.number("port", 0...65_535, default: 8080, "The port to listen on; 0 takes any free one")
