@@ -299,16 +299,19 @@ struct AccessTests {
 }
 
 /// Keeps all that is logged.
-private final class LogLines: LogHandler, @unchecked Sendable {
+final class LogLines: LogHandler, @unchecked Sendable {
     private let lock = NSLock()
-    private var lines: [String] = []
+    private var logged: [String] = []
     var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-    var text: String { lock.withLock { lines.joined(separator: "\n") } }
+    var logLevel: Logger.Level
+    var lines: [String] { lock.withLock { logged } }
+    var text: String { lines.joined(separator: "\n") }
+
+    init(_ logLevel: Logger.Level = .trace) { self.logLevel = logLevel }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
     }
-    func log(event: LogEvent) { lock.withLock { lines.append("\(event.message) \(event.metadata ?? [:])") } }
+    func log(event: LogEvent) { lock.withLock { logged.append("\(event.message) \(event.metadata ?? [:])") } }
 }

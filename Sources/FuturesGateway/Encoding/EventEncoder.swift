@@ -18,13 +18,7 @@ package enum EventEncoder {
         case .recovered(let recovery): EventWords(name: "recover", members: recovered(event.stream, recovery), id: nil)
         case .failed(let error, _): EventWords(name: "fail", members: failed(event.stream, error), id: nil)
         case .connected: EventWords(name: "connect", members: object { $0.member("stream", event.stream.description) }, id: nil)
-        case .disconnected(let reason):
-            EventWords(
-                name: "disconnect",
-                members: object {
-                    $0.member("stream", event.stream.description)
-                    $0.member("reason", reason)
-                }, id: nil)
+        case .disconnected(let reason): EventWords(name: "disconnect", members: disconnected(event.stream, reason), id: nil)
         case .status(let state, let ageMs, _):
             EventWords(
                 name: "status",
@@ -41,6 +35,13 @@ package enum EventEncoder {
     /// A cached content as an `update`, without its end.
     static func cached(_ content: FuturesServiceFeedContent, _ format: EventFormat) -> [UInt8] {
         format.body("update", of: content.streamName.description, ContentEncoder.event(content))
+    }
+
+    static func disconnected(_ stream: FuturesServiceStreamName, _ reason: String) -> [UInt8] {
+        object {
+            $0.member("stream", stream.description)
+            $0.member("reason", reason)
+        }
     }
 
     /// A reader was too slow for a stream in which every message counts.

@@ -132,7 +132,8 @@ extension EventHub {
             interval: client.wishes.maxRate.map { Int64(1_000_000_000 / $0) } ?? 0, format: client.wishes.format,
             tellsHeartbeats: client.wishes.tellsHeartbeats, isPadded: client.wishes.isPadded, isCompressed: client.wishes.isCompressed,
             count: client.wishes.count,
-            lifetime: client.wishes.timeout.map { Int64($0) * 1_000_000_000 }, retryMs: Self.retryMs, resume: resume, values: values, head: head)
+            lifetime: client.wishes.timeout.map { Int64($0) * 1_000_000_000 }, retryMs: Self.retryMs, resume: resume, values: values, head: head,
+            troubles: troubles(of: client.streams, client.wishes.format))
         post(.open(number: number, stream, opening))
         retain(client.streams, forceFetch: client.wishes.forceFetch)
         if state.value.isDraining { end(number, code: "draining", reason: "The gateway is stopping.") }

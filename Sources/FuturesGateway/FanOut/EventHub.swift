@@ -21,6 +21,8 @@ final class EventHub: FeedReader {
         var prepared: [PreparedAnswer] = []
         /// Its kind's place in the tally.
         var kind: Int?
+        /// What went wrong last, where nothing came since.
+        var failure: FeedError?
     }
 
     /// A stream's snapshot in bytes, in the depths that were asked for; zero is all of it.
@@ -116,6 +118,7 @@ final class EventHub: FeedReader {
             let body = format.body(words.name, of: event.stream.description, words.members)
             post(.append(log, body: body, end: format.end(words.id), carriesData: carriesData, sequence: event.id.sequence, receivedAt: receivedAt))
         }
+        note(event)
         switch event.kind {
         case .fetched: answerWaiters(event.stream, .success(())) { _ in true }
         case .updated: answerWaiters(event.stream, .success(())) { $0.awaited != .fetch }
@@ -124,6 +127,14 @@ final class EventHub: FeedReader {
             if fetch { answerWaiters(event.stream, .failure(error)) { $0.awaited == .fetch } }
         case .disconnected: engine.step(.readers(event.stream, state.value.streams[event.stream]?.demand ?? 0))
         case .recovered, .connected, .ended: break
+        }
+    }
+
+    private func note(_ event: FeedEvent) {
+        switch event.kind {
+        case .failed(let error, _): state.value.streams[event.stream]?.failure = error
+        case .fetched, .updated: if state.value.streams[event.stream]?.failure != nil { state.value.streams[event.stream]?.failure = nil }
+        case .connected, .disconnected, .recovered, .status, .ended: break
         }
     }
 

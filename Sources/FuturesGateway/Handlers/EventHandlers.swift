@@ -177,7 +177,7 @@ struct EventHandlers: Sendable {
             }
         }
         guard unknown.isEmpty else {
-            responder.respond(Problems.unknownStreams(Array(unknown.prefix(20))).response)
+            responder.respond(Problems.unknownStreams(unknown.prefix(20).map { ($0, hub.mistake(in: $0)) }).response)
             return nil
         }
         return names

@@ -40,9 +40,12 @@ struct StreamHandlers: Sendable {
             return responder.respond(Problems.badParameter("maxAge", "takes milliseconds, 0 or more.").response)
         }
         let depth = request.query("depth").flatMap { Int($0) }
-        if let text = request.query("depth"), name.mergeRule != .book || ![5, 10, 20, 50, 100, 500, 1000].contains(depth) {
+        if request.query("depth") != nil, name.mergeRule != .book {
+            return responder.respond(Problems.badParameter("depth", "is for order books alone, as btcusdt@depth; leave it out here.").response)
+        }
+        if let text = request.query("depth"), ![5, 10, 20, 50, 100, 500, 1000].contains(depth) {
             return responder.respond(
-                Problems.badParameter("depth", "takes 5, 10, 20, 50, 100, 500 or 1000, for order books alone; it was \(text.prefix(20)).").response)
+                Problems.badParameter("depth", "takes 5, 10, 20, 50, 100, 500 or 1000; it was \(text.prefix(20)).").response)
         }
         let noneMatch = request.header("If-None-Match")
         let patience = noneMatch == nil ? nil : request.preferredWait
@@ -64,7 +67,11 @@ struct StreamHandlers: Sendable {
             hub.wait(for: name, .value, timeout: .seconds(wait)) { result in
                 switch result {
                 case .success: responder.respond(answer() ?? Self.vanished(name))
-                case .failure(let error): responder.respond(Problems.failure(error))
+                case .failure(let error):
+                    switch hub.absence(of: name, error) {
+                    case .quiet: responder.respond(Problems.nothingYet(name).response)
+                    case .failed(let error): responder.respond(Problems.failure(error))
+                    }
                 }
             }
         }
@@ -134,7 +141,8 @@ struct StreamHandlers: Sendable {
         }
         guard let name = FuturesServiceStreamName(text), hub.knows(name) else {
             responder.respond(
-                FuturesServiceStreamName(text).map(hub.isSettled) == true ? Problems.settled(text) : Problems.unknownStreams([text]).response)
+                FuturesServiceStreamName(text).map(hub.isSettled) == true
+                    ? Problems.settled(text) : Problems.unknownStreams([(text, hub.mistake(in: text))]).response)
             return nil
         }
         return name

@@ -9,7 +9,7 @@ const recovered = { continuous: 'nothing was missed', backfill: 'what was missed
 const words = {
   session: ({ streams, resume, replayed }) => [
     'good', 'Connected to the gateway',
-    `${streams.length} streams, ${{ exact: `resumed without a gap, ${replayed} events replayed`, reset: 'full values anew' }[resume] ?? 'full values'}`,
+    `${streams.length} stream${streams.length === 1 ? '' : 's'}, ${{ exact: `resumed without a gap, ${replayed} events replayed`, reset: 'full values anew' }[resume] ?? 'full values'}`,
   ],
   bye: ({ reason, retryMs }) => ['warn', 'The gateway said goodbye', `${reason} Back in ${seconds(retryMs)}.`],
   disconnect: ({ reason }) => ['warn', 'Venue connection lost', reason],
