@@ -40,7 +40,7 @@ public final class FuturesFeedService: Sendable {
         core.rotateAfter = configuration.rotateAfter
         let venue = FuturesDialect(venue: configuration.venue, bars: configuration.bars, trades: configuration.trades)
         engine = FeedEngine(
-            dialect: configuration.upstreams.isEmpty ? venue : CombinedDialect(venue: venue, upstreams: configuration.upstreams), configuration: core,
+            dialect: configuration.upstreams.isEmpty ? venue : CombinedDialect(venue: venue, others: configuration.upstreams), configuration: core,
             seed: configuration.seed ?? .random(in: .min ... .max), logger: logger)
     }
 

@@ -91,7 +91,7 @@ final class EventHub: FeedReader {
         self.limits = limits
         self.gatekeeper = gatekeeper
         self.post = post
-        state = NIOLoopBoundBox.makeBoxSendingValue(State(tally: FeedTally(upstreams: engine.dialect.upstreamNames)), eventLoop: engine.loop)
+        state = NIOLoopBoundBox.makeBoxSendingValue(State(tally: FeedTally(upstreams: engine.dialect.upstreams.map(\.name))), eventLoop: engine.loop)
         demand = engine.add(nil)
     }
 

@@ -13,6 +13,14 @@ struct StreamHandlers: Sendable {
             let statuses = hub.statuses().filter { caller.principal.permission.allows(stream: $0.feed.name.description) }
             var writer = JSONWriter(capacity: 4096)
             writer.object { json in
+                json.member("upstreams")
+                json.array(hub.engine.dialect.upstreams) { json, upstream in
+                    json.object {
+                        $0.member("name", upstream.name)
+                        if let venue = upstream.venue { $0.member("venue", venue) }
+                        $0.member("simulated", upstream.isSimulated)
+                    }
+                }
                 json.member("catalogue")
                 json.array(hub.engine.dialect.catalogue) { json, entry in
                     json.object {
