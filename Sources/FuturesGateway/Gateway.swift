@@ -90,7 +90,10 @@ public final class Gateway: Service {
         pin(configuration.pinned)
         let host = configuration.http.host.contains(":") ? "[\(configuration.http.host)]" : configuration.http.host
         let url = "\(configuration.http.identity == nil ? "http" : "https")://\(host):\(port)"
-        logger.notice("listening", metadata: ["url": "\(url)", "venue": "\(configuration.feed.venue.name)"])
+        logger.notice("listening", metadata: ["url": "\(url)", "venue": "\(configuration.feed.venue.upstream.name)"])
+        if configuration.feed.venue.upstream.isSimulated {
+            logger.notice("DEMO: the data are simulated", metadata: ["like": "\(configuration.feed.venue.name)"])
+        }
         listening(url)
         return port
     }

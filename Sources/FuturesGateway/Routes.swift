@@ -46,7 +46,7 @@ enum Routes {
     static let commonHeaders = [
         HTTPHeader(
             name: "Access-Control-Expose-Headers",
-            value: "ETag, Link, Retry-After, X-Feed-State, X-Feed-Age-Ms, Preference-Applied, RateLimit, RateLimit-Policy"),
+            value: "ETag, Link, Retry-After, X-Feed-State, X-Feed-Age-Ms, X-Feed-Unverified-Ms, Preference-Applied, RateLimit, RateLimit-Policy"),
         HTTPHeader(name: "X-Content-Type-Options", value: "nosniff"),
     ]
 

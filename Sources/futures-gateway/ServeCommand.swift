@@ -41,7 +41,7 @@ struct ServeCommand: AsyncParsableCommand {
             let exchange = DemoExchange(configuration: DemoExchangeConfiguration())
             _ = try await exchange.start()
             let venue = gatewayConfiguration.feed.venue
-            gatewayConfiguration.feed.venue = venue.at(restURLs: [exchange.restURL], webSocketURLs: [exchange.webSocketURL])
+            gatewayConfiguration.feed.venue = venue.at(restURLs: [exchange.restURL], webSocketURLs: [exchange.webSocketURL]).simulated(by: "demo")
             services.append(RunningExchange(stop: exchange.stop))
             services += try await DemoUpstreams.start(for: &gatewayConfiguration.feed)
         }

@@ -12,6 +12,10 @@ import Testing
         let snapshot = try await client.get("/streams/btcusdt@markPrice")
         #expect(snapshot.status == 200)
         #expect(try snapshot.json["content"]?["symbol"] == "BTCUSDT")
+        let upstreams = try await client.get("/streams").json["upstreams"]?.array ?? []
+        #expect(upstreams.compactMap { $0["name"]?.text } == ["demo", "prices", "stocks", "bux"])
+        #expect(upstreams.allSatisfy { $0["simulated"] == true })
+        #expect(try await program.error(containing: "simulated").contains("notice"))
         let reader = try await client.events("streams=btcusdt@markPrice,!assetIndex@arr")
         #expect(try await reader.next("update", of: "!assetIndex@arr") { $0.kind == "delta" }.rows.isEmpty == false)
         #expect(try await client.get("/readyz").status == 200)

@@ -7,6 +7,22 @@ import Testing
 
 /// Another upstream beside the venue, by every transport, over the gateway's own interface.
 @Suite struct UpstreamTests {
+    @Test func theUpstreamSaysWhetherItsDataAreSimulated() async throws {
+        try await House.open { house in
+            let list = try await house.client.get("/streams").json
+            #expect(list["upstreams"] == .array([.object(["name": "aster", "venue": "aster", "simulated": false])]))
+            #expect(try await house.client.get("/metrics").text.contains("futures_gateway_simulated{upstream=\"aster\"} 0"))
+        }
+        try await House.open(configure: { $0.feed.venue = $0.feed.venue.simulated(by: "demo") }) { house in
+            let list = try await house.client.get("/streams").json
+            #expect(list["upstreams"] == .array([.object(["name": "demo", "venue": "aster", "simulated": true])]))
+            _ = try await house.client.events("streams=btcusdt@bookTicker").next("update")
+            let metrics = try await house.client.get("/metrics").text
+            #expect(metrics.contains("futures_gateway_simulated{upstream=\"demo\"} 1"))
+            #expect(metrics.contains("upstream=\"demo\",kind=\"bookTicker\"") && !metrics.contains("upstream=\"aster\""))
+        }
+    }
+
     static let ways = ["websocket", "legacy", "multipart", "sse"]
 
     static func open(_ way: String, token: String? = nil, _ body: (House, GraphQLExchange) async throws -> Void) async throws {

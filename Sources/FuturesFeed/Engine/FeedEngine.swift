@@ -63,7 +63,7 @@ package final class FeedEngine: Sendable {
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         loop = group.next()
         rest = RESTClient(eventLoopGroup: group, proxies: .ofProcess)
-        let traffic = dialect.upstreamNames.map { _ in UpstreamTraffic() }
+        let traffic = dialect.upstreams.map { _ in UpstreamTraffic() }
         performer = NIOLoopBoundBox.makeBoxSendingValue(Performer(traffic: traffic), eventLoop: loop)
     }
 

@@ -14,8 +14,8 @@ final class EventHub: FeedReader {
         /// Event clients, paused ones included, and requests under way.
         var demand = 0
         var waiters: [UInt64: Waiter] = [:]
-        /// The latest full value as an event, and what it was made from.
-        var cachedEvents: [(id: EventID, state: FeedState, body: [UInt8])?] = EventFormat.allCases.map { _ in nil }
+        /// The latest full value as an event, by format.
+        var cachedEvents: [CachedEvent?] = EventFormat.allCases.map { _ in nil }
         var cachedSnapshots = CachedSnapshots()
         /// Answers that hold until the stream changes.
         var prepared: [PreparedAnswer] = []
@@ -25,10 +25,20 @@ final class EventHub: FeedReader {
         var failure: FeedError?
     }
 
+    /// A latest full value as an event, what it was made from, and when.
+    struct CachedEvent {
+        let id: EventID
+        let state: FeedState
+        let madeAt: Instant
+        let body: [UInt8]
+    }
+
     /// A stream's snapshot in bytes, in the depths that were asked for; zero is all of it.
     struct CachedSnapshots {
         var id: EventID?
         var state: FeedState?
+        /// When the freshness was as they tell it.
+        var madeAt = Instant(nanoseconds: 0)
         var bodies: [Int: SharedBytes] = [:]
         /// The same as gzip, of those worth it that were asked for so.
         var compressed: [Int: SharedBytes] = [:]
@@ -93,7 +103,7 @@ final class EventHub: FeedReader {
         self.limits = limits
         self.gatekeeper = gatekeeper
         self.post = post
-        state = NIOLoopBoundBox.makeBoxSendingValue(State(tally: FeedTally(upstreams: engine.dialect.upstreamNames)), eventLoop: engine.loop)
+        state = NIOLoopBoundBox.makeBoxSendingValue(State(tally: FeedTally(upstreams: engine.dialect.upstreams.map(\.name))), eventLoop: engine.loop)
         demand = engine.add(nil)
     }
 
@@ -234,8 +244,8 @@ final class EventHub: FeedReader {
         release([name])
     }
 
-    /// The stream's snapshot, encoded once per change and depth; nil where nothing came yet. Asking renews the linger, so that who asks now
-    /// and then always finds a live value.
+    /// The stream's snapshot, encoded once per change and depth, and anew after a second, since it tells its freshness; nil where nothing came
+    /// yet. Asking renews the linger, so that who asks now and then always finds a live value.
     ///
     /// - Parameter depth: the most levels of a side of an order book; nil for all.
     /// - Parameter isGzip: whether it may be compressed; bodies below a kibibyte are not.
@@ -244,17 +254,21 @@ final class EventHub: FeedReader {
             retain([name])
             release([name])
         }
-        let (status, content) = engine.read { core, now in (core.status(of: name, now: now), core.content(of: name)) }
+        let (status, content, now) = engine.read { core, now in (core.status(of: name, now: now), core.content(of: name), now) }
         guard let status, let content else { return nil }
         var cached = state.value.streams[name]?.cachedSnapshots ?? CachedSnapshots()
-        if cached.id != content.id || cached.state != status.state { cached = CachedSnapshots(id: content.id, state: status.state) }
-        let body = cached.bodies[depth ?? 0] ?? SharedBytes(ContentEncoder.snapshot(content, state: status.state, depth: depth))
+        if cached.id != content.id || cached.state != status.state || now >= cached.madeAt + Self.snapshotLifetime {
+            cached = CachedSnapshots(id: content.id, state: status.state, madeAt: now)
+        }
+        let body = cached.bodies[depth ?? 0] ?? SharedBytes(ContentEncoder.snapshot(content, status, depth: depth))
         cached.bodies[depth ?? 0] = body
         let isCompressed = isGzip && body.count >= 1024
         let sent = isCompressed ? cached.compressed[depth ?? 0] ?? state.value.deflater.gzip(body.bytes).map { SharedBytes($0) } : body
         if isCompressed { cached.compressed[depth ?? 0] = sent }
         state.value.streams[name]?.cachedSnapshots = cached
-        return Snapshot(body: sent ?? body, isCompressed: isCompressed && sent != nil, status: status, receivedAt: content.receivedAt)
+        return Snapshot(
+            body: sent ?? body, isCompressed: isCompressed && sent != nil, status: status, receivedAt: content.receivedAt,
+            lifetime: .nanoseconds((cached.madeAt + Self.snapshotLifetime).nanoseconds &- now.nanoseconds))
     }
 
     /// A stream's snapshot as it is sent.
@@ -263,7 +277,11 @@ final class EventHub: FeedReader {
         let isCompressed: Bool
         let status: StreamStatus
         let receivedAt: Int64
+        /// How much longer the body may be sent.
+        let lifetime: Duration
     }
+
+    private static let snapshotLifetime = Duration.seconds(1)
 
     /// From now on requests for this target are answered without the hub, until the stream changes, and a second at most, so that who asks
     /// renews the linger.
@@ -282,20 +300,30 @@ final class EventHub: FeedReader {
     /// The latest full values as events without their ends, and the number everything in them is at or below.
     func values(of names: [FuturesServiceStreamName], _ format: EventFormat) -> (values: [CachedValue], head: EventID) {
         let logs = names.map { log(of: $0, format) }
-        let (contents, head) = engine.read { core, _ in (names.map { core.content(of: $0) }, EventID(epoch: core.epoch, sequence: core.sequence)) }
+        let (contents, head, now) = engine.read { core, now in
+            (
+                names.map { name in core.content(of: name).flatMap { content in core.status(of: name, now: now).map { (content, $0) } } },
+                EventID(epoch: core.epoch, sequence: core.sequence), now
+            )
+        }
         var values: [CachedValue] = []
         for (index, name) in names.enumerated() {
-            values.append(CachedValue(log: logs[index], body: contents[index].map { eventBody(name, $0, format) }))
+            values.append(CachedValue(log: logs[index], body: contents[index].map { eventBody(name, $0.0, $0.1, now, format) }))
         }
         return (values, head)
     }
 
-    private func eventBody(_ name: FuturesServiceStreamName, _ content: FuturesServiceFeedContent, _ format: EventFormat) -> [UInt8] {
-        if let cached = state.value.streams[name]?.cachedEvents[format.rawValue], cached.id == content.id, cached.state == content.state {
+    /// Readers that come within a tenth of a second share the bytes.
+    private func eventBody(
+        _ name: FuturesServiceStreamName, _ content: FuturesServiceFeedContent, _ status: StreamStatus, _ now: Instant, _ format: EventFormat
+    ) -> [UInt8] {
+        if let cached = state.value.streams[name]?.cachedEvents[format.rawValue], cached.id == content.id, cached.state == status.state,
+            now < cached.madeAt + .milliseconds(100)
+        {
             return cached.body
         }
-        let body = EventEncoder.cached(content, format)
-        state.value.streams[name]?.cachedEvents[format.rawValue] = (content.id, content.state, body)
+        let body = EventEncoder.cached(content, status, format)
+        state.value.streams[name]?.cachedEvents[format.rawValue] = CachedEvent(id: content.id, state: status.state, madeAt: now, body: body)
         return body
     }
 

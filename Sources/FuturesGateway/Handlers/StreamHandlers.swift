@@ -13,6 +13,14 @@ struct StreamHandlers: Sendable {
             let statuses = hub.statuses().filter { caller.principal.permission.allows(stream: $0.feed.name.description) }
             var writer = JSONWriter(capacity: 4096)
             writer.object { json in
+                json.member("upstreams")
+                json.array(hub.engine.dialect.upstreams) { json, upstream in
+                    json.object {
+                        $0.member("name", upstream.name)
+                        if let venue = upstream.venue { $0.member("venue", venue) }
+                        $0.member("simulated", upstream.isSimulated)
+                    }
+                }
                 json.member("catalogue")
                 json.array(hub.engine.dialect.catalogue) { json, entry in
                     json.object {
@@ -35,9 +43,9 @@ struct StreamHandlers: Sendable {
     func snapshot(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
         guard let name = stream(request, responder, caller) else { return }
         guard let wait = seconds("wait", of: request, default: 5, upTo: 30, responder) else { return }
-        let maxAge = request.query("maxAge").flatMap { Int64($0) }
-        guard request.query("maxAge") == nil || (maxAge ?? -1) >= 0 else {
-            return responder.respond(Problems.badParameter("maxAge", "takes milliseconds, 0 or more.").response)
+        let bounds = FreshnessBounds(age: request.query("maxAge"), unverified: request.query("maxUnverified"))
+        if let unreadable = bounds.unreadable {
+            return responder.respond(Problems.badParameter(unreadable, "takes milliseconds, 0 or more.").response)
         }
         let depth = request.query("depth").flatMap { Int($0) }
         if request.query("depth") != nil, name.mergeRule != .book {
@@ -50,17 +58,17 @@ struct StreamHandlers: Sendable {
         let noneMatch = request.header("If-None-Match")
         let patience = noneMatch == nil ? nil : request.preferredWait
         let isGzip = request.acceptsGzip
-        let target = maxAge == nil && patience == nil ? request.target : nil
+        let target = bounds.areNone && patience == nil ? request.target : nil
         hub.run { hub in
             let answer = {
                 Self.snapshot(
-                    of: name, hub, depth: depth, maxAge: maxAge, noneMatch: noneMatch, waited: patience, isGzip: isGzip, preparedFor: target)
+                    of: name, hub, depth: depth, bounds, noneMatch: noneMatch, waited: patience, isGzip: isGzip, preparedFor: target)
             }
             if let response = answer() {
                 guard response.status == 304, let patience, patience > 0, !hub.isDraining, !hub.isRetired(name) else {
                     return responder.respond(response)
                 }
-                return hub.wait(for: name, .change, timeout: .seconds(patience)) { _ in responder.respond(answer() ?? Self.vanished(name)) }
+                return Self.poll(name, hub, until: .now + .seconds(patience), bounds) { responder.respond(answer() ?? Self.vanished(name)) }
             }
             guard !hub.isRetired(name) else { return responder.respond(Problems.settled(name.description)) }
             guard hub.hasRoom(for: [name]) else { return responder.respond(Problems.full.response) }
@@ -157,22 +165,32 @@ struct StreamHandlers: Sendable {
         return seconds
     }
 
+    /// A known snapshot waits for the next one, and no longer than it stays within the bounds.
+    private static func poll(
+        _ name: FuturesServiceStreamName, _ hub: EventHub, until end: ContinuousClock.Instant, _ bounds: FreshnessBounds,
+        _ answer: @escaping () -> Void
+    ) {
+        let rest = hub.status(of: name).flatMap { bounds.rest(of: $0.feed) }
+        hub.wait(for: name, .change, timeout: min(end - .now, rest ?? .seconds(60))) { result in
+            let isWithin = hub.status(of: name).map { bounds.problem(of: $0.feed) == nil } ?? false
+            guard case .failure = result, isWithin, .now < end, !hub.isDraining else { return answer() }
+            poll(name, hub, until: end, bounds, answer)
+        }
+    }
+
     private static func snapshot(
-        of name: FuturesServiceStreamName, _ hub: EventHub, depth: Int? = nil, maxAge: Int64? = nil, noneMatch: String? = nil, waited: Int? = nil,
-        isGzip: Bool = false, preparedFor target: String? = nil
+        of name: FuturesServiceStreamName, _ hub: EventHub, depth: Int? = nil, _ bounds: FreshnessBounds = FreshnessBounds(),
+        noneMatch: String? = nil, waited: Int? = nil, isGzip: Bool = false, preparedFor target: String? = nil
     ) -> HTTPResponse? {
         guard let snapshot = hub.snapshot(of: name, depth: depth, isGzip: isGzip), let id = snapshot.status.contentID else { return nil }
         let status = snapshot.status
-        let age = status.ageMs ?? 0
-        if let maxAge, age > maxAge {
-            var response = HTTPProblem(
-                status: 503, title: "Too old", detail: "The newest value of \(name) is \(age) ms old, older than the \(maxAge) ms asked for."
-            ).response
+        if let problem = bounds.problem(of: status) {
+            var response = problem.response
             response.headers.append(HTTPHeader(name: "Retry-After", value: "1"))
             return response
         }
-        // Each coding of a value is a representation of its own (RFC 9110 §8.8.3.3).
-        let tag = "\"\(id)-\(status.state.rawValue)\(depth.map { "-\($0)" } ?? "")\(snapshot.isCompressed ? "-gzip" : "")\""
+        // Weak: the body tells its freshness too, which is another a moment later while the value is the same (RFC 9110 §8.8.1).
+        let tag = "W/\"\(id)-\(status.state.rawValue)\(depth.map { "-\($0)" } ?? "")\(snapshot.isCompressed ? "-gzip" : "")\""
         var headers = [
             HTTPHeader(name: "ETag", value: tag),
             HTTPHeader(name: "X-Feed-State", value: status.state.rawValue),
@@ -186,14 +204,15 @@ struct StreamHandlers: Sendable {
             HTTPHeader(name: "Link", value: "</events?streams=\(name.description.percentEncoded)&lastEventId=\(id)>; rel=\"monitor\""),
         ]
         if snapshot.isCompressed { contentHeaders.append(HTTPHeader(name: "Content-Encoding", value: "gzip")) }
-        let (body, ageHeader) = (snapshot.body, "X-Feed-Age-Ms")
+        let body = snapshot.body
+        let freshness = [("X-Feed-Age-Ms", status.ageMs ?? 0), ("X-Feed-Unverified-Ms", status.unverifiedMs ?? 0)]
         if let target {
             let prepared = PreparedAnswer(
-                content: body, entityTag: tag, headers: headers, contentHeaders: contentHeaders, ageHeader: ageHeader, age: age, lifetime: .seconds(1)
-            )
+                content: body, entityTag: tag, headers: headers, contentHeaders: contentHeaders, countingHeaders: freshness,
+                lifetime: snapshot.lifetime)
             hub.prepare(prepared, for: name, target: target, isGzip: isGzip)
         }
-        headers.append(HTTPHeader(name: ageHeader, value: String(age)))
+        headers += freshness.map { HTTPHeader(name: $0.0, value: String($0.1)) }
         if let waited { headers.append(HTTPHeader(name: "Preference-Applied", value: "wait=\(waited)")) }
         // A 304 states the length of the body it leaves out (RFC 9110 §8.6), so it is given that body.
         if let noneMatch, noneMatch.matches(entityTag: tag) { return HTTPResponse(status: 304, headers: headers, content: body) }
@@ -217,6 +236,7 @@ struct StreamHandlers: Sendable {
         json.member("state", status.feed.state.rawValue)
         if let id = status.feed.contentID { json.member("id", id.description) }
         json.member("ageMs", optional: status.feed.ageMs)
+        json.member("unverifiedMs", optional: status.feed.unverifiedMs)
         json.member("source", status.feed.source.rawValue)
         json.member("connected", status.feed.isConnected)
         json.member("readers", status.readers)

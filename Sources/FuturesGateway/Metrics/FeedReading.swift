@@ -14,6 +14,7 @@ struct FeedReading: Sendable {
         var readers = 0
     }
 
+    let upstreams: [Upstream]
     let counters: FeedCounters
     let tally: FeedTally
     /// By the tally's kinds.
@@ -49,7 +50,8 @@ extension EventHub {
         var connections: [[ConnectionStatus.Phase: Int]] = tally.upstreams.map { _ in [:] }
         for socket in sockets { connections[engine.dialect.upstream(of: socket.endpoint)][socket.phase, default: 0] += 1 }
         return FeedReading(
-            counters: counters, tally: tally, kinds: kinds, traffic: engine.traffic, connections: connections, weight: weight, restPause: pause,
+            upstreams: engine.dialect.upstreams, counters: counters, tally: tally, kinds: kinds, traffic: engine.traffic, connections: connections,
+            weight: weight, restPause: pause,
             pausedClients: state.value.pausedClients, refusals: gatekeeper.refusals)
     }
 }

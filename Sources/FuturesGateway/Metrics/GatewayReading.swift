@@ -74,6 +74,8 @@ struct GatewayReading: Sendable {
 
     private func writeUpstreams(_ text: inout Exposition) {
         let upstreams = feed.tally.upstreams
+        text.metric("futures_gateway_simulated", .gauge, "1 where an upstream's data are simulated.")
+        for upstream in feed.upstreams { text.sample(["upstream": upstream.name], upstream.isSimulated ? 1 : 0) }
         text.metric("futures_gateway_upstream_connections", .gauge, "Upstream connections, by state; a waiting one is tried again.")
         for (upstream, phases) in zip(upstreams, feed.connections) {
             for phase in ConnectionStatus.Phase.allCases { text.sample(["upstream": upstream, "state": phase.rawValue], phases[phase] ?? 0) }

@@ -14,8 +14,8 @@ const words = {
   bye: ({ reason, retryMs }) => ['warn', 'The gateway said goodbye', `${reason} Back in ${seconds(retryMs)}.`],
   disconnect: ({ reason }) => ['warn', 'Venue connection lost', reason],
   connect: () => ['good', 'Venue connected'],
-  recover: ({ result, method, downMs, missed, error }) => result === 'success'
-    ? ['good', 'Recovered', `${recovered[method] ?? 'complete again'}, down ${seconds(downMs)}${missed ? `, ${missed} missed` : ''}`]
+  recover: ({ result, method, downMs, detectedMs, missed, error }) => result === 'success'
+    ? ['good', 'Recovered', `${recovered[method] ?? 'complete again'}, down ${seconds(downMs)}, noticed after ${seconds(downMs - detectedMs)}${missed ? `, ${missed} missed` : ''}`]
     : ['bad', 'Not recovered', error?.message],
   fail: ({ error }) => ['bad', 'Failed', error.message],
   gap: ({ dropped }) => ['warn', 'Too slow', `${dropped} events left out`],

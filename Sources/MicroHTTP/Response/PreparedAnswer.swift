@@ -4,7 +4,7 @@ import Synchronization
 /// An answer to GET and HEAD made beforehand: 200, or 304 where the client has it already. It is sent from the server's own thread, without a
 /// handler, for as long as nobody lets it expire.
 ///
-/// Under load many requests share one answer of libmicrohttpd's; it is made anew when the age it states has changed.
+/// Under load many requests share one answer of libmicrohttpd's; it is made anew each millisecond, since what it states counts up.
 public final class PreparedAnswer: Sendable {
     /// An answer of libmicrohttpd's, which lives as long as it is sent or may be sent again.
     private final class Made: @unchecked Sendable {
@@ -14,7 +14,7 @@ public final class PreparedAnswer: Sendable {
     }
 
     private struct Current {
-        var age: UInt64 = .max
+        var elapsed: Int64 = -1
         var full: Made?
         var unchanged: Made?
     }
@@ -23,8 +23,8 @@ public final class PreparedAnswer: Sendable {
     private let entityTag: String
     private let headers: [HTTPHeader]
     private let contentHeaders: [HTTPHeader]
-    private let ageHeader: String
-    private let since: UInt64
+    private let countingHeaders: [(name: String, milliseconds: Int64)]
+    private let madeAt: UInt64
     private let until: UInt64
     private let isExpired = Atomic<Bool>(false)
     private let current = Mutex(Current())
@@ -34,21 +34,19 @@ public final class PreparedAnswer: Sendable {
     ///   - entityTag: the value of `ETag`, quotes included, which `If-None-Match` is compared with (RFC 9110 §13.1.2).
     ///   - headers: the fields of both answers, `ETag` among them.
     ///   - contentHeaders: those of the 200 alone, such as `Content-Type`.
-    ///   - ageHeader: the field that tells the content's age in ms, as decimal digits.
-    ///   - age: that age now, in ms, 0 or more.
+    ///   - countingHeaders: fields of both answers that tell a time in ms, as decimal digits, which goes on from what it is now.
     ///   - lifetime: after how long it expires by itself.
     public init(
-        content: SharedBytes, entityTag: String, headers: [HTTPHeader], contentHeaders: [HTTPHeader], ageHeader: String, age: Int64,
-        lifetime: Duration
+        content: SharedBytes, entityTag: String, headers: [HTTPHeader], contentHeaders: [HTTPHeader],
+        countingHeaders: [(name: String, milliseconds: Int64)], lifetime: Duration
     ) {
         self.content = content
         self.entityTag = entityTag
         self.headers = headers
         self.contentHeaders = contentHeaders
-        self.ageHeader = ageHeader
-        let now = monotonicNanoseconds()
-        since = now &- UInt64(clamping: age) &* 1_000_000
-        until = now &+ lifetime.nanoseconds
+        self.countingHeaders = countingHeaders
+        madeAt = monotonicNanoseconds()
+        until = madeAt &+ lifetime.nanoseconds
     }
 
     /// It is not sent any more; from any thread.
@@ -62,22 +60,23 @@ public final class PreparedAnswer: Sendable {
     /// Hands the answer to libmicrohttpd; nil where it could not be made.
     func queue(on connection: MHDConnection, noneMatch: String?, adding common: [HTTPHeader]) -> MHD_Result? {
         let isUnchanged = status(noneMatch) == 304
-        let age = (monotonicNanoseconds() &- since) / 1_000_000
+        // Rounded up: what is sent is never fresher than the truth.
+        let elapsed = Int64(clamping: (monotonicNanoseconds() &- madeAt &+ 999_999) / 1_000_000)
         let made: Made? = current.withLock { current in
-            if current.age != age { current = Current(age: age) }
+            if current.elapsed != elapsed { current = Current(elapsed: elapsed) }
             if isUnchanged {
-                current.unchanged = current.unchanged ?? make(age, headers, common, isSentOften: false)
+                current.unchanged = current.unchanged ?? make(elapsed, headers, common, isSentOften: false)
                 return current.unchanged
             }
-            current.full = current.full ?? make(age, headers + contentHeaders, common, isSentOften: true)
+            current.full = current.full ?? make(elapsed, headers + contentHeaders, common, isSentOften: true)
             return current.full
         }
         return made.map { MHD_queue_response(connection.pointer, isUnchanged ? 304 : 200, $0.response) }
     }
 
-    private func make(_ age: UInt64, _ headers: [HTTPHeader], _ common: [HTTPHeader], isSentOften: Bool) -> Made? {
-        HTTPResponse(status: 200, headers: headers + [HTTPHeader(ageHeader, String(age))], content: content)
-            .made(adding: common, isSentOften: isSentOften).map(Made.init)
+    private func make(_ elapsed: Int64, _ headers: [HTTPHeader], _ common: [HTTPHeader], isSentOften: Bool) -> Made? {
+        let counted = countingHeaders.map { HTTPHeader($0.name, String($0.milliseconds &+ elapsed)) }
+        return HTTPResponse(status: 200, headers: headers + counted, content: content).made(adding: common, isSentOften: isSentOften).map(Made.init)
     }
 }
 
@@ -114,14 +113,15 @@ public final class PreparedAnswers: Sendable {
 }
 
 extension String {
-    /// Whether the value of `If-None-Match` names a tag: weak comparison, a list, or `*` (RFC 9110 §13.1.2).
+    /// Whether the value of `If-None-Match` names a tag, weak or not: weak comparison, a list, or `*` (RFC 9110 §13.1.2).
     public func matches(entityTag: String) -> Bool {
         if self == entityTag || self == "*" { return true }
+        let opaque = entityTag.hasPrefix("W/") ? entityTag.dropFirst(2) : entityTag[...]
         return split(separator: ",").contains { item in
             let candidate = item.drop { $0 == " " || $0 == "\t" }
             let blanks = candidate.reversed().prefix { $0 == " " || $0 == "\t" }.count
             let tag = candidate.dropLast(blanks)
-            return tag == "*" || tag == entityTag || tag == "W/" + entityTag
+            return tag == "*" || (tag.hasPrefix("W/") ? tag.dropFirst(2) : tag) == opaque
         }
     }
 }
