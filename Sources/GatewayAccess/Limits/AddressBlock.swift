@@ -10,6 +10,11 @@ public struct Address: Sendable, Hashable {
         self.bytes = isMapped ? Array(bytes.suffix(4)) : bytes
     }
 
+    /// Where nobody can say which: `0.0.0.0`, which nothing is sent from.
+    public static let unknown = Address(v4: [0, 0, 0, 0])
+
+    private init(v4 bytes: [UInt8]) { self.bytes = bytes }
+
     /// Whether it is the machine's own.
     public var isLoopback: Bool { bytes.count == 4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1 }
 
