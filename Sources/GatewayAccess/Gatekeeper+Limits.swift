@@ -123,6 +123,18 @@ extension Gatekeeper {
         }
     }
 
+    /// Whether an address may begin so many streams that nobody reads, besides those it began that still are there.
+    ///
+    /// - Throws: `LimitReached`.
+    public func begin(streams: Int, besides begun: Int) throws(LimitReached) {
+        try limiting { (state) throws(LimitReached) in
+            let limit = state.rules.addressLimits.streams
+            guard limit == 0 || streams <= limit - begun else {
+                throw LimitReached(holder: .address, kind: .streams, limit: limit, retryAfter: 60)
+            }
+        }
+    }
+
     /// Counts a request that is answered later among the address's connections, until `close`.
     ///
     /// - Throws: `LimitReached`, and nothing is counted.
@@ -182,7 +194,7 @@ extension Gatekeeper {
         if let place = lease.address { state.addresses.count(place, connections: connections, streams: streams) }
     }
 
-    private static func name(_ address: Address?) -> [UInt8]? { address.flatMap { $0.isLoopback ? nil : $0.client } }
+    private static func name(_ address: Address?) -> [UInt8]? { address?.limited }
 }
 
 extension LimitReached {

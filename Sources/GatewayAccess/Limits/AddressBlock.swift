@@ -21,6 +21,9 @@ public struct Address: Sendable, Hashable {
     /// What is counted as one client: the address, or of IPv6, where a client has them all, the /64.
     public var client: [UInt8] { bytes.count == 4 ? bytes : Array(bytes.prefix(8)) }
 
+    /// Whose limits count; nil for the machine's own, which has none.
+    public var limited: [UInt8]? { isLoopback ? nil : client }
+
     private static func v4(_ text: some StringProtocol) -> [UInt8]? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 4 else { return nil }
