@@ -114,6 +114,22 @@ import Testing
         #expect(mistakes(file: text) == [sentence])
     }
 
+    @Test(.timeLimit(.minutes(1)), arguments: ["x: *", "? *"])
+    func anAliasBombIsRefusedAtOnce(use: String) {
+        var lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+        for level in 1..<30 { lines.append("a\(level): &a\(level) [\(Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ","))]") }
+        lines.append("\(use)a29")
+        #expect(
+            mistakes(file: lines.joined(separator: "\n")) == [
+                "FILE:1 has an anchor (&); what stands in two places is written twice, and a text that begins so in quotes."
+            ])
+    }
+
+    @Test func anAmpersandElsewhereIsText() throws {
+        let text = "a: 'x &y' # see &z\nb: https://h/?c=d&e=f\nc: \"q\\\" &r\"\nd: [x&y, '&z']\ne: *\n".replacing("e: *", with: "e: '*'")
+        #expect(try ConfigurationFile(text, path: "x").entries.map(\.text) == ["x &y", "https://h/?c=d&e=f", "q\" &r", "x&y,&z", "*"])
+    }
+
     @Test func whatContradictsItselfIsNamed() {
         let useless = mistakes(["demo": "true"], ["FUTURES_GATEWAY_REST_URL": "http://a"])
         #expect(useless.first?.hasPrefix("FUTURES_GATEWAY_REST_URL has no effect") == true)
@@ -209,7 +225,10 @@ import Testing
     @Test func everyDefaultIsWhatItsSettingTakesAndEveryNameIsThereOnce() throws {
         for setting in ServeSettings.all + ExchangeSettings.all + WatchSettings.all {
             guard let text = setting.standardText, setting.isSecret || !text.contains("'s") else { continue }
-            #expect(setting.accepts(text) || ["allowed-hosts", "log-format", "max-replay-bytes"].contains(setting.name), "\(setting.name)")
+            #expect(
+                setting.accepts(text)
+                    || ["allowed-hosts", "log-format", "max-replay-bytes", "key-streams", "address-streams"].contains(setting.name), "\(setting.name)"
+            )
         }
         let variables = ServeSettings.variables + ExchangeSettings.variables + WatchSettings.variables
         #expect(Set(variables).count == variables.count)

@@ -71,6 +71,19 @@ import Testing
         #expect(errors.contains("signed by nobody that this machine trusts") && !errors.contains("handshakeFailed"), "\(errors)")
     }
 
+    @Test func overTLS12OnlyWhatKeepsOldTrafficSecretIsSpoken() async throws {
+        let certificate = try Self.write("strong.pem", TestCertificates.good.certificate)
+        let key = try Self.write("strong-key.pem", TestCertificates.good.key)
+        let program = try await Program("serve", "--demo", "--port", "0", "--tls-certificate", certificate, "--tls-key", key)
+        let url = try #require(try await program.line().split(separator: " ").last.map(String.init)) + "/healthz"
+        func status(_ ciphers: String) async throws -> Int32 { try await curl("--tls-max", "1.2", "--ciphers", ciphers, url).status }
+        #expect(try await status("ECDHE+AESGCM") == 0)
+        // Static RSA, and CBC with and without it.
+        for ciphers in ["kRSA", "ECDHE-RSA-AES256-SHA:ECDHE-ECDSA-AES256-SHA", "ECDHE-RSA-AES128-SHA256:ECDHE-ECDSA-AES128-SHA256", "AES128-SHA"] {
+            #expect(try await status(ciphers) == 35, "\(ciphers): no cipher in common")
+        }
+    }
+
     @Test func aCertificateWithoutItsKeyIsRefusedAtStart() async throws {
         let certificate = try Self.write("alone.pem", TestCertificates.good.certificate)
         let program = try await Program("serve", "--demo", "--port", "0", "--tls-certificate", certificate)

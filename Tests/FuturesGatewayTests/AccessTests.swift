@@ -112,6 +112,18 @@ struct AccessTests {
         }
     }
 
+    @Test func forceFetchIsARefetch() async throws {
+        try await Self.open([Self.secret: #""streams":["*"]"#, Self.other: #""streams":["*"],"operations":["read","refetch"]"#]) { house in
+            let target = "/events?streams=btcusdt@markPrice&count=1&forceFetch="
+            let answer = try await house.client.get(target + "true", Self.bearer)
+            #expect(answer.status == 403)
+            #expect(try answer.json["operation"] == "refetch")
+            #expect(try answer.json["detail"]?.text?.contains("leave forceFetch out") == true)
+            #expect(try await house.client.get(target + "false", Self.bearer).status == 200)
+            #expect(try await house.client.get(target + "true", ["X-API-Key": Self.other]).status == 200)
+        }
+    }
+
     /// A snapshot's answer is kept for others; that must open it to nobody.
     @Test func anAnswerMadeForOneIsNotGivenToWhoMayNotReadIt() async throws {
         let everything = #""streams":["*"]"#

@@ -1,7 +1,10 @@
 import DemoExchange
 import Foundation
+import FuturesFeed
 import GatewayTestSupport
 import Testing
+
+@testable import FuturesGateway
 
 @Suite struct SnapshotTests {
     @Test func aSnapshotIsTheWholeValueWithItsFreshness() async throws {
@@ -197,6 +200,34 @@ import Testing
         }
     }
 
+    /// Whatever a client makes up, few answers are kept for a stream.
+    @Test(arguments: [
+        ("/streams/btcusdt@depth", nil, true), ("/streams/btcusdt%40depth", nil, true), ("/streams/btcusdt@depth?depth=5", 5, true),
+        ("/streams/btcusdt@depth?x=1", nil, false), ("/streams/btcusdt@depth?", nil, false), ("/streams/btcusdt@depth?depth=05", 5, false),
+        ("/streams/btcusdt@depth?depth=5&depth=5", 5, false), ("/streams/%62tcusdt@depth", nil, false), ("/streams/btcusdt@depth?wait=3", nil, false),
+    ])
+    func anAnswerIsPreparedForUsualTargetsAlone(target: String, depth: Int?, isPrepared: Bool) throws {
+        let name = try #require(FuturesServiceStreamName("btcusdt@depth"))
+        #expect((StreamHandlers.preparable(target, name, depth: depth, isGzip: false) != nil) == isPrepared)
+    }
+
+    /// The names that differ by their bytes alone differ in the list, too.
+    @Test func theListIsInOrderAndTellsAgesAsOfTheAnswer() async throws {
+        try await House.open { house in
+            let names = ["btcusdt@kline_1d", "ethusdt@kline_1d", "!ticker@arr"]
+            for name in names { #expect(try await house.client.get("/streams/\(name)").status == 200) }
+            house.exchange.setStalled(true)
+            let first = try await house.client.get("/streams").json["active"]?.array ?? []
+            #expect(first.compactMap { $0["stream"]?.text } == names.sorted())
+            let began = ContinuousClock.now
+            while ContinuousClock.now - began < .milliseconds(50) { _ = try await house.client.get("/healthz") }
+            let second = try await house.client.get("/streams").json["active"]?.array ?? []
+            for (one, other) in zip(first, second) where one["id"] == other["id"] {
+                #expect((other["ageMs"]?.integer ?? 0) - (one["ageMs"]?.integer ?? 0) >= 49, "\(one) \(other)")
+            }
+        }
+    }
+
     @Test func healthIsTheProcessAndReadinessTheData() async throws {
         try await House.open { house in
             let health = try await house.client.get("/healthz")
@@ -210,7 +241,7 @@ import Testing
             _ = try await reader.next("disconnect")
             let unready = try await house.client.get("/readyz")
             #expect(unready.status == 503)
-            #expect(unready.text == "no data flows from the venue\n")
+            #expect(unready.text.hasPrefix("no data flows from aster (streams read: 1); 0 s ago: "), "\(unready.text)")
             #expect(try await house.client.get("/healthz").status == 200)
         }
     }

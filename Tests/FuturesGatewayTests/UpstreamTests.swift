@@ -64,6 +64,25 @@ import Testing
         }
     }
 
+    @Test func readinessIsAskedOfEveryUpstreamThatIsRead() async throws {
+        try await Self.open("websocket") { house, prices in
+            let venue = try await house.client.events("streams=btcusdt@markPrice@1s")
+            _ = try await venue.next("update")
+            let reader = try await house.client.events("streams=prices:AAPL@quote")
+            _ = try await reader.next("update")
+            #expect(try await house.client.get("/readyz").status == 200)
+            await prices.stop()
+            _ = try await reader.next("disconnect")
+            let answer = try await house.client.get("/readyz")
+            #expect(answer.status == 503)
+            #expect(answer.text.wholeMatch(of: /no data flows from prices \(streams read: 1\); \d+ s ago: .+\n/) != nil, "\(answer.text)")
+            await reader.connection.close()
+            // Whose streams nobody reads is not asked for them.
+            while try await house.client.get("/readyz").status != 200 {}
+            withExtendedLifetime(venue) {}
+        }
+    }
+
     @Test(arguments: ways)
     func aLostServerIsToldAndRecovered(_ way: String) async throws {
         try await Self.open(way) { house, prices in

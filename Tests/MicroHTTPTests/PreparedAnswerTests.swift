@@ -29,7 +29,7 @@ extension MicroHTTPTests {
                 client.get("/value")
                 #expect(client.response()?.text == "handled 1")
                 let answer = Self.answer("prepared", age: 5000)
-                prepared.put(answer, for: "/value", isGzip: false)
+                prepared.put(answer, for: PreparedAnswers.Key(target: "/value", isGzip: false))
                 var ages: Set<Int> = []
                 let deadline = ContinuousClock.now + .seconds(30)
                 while ages.count < 3, ContinuousClock.now < deadline {
@@ -42,7 +42,7 @@ extension MicroHTTPTests {
                     #expect(unverified == age - 2500, "both count up alike")
                 }
                 #expect(ages.count == 3, "it counts up")
-                answer.expire()
+                prepared.remove([PreparedAnswers.Key(target: "/value", isGzip: false)])
                 client.get("/value")
                 #expect(client.response()?.text == "handled 2")
             }
@@ -50,7 +50,7 @@ extension MicroHTTPTests {
 
         @Test func theHandlerIsAskedByWhoMayNotHaveTheAnswer() async throws {
             let prepared = PreparedAnswers()
-            prepared.put(Self.answer("prepared"), for: "/value", isGzip: false)
+            prepared.put(Self.answer("prepared"), for: PreparedAnswers.Key(target: "/value", isGzip: false))
             try await withServer(
                 prepared: prepared, admitsPrepared: { header, address in header("X-Key") == "right" && address() == "127.0.0.1" },
                 routes: { $0.on("GET", "/value") { _, responder in responder.respond(.text("handled")) } }
@@ -68,7 +68,7 @@ extension MicroHTTPTests {
         @Test(arguments: ["\"7\"", "W/\"7\""])
         func whoHasItIsSentNone(tag: String) async throws {
             try await Self.serve { prepared, client in
-                prepared.put(Self.answer("prepared", tag: tag), for: "/value", isGzip: false)
+                prepared.put(Self.answer("prepared", tag: tag), for: PreparedAnswers.Key(target: "/value", isGzip: false))
                 for known in ["\"7\"", "W/\"7\"", "\"6\" , \"7\"", "\"6\", W/\"7\"", "*"] {
                     client.send("GET /value HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: \(known)\r\n\r\n")
                     let response = try #require(client.response(toHead: true))
@@ -87,7 +87,7 @@ extension MicroHTTPTests {
         ])
         func aRequestForAnythingElseGoesToTheHandler(request: String) async throws {
             try await Self.serve { prepared, client in
-                prepared.put(Self.answer("prepared"), for: "/value", isGzip: false)
+                prepared.put(Self.answer("prepared"), for: PreparedAnswers.Key(target: "/value", isGzip: false))
                 client.send(request)
                 #expect(client.response()?.text == "handled 1")
             }
@@ -99,7 +99,7 @@ extension MicroHTTPTests {
         ])
         func whatTheGuardRefusesIsRefused(request: String, status: Int) async throws {
             let prepared = PreparedAnswers()
-            prepared.put(Self.answer("prepared"), for: "/value", isGzip: false)
+            prepared.put(Self.answer("prepared"), for: PreparedAnswers.Key(target: "/value", isGzip: false))
             try await withServer(HTTPServerConfiguration(allowedHosts: []), prepared: prepared) { _, port in
                 let client = try RawClient(port: port)
                 client.send(request)
@@ -109,9 +109,40 @@ extension MicroHTTPTests {
 
         @Test func anAnswerExpiresByItself() async throws {
             try await Self.serve { prepared, client in
-                prepared.put(Self.answer("prepared", lifetime: .zero), for: "/value", isGzip: false)
+                prepared.put(Self.answer("prepared", lifetime: .zero), for: PreparedAnswers.Key(target: "/value", isGzip: false))
                 client.get("/value")
                 #expect(client.response()?.text == "handled 1")
+            }
+        }
+
+        @Test func whatIsRemovedOrTooMuchIsNotKept() {
+            let prepared = PreparedAnswers(maximumBytes: 100)
+            func key(_ number: Int) -> PreparedAnswers.Key { PreparedAnswers.Key(target: "/value?\(number)", isGzip: false) }
+            weak var first: PreparedAnswer?
+            do {
+                let answer = Self.answer(String(repeating: "x", count: 60))
+                first = answer
+                prepared.put(answer, for: key(0))
+            }
+            #expect(prepared.size == (1, 60))
+            prepared.put(Self.answer(String(repeating: "x", count: 41)), for: key(1))
+            #expect(prepared.size == (1, 60), "one too much is not taken")
+            prepared.put(Self.answer(String(repeating: "x", count: 40)), for: key(1))
+            #expect(prepared.size == (2, 100))
+            prepared.put(Self.answer("x"), for: key(1))
+            #expect(prepared.size == (2, 61))
+            prepared.remove([key(0), key(2)])
+            #expect(prepared.size == (1, 1) && first == nil)
+        }
+
+        @Test func whoseTimeIsOverIsLetGo() async throws {
+            let prepared = PreparedAnswers()
+            for number in 0..<10 { prepared.put(Self.answer("x", lifetime: .zero), for: PreparedAnswers.Key(target: "/\(number)", isGzip: false)) }
+            let deadline = ContinuousClock.now + .seconds(30)
+            while prepared.size.count > 1 {
+                try #require(ContinuousClock.now < deadline)
+                prepared.put(Self.answer("x"), for: PreparedAnswers.Key(target: "/new", isGzip: false))
+                await Task.yield()
             }
         }
 
@@ -134,7 +165,7 @@ extension MicroHTTPTests {
                     }
                     group.addTask {
                         for number in 1...1000 {
-                            prepared.put(Self.answer("\(number)"), for: "/", isGzip: false)
+                            prepared.put(Self.answer("\(number)"), for: PreparedAnswers.Key(target: "/", isGzip: false))
                             await Task.yield()
                         }
                     }

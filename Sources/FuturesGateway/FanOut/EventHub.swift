@@ -14,11 +14,13 @@ final class EventHub: FeedReader {
         /// Event clients, paused ones included, and requests under way.
         var demand = 0
         var waiters: [UInt64: Waiter] = [:]
+        /// The address that began it; nil for this machine's own, and for nobody's.
+        var beginner: [UInt8]?
         /// The latest full value as an event, by format.
         var cachedEvents: [CachedEvent?] = EventFormat.allCases.map { _ in nil }
         var cachedSnapshots = CachedSnapshots()
-        /// Answers that hold until the stream changes.
-        var prepared: [PreparedAnswer] = []
+        /// What is answered beforehand until the stream changes.
+        var prepared: [PreparedAnswers.Key] = []
         /// Its kind's place in the tally.
         var kind: Int?
         /// What went wrong last, where nothing came since.
@@ -47,7 +49,9 @@ final class EventHub: FeedReader {
     /// A request that waits for a stream.
     struct Waiter {
         let awaited: Awaited
-        let timeout: Scheduled<Void>
+        var timeout: Scheduled<Void>
+        /// How much longer it waits though nothing came; nil for no longer.
+        let longer: () -> Duration?
         let answer: (Result<Void, FeedError>) -> Void
     }
 
@@ -63,6 +67,8 @@ final class EventHub: FeedReader {
 
     struct State {
         var streams: [FuturesServiceStreamName: Stream] = [:]
+        /// How many of the streams each address began.
+        var begun: [[UInt8]: Int] = [:]
         var freeLogs: [Int] = []
         var logCount = 0
         var clients: [UInt64: Client] = [:]
@@ -73,6 +79,8 @@ final class EventHub: FeedReader {
         var isDraining = false
         let deflater = Deflater(level: 6)
         var tally: FeedTally
+        /// What last went wrong, by upstream.
+        var troubles: [Trouble?]
         /// Clients that have paused something.
         var pausedClients = 0
         /// Called once the last client has left while draining.
@@ -80,6 +88,7 @@ final class EventHub: FeedReader {
     }
 
     let engine: FeedEngine
+    let tables = StreamTables()
     let limits: GatewayConfiguration.Events
     let gatekeeper: Gatekeeper
     let state: NIOLoopBoundBox<State>
@@ -103,7 +112,9 @@ final class EventHub: FeedReader {
         self.limits = limits
         self.gatekeeper = gatekeeper
         self.post = post
-        state = NIOLoopBoundBox.makeBoxSendingValue(State(tally: FeedTally(upstreams: engine.dialect.upstreams.map(\.name))), eventLoop: engine.loop)
+        state = NIOLoopBoundBox.makeBoxSendingValue(
+            State(tally: FeedTally(upstreams: engine.dialect.upstreams.map(\.name)), troubles: engine.dialect.upstreams.map { _ in nil }),
+            eventLoop: engine.loop)
         demand = engine.add(nil)
     }
 
@@ -113,11 +124,11 @@ final class EventHub: FeedReader {
     }
 
     func receive(_ event: FeedEvent) {
+        forgetAnswers(event.stream)
         if case .ended = event.kind {
             drop(event.stream)
             return
         }
-        expirePrepared(event.stream)
         guard let words = EventEncoder.words(event) else { return }
         _ = log(of: event.stream, .events, floor: event.id.sequence &- 1)
         count(event)
@@ -156,30 +167,48 @@ final class EventHub: FeedReader {
         let log = state.value.freeLogs.popLast() ?? state.value.logCount
         if log == state.value.logCount { state.value.logCount += 1 }
         state.value.streams[name, default: Stream()].logs[format.rawValue] = log
+        tables.outdate()
         post(.addLog(log, name, floor: floor ?? engine.read { core, _ in core.sequence }))
         return log
     }
 
     private func count(_ event: FeedEvent) {
-        if let kind = state.value.streams[event.stream]?.kind { return state.value.tally.count(event.kind, kind) }
-        let kind = state.value.tally.kind(of: event.stream)
+        let kind = state.value.streams[event.stream]?.kind ?? state.value.tally.kind(of: event.stream)
         state.value.streams[event.stream]?.kind = kind
         state.value.tally.count(event.kind, kind)
+        noteTrouble(event, upstream: state.value.tally.kinds[kind].upstream)
     }
 
     private func drop(_ name: FuturesServiceStreamName) {
         guard let stream = state.value.streams[name], stream.demand == 0 else { return }
         state.value.streams[name] = nil
+        if let beginner = stream.beginner {
+            let left = (state.value.begun[beginner] ?? 0) - 1
+            state.value.begun[beginner] = left > 0 ? left : nil
+        }
+        tables.outdate()
         for log in stream.logs.compactMap(\.self) {
             state.value.freeLogs.append(log)
             post(.removeLog(log))
         }
     }
 
-    /// Whether these streams may begin, so far as they have not begun.
-    func hasRoom(for names: [FuturesServiceStreamName]) -> Bool {
+    /// Looks whether these streams may begin for somebody at that address, so far as they have not begun.
+    func checkRoom(for names: [FuturesServiceStreamName], from address: Address?) throws(Refusal) {
         let new = names.count { state.value.streams[$0] == nil }
-        return new == 0 || state.value.streams.count + new <= limits.maximumStreams && !isShort()
+        guard new > 0 else { return }
+        guard state.value.streams.count + new <= limits.maximumStreams, !isShort() else { throw .full }
+        guard let client = address?.limited else { return }
+        do throws(LimitReached) { try gatekeeper.begin(streams: new, besides: state.value.begun[client] ?? 0) } catch { throw .limited(error) }
+    }
+
+    /// Notes who begins those of these streams that there are not yet.
+    func begin(_ names: [FuturesServiceStreamName], from address: Address?) {
+        guard let client = address?.limited else { return }
+        for name in names where state.value.streams[name] == nil {
+            state.value.streams[name] = Stream(beginner: client)
+            state.value.begun[client, default: 0] += 1
+        }
     }
 
     /// Counts one more reader of each stream; the first one subscribes.
@@ -214,17 +243,38 @@ final class EventHub: FeedReader {
     }
 
     /// Waits for what is awaited of a stream, which is wanted meanwhile. `answer` is called once, on this thread: with `timedOut` after `timeout`.
+    ///
+    /// - Parameter longer: asked after `timeout`, and again after what it says: how much longer to wait; nil for no longer.
+    ///
+    /// Returns the number that `abandon` takes.
+    @discardableResult
     func wait(
-        for name: FuturesServiceStreamName, _ awaited: Awaited, timeout: Duration, _ answer: @escaping (Result<Void, FeedError>) -> Void
-    ) {
+        for name: FuturesServiceStreamName, _ awaited: Awaited, timeout: Duration, from address: Address?,
+        longer: @escaping () -> Duration? = { nil },
+        _ answer: @escaping (Result<Void, FeedError>) -> Void
+    ) -> UInt64 {
         state.value.lastNumber &+= 1
         let number = state.value.lastNumber
-        let task = engine.loop.assumeIsolated().scheduleTask(in: TimeAmount(timeout)) {
-            self.answer(name, number, .failure(FeedError(.timedOut, "Nothing came for \(name) in \(timeout).")))
-        }
+        let task = engine.loop.assumeIsolated().scheduleTask(in: TimeAmount(timeout)) { self.expire(name, number, timeout) }
+        begin([name], from: address)
         retain([name])
-        state.value.streams[name]?.waiters[number] = Waiter(awaited: awaited, timeout: task, answer: answer)
+        state.value.streams[name]?.waiters[number] = Waiter(awaited: awaited, timeout: task, longer: longer, answer: answer)
         if awaited == .fetch { engine.step(.refetch(name)) }
+        return number
+    }
+
+    private func expire(_ name: FuturesServiceStreamName, _ number: UInt64, _ timeout: Duration) {
+        guard let longer = state.value.streams[name]?.waiters[number]?.longer() else {
+            return answer(name, number, .failure(FeedError(.timedOut, "Nothing came for \(name) in \(timeout).")))
+        }
+        state.value.streams[name]?.waiters[number]?.timeout = engine.loop.assumeIsolated().scheduleTask(in: TimeAmount(longer)) {
+            self.expire(name, number, timeout)
+        }
+    }
+
+    /// Whoever waited under this number has left.
+    func abandon(_ name: FuturesServiceStreamName, _ number: UInt64) {
+        answer(name, number, .failure(FeedError(.timedOut, "Nobody waits for \(name) any more.")))
     }
 
     /// Nobody waits for a change while the gateway stops.
@@ -285,15 +335,18 @@ final class EventHub: FeedReader {
 
     /// From now on requests for this target are answered without the hub, until the stream changes, and a second at most, so that who asks
     /// renews the linger.
-    func prepare(_ answer: PreparedAnswer, for name: FuturesServiceStreamName, target: String, isGzip: Bool) {
-        if state.value.streams[name]?.prepared.count ?? 0 >= 256 { expirePrepared(name) }
-        guard state.value.streams[name]?.prepared.append(answer) != nil else { return }
-        preparedAnswers.put(answer, for: target, isGzip: isGzip)
+    func prepare(_ answer: PreparedAnswer, for name: FuturesServiceStreamName, _ key: PreparedAnswers.Key) {
+        guard let stream = state.value.streams[name] else { return }
+        if !stream.prepared.contains(key) { state.value.streams[name]?.prepared.append(key) }
+        preparedAnswers.put(answer, for: key)
     }
 
-    private func expirePrepared(_ name: FuturesServiceStreamName) {
-        guard let prepared = state.value.streams[name]?.prepared, !prepared.isEmpty else { return }
-        for answer in prepared { answer.expire() }
+    /// The stream changes: what was made of its content before is of no more use.
+    private func forgetAnswers(_ name: FuturesServiceStreamName) {
+        guard let stream = state.value.streams[name] else { return }
+        if stream.cachedSnapshots.id != nil { state.value.streams[name]?.cachedSnapshots = CachedSnapshots() }
+        guard !stream.prepared.isEmpty else { return }
+        preparedAnswers.remove(stream.prepared)
         state.value.streams[name]?.prepared.removeAll(keepingCapacity: true)
     }
 
@@ -328,21 +381,6 @@ final class EventHub: FeedReader {
     }
 
     var isDraining: Bool { state.value.isDraining }
-
-    /// What is known of a stream, and how many want it here.
-    struct Status {
-        let feed: StreamStatus
-        let readers: Int
-    }
-
-    func status(of name: FuturesServiceStreamName) -> Status? {
-        engine.read { core, now in core.status(of: name, now: now) }.map { Status(feed: $0, readers: state.value.streams[name]?.demand ?? 0) }
-    }
-
-    func statuses() -> [Status] {
-        engine.read { core, now in core.streamNames.compactMap { core.status(of: $0, now: now) } }
-            .map { Status(feed: $0, readers: state.value.streams[$0.name]?.demand ?? 0) }
-    }
 
     /// Whether the stream has come to its end, or is of a symbol that has been settled.
     func isRetired(_ name: FuturesServiceStreamName) -> Bool {

@@ -9,34 +9,37 @@ struct StreamHandlers: Sendable {
 
     /// `GET /streams`
     func list(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
-        hub.run { hub in
-            let statuses = hub.statuses().filter { caller.principal.permission.allows(stream: $0.feed.name.description) }
-            var writer = JSONWriter(capacity: 4096)
-            writer.object { json in
-                json.member("upstreams")
-                json.array(hub.engine.dialect.upstreams) { json, upstream in
-                    json.object {
-                        $0.member("name", upstream.name)
-                        if let venue = upstream.venue { $0.member("venue", venue) }
-                        $0.member("simulated", upstream.isSimulated)
-                    }
-                }
-                json.member("catalogue")
-                json.array(hub.engine.dialect.catalogue) { json, entry in
-                    json.object {
-                        $0.member("pattern", entry.pattern)
-                        $0.member("carries", entry.carries)
-                        $0.member("merge", entry.rule.rawValue)
-                        if let key = entry.key { $0.member("key", key) }
-                        $0.member("keep", optional: entry.keep)
-                        $0.member("refetch", entry.hasSnapshotSource)
-                    }
-                }
-                json.member("active")
-                json.array(statuses) { json, status in json.object { Self.write(status, &$0) } }
-            }
-            responder.respond(Self.json(200, writer.bytes))
+        let dialect = hub.engine.dialect
+        hub.tables.read(hub) { table in
+            responder.respond(200) { Self.list(table, dialect, caller.principal.permission) }
         }
+    }
+
+    private static func list(_ table: StreamTable, _ dialect: any Dialect, _ permission: Permission) -> HTTPResponse {
+        var writer = JSONWriter(capacity: 4096)
+        writer.object { json in
+            json.member("upstreams")
+            json.array(dialect.upstreams) { json, upstream in
+                json.object {
+                    $0.member("name", upstream.name)
+                    if let venue = upstream.venue { $0.member("venue", venue) }
+                    $0.member("simulated", upstream.isSimulated)
+                }
+            }
+            json.member("catalogue")
+            json.array(dialect.catalogue) { json, entry in
+                json.object {
+                    $0.member("pattern", entry.pattern)
+                    $0.member("carries", entry.carries)
+                    $0.member("merge", entry.rule.rawValue)
+                    if let key = entry.key { $0.member("key", key) }
+                    $0.member("keep", optional: entry.keep)
+                    $0.member("refetch", entry.hasSnapshotSource)
+                }
+            }
+        }
+        let rows = table.list(for: permission, now: Moment.current.instant, write)
+        return Self.json(200, writer.bytes.dropLast() + Array(",\"active\":[".utf8) + rows + Array("]}".utf8))
     }
 
     /// `GET /streams/{name}`
@@ -58,27 +61,29 @@ struct StreamHandlers: Sendable {
         let noneMatch = request.header("If-None-Match")
         let patience = noneMatch == nil ? nil : request.preferredWait
         let isGzip = request.acceptsGzip
-        let target = bounds.areNone && patience == nil ? request.target : nil
+        let key = bounds.areNone && patience == nil ? Self.preparable(request.target, name, depth: depth, isGzip: isGzip) : nil
         hub.run { hub in
             let answer = {
                 Self.snapshot(
-                    of: name, hub, depth: depth, bounds, noneMatch: noneMatch, waited: patience, isGzip: isGzip, preparedFor: target)
+                    of: name, hub, depth: depth, bounds, noneMatch: noneMatch, waited: patience, isGzip: isGzip, preparedFor: key)
             }
             if let response = answer() {
                 guard response.status == 304, let patience, patience > 0, !hub.isDraining, !hub.isRetired(name) else {
                     return responder.respond(response)
                 }
-                return Self.poll(name, hub, until: .now + .seconds(patience), bounds) { responder.respond(answer() ?? Self.vanished(name)) }
+                return Self.poll(hub, name, until: .now + .seconds(patience), bounds, caller, responder) { answer() ?? Self.vanished(name) }
             }
             guard !hub.isRetired(name) else { return responder.respond(Problems.settled(name.description)) }
-            guard hub.hasRoom(for: [name]) else { return responder.respond(Problems.full.response) }
-            hub.wait(for: name, .value, timeout: .seconds(wait)) { result in
+            do throws(EventHub.Refusal) { try hub.checkRoom(for: [name], from: caller.address) } catch {
+                return responder.respond(EventHandlers.problem(error))
+            }
+            Self.wait(hub, for: name, .value, timeout: .seconds(wait), caller, responder) { result in
                 switch result {
-                case .success: responder.respond(answer() ?? Self.vanished(name))
+                case .success: answer() ?? Self.vanished(name)
                 case .failure(let error):
                     switch hub.absence(of: name, error) {
-                    case .quiet: responder.respond(Problems.nothingYet(name).response)
-                    case .failed(let error): responder.respond(Problems.failure(error))
+                    case .quiet: Problems.nothingYet(name).response
+                    case .failed(let error): Problems.failure(error)
                     }
                 }
             }
@@ -93,16 +98,18 @@ struct StreamHandlers: Sendable {
         } catch { return responder.respond(Problems.limited(error).response) }
         let isAsync = request.prefers("respond-async")
         hub.run { hub in
-            guard hub.hasRoom(for: [name]) else { return responder.respond(Problems.full.response) }
-            hub.wait(for: name, .fetch, timeout: .seconds(15)) { result in
-                guard !isAsync else { return }
-                switch result {
-                case .success:
-                    responder.respond(Self.snapshot(of: name, hub) ?? Self.vanished(name))
-                case .failure(let error): responder.respond(Problems.failure(error))
+            do throws(EventHub.Refusal) { try hub.checkRoom(for: [name], from: caller.address) } catch {
+                return responder.respond(EventHandlers.problem(error))
+            }
+            guard isAsync else {
+                return Self.wait(hub, for: name, .fetch, timeout: .seconds(15), caller, responder) { result in
+                    switch result {
+                    case .success: Self.snapshot(of: name, hub) ?? Self.vanished(name)
+                    case .failure(let error): Problems.failure(error)
+                    }
                 }
             }
-            guard isAsync else { return }
+            hub.wait(for: name, .fetch, timeout: .seconds(15), from: caller.address) { _ in }
             var writer = JSONWriter()
             writer.object {
                 $0.member("stream", name.description)
@@ -122,6 +129,8 @@ struct StreamHandlers: Sendable {
             writer.object { json in
                 if let status {
                     Self.write(status, &json)
+                    json.member("ageMs", optional: status.feed.ageMs)
+                    json.member("unverifiedMs", optional: status.feed.unverifiedMs)
                     json.member("incidents")
                     json.array(incidents) { json, incident in
                         json.object {
@@ -138,6 +147,31 @@ struct StreamHandlers: Sendable {
             }
             responder.respond(Self.json(200, writer.bytes))
         }
+    }
+
+    /// Answers once what is awaited has come, or did not. Meanwhile the request is one of its address's connections; whoever hangs up waits no more.
+    private static func wait(
+        _ hub: EventHub, for name: FuturesServiceStreamName, _ awaited: EventHub.Awaited, timeout: Duration, _ caller: Access.Caller,
+        _ responder: HTTPResponder, longer: @escaping () -> Duration? = { nil }, _ answer: @escaping (Result<Void, FeedError>) -> HTTPResponse
+    ) {
+        let lease: Gatekeeper.Lease
+        do throws(LimitReached) { lease = try hub.gatekeeper.wait(from: caller.address, at: Access.now) } catch {
+            return responder.respond(Problems.limited(error).response)
+        }
+        let number = hub.wait(for: name, awaited, timeout: timeout, from: caller.address, longer: longer) { result in
+            hub.gatekeeper.close(lease, streams: 0)
+            responder.respond(answer(result))
+        }
+        responder.whenAbandoned { hub.run { $0.abandon(name, number) } }
+    }
+
+    /// What an answer may be prepared for: the target as clients write it, so that there are few for each stream.
+    static func preparable(_ target: String, _ name: FuturesServiceStreamName, depth: Int?, isGzip: Bool) -> PreparedAnswers.Key? {
+        let encoded = name.description.percentEncoded
+        let query = depth.map { "?depth=\($0)" } ?? ""
+        let spellings = [name.description, encoded, encoded.replacing("@", with: "%40")]
+        guard spellings.contains(where: { target.utf8.elementsEqual("/streams/\($0)\(query)".utf8) }) else { return nil }
+        return PreparedAnswers.Key(target: target, isGzip: isGzip)
     }
 
     private func stream(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) -> FuturesServiceStreamName? {
@@ -167,20 +201,19 @@ struct StreamHandlers: Sendable {
 
     /// A known snapshot waits for the next one, and no longer than it stays within the bounds.
     private static func poll(
-        _ name: FuturesServiceStreamName, _ hub: EventHub, until end: ContinuousClock.Instant, _ bounds: FreshnessBounds,
-        _ answer: @escaping () -> Void
+        _ hub: EventHub, _ name: FuturesServiceStreamName, until end: ContinuousClock.Instant, _ bounds: FreshnessBounds,
+        _ caller: Access.Caller, _ responder: HTTPResponder, _ answer: @escaping () -> HTTPResponse
     ) {
-        let rest = hub.status(of: name).flatMap { bounds.rest(of: $0.feed) }
-        hub.wait(for: name, .change, timeout: min(end - .now, rest ?? .seconds(60))) { result in
-            let isWithin = hub.status(of: name).map { bounds.problem(of: $0.feed) == nil } ?? false
-            guard case .failure = result, isWithin, .now < end, !hub.isDraining else { return answer() }
-            poll(name, hub, until: end, bounds, answer)
+        let longer: () -> Duration? = {
+            guard .now < end, !hub.isDraining, let status = hub.status(of: name)?.feed, bounds.problem(of: status) == nil else { return nil }
+            return min(end - .now, bounds.rest(of: status) ?? .seconds(60))
         }
+        wait(hub, for: name, .change, timeout: longer() ?? .zero, caller, responder, longer: longer) { _ in answer() }
     }
 
     private static func snapshot(
         of name: FuturesServiceStreamName, _ hub: EventHub, depth: Int? = nil, _ bounds: FreshnessBounds = FreshnessBounds(),
-        noneMatch: String? = nil, waited: Int? = nil, isGzip: Bool = false, preparedFor target: String? = nil
+        noneMatch: String? = nil, waited: Int? = nil, isGzip: Bool = false, preparedFor key: PreparedAnswers.Key? = nil
     ) -> HTTPResponse? {
         guard let snapshot = hub.snapshot(of: name, depth: depth, isGzip: isGzip), let id = snapshot.status.contentID else { return nil }
         let status = snapshot.status
@@ -206,11 +239,11 @@ struct StreamHandlers: Sendable {
         if snapshot.isCompressed { contentHeaders.append(HTTPHeader(name: "Content-Encoding", value: "gzip")) }
         let body = snapshot.body
         let freshness = [("X-Feed-Age-Ms", status.ageMs ?? 0), ("X-Feed-Unverified-Ms", status.unverifiedMs ?? 0)]
-        if let target {
+        if let key {
             let prepared = PreparedAnswer(
                 content: body, entityTag: tag, headers: headers, contentHeaders: contentHeaders, countingHeaders: freshness,
                 lifetime: snapshot.lifetime)
-            hub.prepare(prepared, for: name, target: target, isGzip: isGzip)
+            hub.prepare(prepared, for: name, key)
         }
         headers += freshness.map { HTTPHeader(name: $0.0, value: String($0.1)) }
         if let waited { headers.append(HTTPHeader(name: "Preference-Applied", value: "wait=\(waited)")) }
@@ -231,12 +264,11 @@ struct StreamHandlers: Sendable {
             ], body: body)
     }
 
+    /// What does not change with time.
     private static func write(_ status: EventHub.Status, _ json: inout JSONWriter) {
         json.member("stream", status.feed.name.description)
         json.member("state", status.feed.state.rawValue)
         if let id = status.feed.contentID { json.member("id", id.description) }
-        json.member("ageMs", optional: status.feed.ageMs)
-        json.member("unverifiedMs", optional: status.feed.unverifiedMs)
         json.member("source", status.feed.source.rawValue)
         json.member("connected", status.feed.isConnected)
         json.member("readers", status.readers)

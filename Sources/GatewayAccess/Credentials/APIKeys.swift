@@ -52,6 +52,9 @@ public struct APIKeys: Sendable {
         return keys
     }
 
+    /// Whether there is none.
+    public var isEmpty: Bool { keys.isEmpty }
+
     /// SHA-256 of a key in 64 hexadecimal digits, as it stands in the file.
     public static func hash(of key: String) -> String { hex(digest(of: key)) }
 

@@ -68,6 +68,7 @@ extension HTTPProblem {
     static func badRequest(_ detail: String) -> HTTPProblem { HTTPProblem(status: 400, title: "Bad Request", detail: detail) }
     static let notFound = HTTPProblem(status: 404, title: "Not Found", detail: "No resource has this path.")
     static let requestTimeout = HTTPProblem(status: 408, title: "Request Timeout", detail: "The request did not arrive in time.")
+    static let abandoned = HTTPProblem(status: 408, title: "Request Timeout", detail: "The client hung up before there was an answer.")
     static let contentTooLarge = HTTPProblem(status: 413, title: "Content Too Large", detail: "The request body is longer than this server takes.")
     static let uriTooLong = HTTPProblem(status: 414, title: "URI Too Long", detail: "The request target is longer than this server takes.")
     static let misdirected = HTTPProblem(
