@@ -46,10 +46,11 @@ prove-short: ## The same in about five minutes, by the debug build
 	patch -p1 --dry-run --silent --fuzz=0 -i Tests/Soak/unsafe.patch
 	Tests/Soak/prove "$$(swift build --show-bin-path)/futures-gateway" --short
 
-contract: setup ## Every answer against openapi.yaml by schemathesis, and read by httplint (PyPI); skips where they are absent
+contract: setup ## Every answer against openapi.yaml by schemathesis, read by httplint, and by generated clients (PyPI); skips what is absent
 	swift build -c release --product futures-gateway
 	Tests/Contract/fuzz "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(EXAMPLES),50)
 	Tests/Contract/lint "$$(swift build -c release --show-bin-path)/futures-gateway"
+	Tests/Contract/clients "$$(swift build -c release --show-bin-path)/futures-gateway"
 
 proxies: setup ## The gateway behind nginx and Caddy as ops/ has them (apt: nginx, caddy, curl), about four minutes; skips where they are absent
 	swift build -c release --product futures-gateway

@@ -89,7 +89,7 @@ let package = Package(
             resources: [
                 .embedInCode("openapi.yaml"),
                 .embedInCode("Web/index.html"), .embedInCode("Web/page.js"), .embedInCode("Web/chart.js"), .embedInCode("Web/book.js"),
-                .embedInCode("Web/format.js"), .embedInCode("Web/log.js"),
+                .embedInCode("Web/format.js"), .embedInCode("Web/freshness.js"), .embedInCode("Web/log.js"),
                 .embedInCode("Web/style.css"), .embedInCode("Web/icon.svg"),
                 .embedInCode("Web/client.js"),
             ],
@@ -183,6 +183,7 @@ let package = Package(
                 "FuturesFeed",
                 "FuturesGateway",
                 "GatewayAccess",
+                "GatewayTestSupport",
                 "MicroHTTP",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),

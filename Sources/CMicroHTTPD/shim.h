@@ -159,7 +159,7 @@ static inline struct MHD_Daemon *cmhd_start(const struct cmhd_options *o) {
     };
     struct MHD_OptionItem encryption[] = {
         {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)&cmhd_identity_retrieve},
-        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%SERVER_PRECEDENCE"},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-AES-128-CBC:-AES-256-CBC:%SERVER_PRECEDENCE"},
         {MHD_OPTION_END, 0, NULL},
     };
     errno = 0;

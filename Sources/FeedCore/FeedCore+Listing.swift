@@ -102,13 +102,19 @@ extension VenueListing {
 }
 
 extension FuturesServiceStreamName {
-    fileprivate func isListed(in listing: VenueListing) -> Bool {
+    /// Whether the venue lists the symbol, or there is none.
+    package func isListed(in listing: VenueListing) -> Bool {
         guard let symbol = continuous?.pair ?? symbol, channel != .compositeIndex else { return true }
-        return channel == .assetIndex ? listing.assetIndices.contains(symbol) : listing.symbols.contains(symbol)
+        return channel == .assetIndex ? listing.assetIndices.holds(bytesOf: symbol) : listing.symbols.holds(bytesOf: symbol)
     }
 
     fileprivate func isSettled(in listing: VenueListing) -> Bool {
         guard let symbol = continuous?.pair ?? symbol, channel != .assetIndex else { return false }
-        return listing.settled.contains(symbol)
+        return listing.settled.holds(bytesOf: symbol)
     }
+}
+
+extension Set<String> {
+    /// Whether a text of the same bytes is in it; `contains` also finds another spelling of the same characters (KELVIN SIGN for `K`).
+    fileprivate func holds(bytesOf text: String) -> Bool { firstIndex(of: text).map { self[$0].utf8.elementsEqual(text.utf8) } ?? false }
 }

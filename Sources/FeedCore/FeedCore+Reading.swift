@@ -94,6 +94,9 @@ extension FeedCore {
             observers: stream.observers.count)
     }
 
+    /// What is known of every stream that somebody wants or lately wanted, in no order that means anything.
+    package func statuses(now: Instant) -> [StreamStatus] { indices.keys.compactMap { status(of: $0, now: now) } }
+
     /// Every socket there is or was, in no order that means anything.
     package var connectionStatuses: [ConnectionStatus] {
         connections.map { connection in

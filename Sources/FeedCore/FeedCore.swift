@@ -95,8 +95,9 @@ package struct FeedCore: Sendable {
 
     /// The newest event's number.
     package internal(set) var sequence: UInt64 = 0
-    var listing: VenueListing?
-    /// Symbols that the last list of the venue's lacked.
+    /// What the venue lists; nil until it has told.
+    package internal(set) var listing: VenueListing?
+    /// Symbols that the last list of the venue lacked.
     var missing: Set<String> = []
     var indices: [FuturesServiceStreamName: Int] = [:]
     var streams: [StreamState?] = []

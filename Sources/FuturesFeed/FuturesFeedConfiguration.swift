@@ -5,7 +5,7 @@ public struct FuturesFeedConfiguration: Sendable {
     /// The venue.
     public var venue: FuturesVenue
     /// Other upstreams, whose streams are `name:stream`; see `readUpstreams`.
-    package var upstreams: [(name: String, dialect: any Dialect)] = []
+    package var upstreams: [(upstream: Upstream, dialect: any Dialect)] = []
     /// How long a subscription stays at the venue after its last reader left.
     public var linger: Duration
     /// After how long without any frame a connection is pinged at the latest; one that is usually heard more often is pinged sooner. A ping that is
@@ -39,15 +39,27 @@ public struct FuturesFeedConfiguration: Sendable {
         self.seed = seed
     }
 
+    /// The venue's and the other upstreams' as one.
+    package var dialect: any Dialect {
+        let venue = FuturesDialect(venue: venue, bars: bars, trades: trades)
+        return upstreams.isEmpty ? venue : CombinedDialect(venue: venue, others: upstreams)
+    }
+
     /// The names of the other upstreams, in their order.
-    public var upstreamNames: [String] { upstreams.map(\.name) }
+    public var upstreamNames: [String] { upstreams.map(\.upstream.name) }
 
     /// Adds other upstreams from a configuration file's text, a JSON object: `{"NAME":{"kind":"graphql",…}}`. `${NAME}` within its strings stands for
     /// what `secret` gives for it.
     ///
-    /// - Parameter kinds: kinds of your own, known beside those there are, which go before one of the same name; see `docs/write-a-dialect.md`.
+    /// - Parameters:
+    ///   - kinds: kinds of your own, known beside those there are, which go before one of the same name; see `docs/write-a-dialect.md`.
+    ///   - areSimulated: whether their data are made up, which readers are told.
     /// - Throws: `FeedError` with code `malformed`, which says what is wrong where.
-    public mutating func readUpstreams(_ text: String, kinds: [UpstreamKind] = [], secret: (String) -> String?) throws(FeedError) {
-        upstreams += try UpstreamsFile.read(text, further: kinds, secret: secret)
+    public mutating func readUpstreams(
+        _ text: String, kinds: [UpstreamKind] = [], areSimulated: Bool = false, secret: (String) -> String?
+    ) throws(FeedError) {
+        upstreams += try UpstreamsFile.read(text, further: kinds, secret: secret).map {
+            (Upstream(name: $0.name, isSimulated: areSimulated), $0.dialect)
+        }
     }
 }

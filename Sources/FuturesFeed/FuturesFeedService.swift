@@ -37,10 +37,8 @@ public final class FuturesFeedService: Sendable {
         core.pingInterval = configuration.pingInterval
         core.reconnectBase = configuration.reconnectBase
         core.rotateAfter = configuration.rotateAfter
-        let venue = FuturesDialect(venue: configuration.venue, bars: configuration.bars, trades: configuration.trades)
         engine = FeedEngine(
-            dialect: configuration.upstreams.isEmpty ? venue : CombinedDialect(venue: venue, upstreams: configuration.upstreams), configuration: core,
-            seed: configuration.seed ?? .random(in: .min ... .max), logger: logger)
+            dialect: configuration.dialect, configuration: core, seed: configuration.seed ?? .random(in: .min ... .max), logger: logger)
     }
 
     /// Subscribes an observer. A stream with cached content is handed over at once as `didUpdate`; `forceFetch` asks REST for complete data too.

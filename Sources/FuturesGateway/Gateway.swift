@@ -36,17 +36,20 @@ public final class Gateway: Service {
         service = FuturesFeedService(configuration: configuration.feed, logger: logger)
         let engine = service.engine
         let wiring = wiring
-        let prepared = PreparedAnswers()
+        // A sixteenth of what events may take is for snapshots that are answered beforehand.
+        let prepared = PreparedAnswers(maximumBytes: configuration.events.maximumLogBytes / 16)
+        var events = configuration.events
+        events.maximumLogBytes -= events.maximumLogBytes / 16
         let gatekeeper = Gatekeeper(rules: configuration.access)
         let access = Access(gatekeeper: gatekeeper, allowedOrigins: configuration.http.allowedOrigins)
-        let memory = MemoryWatch(logBytes: configuration.events.maximumLogBytes, logger: logger, read: configuration.readFile) {
+        let memory = MemoryWatch(logBytes: events.maximumLogBytes, logger: logger, read: configuration.readFile) {
             wiring.fanOut?.post(.relieve($0))
         }
         let hub = EventHub(
-            engine: engine, limits: configuration.events, gatekeeper: gatekeeper, preparedAnswers: prepared,
+            engine: engine, limits: events, gatekeeper: gatekeeper, preparedAnswers: prepared,
             isShort: { memory.isShort }, post: { wiring.fanOut?.post($0) })
         let fanOut = EventFanOut(
-            limits: configuration.events,
+            limits: events,
             callbacks: EventFanOut.Callbacks(
                 opened: { stream, number in hub.run { $0.open(stream, number: number) } },
                 closed: { number in hub.run { $0.closed(number) } },
@@ -90,7 +93,10 @@ public final class Gateway: Service {
         pin(configuration.pinned)
         let host = configuration.http.host.contains(":") ? "[\(configuration.http.host)]" : configuration.http.host
         let url = "\(configuration.http.identity == nil ? "http" : "https")://\(host):\(port)"
-        logger.notice("listening", metadata: ["url": "\(url)", "venue": "\(configuration.feed.venue.name)"])
+        logger.notice("listening", metadata: ["url": "\(url)", "venue": "\(configuration.feed.venue.upstream.name)"])
+        if configuration.feed.venue.upstream.isSimulated {
+            logger.notice("DEMO: the data are simulated", metadata: ["like": "\(configuration.feed.venue.name)"])
+        }
         listening(url)
         return port
     }

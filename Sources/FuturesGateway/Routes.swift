@@ -9,16 +9,18 @@ enum Routes {
         let probes = ProbeHandlers(hub: hub)
         var router = Router()
         router.on("GET", "/streams", access.guarded(.operation(.read), streams.list))
-        router.on("GET", "/streams/{name}", access.guarded(.operation(.read), streams.snapshot))
+        router.on("GET", "/streams/{name}", access.guarded(.operation(.read), parameters: snapshotParameters, streams.snapshot))
         router.on("GET", "/streams/{name}/status", access.guarded(.operation(.read), streams.status))
         router.on("POST", "/streams/{name}/refetch", access.guarded(.operation(.refetch), streams.refetch))
-        router.on("GET", "/events", access.guarded(.operation(.read), takesTicket: true, limited: EventHandlers.limited, events.open))
+        let open = access.guarded(
+            .operation(.read), parameters: eventParameters, takesTicket: true, limited: EventHandlers.limited, events.open)
+        router.on("GET", "/events", open)
         router.on("GET", "/events/{client}", access.guarded(.operation(.control), events.view))
         router.on("DELETE", "/events/{client}", access.guarded(.operation(.control), events.close))
-        router.on("POST", "/events/{client}/pause", access.guarded(.operation(.control), events.control(.pause)))
-        router.on("POST", "/events/{client}/resume", access.guarded(.operation(.control), events.control(.resume)))
-        router.on("POST", "/events/{client}/subscribe", access.guarded(.operation(.control), events.control(.subscribe)))
-        router.on("POST", "/events/{client}/unsubscribe", access.guarded(.operation(.control), events.control(.unsubscribe)))
+        router.on("POST", "/events/{client}/pause", access.guarded(.operation(.control), parameters: ["streams"], events.control(.pause)))
+        router.on("POST", "/events/{client}/resume", access.guarded(.operation(.control), parameters: ["streams"], events.control(.resume)))
+        router.on("POST", "/events/{client}/subscribe", access.guarded(.operation(.control), parameters: ["streams"], events.control(.subscribe)))
+        router.on("POST", "/events/{client}/unsubscribe", access.guarded(.operation(.control), parameters: ["streams"], events.control(.unsubscribe)))
         router.on("POST", "/tickets", access.guarded(.credential, TicketHandler(gatekeeper: access.gatekeeper).issue))
         router.on("GET", "/healthz", probes.health)
         router.on("GET", "/readyz", probes.ready)
@@ -30,13 +32,21 @@ enum Routes {
         return router
     }
 
+    private static let snapshotParameters = ["wait", "maxAge", "maxUnverified", "depth"]
+
+    /// The last ones are other spellings of `lastEventId`.
+    private static let eventParameters = [
+        "streams", "forceFetch", "heartbeat", "lastEventId", "maxRate", "count", "timeout", "event", "heartbeatEvent", "pad", "gzip", "ticket",
+        "last_event_id", "lastEvent", "Last-Event-ID",
+    ]
+
     /// Public data without credentials: any page may read it.
     static let anyOrigin = HTTPHeader(name: "Access-Control-Allow-Origin", value: "*")
 
     static let commonHeaders = [
         HTTPHeader(
             name: "Access-Control-Expose-Headers",
-            value: "ETag, Link, Retry-After, X-Feed-State, X-Feed-Age-Ms, Preference-Applied, RateLimit, RateLimit-Policy"),
+            value: "ETag, Link, Retry-After, X-Feed-State, X-Feed-Age-Ms, X-Feed-Unverified-Ms, Preference-Applied, RateLimit, RateLimit-Policy"),
         HTTPHeader(name: "X-Content-Type-Options", value: "nosniff"),
     ]
 

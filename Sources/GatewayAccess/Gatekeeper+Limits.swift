@@ -3,8 +3,8 @@ import Synchronization
 /// How much somebody may have.
 extension Gatekeeper {
     /// Where a request began.
-    public func client(peer: String, forwarded: String?, forwardedFor: String?) -> Address? {
-        guard let peer = Address(peer) else { return nil }
+    public func client(peer: String, forwarded: String?, forwardedFor: String?) -> Address {
+        guard let peer = Address(peer) else { return .unknown }
         return ForwardedFor.client(peer: peer, forwarded: forwarded, forwardedFor: forwardedFor, proxies: state.withLock { $0.rules.proxies })
     }
 
@@ -85,20 +85,21 @@ extension Gatekeeper {
         return RequestsLeft(limit: limits.requests, count: count, full: full)
     }
 
-    /// Takes one fetch of each.
+    /// Takes so many fetches of each; none of either where one has too few left.
     ///
     /// - Throws: `LimitReached`.
-    public func refetch(by principal: Principal, from address: Address?, at now: Moment) throws(LimitReached) {
+    public func refetch(_ count: Int = 1, by principal: Principal, from address: Address?, at now: Moment) throws(LimitReached) {
+        guard count > 0 else { return }
         try limiting { (state) throws(LimitReached) in
-            if let name = Self.name(address) {
-                let place = state.addresses.place(of: name, state.rules.addressLimits, now: now.nanoseconds)
-                if let refusal = state.addresses.refetch(place, state.rules.addressLimits, now: now.nanoseconds) {
-                    throw LimitReached(.address, refusal)
-                }
+            let address = Self.name(address).map { state.addresses.place(of: $0, state.rules.addressLimits, now: now.nanoseconds) }
+            if let address, let refusal = state.addresses.refetch(address, count: count, state.rules.addressLimits, now: now.nanoseconds) {
+                throw LimitReached(.address, refusal)
             }
-            if let name = principal.identity {
-                let place = state.keys.place(of: name, state.rules.keyLimits, now: now.nanoseconds)
-                if let refusal = state.keys.refetch(place, state.rules.keyLimits, now: now.nanoseconds) { throw LimitReached(.key, refusal) }
+            guard let name = principal.identity else { return }
+            let key = state.keys.place(of: name, state.rules.keyLimits, now: now.nanoseconds)
+            if let refusal = state.keys.refetch(key, count: count, state.rules.keyLimits, now: now.nanoseconds) {
+                if let address { state.addresses.returnRefetches(address, count: count) }
+                throw LimitReached(.key, refusal)
             }
         }
     }
@@ -119,6 +120,34 @@ extension Gatekeeper {
             let lease = Lease(key: key, address: address)
             try Self.add(&state, lease, principal, connections: 1, streams: streams)
             return lease
+        }
+    }
+
+    /// Whether an address may begin so many streams that nobody reads, besides those it began that still are there.
+    ///
+    /// - Throws: `LimitReached`.
+    public func begin(streams: Int, besides begun: Int) throws(LimitReached) {
+        try limiting { (state) throws(LimitReached) in
+            let limit = state.rules.addressLimits.streams
+            guard limit == 0 || streams <= limit - begun else {
+                throw LimitReached(holder: .address, kind: .streams, limit: limit, retryAfter: 60)
+            }
+        }
+    }
+
+    /// Counts a request that is answered later among the address's connections, until `close`.
+    ///
+    /// - Throws: `LimitReached`, and nothing is counted.
+    public func wait(from address: Address?, at now: Moment) throws(LimitReached) -> Lease {
+        try limiting { (state) throws(LimitReached) in
+            let address = Self.name(address).map { state.addresses.place(of: $0, state.rules.addressLimits, now: now.nanoseconds) }
+            if let address {
+                if let refusal = state.addresses.refusal(address, connections: 1, streams: 0, state.rules.addressLimits) {
+                    throw LimitReached(.address, refusal)
+                }
+                state.addresses.count(address, connections: 1, streams: 0)
+            }
+            return Lease(key: nil, address: address)
         }
     }
 
@@ -165,7 +194,7 @@ extension Gatekeeper {
         if let place = lease.address { state.addresses.count(place, connections: connections, streams: streams) }
     }
 
-    private static func name(_ address: Address?) -> [UInt8]? { address.flatMap { $0.isLoopback ? nil : $0.client } }
+    private static func name(_ address: Address?) -> [UInt8]? { address?.limited }
 }
 
 extension LimitReached {

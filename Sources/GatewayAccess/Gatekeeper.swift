@@ -71,9 +71,8 @@ public final class Gatekeeper: Sendable {
         guard let tokens = rules.tokens else { throw unknown }
         if let known = state.withLock({ $0.verified[digest] }), !known.permission.isExpired(at: now.seconds) { return known }
         guard credential.utf8.count(where: { $0 == UInt8(ascii: ".") }) == 2 else { throw unknown }
-        let (permission, subject, key) = try tokens.judge(credential, now: now.seconds)
-        let identity = "token \(subject ?? APIKeys.hex(digest))"
-        let principal = Principal(identity: identity, permission: permission, origin: .token(key))
+        let (permission, identity, key) = try tokens.judge(credential, now: now.seconds)
+        let principal = Principal(identity: "token \(identity)", permission: permission, origin: .token(key))
         remember(principal, digest, now)
         return principal
     }

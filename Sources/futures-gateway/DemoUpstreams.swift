@@ -9,12 +9,14 @@ enum DemoUpstreams {
     /// Starts them and adds them to a feed; returns what keeps them running.
     static func start(for feed: inout FuturesFeedConfiguration) async throws -> [any Service] {
         let prices = GraphQLExchange()
-        try feed.readUpstreams(graphQL(port: try await prices.start())) { _ in nil }
+        try feed.readUpstreams(graphQL(port: try await prices.start()), areSimulated: true) { _ in nil }
         let stocks = StockExchange()
         let stocksURL = "http://127.0.0.1:\(try await stocks.start())"
-        try feed.readUpstreams(#"{"stocks":{"kind":"intrinio","url":"\#(stocksURL)","restURL":"\#(stocksURL)","apiKey":"demo"}}"#) { _ in nil }
+        try feed.readUpstreams(
+            #"{"stocks":{"kind":"intrinio","url":"\#(stocksURL)","restURL":"\#(stocksURL)","apiKey":"demo"}}"#, areSimulated: true
+        ) { _ in nil }
         let products = BUXExchange()
-        try feed.readUpstreams(bux(port: try await products.start())) { _ in nil }
+        try feed.readUpstreams(bux(port: try await products.start()), areSimulated: true) { _ in nil }
         return [RunningExchange(stop: prices.stop), RunningExchange(stop: stocks.stop), RunningExchange(stop: products.stop)]
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FuturesGateway
 import Glibc
 
 /// `futures-gateway`
@@ -6,7 +7,7 @@ import Glibc
 struct FuturesGatewayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "futures-gateway",
-        abstract: "One upstream connection to a futures venue, any number of readers over HTTP.",
+        abstract: "One upstream connection to a futures venue, any number of readers over HTTP.", version: Gateway.version,
         subcommands: [
             ServeCommand.self, CheckConfigCommand.self, HashKeyCommand.self, HealthCommand.self, WatchCommand.self, DemoExchangeCommand.self,
             DemoStocksCommand.self,

@@ -19,8 +19,9 @@ struct HashKeyCommand: ParsableCommand {
         if isatty(STDIN_FILENO) == 1 { Terminal.complain("The key, then Return:") }
         let key = readLine() ?? ""
         guard (APIKeys.minimumLength...APIKeys.maximumLength).contains(key.utf8.count), key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw ValidationError(
-                "A key has \(APIKeys.minimumLength) to \(APIKeys.maximumLength) printable characters without blanks; --new makes a good one.")
+            Terminal.complain(
+                "Error: A key has \(APIKeys.minimumLength) to \(APIKeys.maximumLength) printable characters without blanks; --new makes a good one.")
+            throw ExitCode(EX_DATAERR)
         }
         announce(APIKeys.hash(of: key))
     }

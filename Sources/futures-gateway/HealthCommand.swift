@@ -1,6 +1,7 @@
 import ArgumentParser
 import AsyncHTTPClient
 import Foundation
+import FuturesFeed
 import NIOCore
 import NIOHTTP1
 import NIOSSL
@@ -39,10 +40,7 @@ struct HealthCommand: AsyncParsableCommand {
         // Whether a gateway may be served so is not the question here: one is.
         var mistakes: [String] = []
         let settings = ServeConfiguration.settings(flags: flags, environment: environment, mistakes: &mistakes)
-        guard mistakes.isEmpty else {
-            Mistakes(sentences: mistakes).complain()
-            throw ExitCode.validationFailure
-        }
+        guard mistakes.isEmpty else { throw Mistakes(sentences: mistakes).told() }
         let host =
             switch settings.host {
             case "0.0.0.0": "127.0.0.1"
@@ -68,7 +66,7 @@ struct HealthCommand: AsyncParsableCommand {
             let words = body.map { String(buffer: $0).prefix { $0 != "\n" } } ?? ""
             result = ("\(response.status.code) \(words)", response.status == .ok)
         } catch {
-            result = ("\(error)", false)
+            result = (plainWords(error), false)
         }
         try? await client.shutdown()
         return result

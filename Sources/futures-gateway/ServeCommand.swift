@@ -27,10 +27,7 @@ struct ServeCommand: AsyncParsableCommand {
             try ServeConfiguration(flags: flags, environment: environment)
         }
         let configuration: ServeConfiguration
-        do throws(Mistakes) { configuration = try read() } catch {
-            error.complain()
-            throw ExitCode.validationFailure
-        }
+        do throws(Mistakes) { configuration = try read() } catch { throw error.told() }
         guard !printConfig else { return announce(String(configuration.settings.yaml.dropLast())) }
         let threshold = LogThreshold(configuration.settings.logLevel)
         let writer = LogWriter(format: configuration.settings.logFormat ?? .standard)
@@ -44,7 +41,7 @@ struct ServeCommand: AsyncParsableCommand {
             let exchange = DemoExchange(configuration: DemoExchangeConfiguration())
             _ = try await exchange.start()
             let venue = gatewayConfiguration.feed.venue
-            gatewayConfiguration.feed.venue = venue.at(restURLs: [exchange.restURL], webSocketURLs: [exchange.webSocketURL])
+            gatewayConfiguration.feed.venue = venue.at(restURLs: [exchange.restURL], webSocketURLs: [exchange.webSocketURL]).simulated(by: "demo")
             services.append(RunningExchange(stop: exchange.stop))
             services += try await DemoUpstreams.start(for: &gatewayConfiguration.feed)
         }

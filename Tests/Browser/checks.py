@@ -127,7 +127,7 @@ async def only_the_permanent_is_permanent(gateway, gate, browser):
     await tab.until("document.readyState === 'complete'")
     await tab.run(feed([MARK, "nope@markPrice"], "{ shared: false }"))
     await tab.until(f"feed.get('{MARK}')")
-    expect("no such stream" in await tab.run("feed.status('nope@markPrice').error"), "an unknown stream without a reason")
+    expect("does not list" in await tab.run("feed.status('nope@markPrice').error"), "an unknown stream without a reason")
     await tab.run("feed.add('nope@ticker', 'ethusdt@markPrice@1s')")
     await tab.until("feed.status('nope@ticker').error && feed.get('ethusdt@markPrice@1s')")
     await tab.run(NATIVE % "nope@markPrice")
@@ -421,6 +421,81 @@ async def the_page_works_by_keyboard_and_does_not_jump(gateway, gate, browser):
     return f"layout shift {shift}"
 
 
+# What stands beside the symbol's name.
+HEADER = """(() => { const text = (id) => document.querySelector('#' + id).textContent.trim();
+    return { symbol: text('symbol'), texts: ['price', 'change', 'index', 'funding', 'countdown', 'age'].map(text), title: document.title,
+        chart: document.querySelector('#chart').getAttribute('aria-label'), aged: document.querySelectorAll('.instrument .aged').length }; })()"""
+
+
+async def no_price_stands_under_another_name(gateway, gate, browser):
+    """A row whose symbol has no mark price leaves the header empty; prices of several symbols are named and not compared; the page says DEMO."""
+    tab = await browser.tab(f"{gate.address}#btcusdt@markPrice@1s,dogeusdt@kline_1m,!forceOrder@arr,ethusdt@markPrice@1s")
+    await tab.until(r"/\d/.test(document.querySelector('#price')?.textContent)")
+    expect(await tab.run("document.querySelector('#venue').textContent") == "DEMO: simulated data", "the page does not say DEMO")
+    expect("DEMO" in await tab.run("document.title"), "the title does not say DEMO")
+
+    async def click(name):
+        await tab.run(f"[...document.querySelectorAll('#streams .name')].find((button) => button.textContent.startsWith('{name}')).click()")
+        await tab.until(f"document.querySelector('#symbol').textContent.trim() === '{name}'")
+        return await tab.run(HEADER)
+
+    await tab.until("document.querySelectorAll('#streams td:nth-child(2)')[1].textContent !== '–'")
+    empty = await click("DOGEUSDT")
+    expect(empty["texts"] == ["–"] * 6, f"under DOGEUSDT stands {empty}")
+    expect(empty["aged"] == 0 and not re.search(r"\d", empty["title"]) and "BTC" not in empty["chart"].upper(), f"under DOGEUSDT stands {empty}")
+    other = await click("ETHUSDT")
+    expect(re.match(r"[\d,.]+$", other["texts"][0]) and "ETHUSDT" in other["title"], other)
+    expect(await tab.run("!document.querySelector('#price').matches('.flash-up, .flash-down')"), "one symbol's price is compared with another's")
+    await click("DOGEUSDT")
+    expect((await tab.run(HEADER))["texts"] == ["–"] * 6, "a price stays")
+
+    # Liquidations of several symbols.
+    row = "[...document.querySelectorAll('#streams tbody tr')].find((row) => row.textContent.startsWith('!forceOrder@arr'))"
+    await tab.run(f"""window.seen = []; setInterval(() => {{ const cells = {row}.cells;
+        seen.push([cells[0].querySelector('small').textContent, cells[2].textContent]); }}, 50); true""")
+    await tab.until("new Set(seen.map(([symbol]) => symbol).filter(Boolean)).size > 1", 60)
+    await asyncio.sleep(1)
+    seen = await tab.run("seen")
+    first = next(symbol for symbol, _ in seen if symbol)
+    others = [change for symbol, change in seen[next(i for i, (symbol, _) in enumerate(seen) if symbol not in ("", first)):]]
+    expect(all(change == "–" for change in others), f"a change between symbols: {set(others)}")
+    expect(not tab.complaints, tab.complaints)
+    await tab.close()
+    return f"{empty['symbol']} {empty['texts']}, then {other['texts']}"
+
+
+async def a_wrong_stream_is_refused_in_words(gateway, gate, browser):
+    """A stream in the address that there is not is no lost connection: it is said which one, and why; it leaves the address."""
+    tab = await browser.tab(f"{gate.address}#btcusdt@markPrice@1s,nope@markPrice")
+    await tab.until("document.querySelector('tr.refused') && document.querySelector('#price')?.textContent !== '–'")
+    await asyncio.sleep(0.5)
+    log = await tab.run("[...document.querySelectorAll('#log li')].map((item) => item.textContent)")
+    expect(not [line for line in log if "lost" in line.lower()], f"a loss is told where there was none: {log}")
+    words = next((line for line in log if "Refused" in line), "")
+    expect("nope@markPrice" in words and "no such stream" in words, log)
+    shown = "[...document.querySelectorAll('tr.refused .actions button')].filter((button) => button.checkVisibility()).map((button) => button.title)"
+    expect(await tab.run(shown) == ["Remove"], await tab.run(shown))
+    expect(await tab.run("location.hash") == "#btcusdt@markPrice@1s", await tab.run("location.hash"))
+    await tab.close()
+    return words
+
+
+async def a_value_that_is_overdue_looks_so(gateway, gate, browser):
+    """Where the gateway itself falls silent, the page does not wait until the connection is given up."""
+    tab = await browser.tab(f"{gate.address}#{MARK}")
+    await tab.until("document.querySelector('#streams .state')?.textContent === 'Live'")
+    await asyncio.sleep(6)
+    gate.flows.clear()
+    began = time.monotonic()
+    await tab.until("document.querySelector('#streams .state').textContent === 'Unverified'", 10)
+    waited = time.monotonic() - began
+    expect(await tab.run("document.querySelector('#streams td:nth-child(2)').matches('.aged') && document.querySelector('#price').matches('.aged')"), "it looks live")
+    gate.flows.set()
+    await tab.until("document.querySelector('#streams .state').textContent === 'Live'")
+    await tab.close()
+    return f"after {waited:.1f} s"
+
+
 KEY, OTHER_KEY = "fgw_the-key-of-the-browser-checks", "fgw_another-key-of-the-browser-checks"
 
 
@@ -571,7 +646,8 @@ async def a_revoked_key_is_told(_, __, browser):
 
 CHECKS = [event_source_survives, overload_passes, only_the_permanent_is_permanent, merged_is_what_the_gateway_has, tabs_share_one_connection,
           a_late_tab_is_given_all, hidden_tabs_are_paused, a_new_epoch_starts_anew, the_example_of_the_readme_runs, a_gap_is_closed,
-          the_page_works_by_keyboard_and_does_not_jump, a_silent_connection_is_left, the_page_asks_for_a_key, a_ticket_is_shown_once,
+          the_page_works_by_keyboard_and_does_not_jump, a_silent_connection_is_left, no_price_stands_under_another_name,
+          a_wrong_stream_is_refused_in_words, a_value_that_is_overdue_looks_so, the_page_asks_for_a_key, a_ticket_is_shown_once,
           a_revoked_key_is_told]
 
 

@@ -66,6 +66,25 @@ import Testing
         #expect(mistakes(["trusted-proxies": "10.0.0.0/33"]).count == 1)
     }
 
+    @Test func oneKeyOrAddressHasHalfOfAllStreams() throws {
+        let access = try read(["max-streams": "300"]).gateway.access
+        #expect(access.keyLimits.streams == 150 && access.addressLimits.streams == 150)
+        #expect(
+            mistakes(["max-streams": "300", "address-streams": "300"]) == [
+                "--address-streams: one could take all streams, since 300 is not below max-streams, 300; give less, or 0 to allow it."
+            ])
+        #expect(mistakes(["key-streams": "5000"]).count == 1)
+        #expect(mistakes(["key-streams": "0", "address-streams": "1999"]).isEmpty)
+    }
+
+    @Test func aFileWithoutAKeyIsAMistake() throws {
+        let keys = try TemporaryFile("")
+        for text in ["", "{}\n"] {
+            try keys.write(text)
+            #expect(mistakes(["keys": keys.path]) == ["--keys holds no key; give one, or leave the setting out."])
+        }
+    }
+
     @Test func everySettingOfAccessIsReloaded() {
         let list = ServeSettings()
         let names = ServeSettings.all.map(\.name).filter { $0.hasPrefix("key") || $0.hasPrefix("jw") || $0.hasPrefix("address-") }

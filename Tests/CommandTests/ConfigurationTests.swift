@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import FuturesFeed
 import FuturesGateway
+import GatewayTestSupport
 import MicroHTTP
 import Testing
 
@@ -44,7 +45,6 @@ import Testing
         #expect(
             mistakes(["trades": "0", "pinned": "nope", "port": "1"], environment, file: file) == [
                 "FILE:2: venue is \"nasdaq\"; it takes aster, apollox or binance.",
-                "--pinned is \"nope\"; it takes stream names separated by commas, as in btcusdt@markPrice,!assetIndex@arr.",
                 "FILE:3: host is a section; it takes an IPv4 or IPv6 address or localhost.",
                 "FUTURES_GATEWAY_PORT is \"http\"; it takes 0 to 65535.",
                 "FILE:1: port is \"70000\"; it takes 0 to 65535.",
@@ -53,6 +53,55 @@ import Testing
                 "FUTURES_GATEWAY_REST_ULR is no setting. Did you mean FUTURES_GATEWAY_REST_URL?",
                 "FILE:6: Upstream a: kind is one of graphql, intrinio, bux.",
                 "FILE:7: The upstreams' file asks for ${NONE}, which is not set.",
+                "--pinned: \"nope\" is no stream. The kind of stream is missing, as in btcusdt@markPrice. Did you mean nope@markPrice?",
+            ])
+    }
+
+    @Test func everyMistakeWithinOneSettingIsNamedToo() throws {
+        let file = """
+            pinned: [btcusdt@markprice, btcusdt@kline, '!assetIndex@arr', 'a:b']
+            cors-origins: [https://a.example, a.example, b.example]
+            keys: {ann: {hash: x, stream: a}, bob: {hash: y, streams: ['*'], maxStreams: -1}}
+            upstreams:
+              a: {kind: bux, webSocket: 'http://x', http: 'ws://x', language: ''}
+              b: {kind: bux, webSocket: '${A}', token: '${B}', http: '${A}'}
+              c: {kind: intrinio, wire: x, tradesOnly: 1}
+              d: {kind: graphql, transport: x, sub: 1, streams: {a: 1, b: {subscription: q}}}
+
+            """
+        #expect(
+            mistakes(file: file) == [
+                "FILE:2: cors-origins has \"a.example\"; it takes origins as in https://a.example, separated by commas; * for any page, without credentials.",
+                "FILE:2: cors-origins has \"b.example\"; it takes origins as in https://a.example, separated by commas; * for any page, without credentials.",
+                "FILE:5: Upstream a: webSocket is the address, ws:// or wss://; http is the address, http:// or https://; "
+                    + "token is the bearer token, printable characters of ASCII without space; language is an Accept-Language, as in nl-NL,en;q=0.8.",
+                "FILE:6: The upstreams' file asks for ${A}, ${B}, which are not set.",
+                "FILE:7: Upstream c: wire is equities or phoenix; apiKey is the key; or give user and password; tradesOnly is true or false.",
+                "FILE:8: Upstream d: sub is not known; transport is websocket, multipart or sse; a is an object; "
+                    + "path says where in data the content is, as in priceUpdated or market.price.",
+                "FILE:3: keys: Key ann: stream is no member; there are hash, streams, operations, maxStreams, maxConnections, expires.",
+                "FILE:3: keys: Key ann: hash takes the 64 hexadecimal digits that futures-gateway hash-key prints.",
+                "FILE:3: keys: Key ann: streams is missing; it takes a list of patterns, as in [\"btcusdt@*\"], or [\"*\"] for every stream.",
+                "FILE:3: keys: Key bob: hash takes the 64 hexadecimal digits that futures-gateway hash-key prints.",
+                "FILE:3: keys: Key bob: maxStreams takes 0 to 1000000.",
+                "FILE:1: pinned: \"btcusdt@markprice\" is no stream. Upper and lower case matter after the @. Did you mean btcusdt@markPrice?",
+                "FILE:1: pinned: \"btcusdt@kline\" is no stream. The interval is missing; there are 1m, 3m, 5m, 15m, 30m, 1h, 2h, 4h, 6h, 8h, 12h, 1d, "
+                    + "3d, 1w, 1M. Did you mean btcusdt@kline_1m?",
+                "FILE:1: pinned: a:b is a stream of the upstream a, which upstreams does not name.",
+            ])
+    }
+
+    @Test func twoHalvesOfTwoVenuesAreRefusedAndADemoOfAVenueToo() throws {
+        let half = ["rest-url": "http://127.0.0.1:1"], other = ["ws-url": "ws://127.0.0.1:1"]
+        #expect(mistakes(half) == ["--rest-url needs ws-url too: one half would be of another host, the other of aster itself."])
+        #expect(
+            mistakes(other, ["FUTURES_GATEWAY_VENUE": "binance"]) == [
+                "--ws-url needs rest-url too: one half would be of another host, the other of binance itself."
+            ])
+        #expect(mistakes(half, ["FUTURES_GATEWAY_WS_URL": "ws://127.0.0.1:1"]).isEmpty)
+        #expect(
+            mistakes(["demo": "true"], file: "venue: aster\n") == [
+                "FILE:1: venue has no effect with demo, which brings its own exchange; leave one of them out."
             ])
     }
 
@@ -63,6 +112,22 @@ import Testing
     ])
     func aFileThatIsNoneSaysWhere(text: String, sentence: String) {
         #expect(mistakes(file: text) == [sentence])
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: ["x: *", "? *"])
+    func anAliasBombIsRefusedAtOnce(use: String) {
+        var lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+        for level in 1..<30 { lines.append("a\(level): &a\(level) [\(Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ","))]") }
+        lines.append("\(use)a29")
+        #expect(
+            mistakes(file: lines.joined(separator: "\n")) == [
+                "FILE:1 has an anchor (&); what stands in two places is written twice, and a text that begins so in quotes."
+            ])
+    }
+
+    @Test func anAmpersandElsewhereIsText() throws {
+        let text = "a: 'x &y' # see &z\nb: https://h/?c=d&e=f\nc: \"q\\\" &r\"\nd: [x&y, '&z']\ne: *\n".replacing("e: *", with: "e: '*'")
+        #expect(try ConfigurationFile(text, path: "x").entries.map(\.text) == ["x &y", "https://h/?c=d&e=f", "q\" &r", "x&y,&z", "*"])
     }
 
     @Test func whatContradictsItselfIsNamed() {
@@ -97,12 +162,48 @@ import Testing
         #expect(file.entries.map(\.json) == [#"[1,-2.50,1e3,"007",true,"no",null,"1","ä\u000a"]"#, #"{"c":null,"d":{},"e":"x y","f":"1:2"}"#])
     }
 
+    @Test func thePrintedConfigurationIsOneWhateverIsSet() throws {
+        let (certificate, key) = (try TemporaryFile(TestCertificates.good.certificate), try TemporaryFile(TestCertificates.good.key))
+        let jwks = try TemporaryFile(#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#)
+        let keys = "{ann: {hash: \(String(repeating: "ab", count: 32)), streams: ['*', 'btcusdt@*'], maxStreams: 3, expires: 2099-01-31}}"
+        let upstreams = """
+            {prices: {kind: graphql, webSocket: 'wss://me:pa55@a.example/g', headers: {A: 'pa55', B: '${TOKEN}'}, connectingPayload: {a: {b: pa55}},
+             streams: {q: {subscription: "subscription { a }", path: a}}}, stocks: {kind: intrinio, user: a, password: pa55, delayed: true},
+             cfd: {kind: bux, webSocket: 'wss://x/y', token: "pa55"}}
+            """
+        let samples = [
+            "venue": "binance", "rest-url": "https://me:pa55@a.example,http://[::1]:80", "ws-url": "wss://a.example", "upstreams": upstreams,
+            "pinned": "[btcusdt@markPrice, '!assetIndex@arr', 'prices:q']", "host": "'::1'", "allowed-hosts": "a.example,b.example",
+            "cors-origins": "[https://a.example]", "tls-certificate": certificate.path, "tls-key": key.path, "keys": keys, "jwks": jwks.path,
+            "jwt-issuer": "a text", "jwt-audience": "yes", "jwt-shared-secrets": "true", "trusted-proxies": "10.0.0.0/8,fe80::/10",
+            "log-level": "debug",
+            "log-format": "text", "max-replay-bytes": "\(1 << 20)", "allow-anonymous": "true", "open-metrics": "true",
+        ]
+        var lines = ""
+        for setting in ServeSettings.all where !["config", "demo"].contains(setting.name) {
+            let number = setting.takes.split(separator: " ").first.flatMap { Int($0) }.map { "\($0 + 1)" }
+            lines += "\(setting.name): \(try #require(samples[setting.name] ?? number, "\(setting.name) has no sample"))\n"
+        }
+        for text in ["", "demo: true\n", lines] {
+            let configuration = try read([:], ["TOKEN": "t"], file: text)
+            let yaml = configuration.settings.yaml
+            #expect(!yaml.contains("pa55"))
+            let again = try read([:], ["TOKEN": "t"], file: yaml)
+            for setting in ServeSettings.all where !["config", "upstreams", "keys", "rest-url"].contains(setting.name) {
+                #expect(again.texts[setting.name] == configuration.texts[setting.name], "\(setting.name)")
+            }
+            #expect(again.settings.yaml.replacing(#/#.*/#, with: "") == yaml.replacing(#/#.*/#, with: ""))
+        }
+    }
+
     @Test func thePrintedConfigurationHidesSecretsAndCanBeReadAgain() throws {
-        let text = "rest-url: https://me:pa55@a.example\npinned: btcusdt@markPrice\nupstreams: {b: {kind: intrinio, apiKey: k3y}}\n"
+        let text =
+            "rest-url: https://me:pa55@a.example\nws-url: wss://a.example\npinned: btcusdt@markPrice\nupstreams: {b: {kind: intrinio, apiKey: k3y}}\n"
         let yaml = try read(["port": "9090"], ["FUTURES_GATEWAY_LOG_LEVEL": "info"], file: text).settings.yaml
         #expect(!yaml.contains("pa55") && !yaml.contains("k3y"))
         #expect(yaml.contains("\nport: 9090 # --port\n") && yaml.contains("\nlog-level: info # FUTURES_GATEWAY_LOG_LEVEL\n"))
-        #expect(yaml.contains("\nlinger: 60 # default\n") && yaml.contains(#/\npinned: btcusdt@markPrice # .*:2\n/#))
+        #expect(yaml.contains("\nlinger: 60 # default\n") && yaml.contains(#/\npinned: btcusdt@markPrice # .*:3\n/#))
+        #expect(yaml.contains("\n# jwt-issuer: not set (any)\n") && yaml.contains("\n# cors-origins: not set (*)\n"))
         #expect(try ConfigurationFile(yaml, path: "x").entries.first { $0.name == "port" }?.text == "9090")
     }
 
@@ -124,7 +225,10 @@ import Testing
     @Test func everyDefaultIsWhatItsSettingTakesAndEveryNameIsThereOnce() throws {
         for setting in ServeSettings.all + ExchangeSettings.all + WatchSettings.all {
             guard let text = setting.standardText, setting.isSecret || !text.contains("'s") else { continue }
-            #expect(setting.accepts(text) || ["allowed-hosts", "log-format", "max-replay-bytes"].contains(setting.name), "\(setting.name)")
+            #expect(
+                setting.accepts(text)
+                    || ["allowed-hosts", "log-format", "max-replay-bytes", "key-streams", "address-streams"].contains(setting.name), "\(setting.name)"
+            )
         }
         let variables = ServeSettings.variables + ExchangeSettings.variables + WatchSettings.variables
         #expect(Set(variables).count == variables.count)

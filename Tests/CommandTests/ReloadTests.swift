@@ -83,6 +83,25 @@ import UnixSignals
         #expect(sentences.count == 2 && sentences.allSatisfy { $0.hasPrefix("error the configuration was not reloaded: ") }, "\(sentences)")
     }
 
+    /// A file cut off while it is written looks like one from which somebody took the keys.
+    @Test(arguments: ["", "port: 1\n", "port: 1\nallow-anonymous: true\n", "keys:\n", "keys: {}\n", "keys:\n  ann:\n    hash: 00"])
+    func aReloadThatTakesTheLastKeyAwayChangesNothing(rest: String) async throws {
+        let hash = String(repeating: "0a", count: 32)
+        let file = try TemporaryFile("port: 1\nkeys:\n  ann: {hash: \(hash), streams: ['*']}\npinned: btcusdt@markPrice\n")
+        let reload = try await reload(file)
+        var inEffect = reload.started.texts
+        let before = inEffect
+        try file.write(rest)
+        reload.reload(&inEffect)
+        #expect(inEffect == before)
+        #expect(pinned.withLockedValue { $0 }.isEmpty)
+        let sentences = log.withLockedValue { $0 }
+        #expect(sentences.count == 1 && sentences[0].hasPrefix("error the configuration was not reloaded: "), "\(sentences)")
+        try file.write("keys:\n  bob: {hash: \(hash), streams: ['*']}\n")
+        reload.reload(&inEffect)
+        #expect(inEffect != before)
+    }
+
     @Test func anUpstreamsFileThatChangedNeedsARestart() async throws {
         let upstreams = try TemporaryFile(#"{"a":{"kind":"bux","webSocket":"wss://x","token":"1"}}"#)
         let file = try TemporaryFile("upstreams: \(upstreams.path)\n")

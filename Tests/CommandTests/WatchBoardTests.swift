@@ -21,7 +21,7 @@ import Testing
             value("a@markPrice", #"{"symbol":"A","markPrice":"100.00000000","lastFundingRate":"-0.00010000","time":1}"#),
             value("a@markPrice", #"{"symbol":"A","markPrice":"101.50000000","lastFundingRate":"0.00038167","time":2}"#), names: ["a@markPrice"])
         let line = board.lines(now: start + .seconds(7), width: 100, palette: .init())[0]
-        #expect(line.split(separator: " ").joined(separator: " ") == "a@markPrice 101.50000000 +1.50 % 7 s live funding +0.0382 %")
+        #expect(line.split(separator: " ").joined(separator: " ") == "a@markPrice 101.50000000 +1.50 % 7 s live 7 s ago funding +0.0382 %")
         #expect(board.line(of: "a@markPrice") == "a@markPrice  101.50000000  +1.50 %  funding +0.0382 %")
     }
 
@@ -53,6 +53,35 @@ import Testing
         let session = try GatewayEvent(#"{"client":"c","streams":[],"resume":"reset","replayed":0,"heartbeat":15}"#)
         #expect(board.take("session", session, now: start) == nil)
         #expect(board.rows["a@markPrice"]?.state == "connecting")
+    }
+
+    @Test func aCachedValueIsAsOldAsTheGatewaySays() throws {
+        let cached =
+            #"{"stream":"a@markPrice","id":"e.1","kind":"full","state":"live","ageMs":90000,"unverifiedMs":7000,"content":{"markPrice":"1"}}"#
+        var line = try board(("update", cached), names: ["a@markPrice"]).lines(now: start, width: 100, palette: .init())[0]
+        #expect(line.contains("90 s") && line.contains("live 7 s ago"))
+        let fresh = value("a@markPrice", #"{"markPrice":"2"}"#)
+        line = try board(("update", cached), fresh, names: ["a@markPrice"]).lines(now: start, width: 100, palette: .init())[0]
+        #expect(line.contains("< 1 s") && line.contains("live ") && !line.contains("ago"))
+    }
+
+    @Test func pricesOfSeveralSymbolsAreNotComparedAndSayWhoseTheyAre() throws {
+        func liquidation(_ symbol: String, _ price: String) -> String { #"[{"symbol":"\#(symbol)","side":"SELL","price":"\#(price)","qty":"2"}]"# }
+        let name = "!forceOrder@arr"
+        let board = try board(
+            value(name, liquidation("DOGEUSDT", "0.19")), value(name, liquidation("BTCUSDT", "108994.76"), kind: "delta"), names: [name])
+        #expect(board.line(of: name) == "!forceOrder@arr  108994.76  BTCUSDT SELL 2")
+        let tickers = try self.board(
+            value("!miniTicker@arr", #"[{"symbol":"A","lastPrice":"1"},{"symbol":"B","lastPrice":"2"}]"#),
+            value("!miniTicker@arr", #"[{"symbol":"B","lastPrice":"3"}]"#, kind: "delta"), names: ["!miniTicker@arr"])
+        #expect(tickers.line(of: "!miniTicker@arr") == "!miniTicker@arr  3  B")
+    }
+
+    @Test func aRecoverySaysHowLongItWentUnnoticed() throws {
+        var board = try board(names: ["a@trade"])
+        let event = try GatewayEvent(
+            #"{"stream":"a@trade","result":"success","method":"snapshot","downMs":31900,"detectedMs":29000,"missed":7}"#)
+        #expect(board.take("recover", event, now: start) == "a@trade: recovered after 31.9 s, noticed after 2.9 s, 7 missed")
     }
 
     @Test func rowsOfManySymbolsAreCounted() throws {

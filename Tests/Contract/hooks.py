@@ -31,6 +31,14 @@ LIVE = [live_client() for _ in range(4)]
 
 
 @schemathesis.hook
+def before_load_schema(context, raw_schema):
+    """OpenAPI 3.2 has `itemSchema` for what comes in items; 3.1, which generators read, has nothing."""
+    for body in raw_schema["paths"]["/events"]["get"]["responses"]["200"]["content"].values():
+        body["itemSchema"] = body.pop("x-itemSchema")
+        del body["schema"]
+
+
+@schemathesis.hook
 def before_call(context, case, kwargs):
     path, method = case.operation.path, case.operation.method.upper()
     query = case.query

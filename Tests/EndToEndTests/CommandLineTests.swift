@@ -12,6 +12,10 @@ import Testing
         let snapshot = try await client.get("/streams/btcusdt@markPrice")
         #expect(snapshot.status == 200)
         #expect(try snapshot.json["content"]?["symbol"] == "BTCUSDT")
+        let upstreams = try await client.get("/streams").json["upstreams"]?.array ?? []
+        #expect(upstreams.compactMap { $0["name"]?.text } == ["demo", "prices", "stocks", "bux"])
+        #expect(upstreams.allSatisfy { $0["simulated"] == true })
+        #expect(try await program.error(containing: "simulated").contains("notice"))
         let reader = try await client.events("streams=btcusdt@markPrice,!assetIndex@arr")
         #expect(try await reader.next("update", of: "!assetIndex@arr") { $0.kind == "delta" }.rows.isEmpty == false)
         #expect(try await client.get("/readyz").status == 200)
@@ -77,9 +81,13 @@ import Testing
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).yaml").path(percentEncoded: false)
         defer { try? FileManager.default.removeItem(atPath: file) }
         try "port: 70000\nprot: 1\n".write(toFile: file, atomically: true, encoding: .utf8)
-        for (command, status) in [(["check-config"], EX_CONFIG), (["serve"], EX_USAGE), (["serve", "--print-config"], EX_USAGE)] {
+        for command in [["check-config"], ["serve"], ["serve", "--print-config"]] {
             let program = try await Program(command + ["--config", file, "--bars", "0"])
-            #expect(try await program.exitStatus() == status)
+            #expect(try await program.exitStatus() == EX_CONFIG)
+            let missing = try await Program(command + ["--config", file + ".none"])
+            #expect(try await missing.exitStatus() == EX_CONFIG)
+            let unknown = try await Program(command + ["--prot", "1"])
+            #expect(try await unknown.exitStatus() == EX_USAGE)
             let errors = try await program.errorsToEnd()
             for place in ["\(file):1", "\(file):2", "--bars"] { #expect(errors.contains(place), "\(errors)") }
         }
@@ -92,6 +100,23 @@ import Testing
         #expect(try await shown.exitStatus() == 0)
     }
 
+    @Test func aGatewayThatIsNotThereIsSaidInPlainWords() async throws {
+        let health = try await Program("health", "--url", "http://127.0.0.1:1")
+        #expect(try await health.line() == "http://127.0.0.1:1/healthz: nothing listens there")
+        #expect(try await health.exitStatus() == 1)
+        let unknown = try await Program("health", "--url", "http://nosuchhost.invalid:1")
+        #expect(try await unknown.line().hasSuffix("the host name nosuchhost.invalid cannot be resolved"))
+    }
+
+    @Test func theVersionIsThatOfTheMetrics() async throws {
+        let program = try await Program("--version")
+        let version = try await program.line()
+        #expect(try await program.exitStatus() == 0)
+        let gateway = try await Program("serve", "--demo", "--port", "0")
+        let metrics = try await gateway.client().get("/metrics")
+        #expect(metrics.text.contains("{version=\"\(version)\"} 1"))
+    }
+
     @Test func aKeyIsMadeServesAndIsRevokedByAReload() async throws {
         let maker = try await Program("hash-key", "--new")
         let key = try await maker.line().replacing("key: ", with: "")
@@ -99,7 +124,7 @@ import Testing
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).yaml").path(percentEncoded: false)
         defer { try? FileManager.default.removeItem(atPath: file) }
         let refused = try await Program("serve", "--demo", "--host", "0.0.0.0", "--port", "0")
-        #expect(try await refused.exitStatus() == EX_USAGE)
+        #expect(try await refused.exitStatus() == EX_CONFIG)
         #expect(try await refused.errorsToEnd().contains("allow-anonymous"))
 
         try "demo: true\nport: 0\nhost: 0.0.0.0\nkeys:\n  ann: {hash: \(hash), streams: ['*']}\n".write(

@@ -60,13 +60,37 @@ import Testing
         #expect(refusal.contains("the key, which is not the first certificate's"))
     }
 
+    @Test func watchSaysOnceThatItCannotTrustTheCertificate() async throws {
+        let certificate = try Self.write("watched.pem", TestCertificates.good.certificate)
+        let key = try Self.write("watched-key.pem", TestCertificates.good.key)
+        let program = try await Program("serve", "--demo", "--port", "0", "--tls-certificate", certificate, "--tls-key", key)
+        let port = try #require(try await program.line().split(separator: ":").last)
+        let watch = try await Program("watch", "btcusdt@markPrice", "--url", "https://127.0.0.1:\(port)")
+        #expect(try await watch.exitStatus() == 1)
+        let errors = try await watch.errorsToEnd()
+        #expect(errors.contains("signed by nobody that this machine trusts") && !errors.contains("handshakeFailed"), "\(errors)")
+    }
+
+    @Test func overTLS12OnlyWhatKeepsOldTrafficSecretIsSpoken() async throws {
+        let certificate = try Self.write("strong.pem", TestCertificates.good.certificate)
+        let key = try Self.write("strong-key.pem", TestCertificates.good.key)
+        let program = try await Program("serve", "--demo", "--port", "0", "--tls-certificate", certificate, "--tls-key", key)
+        let url = try #require(try await program.line().split(separator: " ").last.map(String.init)) + "/healthz"
+        func status(_ ciphers: String) async throws -> Int32 { try await curl("--tls-max", "1.2", "--ciphers", ciphers, url).status }
+        #expect(try await status("ECDHE+AESGCM") == 0)
+        // Static RSA, and CBC with and without it.
+        for ciphers in ["kRSA", "ECDHE-RSA-AES256-SHA:ECDHE-ECDSA-AES256-SHA", "ECDHE-RSA-AES128-SHA256:ECDHE-ECDSA-AES128-SHA256", "AES128-SHA"] {
+            #expect(try await status(ciphers) == 35, "\(ciphers): no cipher in common")
+        }
+    }
+
     @Test func aCertificateWithoutItsKeyIsRefusedAtStart() async throws {
         let certificate = try Self.write("alone.pem", TestCertificates.good.certificate)
         let program = try await Program("serve", "--demo", "--port", "0", "--tls-certificate", certificate)
-        #expect(try await program.exitStatus() == 64)
+        #expect(try await program.exitStatus() == EX_CONFIG)
         #expect(try await program.errorsToEnd().contains("--tls-certificate needs tls-key too."))
         let other = try await Program("serve", "--demo", "--port", "0", "--tls-certificate", certificate, "--tls-key", certificate)
-        #expect(try await other.exitStatus() == 64)
+        #expect(try await other.exitStatus() == EX_CONFIG)
         #expect(try await other.errorsToEnd().contains("TLS cannot use the key."))
     }
 }

@@ -44,7 +44,9 @@ import Testing
     }
 
     @Test(arguments: [
-        (["nope@markPrice"], "no such stream"), (["btcusdt@markPrice", "--url", "ftp://x"], "--url"), ([","], "at least one stream"),
+        (["nope@markPrice"], "nope@markPrice: The venue does not list this symbol."),
+        (["btcusdt@depth", "btcusdt@markprice"], "Did you mean btcusdt@markPrice?"), (["btcusdt@markPrice", "--url", "ftp://x"], "--url"),
+        ([","], "at least one stream"),
     ])
     func whatCanNeverBeWatchedIsSaid(arguments: [String], reason: String) async throws {
         let gateway = try await Program("serve", "--demo", "--port", "0")

@@ -30,6 +30,22 @@ struct ListingTests {
         #expect(harness.core.incidents(of: .btc).last?.kind == .ended)
     }
 
+    /// KELVIN SIGN for K, and an ideograph for its compatibility form: to a String the same, to the venue others.
+    @Test func aNameOfOtherBytesIsAnotherName() throws {
+        var harness = live()
+        list(&harness, symbols: ["BTCUSDT", "LINKUSDT", "更USDT"], settled: ["OLDKUSDT"])
+        for (listed, other) in [("linkusdt", "lin\u{212A}usdt"), ("更usdt", "\u{F901}usdt")] {
+            let (name, twin) = try (
+                #require(FuturesServiceStreamName(listed + "@markPrice")), #require(FuturesServiceStreamName(other + "@markPrice"))
+            )
+            #expect(name != twin)
+            #expect(harness.core.knows(name) && !harness.core.knows(twin))
+            harness.step(.observe(.one, [name], forceFetch: false))
+            #expect(!harness.core.knows(twin), "also while the other is read")
+        }
+        #expect(!harness.core.isSettled(try #require(FuturesServiceStreamName("old\u{212A}usdt@markPrice"))))
+    }
+
     @Test func anEndedStreamIsUnsubscribedAndNotFetched() {
         var harness = live()
         harness.step(.observe(.two, [.markPrice(symbol: "ETHUSDT")], forceFetch: false))

@@ -112,6 +112,18 @@ struct AccessTests {
         }
     }
 
+    @Test func forceFetchIsARefetch() async throws {
+        try await Self.open([Self.secret: #""streams":["*"]"#, Self.other: #""streams":["*"],"operations":["read","refetch"]"#]) { house in
+            let target = "/events?streams=btcusdt@markPrice&count=1&forceFetch="
+            let answer = try await house.client.get(target + "true", Self.bearer)
+            #expect(answer.status == 403)
+            #expect(try answer.json["operation"] == "refetch")
+            #expect(try answer.json["detail"]?.text?.contains("leave forceFetch out") == true)
+            #expect(try await house.client.get(target + "false", Self.bearer).status == 200)
+            #expect(try await house.client.get(target + "true", ["X-API-Key": Self.other]).status == 200)
+        }
+    }
+
     /// A snapshot's answer is kept for others; that must open it to nobody.
     @Test func anAnswerMadeForOneIsNotGivenToWhoMayNotReadIt() async throws {
         let everything = #""streams":["*"]"#
@@ -299,16 +311,19 @@ struct AccessTests {
 }
 
 /// Keeps all that is logged.
-private final class LogLines: LogHandler, @unchecked Sendable {
+final class LogLines: LogHandler, @unchecked Sendable {
     private let lock = NSLock()
-    private var lines: [String] = []
+    private var logged: [String] = []
     var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-    var text: String { lock.withLock { lines.joined(separator: "\n") } }
+    var logLevel: Logger.Level
+    var lines: [String] { lock.withLock { logged } }
+    var text: String { lines.joined(separator: "\n") }
+
+    init(_ logLevel: Logger.Level = .trace) { self.logLevel = logLevel }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
     }
-    func log(event: LogEvent) { lock.withLock { lines.append("\(event.message) \(event.metadata ?? [:])") } }
+    func log(event: LogEvent) { lock.withLock { logged.append("\(event.message) \(event.metadata ?? [:])") } }
 }

@@ -1,7 +1,10 @@
 import DemoExchange
 import Foundation
+import FuturesFeed
 import GatewayTestSupport
 import Testing
+
+@testable import FuturesGateway
 
 private let project = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
 
@@ -63,5 +66,18 @@ private func documentedOperations() throws -> [String: Set<String>] {
         for match in source.matches(of: /router\.on\("([A-Z]+)", "([^"]+)"/) { routes[String(match.2), default: []].insert(String(match.1)) }
         #expect(routes.count >= 11)
         #expect(try documentedOperations() == routes)
+    }
+
+    @Test func everyTypeOfAContentIsOneOfTheContract() throws {
+        let text = try String(contentsOf: project.appending(path: "openapi.yaml"), encoding: .utf8)
+        let documented = Set(text.matches(of: /(?m)^ {10}(\w+): '#\/components\/schemas\/\w+Snapshot'$/).map { String($0.1) })
+        let rows: [FeedRows] = [
+            .markPrice([]), .assetIndex([]), .bookTicker([]), .aggregateTrade([]), .trade([]), .liquidation([]), .depth([]), .kline([]),
+            .miniTicker([]), .ticker([]), .compositeIndex([]), .contractInfo([]), .tradingSession([]), .json([]),
+        ]
+        let written = Set(rows.flatMap { rows in [true, false].map { ContentEncoder.type(of: rows, asArray: $0) } })
+        #expect(documented == written)
+        let consts = Set(text.matches(of: /type: \{ type: string, const: (\w+) \}/).map { String($0.1) })
+        #expect(consts == written)
     }
 }

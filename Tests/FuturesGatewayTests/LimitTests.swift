@@ -1,3 +1,4 @@
+import DemoExchange
 import Foundation
 import FuturesGateway
 import GatewayAccess
@@ -80,6 +81,66 @@ struct LimitTests {
             #expect(refused.status == 429 && refused.header("Retry-After") == "60")
             #expect(try refused.json["limit"] == "address-refetches")
             #expect(try await house.client.post(target, Self.from("203.0.113.2")).status == 200)
+        }
+    }
+
+    @Test func forceFetchCostsARefetchForEveryStreamItFetches() async throws {
+        try await Self.open(Limits(refetches: 3)) { house in
+            let from = Self.from("203.0.113.1", ["Prefer": "handling=strict"])
+            let three = "btcusdt@markPrice,ethusdt@markPrice,btcusdt@bookTicker,ethusdt@bookTicker"
+            let never = try await house.client.get("/events?streams=\(three)&forceFetch=true", Self.from("203.0.113.1"))
+            #expect(never.status == 400)
+            #expect(
+                try never.json["detail"]
+                    == "forceFetch would cost 4 refetches, of which one address has 3 a minute here. Name fewer streams, or leave forceFetch out: a stream that nobody reads yet is fetched anyway."
+            )
+            // Liquidations have no REST source, so they cost none.
+            let reader = try await house.client.events("streams=btcusdt@markPrice,ethusdt@markPrice,!forceOrder@arr&forceFetch=true", from)
+            let refused = try await house.client.get("/events?streams=btcusdt@markPrice,ethusdt@markPrice&forceFetch=true", from)
+            #expect(refused.status == 429)
+            #expect(try refused.json["limit"] == "address-refetches")
+            let told = try await house.client.get("/events?streams=btcusdt@markPrice,ethusdt@markPrice&forceFetch=true", Self.from("203.0.113.1"))
+            #expect(told.status == 200 && told.text.contains(#""code":"limited""#), "\(told.text)")
+            #expect(try await house.client.get("/events?streams=btcusdt@markPrice&forceFetch=true&count=1", from).status == 200)
+            #expect(try await house.client.post("/streams/btcusdt@markPrice/refetch", from).status == 429)
+            withExtendedLifetime(reader) {}
+        }
+    }
+
+    @Test func oneAddressBeginsItsShareOfTheStreamsAlone() async throws {
+        try await Self.open(Limits(streams: 2)) { house in
+            for stream in ["btcusdt@markPrice", "ethusdt@markPrice", "btcusdt@markPrice"] {
+                #expect(try await house.client.get("/streams/\(stream)", Self.from("203.0.113.1")).status == 200)
+            }
+            for target in ["/streams/btcusdt@bookTicker", "/events?streams=btcusdt@bookTicker"] {
+                let answer = try await house.client.get(target, Self.from("203.0.113.1", ["Prefer": "handling=strict"]))
+                #expect(answer.status == 429)
+                #expect(try answer.json["limit"] == "address-streams")
+            }
+            #expect(try await house.client.get("/streams/btcusdt@bookTicker", Self.from("203.0.113.2")).status == 200)
+            #expect(try await house.client.get("/streams/btcusdt@bookTicker", Self.from("203.0.113.1")).status == 200, "what others began")
+        }
+    }
+
+    @Test func whoWaitsForAnAnswerHasAConnection() async throws {
+        try await Self.open(Limits(connections: 1)) { house in
+            let (from, stream) = (Self.from("203.0.113.1"), "btcusdt@kline_1d")
+            _ = try await house.client.events("streams=\(stream)").next("fetch")
+            house.exchange.setStalled(true)
+            let tag = try await LongPollTests.settled(house, stream)
+            let poll = ["If-None-Match": tag, "Prefer": "wait=60"]
+            let waiting = try await RawConnection(port: house.client.port)
+            waiting.send(
+                "GET /streams/\(stream) HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 203.0.113.1\r\nIf-None-Match: \(tag)\r\nPrefer: wait=60\r\n\r\n"
+            )
+            try await LongPollTests.readers(house, stream) { $0 == 1 }
+            let refused = try await house.client.get("/streams/\(stream)", from.merging(poll) { $1 })
+            #expect(refused.status == 429)
+            #expect(try refused.json["limit"] == "address-connections")
+            #expect(try await house.client.get("/streams/\(stream)", from).status == 200, "what is there needs no waiting")
+            await waiting.close()
+            try await LongPollTests.readers(house, stream) { $0 == 0 }
+            _ = try await house.client.events("streams=\(stream)", from)
         }
     }
 

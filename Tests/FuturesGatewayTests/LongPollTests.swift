@@ -9,10 +9,10 @@ struct LongPollTests {
             let stream = "btcusdt@bookTicker"
             _ = try await house.client.events("streams=\(stream)").next("update")
             house.exchange.setStalled(true)
-            let known = try await settled(house, stream)
+            let known = try await Self.settled(house, stream)
             async let next = house.client.get("/streams/\(stream)", ["If-None-Match": known, "Prefer": "wait=30"])
             async let other = house.client.get("/streams/\(stream)", ["If-None-Match": known, "Prefer": "respond-async, wait=30"])
-            try await readers(house, stream, 2)
+            try await Self.readers(house, stream) { $0 >= 2 }
             house.exchange.setStalled(false)
             for answer in [try await next, try await other] {
                 #expect(answer.status == 200)
@@ -28,7 +28,7 @@ struct LongPollTests {
             let stream = "btcusdt@kline_1d"
             _ = try await house.client.events("streams=\(stream)").next("fetch")
             house.exchange.setStalled(true)
-            let known = try await settled(house, stream)
+            let known = try await Self.settled(house, stream)
             let began = ContinuousClock.now
             let answer = try await house.client.get("/streams/\(stream)", ["If-None-Match": known, "Prefer": "wait=1"])
             #expect(answer.status == 304)
@@ -46,7 +46,7 @@ struct LongPollTests {
             let reader = try await house.client.events("streams=\(stream)")
             _ = try await reader.next("update")
             house.exchange.setStalled(true)
-            let known = try await settled(house, stream)
+            let known = try await Self.settled(house, stream)
             let answer = try await house.client.get("/streams/\(stream)", ["If-None-Match": known, "Prefer": "wait=60"])
             #expect(answer.status == 200)
             #expect(answer.header("X-Feed-State") == "stale")
@@ -59,11 +59,32 @@ struct LongPollTests {
         try await House.open { house in
             _ = try await house.client.events("streams=\(stream)").next("fetch")
             house.exchange.setStalled(true)
-            let known = try await settled(house, stream)
+            let known = try await Self.settled(house, stream)
             Task { answer.post(try await house.client.get("/streams/\(stream)", ["If-None-Match": known, "Prefer": "wait=60"])) }
-            try await readers(house, stream, 1)
+            try await Self.readers(house, stream) { $0 >= 1 }
         }
         #expect(try await answer.next(by: .safetyNet, of: "the answer of a stopping gateway").status == 304)
+    }
+
+    @Test func whoHangsUpWaitsNoMore() async throws {
+        try await House.open { house in
+            let stream = "btcusdt@kline_1d"
+            _ = try await house.client.events("streams=\(stream)").next("fetch")
+            house.exchange.setStalled(true)
+            let known = try await Self.settled(house, stream)
+            try await Self.readers(house, stream) { $0 == 0 }
+            var waiting: [RawConnection] = []
+            for _ in 0..<20 {
+                let connection = try await RawConnection(port: house.client.port)
+                connection.send("GET /streams/\(stream) HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: \(known)\r\nPrefer: wait=60\r\n\r\n")
+                waiting.append(connection)
+            }
+            try await Self.readers(house, stream) { $0 == 20 }
+            let began = ContinuousClock.now
+            for connection in waiting { await connection.close() }
+            try await Self.readers(house, stream) { $0 == 0 }
+            #expect(ContinuousClock.now - began < .seconds(20))
+        }
     }
 
     @Test func aBooksTopIsKnownByItsOwnTag() async throws {
@@ -71,7 +92,7 @@ struct LongPollTests {
             let stream = "btcusdt@depth@100ms"
             _ = try await house.client.events("streams=\(stream)").next("update", "fetch")
             house.exchange.setStalled(true)
-            _ = try await settled(house, stream)
+            _ = try await Self.settled(house, stream)
             let whole = try await house.client.get("/streams/\(stream)")
             let top = try await house.client.get("/streams/\(stream)?depth=5")
             #expect(try top.json["content"]?["bids"]?.array?.count == 5)
@@ -83,7 +104,7 @@ struct LongPollTests {
     }
 
     /// The tag of a stream once nothing more of it is under way.
-    private func settled(_ house: House, _ stream: String) async throws -> String {
+    static func settled(_ house: House, _ stream: String) async throws -> String {
         var tag = ""
         var same = 0
         while same < 5 {
@@ -94,11 +115,11 @@ struct LongPollTests {
         return tag
     }
 
-    /// Waits until so many more requests want the stream than before.
-    private func readers(_ house: House, _ stream: String, _ count: Int64) async throws {
+    /// Waits until as many requests and readers want the stream.
+    static func readers(_ house: House, _ stream: String, _ areEnough: (Int64) -> Bool) async throws {
         let deadline = ContinuousClock.now + .seconds(30)
-        while try await house.client.get("/streams/\(stream)/status").json["readers"]?.integer ?? 0 < count {
-            guard ContinuousClock.now < deadline else { throw Unexpected("nobody waits for \(stream)") }
+        while try await !areEnough(house.client.get("/streams/\(stream)/status").json["readers"]?.integer ?? 0) {
+            guard ContinuousClock.now < deadline else { throw Unexpected("the wrong number waits for \(stream)") }
         }
     }
 }

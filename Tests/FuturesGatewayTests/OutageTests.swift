@@ -60,6 +60,8 @@ import Testing
             #expect(recovery["method"]?.text.map { (isTape ? ["continuous", "backfill"] : ["snapshot"]).contains($0) } == true)
             if isTape { #expect(recovery["missed"] == 0) }
             #expect(recovery["downMs"]?.integer ?? 0 > 0)
+            #expect(recovery["detectedMs"]?.integer ?? 0 > 0)
+            #expect(recovery["detectedMs"]?.integer ?? .max <= recovery["downMs"]?.integer ?? 0)
             let value = told[recovered + 1]
             #expect(["fetch", "update"].contains(value.name))
             #expect(value.kind == "full" || isTape, "\(stream): \(told.map { "\($0.name) \($0.kind ?? "")" })")

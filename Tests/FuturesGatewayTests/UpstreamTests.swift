@@ -7,6 +7,22 @@ import Testing
 
 /// Another upstream beside the venue, by every transport, over the gateway's own interface.
 @Suite struct UpstreamTests {
+    @Test func theUpstreamSaysWhetherItsDataAreSimulated() async throws {
+        try await House.open { house in
+            let list = try await house.client.get("/streams").json
+            #expect(list["upstreams"] == .array([.object(["name": "aster", "venue": "aster", "simulated": false])]))
+            #expect(try await house.client.get("/metrics").text.contains("futures_gateway_simulated{upstream=\"aster\"} 0"))
+        }
+        try await House.open(configure: { $0.feed.venue = $0.feed.venue.simulated(by: "demo") }) { house in
+            let list = try await house.client.get("/streams").json
+            #expect(list["upstreams"] == .array([.object(["name": "demo", "venue": "aster", "simulated": true])]))
+            _ = try await house.client.events("streams=btcusdt@bookTicker").next("update")
+            let metrics = try await house.client.get("/metrics").text
+            #expect(metrics.contains("futures_gateway_simulated{upstream=\"demo\"} 1"))
+            #expect(metrics.contains("upstream=\"demo\",kind=\"bookTicker\"") && !metrics.contains("upstream=\"aster\""))
+        }
+    }
+
     static let ways = ["websocket", "legacy", "multipart", "sse"]
 
     static func open(_ way: String, token: String? = nil, _ body: (House, GraphQLExchange) async throws -> Void) async throws {
@@ -45,6 +61,25 @@ import Testing
             let snapshot = try await house.client.get("/streams/prices:MSFT@quote").json
             #expect(snapshot["content"]?["symbol"] == "MSFT")
             #expect(prices.statistics().activeSubscriptions["AAPL"] == 1)
+        }
+    }
+
+    @Test func readinessIsAskedOfEveryUpstreamThatIsRead() async throws {
+        try await Self.open("websocket") { house, prices in
+            let venue = try await house.client.events("streams=btcusdt@markPrice@1s")
+            _ = try await venue.next("update")
+            let reader = try await house.client.events("streams=prices:AAPL@quote")
+            _ = try await reader.next("update")
+            #expect(try await house.client.get("/readyz").status == 200)
+            await prices.stop()
+            _ = try await reader.next("disconnect")
+            let answer = try await house.client.get("/readyz")
+            #expect(answer.status == 503)
+            #expect(answer.text.wholeMatch(of: /no data flows from prices \(streams read: 1\); \d+ s ago: .+\n/) != nil, "\(answer.text)")
+            await reader.connection.close()
+            // Whose streams nobody reads is not asked for them.
+            while try await house.client.get("/readyz").status != 200 {}
+            withExtendedLifetime(venue) {}
         }
     }
 

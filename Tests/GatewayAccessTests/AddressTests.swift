@@ -38,9 +38,12 @@ import Testing
             ("10.0.0.1", "for=6.6.6.6", "1.2.3.4", "1.2.3.4"), ("10.0.0.1", "for=1.2.3.4;proto=https", nil, "1.2.3.4"),
             ("10.0.0.1", #"for=6.6.6.6, For="[2001:db8::1]:80""#, nil, "2001:db8::1"),
             ("10.0.0.1", "for=1.2.3.4, proto=https", nil, "10.0.0.1"), ("10.0.0.1", "for=unknown", nil, "10.0.0.1"),
+            ("127.0.0.1", nil, nil, "127.0.0.1"), ("127.0.0.1", nil, "1.2.3.4", "1.2.3.4"), ("9.9.9.9", nil, "127.0.0.1", "9.9.9.9"),
+            ("127.0.0.1", nil, "127.0.0.1", "0.0.0.0"), ("127.0.0.1", nil, "", "0.0.0.0"), ("127.0.0.1", nil, "garbage", "0.0.0.0"),
+            ("127.0.0.1", "for=unknown", nil, "0.0.0.0"), ("10.0.0.1", nil, "::1", "0.0.0.0"), ("10.0.0.1", nil, "127.0.0.9, 10.0.0.2", "0.0.0.0"),
         ] as [(String, String?, String?, String)])
     func onlyTrustedProxiesSayWhereARequestBegan(peer: String, forwarded: String?, forwardedFor: String?, client: String) throws {
-        let proxies = try [#require(AddressBlock("10.0.0.0/8"))]
+        let proxies = try [#require(AddressBlock("10.0.0.0/8")), #require(AddressBlock("127.0.0.0/8"))]
         let found = ForwardedFor.client(peer: try #require(Address(peer)), forwarded: forwarded, forwardedFor: forwardedFor, proxies: proxies)
         #expect(found == Address(client))
     }

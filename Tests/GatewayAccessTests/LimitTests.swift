@@ -40,6 +40,39 @@ import Testing
         try keeper.refetch(by: nobody, from: address, at: at(30))
     }
 
+    @Test func manyRefetchesAreTakenTogetherOrNotAtAll() throws {
+        let secret = "a key of more than 128 bits"
+        let keys = try APIKeys(json: #"{"ann":{"hash":"\#(APIKeys.hash(of: secret))","streams":["*"]}}"#)
+        let keeper = Gatekeeper(rules: AccessRules(keys: keys, keyLimits: Limits(refetches: 5), addressLimits: Limits(refetches: 6)))
+        let ann = try #require(try keeper.principal(showing: secret, at: at(0)))
+        try keeper.refetch(0, by: ann, from: address, at: at(0))
+        try keeper.refetch(4, by: ann, from: address, at: at(0))
+        #expect(
+            reached { () throws(LimitReached) in try keeper.refetch(2, by: ann, from: address, at: at(0)) }
+                == LimitReached(holder: .key, kind: .refetches, limit: 5, retryAfter: 12))
+        // The address was given back what the key could not have.
+        try keeper.refetch(2, by: nobody, from: address, at: at(0))
+        #expect(reached { () throws(LimitReached) in try keeper.refetch(200, by: ann, from: nil, at: at(0)) }?.retryAfter == 48)
+    }
+
+    @Test func whoWaitsHasAConnection() throws {
+        let keeper = Gatekeeper(rules: AccessRules(addressLimits: Limits(connections: 2)))
+        let first = try keeper.wait(from: address, at: at(0))
+        _ = try keeper.open(nobody, from: address, streams: 3, at: at(0))
+        #expect(
+            reached { () throws(LimitReached) in _ = try keeper.wait(from: address, at: at(0)) }
+                == LimitReached(holder: .address, kind: .connections, limit: 2, retryAfter: 5))
+        keeper.close(first, streams: 0)
+        _ = try keeper.wait(from: address, at: at(0))
+        for _ in 0..<9 { _ = try keeper.wait(from: Address("127.0.0.1"), at: at(0)) }
+    }
+
+    @Test func whatNobodyCanNameIsLimitedAsOne() throws {
+        let keeper = Gatekeeper(rules: AccessRules(addressLimits: Limits(connections: 1)))
+        _ = try keeper.wait(from: keeper.client(peer: "", forwarded: nil, forwardedFor: nil), at: at(0))
+        #expect(throws: LimitReached.self) { try keeper.wait(from: .unknown, at: at(0)) }
+    }
+
     @Test func connectionsAndStreamsAreCountedWhileTheyLast() throws {
         let keeper = Gatekeeper(rules: AccessRules(addressLimits: Limits(connections: 2, streams: 5)))
         let first = try keeper.open(nobody, from: address, streams: 3, at: at(0))

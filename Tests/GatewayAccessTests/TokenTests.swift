@@ -99,8 +99,44 @@ import Testing
     @Test func anIssuerCannotNameAnothersSubject() throws {
         let claims = [#""iss":"a","sub":"b c""#, #""iss":"a b","sub":"c""#].map { #"{"exp":1800000060,"streams":[],\#($0)}"# }
         let rules = try self.rules()
-        let subjects = try claims.map { try rules.judge(issuer.token($0), now: now).subject }
+        let subjects = try claims.map { try rules.judge(issuer.token($0), now: now).identity }
         #expect(Set(subjects).count == 2)
+    }
+
+    /// With a signature (r, s) by ECDSA (r, n - s) is one too.
+    @Test func aTwinOfASignatureIsNoSecondIdentity() throws {
+        let token = try issuer.token(#"{"exp":1800000060,"streams":[]}"#)
+        let parts = token.split(separator: ".").map(String.init)
+        let signature = try #require(Base64URL.decode(parts[2].utf8))
+        let order = try #require(Base64URL.decode("_____wAAAAD__________7zm-q2nF56E87nKwvxjJVE".utf8))
+        var (twin, borrow) = (Array(signature.prefix(32)), 0)
+        var difference: [UInt8] = []
+        for (n, s) in zip(order, signature.suffix(32)).reversed() {
+            let digit = Int(n) - Int(s) - borrow
+            borrow = digit < 0 ? 1 : 0
+            difference.insert(UInt8(truncatingIfNeeded: digit), at: 0)
+        }
+        twin += difference
+        let other = "\(parts[0]).\(parts[1]).\(Issuer.text(twin))"
+        #expect(other != token)
+        let keeper = Gatekeeper(rules: AccessRules(tokens: try rules()))
+        let moment = Gatekeeper.Moment(seconds: now, nanoseconds: 1)
+        let first = try #require(try keeper.principal(showing: token, at: moment))
+        let second = try #require(try keeper.principal(showing: other, at: moment))
+        #expect(first.identity == second.identity)
+        let third = try #require(try keeper.principal(showing: issuer.token(#"{"exp":1800000061,"streams":[]}"#), at: moment))
+        #expect(third.identity != first.identity)
+    }
+
+    @Test func subjectsThatOnlyLookTheSameAreNot() throws {
+        let rules = try self.rules()
+        let subjects = ["Kevin", "\u{212A}evin", "caf\u{E9}", "cafe\u{301}", #"\\u{e9}"#]
+        let identities = try subjects.map { try rules.judge(issuer.token(#"{"exp":1800000060,"streams":[],"sub":"\#($0)"}"#), now: now).identity }
+        #expect(Set(identities).count == subjects.count)
+        let named = try self.rules(issuer: "Kevin", audience: "Kevin")
+        for claims in [#""iss":"\u{212A}evin","aud":"Kevin""#, #""iss":"Kevin","aud":"\u{212A}evin""#] {
+            #expect(refusal(try issuer.token(#"{"exp":1800000060,"streams":[],\#(claims)}"#), named)?.code == .invalidCredential)
+        }
     }
 
     @Test func whatWasTamperedWithIsRefused() throws {

@@ -7,7 +7,8 @@ extension MicroHTTPTests {
         private static func answer(_ text: String, tag: String = "\"1\"", age: Int64 = 0, lifetime: Duration = .seconds(60)) -> PreparedAnswer {
             PreparedAnswer(
                 content: SharedBytes(text.utf8), entityTag: tag, headers: [HTTPHeader("ETag", tag)],
-                contentHeaders: [HTTPHeader("Content-Type", "text/plain")], ageHeader: "X-Age", age: age, lifetime: lifetime)
+                contentHeaders: [HTTPHeader("Content-Type", "text/plain")], countingHeaders: [("X-Age", age), ("X-Unverified", age / 2)],
+                lifetime: lifetime)
         }
 
         /// A server whose handler says how often it was asked.
@@ -28,14 +29,20 @@ extension MicroHTTPTests {
                 client.get("/value")
                 #expect(client.response()?.text == "handled 1")
                 let answer = Self.answer("prepared", age: 5000)
-                prepared.put(answer, for: "/value", isGzip: false)
-                for _ in 0..<3 {
+                prepared.put(answer, for: PreparedAnswers.Key(target: "/value", isGzip: false))
+                var ages: Set<Int> = []
+                let deadline = ContinuousClock.now + .seconds(30)
+                while ages.count < 3, ContinuousClock.now < deadline {
                     client.get("/value")
                     let response = try #require(client.response())
                     #expect(response.status == 200 && response.text == "prepared")
-                    #expect((5000...60_000).contains(response.field("x-age").flatMap { Int($0) } ?? 0))
+                    let (age, unverified) = (response.field("x-age").flatMap { Int($0) } ?? 0, response.field("x-unverified").flatMap { Int($0) })
+                    #expect((5000...60_000).contains(age))
+                    ages.insert(age)
+                    #expect(unverified == age - 2500, "both count up alike")
                 }
-                answer.expire()
+                #expect(ages.count == 3, "it counts up")
+                prepared.remove([PreparedAnswers.Key(target: "/value", isGzip: false)])
                 client.get("/value")
                 #expect(client.response()?.text == "handled 2")
             }
@@ -43,7 +50,7 @@ extension MicroHTTPTests {
 
         @Test func theHandlerIsAskedByWhoMayNotHaveTheAnswer() async throws {
             let prepared = PreparedAnswers()
-            prepared.put(Self.answer("prepared"), for: "/value", isGzip: false)
+            prepared.put(Self.answer("prepared"), for: PreparedAnswers.Key(target: "/value", isGzip: false))
             try await withServer(
                 prepared: prepared, admitsPrepared: { header, address in header("X-Key") == "right" && address() == "127.0.0.1" },
                 routes: { $0.on("GET", "/value") { _, responder in responder.respond(.text("handled")) } }
@@ -58,13 +65,14 @@ extension MicroHTTPTests {
             }
         }
 
-        @Test func whoHasItIsSentNone() async throws {
+        @Test(arguments: ["\"7\"", "W/\"7\""])
+        func whoHasItIsSentNone(tag: String) async throws {
             try await Self.serve { prepared, client in
-                prepared.put(Self.answer("prepared", tag: "\"7\""), for: "/value", isGzip: false)
-                for known in ["\"7\"", "W/\"7\"", "\"6\" , \"7\"", "*"] {
+                prepared.put(Self.answer("prepared", tag: tag), for: PreparedAnswers.Key(target: "/value", isGzip: false))
+                for known in ["\"7\"", "W/\"7\"", "\"6\" , \"7\"", "\"6\", W/\"7\"", "*"] {
                     client.send("GET /value HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: \(known)\r\n\r\n")
                     let response = try #require(client.response(toHead: true))
-                    #expect(response.status == 304 && response.field("etag") == "\"7\"" && response.field("content-type") == nil)
+                    #expect(response.status == 304 && response.field("etag") == tag && response.field("content-type") == nil)
                 }
                 client.send("GET /value HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: \"8\"\r\n\r\n")
                 #expect(client.response()?.text == "prepared")
@@ -79,7 +87,7 @@ extension MicroHTTPTests {
         ])
         func aRequestForAnythingElseGoesToTheHandler(request: String) async throws {
             try await Self.serve { prepared, client in
-                prepared.put(Self.answer("prepared"), for: "/value", isGzip: false)
+                prepared.put(Self.answer("prepared"), for: PreparedAnswers.Key(target: "/value", isGzip: false))
                 client.send(request)
                 #expect(client.response()?.text == "handled 1")
             }
@@ -91,7 +99,7 @@ extension MicroHTTPTests {
         ])
         func whatTheGuardRefusesIsRefused(request: String, status: Int) async throws {
             let prepared = PreparedAnswers()
-            prepared.put(Self.answer("prepared"), for: "/value", isGzip: false)
+            prepared.put(Self.answer("prepared"), for: PreparedAnswers.Key(target: "/value", isGzip: false))
             try await withServer(HTTPServerConfiguration(allowedHosts: []), prepared: prepared) { _, port in
                 let client = try RawClient(port: port)
                 client.send(request)
@@ -101,9 +109,40 @@ extension MicroHTTPTests {
 
         @Test func anAnswerExpiresByItself() async throws {
             try await Self.serve { prepared, client in
-                prepared.put(Self.answer("prepared", lifetime: .zero), for: "/value", isGzip: false)
+                prepared.put(Self.answer("prepared", lifetime: .zero), for: PreparedAnswers.Key(target: "/value", isGzip: false))
                 client.get("/value")
                 #expect(client.response()?.text == "handled 1")
+            }
+        }
+
+        @Test func whatIsRemovedOrTooMuchIsNotKept() {
+            let prepared = PreparedAnswers(maximumBytes: 100)
+            func key(_ number: Int) -> PreparedAnswers.Key { PreparedAnswers.Key(target: "/value?\(number)", isGzip: false) }
+            weak var first: PreparedAnswer?
+            do {
+                let answer = Self.answer(String(repeating: "x", count: 60))
+                first = answer
+                prepared.put(answer, for: key(0))
+            }
+            #expect(prepared.size == (1, 60))
+            prepared.put(Self.answer(String(repeating: "x", count: 41)), for: key(1))
+            #expect(prepared.size == (1, 60), "one too much is not taken")
+            prepared.put(Self.answer(String(repeating: "x", count: 40)), for: key(1))
+            #expect(prepared.size == (2, 100))
+            prepared.put(Self.answer("x"), for: key(1))
+            #expect(prepared.size == (2, 61))
+            prepared.remove([key(0), key(2)])
+            #expect(prepared.size == (1, 1) && first == nil)
+        }
+
+        @Test func whoseTimeIsOverIsLetGo() async throws {
+            let prepared = PreparedAnswers()
+            for number in 0..<10 { prepared.put(Self.answer("x", lifetime: .zero), for: PreparedAnswers.Key(target: "/\(number)", isGzip: false)) }
+            let deadline = ContinuousClock.now + .seconds(30)
+            while prepared.size.count > 1 {
+                try #require(ContinuousClock.now < deadline)
+                prepared.put(Self.answer("x"), for: PreparedAnswers.Key(target: "/new", isGzip: false))
+                await Task.yield()
             }
         }
 
@@ -126,7 +165,7 @@ extension MicroHTTPTests {
                     }
                     group.addTask {
                         for number in 1...1000 {
-                            prepared.put(Self.answer("\(number)"), for: "/", isGzip: false)
+                            prepared.put(Self.answer("\(number)"), for: PreparedAnswers.Key(target: "/", isGzip: false))
                             await Task.yield()
                         }
                     }

@@ -37,6 +37,49 @@ extension MicroHTTPTests {
             }
         }
 
+        @Test func whoHangsUpWhileWaitingIsNoticed() async throws {
+            let (waiting, left) = (Inbox<HTTPResponder>(), Inbox<String>())
+            try await withServer(routes: {
+                $0.on("GET", "/early") { _, responder in
+                    responder.whenAbandoned { left.put("early") }
+                    waiting.put(responder)
+                }
+                $0.on("GET", "/late") { _, responder in waiting.put(responder) }
+            }) { server, port in
+                for path in ["/early", "/late"] {
+                    var client: RawClient? = try RawClient(port: port)
+                    client?.get(path)
+                    let responder = try #require(waiting.next(1).first)
+                    if path == "/late" { responder.whenAbandoned { left.put("late") } }
+                    withExtendedLifetime(client) {}
+                    client = nil
+                    #expect(left.next(1) == [String(path.dropFirst())])
+                    responder.respond(.text("too late"))
+                }
+                let patient = try RawClient(port: port)
+                for _ in 0..<100 {
+                    patient.get("/early")
+                    waiting.next(1).first?.respond(.text("answered"))
+                    #expect(patient.response()?.text == "answered")
+                }
+                let deadline = ContinuousClock.now + .seconds(20)
+                while server.connectionCount > 1 { try #require(ContinuousClock.now < deadline) }
+            }
+            #expect(left.next(within: 0.3) == nil)
+        }
+
+        @Test func anAnswerIsMadeWhereItIsSent() async throws {
+            let waiting = Inbox<HTTPResponder>()
+            try await withServer(routes: { $0.on("GET", "/made") { _, responder in waiting.put(responder.adding([HTTPHeader("X-Added", "1")])) } }) {
+                _, port in
+                let client = try RawClient(port: port)
+                client.get("/made")
+                waiting.next(1).first?.respond(200) { .text("made") }
+                let answer = try #require(client.response())
+                #expect(answer.text == "made" && answer.field("x-added") == "1")
+            }
+        }
+
         @Test func onlyTheFirstAnswerCounts() async throws {
             try await withServer(routes: {
                 $0.on("GET", "/twice") { _, responder in

@@ -13,7 +13,7 @@ package final class Sweep {
     /// - Parameter each: how many of the streams each reader has, one after the other from a place of its own.
     package init(streams: Int, readers count: Int, each: Int) {
         let ticker =
-            #"{"stream":"btcusdt@bookTicker","id":"k3f9a.1z4","kind":"full","state":"live","source":"websocket","eventTime":1763679600000,"#
+            #"{"stream":"btcusdt@bookTicker","id":"k3f9a.1z4","type":"bookTicker","kind":"full","state":"live","source":"websocket","eventTime":1763679600000,"#
             + #""receivedAt":1763679600123,"content":{"symbol":"BTCUSDT","bidPrice":"86123.40","bidQty":"1.204","askPrice":"86123.50","#
             + #""askQty":"0.310","time":1763679600000}}"#
         body = EventFormat.events.body("update", of: nil, Array(ticker.utf8))

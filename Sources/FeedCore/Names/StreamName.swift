@@ -85,8 +85,8 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         return (description[..<colon], description[description.index(after: colon)...])
     }
 
-    /// Whether both are the same stream.
-    public static func == (a: Self, b: Self) -> Bool { a.description == b.description }
+    /// Whether both are the same stream: byte for byte, where a `String` is also equal to another spelling of its characters.
+    public static func == (a: Self, b: Self) -> Bool { a.description == b.description && a.description.utf8.elementsEqual(b.description.utf8) }
 
     /// Hashes what `==` compares.
     public func hash(into hasher: inout Hasher) { hasher.combine(description) }

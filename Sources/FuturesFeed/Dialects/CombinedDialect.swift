@@ -4,36 +4,36 @@ package import FeedCore
 /// the hosts, the listing and the request weight are the venue's.
 package struct CombinedDialect: Dialect {
     private let venue: any Dialect
-    private let upstreams: [(name: String, dialect: any Dialect)]
+    private let others: [(upstream: Upstream, dialect: any Dialect)]
 
-    package init(venue: any Dialect, upstreams: [(name: String, dialect: any Dialect)]) {
+    package init(venue: any Dialect, others: [(upstream: Upstream, dialect: any Dialect)]) {
         self.venue = venue
-        self.upstreams = upstreams
+        self.others = others
     }
 
     private func dialect(of name: FuturesServiceStreamName) -> any Dialect {
         guard let prefix = name.upstream?.name else { return venue }
-        return upstreams.first { $0.name == prefix }?.dialect ?? venue
+        return others.first { $0.upstream.name == prefix }?.dialect ?? venue
     }
 
     private func dialect(at endpoint: Int) -> (any Dialect, Int) {
         let place = endpoint / FeedCore.endpointsPerUpstream - 1
-        return upstreams.indices.contains(place) ? (upstreams[place].dialect, endpoint % FeedCore.endpointsPerUpstream) : (venue, endpoint)
+        return others.indices.contains(place) ? (others[place].dialect, endpoint % FeedCore.endpointsPerUpstream) : (venue, endpoint)
     }
 
     package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
         guard let prefix = name.upstream?.name else { return venue.traits(of: name) }
-        guard let place = upstreams.firstIndex(where: { $0.name == prefix }) else { return nil }
-        return upstreams[place].dialect.traits(of: name)?.moved(by: (place + 1) * FeedCore.endpointsPerUpstream)
+        guard let place = others.firstIndex(where: { $0.upstream.name == prefix }) else { return nil }
+        return others[place].dialect.traits(of: name)?.moved(by: (place + 1) * FeedCore.endpointsPerUpstream)
     }
 
-    package var catalogue: [CatalogueEntry] { venue.catalogue + upstreams.flatMap(\.dialect.catalogue) }
+    package var catalogue: [CatalogueEntry] { venue.catalogue + others.flatMap(\.dialect.catalogue) }
 
     package var hosts: (webSocket: Int, rest: Int) { venue.hosts }
 
-    package var upstreamNames: [String] { venue.upstreamNames + upstreams.map(\.name) }
+    package var upstreams: [Upstream] { venue.upstreams + others.map(\.upstream) }
 
-    package func upstream(of endpoint: Int) -> Int { min(max(0, endpoint / FeedCore.endpointsPerUpstream), upstreams.count) }
+    package func upstream(of endpoint: Int) -> Int { min(max(0, endpoint / FeedCore.endpointsPerUpstream), others.count) }
 
     package func route(endpoint: Int, host: Int) -> UpstreamRoute {
         let (dialect, endpoint) = dialect(at: endpoint)

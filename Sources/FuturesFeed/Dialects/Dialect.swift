@@ -12,8 +12,8 @@ public protocol Dialect: Sendable {
     /// How many hosts serve the WebSocket, and how many REST; at least one.
     var hosts: (webSocket: Int, rest: Int) { get }
 
-    /// The names of the upstreams behind it, as in metrics; one at least.
-    var upstreamNames: [String] { get }
+    /// The upstreams behind it; one at least.
+    var upstreams: [Upstream] { get }
 
     /// Which of them an endpoint belongs to.
     func upstream(of endpoint: Int) -> Int
@@ -49,7 +49,7 @@ extension Dialect {
     /// One of each.
     public var hosts: (webSocket: Int, rest: Int) { (1, 1) }
     /// One.
-    public var upstreamNames: [String] { ["venue"] }
+    public var upstreams: [Upstream] { [Upstream(name: "venue")] }
     /// The only one.
     public func upstream(of endpoint: Int) -> Int { 0 }
     /// Complete data.
@@ -60,6 +60,23 @@ extension Dialect {
     public func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError> { .success(VenueListing()) }
     /// There is none.
     public var usedWeightHeader: String? { nil }
+}
+
+/// An upstream as people and metrics know it.
+public struct Upstream: Hashable, Sendable {
+    /// Its name, the prefix of its streams but for the first one's.
+    public let name: String
+    /// The venue whose streams these are; nil where it is no futures venue.
+    public let venue: String?
+    /// Whether its data are made up.
+    public let isSimulated: Bool
+
+    /// An upstream.
+    public init(name: String, venue: String? = nil, isSimulated: Bool = false) {
+        self.name = name
+        self.venue = venue
+        self.isSimulated = isSimulated
+    }
 }
 
 /// A dialect over a WebSocket whose connections have nothing to remember.

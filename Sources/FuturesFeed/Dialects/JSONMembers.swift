@@ -56,7 +56,29 @@ public struct JSONMembers: Sendable {
 
     /// Refuses what nobody reads, which is mostly a slip of the pen. Throws `FeedError`.
     public func check(_ known: Set<String>) throws(FeedError) {
-        if let unknown = values.first(where: { !known.contains($0.name) }) { throw FeedError(member: unknown.name, rule: "is not known") }
+        let unknown = values.filter { !known.contains($0.name) }.map(\.name)
+        guard unknown.isEmpty else {
+            throw FeedError(member: unknown.joined(separator: ", "), rule: unknown.count == 1 ? "is not known" : "are not known")
+        }
+    }
+}
+
+/// What is wrong with the members of a configuration, gathered so that all of it is told at once.
+struct MemberFaults {
+    private var sentences: [String] = []
+
+    /// What was read; nil where that is a fault.
+    @discardableResult
+    mutating func gather<Value>(_ read: () throws(FeedError) -> Value) -> Value? {
+        do throws(FeedError) { return try read() } catch {
+            sentences.append(error.message)
+            return nil
+        }
+    }
+
+    /// Throws where there was a fault.
+    func check() throws(FeedError) {
+        guard sentences.isEmpty else { throw FeedError(.malformed, sentences.joined(separator: "; ")) }
     }
 }
 

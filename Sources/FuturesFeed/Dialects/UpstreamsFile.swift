@@ -60,12 +60,18 @@ package enum UpstreamsFile {
     private static func expand(_ text: String, _ secret: (String) -> String?) throws(FeedError) -> String {
         var expanded = ""
         var rest = text[...]
+        var missing: [String] = []
         while let start = rest.firstRange(of: "${") {
             guard let end = rest[start.upperBound...].firstIndex(of: "}") else { break }
             let name = String(rest[start.upperBound..<end])
-            guard let value = secret(name) else { throw FeedError(.malformed, "The upstreams' file asks for ${\(name)}, which is not set.") }
-            expanded += rest[..<start.lowerBound] + value.quotedAsJSON.dropFirst().dropLast()
+            let value = secret(name)
+            if value == nil, !missing.contains("${\(name)}") { missing.append("${\(name)}") }
+            expanded += rest[..<start.lowerBound] + (value ?? "").quotedAsJSON.dropFirst().dropLast()
             rest = rest[rest.index(after: end)...]
+        }
+        guard missing.isEmpty else {
+            let which = missing.count == 1 ? "which is not set" : "which are not set"
+            throw FeedError(.malformed, "The upstreams' file asks for \(missing.joined(separator: ", ")), \(which).")
         }
         return expanded + rest
     }

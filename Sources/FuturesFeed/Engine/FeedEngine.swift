@@ -40,6 +40,8 @@ package final class FeedEngine: Sendable {
         var isPerforming = false
         /// By the dialect's upstreams.
         var traffic: [UpstreamTraffic]
+        /// Why addresses cannot be reached, as it was last logged.
+        var troubles: [String: String] = [:]
     }
 
     /// A message may be larger than any a venue sends, so that an absurd one is refused alone and does not cost the connection.
@@ -61,7 +63,7 @@ package final class FeedEngine: Sendable {
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         loop = group.next()
         rest = RESTClient(eventLoopGroup: group, proxies: .ofProcess)
-        let traffic = dialect.upstreamNames.map { _ in UpstreamTraffic() }
+        let traffic = dialect.upstreams.map { _ in UpstreamTraffic() }
         performer = NIOLoopBoundBox.makeBoxSendingValue(Performer(traffic: traffic), eventLoop: loop)
     }
 
@@ -126,6 +128,10 @@ package final class FeedEngine: Sendable {
             }
             guard !self.state.withLockedValue({ $0.isStopped }) else { return }
             self.step(.listed(listing))
+            switch listing {
+            case .success: self.note(reached: url)
+            case .failure(let error): self.note(notReached: url, error.message)
+            }
             if case .success = listing {
                 self.loop.scheduleTask(in: .hours(1)) { self.loadListing() }
             } else {
@@ -243,6 +249,7 @@ package final class FeedEngine: Sendable {
             switch result {
             case .success(let socket):
                 self.count(endpoint) { $0.connects &+= 1 }
+                self.performer.value.troubles[TransportError.describe(url)] = nil
                 self.logger.notice("connected", metadata: ["url": "\(TransportError.describe(url))"])
                 self.performer.value.links[id] = link
                 link.open(socket, self.dialect.session(endpoint: endpoint, subprotocol: socket.subprotocol))
@@ -250,7 +257,7 @@ package final class FeedEngine: Sendable {
                 self.count(endpoint) { $0.failedConnects &+= 1 }
                 let error = error as? TransportError
                 let reason = error?.message ?? "the connection failed"
-                self.logger.warning("connection failed", metadata: ["url": "\(TransportError.describe(url))", "reason": "\(reason)"])
+                self.note(notReached: url, reason)
                 link.ended(reason, closeCode: nil, status: error?.status, retryAfter: error?.retryAfter)
             }
         }
@@ -274,6 +281,19 @@ package final class FeedEngine: Sendable {
             case .failure(let error): self.refused(id, error)
             }
         }
+    }
+
+    /// Said once for as long as the reason is the same.
+    private func note(notReached url: String, _ reason: String) {
+        let url = TransportError.describe(url)
+        let isNew = performer.value.troubles.updateValue(reason, forKey: url) != reason
+        logger.log(level: isNew ? .warning : .debug, "cannot connect; trying again", metadata: ["url": "\(url)", "reason": "\(reason)"])
+    }
+
+    private func note(reached url: String) {
+        let url = TransportError.describe(url)
+        guard performer.value.troubles.removeValue(forKey: url) != nil else { return }
+        logger.notice("answers again", metadata: ["url": "\(url)"])
     }
 
     func stream(_ request: RESTRequest, receiver: FrameReceiver, framing: @escaping HTTPStream.Framing) -> HTTPStream {
@@ -344,7 +364,7 @@ extension Dialect {
 extension FeedError {
     fileprivate init(transport error: any Error) {
         guard let error = error as? TransportError else {
-            self.init(.unreachable, "The venue could not be asked: \(error).")
+            self.init(.unreachable, "The venue could not be asked: \(plainWords(error)).")
             return
         }
         switch error.code {

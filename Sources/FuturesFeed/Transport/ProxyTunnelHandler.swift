@@ -56,7 +56,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         attempt.fail(
-            .init(.protocolViolation, "The proxy \(proxy.host) did not answer CONNECT in valid HTTP/1.1: check its address (\(error))."))
+            .init(.protocolViolation, "The proxy \(proxy.host) did not answer CONNECT in valid HTTP/1.1: check its address."))
     }
 
     /// The decoder is in the middle of a read, so it is gone only after this call. The server speaks only when spoken to, so nothing of it can have come.

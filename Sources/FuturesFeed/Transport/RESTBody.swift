@@ -70,17 +70,17 @@ extension TransportError {
         switch error {
         case let error as HTTPClientError: self.init(clientError: error, target: target)
         case is NIOConnectionError:
-            self.init(.connectFailed, "Cannot connect for \(target): check the address and the network (\(error)).")
+            self.init(.connectFailed, "Cannot connect for \(target): \(plainWords(error)).")
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            self.init(.tlsFailed, "No trusted TLS session for \(target): check the certificate, its name and the trusted roots (\(error)).")
+            self.init(.tlsFailed, "No trusted TLS session for \(target): \(plainWords(error)).")
         case NIOHTTPDecompression.DecompressionError.limit:
             self.init(.bodyTooLarge, "The body of \(target) is larger than \(RESTClient.maximumBodyBytes) bytes once decompressed: ask for less.")
         case is HTTPParserError, is NIOHTTPDecompression.DecompressionError, is NIOHTTPDecompression.ExtraDecompressionError:
-            self.init(.protocolViolation, "The answer to \(target) is not valid HTTP/1.1: check the address (\(error)).")
+            self.init(.protocolViolation, "The answer to \(target) is not valid HTTP/1.1: check the address.")
         case is IOError where !wasSent:
-            self.init(.connectFailed, "Cannot connect for \(target): check the address and the network (\(error)).")
+            self.init(.connectFailed, "Cannot connect for \(target): \(plainWords(error)).")
         default:
-            self.init(.closed, "The request to \(target) broke: try again (\(error)).")
+            self.init(.closed, "The request to \(target) broke: \(plainWords(error)).")
         }
     }
 
@@ -103,7 +103,7 @@ extension TransportError {
         case .cancelled:
             self.init(.cancelled, "The request to \(target) was cancelled by this side.")
         default:
-            self.init(.closed, "The request to \(target) broke: try again (\(error)).")
+            self.init(.closed, "The request to \(target) broke: \(plainWords(error)).")
         }
     }
 }

@@ -18,7 +18,7 @@ package enum TLSTrust: Sendable {
             do {
                 configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(pem.utf8)))
             } catch {
-                throw TransportError(.tlsFailed, "Cannot read the trusted certificates: give PEM text with at least one certificate (\(error)).")
+                throw TransportError(.tlsFailed, "Cannot read the trusted certificates: give PEM text with at least one certificate.")
             }
         }
         return configuration
@@ -37,7 +37,7 @@ package enum TLSTrust: Sendable {
         do {
             return try NIOSSLContext(configuration: configuration)
         } catch {
-            throw TransportError(.tlsFailed, "Cannot set up TLS: install the system's CA certificates (\(error)).")
+            throw TransportError(.tlsFailed, "Cannot set up TLS: install the system's CA certificates.")
         }
     }
 }

@@ -72,7 +72,7 @@ final class WebSocketConnectAttempt {
             case .success(let channel): self.prepare(channel, proxy: proxy, tls: tls)
             case .failure(let error):
                 let what = proxy == nil ? "" : "the proxy "
-                self.fail(.init(.connectFailed, "Cannot connect to \(what)\(host) port \(port): check the address and the network (\(error))."))
+                self.fail(.init(.connectFailed, "Cannot connect to \(what)\(host) port \(port): \(plainWords(error))."))
             }
         }
     }
@@ -115,7 +115,7 @@ final class WebSocketConnectAttempt {
             try ProxyTunnelHandler.install(tunnel, in: channel.pipeline.syncOperations)
             try channel.syncOptions?.setOption(.autoRead, value: true)
         } catch {
-            fail(.init(.connectFailed, "Cannot prepare the connection to the proxy \(proxy.host): \(error)."))
+            fail(.init(.connectFailed, "Cannot prepare the connection to the proxy \(proxy.host): \(plainWords(error))."))
         }
     }
 
@@ -133,7 +133,7 @@ final class WebSocketConnectAttempt {
             try pipeline.addHandlers(encoder, decoder, WebSocketHandshakeHandler(attempt: self, encoder: encoder, decoder: decoder))
             try channel.syncOptions?.setOption(.autoRead, value: true)
         } catch {
-            fail(.init(.connectFailed, "Cannot prepare the connection to \(request.url.host): \(error)."))
+            fail(.init(.connectFailed, "Cannot prepare the connection to \(request.url.host): \(plainWords(error))."))
         }
     }
 

@@ -60,11 +60,11 @@ final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableChannelHa
         let failure: TransportError =
             switch error {
             case NIOSSLError.uncleanShutdown, is ChannelError, is IOError:
-                .init(.closed, "The connection broke during the WebSocket upgrade: try again later (\(error)).")
+                .init(.closed, "The connection to \(host) broke during the WebSocket upgrade: \(plainWords(error)).")
             case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-                .init(.tlsFailed, "No trusted TLS session with \(host): check its certificate, its name and the trusted roots (\(error)).")
+                .init(.tlsFailed, "No trusted TLS session with \(host): \(plainWords(error)).")
             default:
-                .init(.protocolViolation, "The server did not answer the WebSocket upgrade in valid HTTP/1.1: check the address (\(error)).")
+                .init(.protocolViolation, "The server did not answer the WebSocket upgrade in valid HTTP/1.1: check the address.")
             }
         attempt.fail(failure)
     }

@@ -114,7 +114,7 @@ final class WebSocketMessageHandler: ChannelInboundHandler {
         case NIOWebSocketError.fragmentedControlFrame: violation("fragmented a control frame")
         case NIOWebSocketError.multiByteControlFrameLength: violation("sent a control frame above 125 bytes")
         default:
-            report(nil, "", .init(.closed, "The connection broke without a closing handshake: connect again (\(error))."))
+            report(nil, "", .init(.closed, "The connection broke without a closing handshake: \(plainWords(error))."))
             context.channel.cut()
         }
     }
@@ -229,5 +229,5 @@ final class WebSocketMessageHandler: ChannelInboundHandler {
         (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
     }
 
-    private static let lost = TransportError(.closed, "The connection ended without a closing handshake: connect again.")
+    private static let lost = TransportError(.closed, "The connection ended without a closing handshake.")
 }

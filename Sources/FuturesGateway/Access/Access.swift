@@ -41,16 +41,21 @@ struct Access: Sendable {
     /// A handler that is asked only for requests that are let in.
     ///
     /// - Parameters:
+    ///   - parameters: what the query may have; any other is refused. Nil for whatever comes.
     ///   - takesTicket: whether a ticket may stand for a credential.
     ///   - limited: what a request beyond a limit is answered with.
     func guarded(
-        _ guardian: Guard, takesTicket: Bool = false, limited: @escaping @Sendable (HTTPRequest, LimitReached) -> HTTPResponse = Access.limited,
+        _ guardian: Guard, parameters: [String]? = [], takesTicket: Bool = false,
+        limited: @escaping @Sendable (HTTPRequest, LimitReached) -> HTTPResponse = Access.limited,
         _ handler: @escaping Handler
     ) -> Router.Handler {
         { [gatekeeper] request, responder in
             let now = Self.now
             do {
                 let (caller, left) = try admit(request, guardian, takesTicket, now)
+                if let parameters, let unknown = request.query.first(where: { !parameters.contains($0.name) }) {
+                    return responder.respond(Problems.unknownParameter(unknown.name, parameters).response)
+                }
                 handler(request, left.map { responder.adding(Self.fields($0)) } ?? responder, caller)
             } catch let limit as LimitReached {
                 responder.respond(limited(request, limit))
@@ -89,7 +94,7 @@ struct Access: Sendable {
 
     /// `GET /metrics` where it is for everybody, else for who may read it.
     func metrics(_ handler: @escaping Router.Handler) -> Router.Handler {
-        let guarded = guarded(.operation(.metrics)) { request, responder, _ in handler(request, responder) }
+        let guarded = guarded(.operation(.metrics), parameters: nil) { request, responder, _ in handler(request, responder) }
         return { [gatekeeper] request, responder in
             gatekeeper.rules.opensMetrics ? handler(request, responder) : guarded(request, responder)
         }

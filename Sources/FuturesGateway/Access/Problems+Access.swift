@@ -27,6 +27,20 @@ extension Problems {
         )
     }
 
+    static let forbiddenFetch = forbidden(
+        "The credential does not permit the operation refetch, which forceFetch is; leave forceFetch out: a stream that nobody reads yet is fetched anyway.",
+        [("operation", .string(Permission.Operation.refetch.rawValue))])
+
+    /// More at once than there are a minute.
+    static func tooManyFetches(_ count: Int, _ limit: LimitReached) -> HTTPProblem {
+        HTTPProblem(
+            status: 400, title: "Bad parameter",
+            detail:
+                "forceFetch would cost \(count) refetches, of which one \(limit.holder.rawValue) has \(limit.limit) a minute here. Name fewer streams, or "
+                + "leave forceFetch out: a stream that nobody reads yet is fetched anyway.",
+            extensions: [("limit", .string("\(limit.holder.rawValue)-\(limit.kind.rawValue)")), ("allowed", .number(limit.limit))])
+    }
+
     /// Names the first stream that is not permitted.
     static func forbidden(stream name: String) -> HTTPProblem {
         forbidden(

@@ -2,32 +2,42 @@ import FuturesFeed
 
 /// Writes contents as clients see them: the snapshot object of the API, with one vocabulary for REST and WebSocket data.
 enum ContentEncoder {
-    /// The snapshot of a stream: `kind` is left out.
+    /// The snapshot of a stream, with its freshness as of now: `kind` is left out.
     ///
     /// - Parameter depth: the most levels of a side of an order book; nil for all.
-    static func snapshot(_ content: FuturesServiceFeedContent, state: FeedState, depth: Int? = nil) -> [UInt8] {
-        guard let depth, case .depth(let rows) = content.rows else { return write(content, state: state, kind: nil) }
+    static func snapshot(_ content: FuturesServiceFeedContent, _ status: StreamStatus, depth: Int? = nil) -> [UInt8] {
+        guard let depth, case .depth(let rows) = content.rows else { return write(content, status, kind: nil) }
         let top = rows.map { row in
             var row = row
             row.bids = Array(row.bids.prefix(depth))
             row.asks = Array(row.asks.prefix(depth))
             return row
         }
-        return write(content.with(.depth(top)), state: state, kind: nil)
+        return write(content.with(.depth(top)), status, kind: nil)
     }
 
-    /// The data of a `fetch` or `update` event.
+    /// The data of a `fetch` or `update` event. What has just come has no age.
     static func event(_ content: FuturesServiceFeedContent) -> [UInt8] {
-        write(content, state: content.state, kind: content.kind)
+        write(content, nil, kind: content.kind)
     }
 
-    private static func write(_ content: FuturesServiceFeedContent, state: FeedState, kind: FuturesServiceFeedContent.Kind?) -> [UInt8] {
+    /// The data of an `update` with a cached content, with its freshness as of now.
+    static func cached(_ content: FuturesServiceFeedContent, _ status: StreamStatus) -> [UInt8] {
+        write(content, status, kind: content.kind)
+    }
+
+    private static func write(
+        _ content: FuturesServiceFeedContent, _ status: StreamStatus?, kind: FuturesServiceFeedContent.Kind?
+    ) -> [UInt8] {
         var writer = JSONWriter(capacity: 200 + content.rows.count * 220)
         writer.object { json in
             json.member("stream", content.streamName.description)
             json.member("id", content.id)
+            json.member("type", type(of: content.rows, asArray: content.streamName.isArray))
             if let kind { json.member("kind", kind.rawValue) }
-            json.member("state", state.rawValue)
+            json.member("state", (status?.state ?? content.state).rawValue)
+            json.member("ageMs", optional: status?.ageMs)
+            json.member("unverifiedMs", optional: status?.unverifiedMs)
             json.member("source", content.source.rawValue)
             json.member("eventTime", optional: content.eventTime)
             json.member("receivedAt", content.receivedAt)
@@ -35,6 +45,26 @@ enum ContentEncoder {
             write(content.rows, asArray: content.streamName.isArray, &json)
         }
         return writer.bytes
+    }
+
+    /// What the content is, as `openapi.yaml` tells its schemas apart.
+    static func type(of rows: FeedRows, asArray: Bool) -> String {
+        switch rows {
+        case .markPrice: asArray ? "markPrices" : "markPrice"
+        case .assetIndex: asArray ? "assetIndices" : "assetIndex"
+        case .bookTicker: asArray ? "bookTickers" : "bookTicker"
+        case .aggregateTrade: "aggregateTrades"
+        case .trade: "trades"
+        case .liquidation: "liquidations"
+        case .depth: "depth"
+        case .kline: "klines"
+        case .miniTicker: asArray ? "miniTickers" : "miniTicker"
+        case .ticker: asArray ? "tickers" : "ticker"
+        case .compositeIndex: "compositeIndex"
+        case .contractInfo: "contracts"
+        case .tradingSession: "tradingSessions"
+        case .json: "upstream"
+        }
     }
 
     private static func write(_ rows: FeedRows, asArray: Bool, _ json: inout JSONWriter) {

@@ -18,29 +18,30 @@ package enum EventEncoder {
         case .recovered(let recovery): EventWords(name: "recover", members: recovered(event.stream, recovery), id: nil)
         case .failed(let error, _): EventWords(name: "fail", members: failed(event.stream, error), id: nil)
         case .connected: EventWords(name: "connect", members: object { $0.member("stream", event.stream.description) }, id: nil)
-        case .disconnected(let reason):
-            EventWords(
-                name: "disconnect",
-                members: object {
-                    $0.member("stream", event.stream.description)
-                    $0.member("reason", reason)
-                }, id: nil)
-        case .status(let state, let ageMs, _):
+        case .disconnected(let reason): EventWords(name: "disconnect", members: disconnected(event.stream, reason), id: nil)
+        case .status(let state, let ageMs, let unverifiedMs):
             EventWords(
                 name: "status",
                 members: object {
                     $0.member("stream", event.stream.description)
                     $0.member("state", state.rawValue)
-                    $0.member("ageMs")
-                    if let ageMs { $0.integer(ageMs) } else { $0.null() }
+                    $0.member("ageMs", orNull: ageMs)
+                    $0.member("unverifiedMs", orNull: unverifiedMs)
                 }, id: nil)
         case .ended: nil
         }
     }
 
     /// A cached content as an `update`, without its end.
-    static func cached(_ content: FuturesServiceFeedContent, _ format: EventFormat) -> [UInt8] {
-        format.body("update", of: content.streamName.description, ContentEncoder.event(content))
+    static func cached(_ content: FuturesServiceFeedContent, _ status: StreamStatus, _ format: EventFormat) -> [UInt8] {
+        format.body("update", of: content.streamName.description, ContentEncoder.cached(content, status))
+    }
+
+    static func disconnected(_ stream: FuturesServiceStreamName, _ reason: String) -> [UInt8] {
+        object {
+            $0.member("stream", stream.description)
+            $0.member("reason", reason)
+        }
     }
 
     /// A reader was too slow for a stream in which every message counts.
@@ -78,8 +79,8 @@ package enum EventEncoder {
             }
             $0.member("method", recovery.method.rawValue)
             $0.member("downMs", recovery.downMs)
-            $0.member("missed")
-            if let missed = recovery.missed { $0.integer(missed) } else { $0.null() }
+            $0.member("detectedMs", recovery.detectedMs)
+            $0.member("missed", orNull: recovery.missed)
         }
     }
 

@@ -90,6 +90,11 @@ struct JSONWriter: ~Copyable {
         if let number { member(name, number) }
     }
 
+    mutating func member(_ name: StaticString, orNull number: (some BinaryInteger)?) {
+        member(name)
+        if let number { integer(number) } else { null() }
+    }
+
     mutating func null() { literal("null") }
 
     mutating func integer(_ number: some BinaryInteger) {

@@ -64,7 +64,7 @@ extension EventFanOut {
         } while batch.count > 0 && sendBatch(client, now)
         share(slot, client, now)
         guard client.pointee.reader.remaining == 0, !client.pointee.isBlocked, !client.pointee.isEnding else { return }
-        end(client, code: "count", reason: "That were the events asked for.")
+        end(client, code: "count", reason: "These were the events asked for.")
         flush(slot, client, now)
     }
 

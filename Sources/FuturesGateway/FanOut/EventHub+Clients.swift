@@ -13,6 +13,8 @@ extension EventHub {
         let wishes: Wishes
         /// Who opened it, as of when that was last judged.
         var principal: Principal
+        /// Where it was opened from.
+        let address: Address?
         /// What counts it.
         let lease: Gatekeeper.Lease
         /// When its principal's time is over.
@@ -65,20 +67,34 @@ extension EventHub {
         /// As many readers, or streams, as the gateway bears, or memory is short.
         case full
         case limited(LimitReached)
+        /// More streams are to be fetched at once than ever may be.
+        case tooManyFetches(Int, LimitReached)
+
+        /// Whether it will be the same next time.
+        var isPermanent: Bool { if case .tooManyFetches = self { true } else { false } }
     }
 
     /// Notes a client that is about to connect and returns its number.
     func prepare(streams: [FuturesServiceStreamName], _ wishes: Wishes, for caller: Access.Caller) throws(Refusal) -> UInt64 {
         guard !state.value.isDraining else { throw .draining }
-        guard state.value.clients.count < limits.maximumReaders, !isShort(), hasRoom(for: streams) else { throw .full }
+        guard state.value.clients.count < limits.maximumReaders, !isShort() else { throw .full }
+        try checkRoom(for: streams, from: caller.address)
         let lease: Gatekeeper.Lease
         do throws(LimitReached) {
             lease = try gatekeeper.open(caller.principal, from: caller.address, streams: streams.count, at: Access.now)
         } catch { throw .limited(error) }
+        if wishes.forceFetch {
+            let fetches = streams.count { engine.dialect.traits(of: $0)?.hasSnapshotSource == true }
+            do throws(LimitReached) { try gatekeeper.refetch(fetches, by: caller.principal, from: caller.address, at: Access.now) } catch {
+                gatekeeper.close(lease, streams: streams.count)
+                throw error.limit < fetches ? .tooManyFetches(fetches, error) : .limited(error)
+            }
+        }
         state.value.lastNumber &+= 1
         let number = state.value.lastNumber
         let id = Self.randomID()
-        state.value.clients[number] = Client(id: id, streams: streams, wishes: wishes, principal: caller.principal, lease: lease)
+        state.value.clients[number] = Client(
+            id: id, streams: streams, wishes: wishes, principal: caller.principal, address: caller.address, lease: lease)
         state.value.numbers[id] = number
         return number
     }
@@ -87,7 +103,7 @@ extension EventHub {
     func charge(_ id: String, _ names: [FuturesServiceStreamName]) throws(Refusal) {
         guard let number = state.value.numbers[id], let client = state.value.clients[number] else { return }
         let new = names.filter { !client.streams.contains($0) }
-        guard hasRoom(for: new) else { throw .full }
+        try checkRoom(for: new, from: client.address)
         do throws(LimitReached) { try gatekeeper.add(streams: new.count, to: client.lease, of: client.principal) } catch { throw .limited(error) }
     }
 
@@ -120,6 +136,7 @@ extension EventHub {
     func open(_ stream: EventStream, number: UInt64) {
         guard let client = state.value.clients[number], !client.isOpen else { return }
         state.value.clients[number]?.isOpen = true
+        begin(client.streams, from: client.address)
         let (values, head) = values(of: client.streams, client.wishes.format)
         let resume: Resume =
             switch client.wishes.lastEventID {
@@ -132,7 +149,8 @@ extension EventHub {
             interval: client.wishes.maxRate.map { Int64(1_000_000_000 / $0) } ?? 0, format: client.wishes.format,
             tellsHeartbeats: client.wishes.tellsHeartbeats, isPadded: client.wishes.isPadded, isCompressed: client.wishes.isCompressed,
             count: client.wishes.count,
-            lifetime: client.wishes.timeout.map { Int64($0) * 1_000_000_000 }, retryMs: Self.retryMs, resume: resume, values: values, head: head)
+            lifetime: client.wishes.timeout.map { Int64($0) * 1_000_000_000 }, retryMs: Self.retryMs, resume: resume, values: values, head: head,
+            troubles: troubles(of: client.streams, client.wishes.format))
         post(.open(number: number, stream, opening))
         retain(client.streams, forceFetch: client.wishes.forceFetch)
         if state.value.isDraining { end(number, code: "draining", reason: "The gateway is stopping.") }
@@ -189,6 +207,7 @@ extension EventHub {
         case .subscribe:
             let new = wanted.filter { !client.streams.contains($0) }
             state.value.clients[number]?.streams += new
+            begin(new, from: client.address)
             let (values, head) = values(of: new, client.wishes.format)
             answer = self.answer(number, done)
             post(.subscribe(number: number, values, head: head, done: answer))
@@ -244,6 +263,7 @@ extension EventHub {
     /// are left.
     func drain(grace: Duration, done: @escaping @Sendable (_ readers: Int, _ left: Int) -> Void) {
         state.value.isDraining = true
+        tables.outdate()
         answerLongPolls()
         let readers = state.value.clients.count
         let spread = min(Duration.milliseconds(readers), grace * 3 / 4)

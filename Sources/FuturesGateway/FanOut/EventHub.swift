@@ -14,19 +14,33 @@ final class EventHub: FeedReader {
         /// Event clients, paused ones included, and requests under way.
         var demand = 0
         var waiters: [UInt64: Waiter] = [:]
-        /// The latest full value as an event, and what it was made from.
-        var cachedEvents: [(id: EventID, state: FeedState, body: [UInt8])?] = EventFormat.allCases.map { _ in nil }
+        /// The address that began it; nil for this machine's own, and for nobody's.
+        var beginner: [UInt8]?
+        /// The latest full value as an event, by format.
+        var cachedEvents: [CachedEvent?] = EventFormat.allCases.map { _ in nil }
         var cachedSnapshots = CachedSnapshots()
-        /// Answers that hold until the stream changes.
-        var prepared: [PreparedAnswer] = []
+        /// What is answered beforehand until the stream changes.
+        var prepared: [PreparedAnswers.Key] = []
         /// Its kind's place in the tally.
         var kind: Int?
+        /// What went wrong last, where nothing came since.
+        var failure: FeedError?
+    }
+
+    /// A latest full value as an event, what it was made from, and when.
+    struct CachedEvent {
+        let id: EventID
+        let state: FeedState
+        let madeAt: Instant
+        let body: [UInt8]
     }
 
     /// A stream's snapshot in bytes, in the depths that were asked for; zero is all of it.
     struct CachedSnapshots {
         var id: EventID?
         var state: FeedState?
+        /// When the freshness was as they tell it.
+        var madeAt = Instant(nanoseconds: 0)
         var bodies: [Int: SharedBytes] = [:]
         /// The same as gzip, of those worth it that were asked for so.
         var compressed: [Int: SharedBytes] = [:]
@@ -35,7 +49,9 @@ final class EventHub: FeedReader {
     /// A request that waits for a stream.
     struct Waiter {
         let awaited: Awaited
-        let timeout: Scheduled<Void>
+        var timeout: Scheduled<Void>
+        /// How much longer it waits though nothing came; nil for no longer.
+        let longer: () -> Duration?
         let answer: (Result<Void, FeedError>) -> Void
     }
 
@@ -51,6 +67,8 @@ final class EventHub: FeedReader {
 
     struct State {
         var streams: [FuturesServiceStreamName: Stream] = [:]
+        /// How many of the streams each address began.
+        var begun: [[UInt8]: Int] = [:]
         var freeLogs: [Int] = []
         var logCount = 0
         var clients: [UInt64: Client] = [:]
@@ -61,6 +79,8 @@ final class EventHub: FeedReader {
         var isDraining = false
         let deflater = Deflater(level: 6)
         var tally: FeedTally
+        /// What last went wrong, by upstream.
+        var troubles: [Trouble?]
         /// Clients that have paused something.
         var pausedClients = 0
         /// Called once the last client has left while draining.
@@ -68,6 +88,7 @@ final class EventHub: FeedReader {
     }
 
     let engine: FeedEngine
+    let tables = StreamTables()
     let limits: GatewayConfiguration.Events
     let gatekeeper: Gatekeeper
     let state: NIOLoopBoundBox<State>
@@ -91,7 +112,9 @@ final class EventHub: FeedReader {
         self.limits = limits
         self.gatekeeper = gatekeeper
         self.post = post
-        state = NIOLoopBoundBox.makeBoxSendingValue(State(tally: FeedTally(upstreams: engine.dialect.upstreamNames)), eventLoop: engine.loop)
+        state = NIOLoopBoundBox.makeBoxSendingValue(
+            State(tally: FeedTally(upstreams: engine.dialect.upstreams.map(\.name)), troubles: engine.dialect.upstreams.map { _ in nil }),
+            eventLoop: engine.loop)
         demand = engine.add(nil)
     }
 
@@ -101,11 +124,11 @@ final class EventHub: FeedReader {
     }
 
     func receive(_ event: FeedEvent) {
+        forgetAnswers(event.stream)
         if case .ended = event.kind {
             drop(event.stream)
             return
         }
-        expirePrepared(event.stream)
         guard let words = EventEncoder.words(event) else { return }
         _ = log(of: event.stream, .events, floor: event.id.sequence &- 1)
         count(event)
@@ -116,6 +139,7 @@ final class EventHub: FeedReader {
             let body = format.body(words.name, of: event.stream.description, words.members)
             post(.append(log, body: body, end: format.end(words.id), carriesData: carriesData, sequence: event.id.sequence, receivedAt: receivedAt))
         }
+        note(event)
         switch event.kind {
         case .fetched: answerWaiters(event.stream, .success(())) { _ in true }
         case .updated: answerWaiters(event.stream, .success(())) { $0.awaited != .fetch }
@@ -127,6 +151,14 @@ final class EventHub: FeedReader {
         }
     }
 
+    private func note(_ event: FeedEvent) {
+        switch event.kind {
+        case .failed(let error, _): state.value.streams[event.stream]?.failure = error
+        case .fetched, .updated: if state.value.streams[event.stream]?.failure != nil { state.value.streams[event.stream]?.failure = nil }
+        case .connected, .disconnected, .recovered, .status, .ended: break
+        }
+    }
+
     /// The stream's log of a format; made where there is none.
     ///
     /// - Parameter floor: the newest event there was before it; nil for the newest there is.
@@ -135,30 +167,48 @@ final class EventHub: FeedReader {
         let log = state.value.freeLogs.popLast() ?? state.value.logCount
         if log == state.value.logCount { state.value.logCount += 1 }
         state.value.streams[name, default: Stream()].logs[format.rawValue] = log
+        tables.outdate()
         post(.addLog(log, name, floor: floor ?? engine.read { core, _ in core.sequence }))
         return log
     }
 
     private func count(_ event: FeedEvent) {
-        if let kind = state.value.streams[event.stream]?.kind { return state.value.tally.count(event.kind, kind) }
-        let kind = state.value.tally.kind(of: event.stream)
+        let kind = state.value.streams[event.stream]?.kind ?? state.value.tally.kind(of: event.stream)
         state.value.streams[event.stream]?.kind = kind
         state.value.tally.count(event.kind, kind)
+        noteTrouble(event, upstream: state.value.tally.kinds[kind].upstream)
     }
 
     private func drop(_ name: FuturesServiceStreamName) {
         guard let stream = state.value.streams[name], stream.demand == 0 else { return }
         state.value.streams[name] = nil
+        if let beginner = stream.beginner {
+            let left = (state.value.begun[beginner] ?? 0) - 1
+            state.value.begun[beginner] = left > 0 ? left : nil
+        }
+        tables.outdate()
         for log in stream.logs.compactMap(\.self) {
             state.value.freeLogs.append(log)
             post(.removeLog(log))
         }
     }
 
-    /// Whether these streams may begin, so far as they have not begun.
-    func hasRoom(for names: [FuturesServiceStreamName]) -> Bool {
+    /// Looks whether these streams may begin for somebody at that address, so far as they have not begun.
+    func checkRoom(for names: [FuturesServiceStreamName], from address: Address?) throws(Refusal) {
         let new = names.count { state.value.streams[$0] == nil }
-        return new == 0 || state.value.streams.count + new <= limits.maximumStreams && !isShort()
+        guard new > 0 else { return }
+        guard state.value.streams.count + new <= limits.maximumStreams, !isShort() else { throw .full }
+        guard let client = address?.limited else { return }
+        do throws(LimitReached) { try gatekeeper.begin(streams: new, besides: state.value.begun[client] ?? 0) } catch { throw .limited(error) }
+    }
+
+    /// Notes who begins those of these streams that there are not yet.
+    func begin(_ names: [FuturesServiceStreamName], from address: Address?) {
+        guard let client = address?.limited else { return }
+        for name in names where state.value.streams[name] == nil {
+            state.value.streams[name] = Stream(beginner: client)
+            state.value.begun[client, default: 0] += 1
+        }
     }
 
     /// Counts one more reader of each stream; the first one subscribes.
@@ -193,17 +243,38 @@ final class EventHub: FeedReader {
     }
 
     /// Waits for what is awaited of a stream, which is wanted meanwhile. `answer` is called once, on this thread: with `timedOut` after `timeout`.
+    ///
+    /// - Parameter longer: asked after `timeout`, and again after what it says: how much longer to wait; nil for no longer.
+    ///
+    /// Returns the number that `abandon` takes.
+    @discardableResult
     func wait(
-        for name: FuturesServiceStreamName, _ awaited: Awaited, timeout: Duration, _ answer: @escaping (Result<Void, FeedError>) -> Void
-    ) {
+        for name: FuturesServiceStreamName, _ awaited: Awaited, timeout: Duration, from address: Address?,
+        longer: @escaping () -> Duration? = { nil },
+        _ answer: @escaping (Result<Void, FeedError>) -> Void
+    ) -> UInt64 {
         state.value.lastNumber &+= 1
         let number = state.value.lastNumber
-        let task = engine.loop.assumeIsolated().scheduleTask(in: TimeAmount(timeout)) {
-            self.answer(name, number, .failure(FeedError(.timedOut, "Nothing came for \(name) in \(timeout).")))
-        }
+        let task = engine.loop.assumeIsolated().scheduleTask(in: TimeAmount(timeout)) { self.expire(name, number, timeout) }
+        begin([name], from: address)
         retain([name])
-        state.value.streams[name]?.waiters[number] = Waiter(awaited: awaited, timeout: task, answer: answer)
+        state.value.streams[name]?.waiters[number] = Waiter(awaited: awaited, timeout: task, longer: longer, answer: answer)
         if awaited == .fetch { engine.step(.refetch(name)) }
+        return number
+    }
+
+    private func expire(_ name: FuturesServiceStreamName, _ number: UInt64, _ timeout: Duration) {
+        guard let longer = state.value.streams[name]?.waiters[number]?.longer() else {
+            return answer(name, number, .failure(FeedError(.timedOut, "Nothing came for \(name) in \(timeout).")))
+        }
+        state.value.streams[name]?.waiters[number]?.timeout = engine.loop.assumeIsolated().scheduleTask(in: TimeAmount(longer)) {
+            self.expire(name, number, timeout)
+        }
+    }
+
+    /// Whoever waited under this number has left.
+    func abandon(_ name: FuturesServiceStreamName, _ number: UInt64) {
+        answer(name, number, .failure(FeedError(.timedOut, "Nobody waits for \(name) any more.")))
     }
 
     /// Nobody waits for a change while the gateway stops.
@@ -223,8 +294,8 @@ final class EventHub: FeedReader {
         release([name])
     }
 
-    /// The stream's snapshot, encoded once per change and depth; nil where nothing came yet. Asking renews the linger, so that who asks now
-    /// and then always finds a live value.
+    /// The stream's snapshot, encoded once per change and depth, and anew after a second, since it tells its freshness; nil where nothing came
+    /// yet. Asking renews the linger, so that who asks now and then always finds a live value.
     ///
     /// - Parameter depth: the most levels of a side of an order book; nil for all.
     /// - Parameter isGzip: whether it may be compressed; bodies below a kibibyte are not.
@@ -233,17 +304,21 @@ final class EventHub: FeedReader {
             retain([name])
             release([name])
         }
-        let (status, content) = engine.read { core, now in (core.status(of: name, now: now), core.content(of: name)) }
+        let (status, content, now) = engine.read { core, now in (core.status(of: name, now: now), core.content(of: name), now) }
         guard let status, let content else { return nil }
         var cached = state.value.streams[name]?.cachedSnapshots ?? CachedSnapshots()
-        if cached.id != content.id || cached.state != status.state { cached = CachedSnapshots(id: content.id, state: status.state) }
-        let body = cached.bodies[depth ?? 0] ?? SharedBytes(ContentEncoder.snapshot(content, state: status.state, depth: depth))
+        if cached.id != content.id || cached.state != status.state || now >= cached.madeAt + Self.snapshotLifetime {
+            cached = CachedSnapshots(id: content.id, state: status.state, madeAt: now)
+        }
+        let body = cached.bodies[depth ?? 0] ?? SharedBytes(ContentEncoder.snapshot(content, status, depth: depth))
         cached.bodies[depth ?? 0] = body
         let isCompressed = isGzip && body.count >= 1024
         let sent = isCompressed ? cached.compressed[depth ?? 0] ?? state.value.deflater.gzip(body.bytes).map { SharedBytes($0) } : body
         if isCompressed { cached.compressed[depth ?? 0] = sent }
         state.value.streams[name]?.cachedSnapshots = cached
-        return Snapshot(body: sent ?? body, isCompressed: isCompressed && sent != nil, status: status, receivedAt: content.receivedAt)
+        return Snapshot(
+            body: sent ?? body, isCompressed: isCompressed && sent != nil, status: status, receivedAt: content.receivedAt,
+            lifetime: .nanoseconds((cached.madeAt + Self.snapshotLifetime).nanoseconds &- now.nanoseconds))
     }
 
     /// A stream's snapshot as it is sent.
@@ -252,58 +327,60 @@ final class EventHub: FeedReader {
         let isCompressed: Bool
         let status: StreamStatus
         let receivedAt: Int64
+        /// How much longer the body may be sent.
+        let lifetime: Duration
     }
+
+    private static let snapshotLifetime = Duration.seconds(1)
 
     /// From now on requests for this target are answered without the hub, until the stream changes, and a second at most, so that who asks
     /// renews the linger.
-    func prepare(_ answer: PreparedAnswer, for name: FuturesServiceStreamName, target: String, isGzip: Bool) {
-        if state.value.streams[name]?.prepared.count ?? 0 >= 256 { expirePrepared(name) }
-        guard state.value.streams[name]?.prepared.append(answer) != nil else { return }
-        preparedAnswers.put(answer, for: target, isGzip: isGzip)
+    func prepare(_ answer: PreparedAnswer, for name: FuturesServiceStreamName, _ key: PreparedAnswers.Key) {
+        guard let stream = state.value.streams[name] else { return }
+        if !stream.prepared.contains(key) { state.value.streams[name]?.prepared.append(key) }
+        preparedAnswers.put(answer, for: key)
     }
 
-    private func expirePrepared(_ name: FuturesServiceStreamName) {
-        guard let prepared = state.value.streams[name]?.prepared, !prepared.isEmpty else { return }
-        for answer in prepared { answer.expire() }
+    /// The stream changes: what was made of its content before is of no more use.
+    private func forgetAnswers(_ name: FuturesServiceStreamName) {
+        guard let stream = state.value.streams[name] else { return }
+        if stream.cachedSnapshots.id != nil { state.value.streams[name]?.cachedSnapshots = CachedSnapshots() }
+        guard !stream.prepared.isEmpty else { return }
+        preparedAnswers.remove(stream.prepared)
         state.value.streams[name]?.prepared.removeAll(keepingCapacity: true)
     }
 
     /// The latest full values as events without their ends, and the number everything in them is at or below.
     func values(of names: [FuturesServiceStreamName], _ format: EventFormat) -> (values: [CachedValue], head: EventID) {
         let logs = names.map { log(of: $0, format) }
-        let (contents, head) = engine.read { core, _ in (names.map { core.content(of: $0) }, EventID(epoch: core.epoch, sequence: core.sequence)) }
+        let (contents, head, now) = engine.read { core, now in
+            (
+                names.map { name in core.content(of: name).flatMap { content in core.status(of: name, now: now).map { (content, $0) } } },
+                EventID(epoch: core.epoch, sequence: core.sequence), now
+            )
+        }
         var values: [CachedValue] = []
         for (index, name) in names.enumerated() {
-            values.append(CachedValue(log: logs[index], body: contents[index].map { eventBody(name, $0, format) }))
+            values.append(CachedValue(log: logs[index], body: contents[index].map { eventBody(name, $0.0, $0.1, now, format) }))
         }
         return (values, head)
     }
 
-    private func eventBody(_ name: FuturesServiceStreamName, _ content: FuturesServiceFeedContent, _ format: EventFormat) -> [UInt8] {
-        if let cached = state.value.streams[name]?.cachedEvents[format.rawValue], cached.id == content.id, cached.state == content.state {
+    /// Readers that come within a tenth of a second share the bytes.
+    private func eventBody(
+        _ name: FuturesServiceStreamName, _ content: FuturesServiceFeedContent, _ status: StreamStatus, _ now: Instant, _ format: EventFormat
+    ) -> [UInt8] {
+        if let cached = state.value.streams[name]?.cachedEvents[format.rawValue], cached.id == content.id, cached.state == status.state,
+            now < cached.madeAt + .milliseconds(100)
+        {
             return cached.body
         }
-        let body = EventEncoder.cached(content, format)
-        state.value.streams[name]?.cachedEvents[format.rawValue] = (content.id, content.state, body)
+        let body = EventEncoder.cached(content, status, format)
+        state.value.streams[name]?.cachedEvents[format.rawValue] = CachedEvent(id: content.id, state: status.state, madeAt: now, body: body)
         return body
     }
 
     var isDraining: Bool { state.value.isDraining }
-
-    /// What is known of a stream, and how many want it here.
-    struct Status {
-        let feed: StreamStatus
-        let readers: Int
-    }
-
-    func status(of name: FuturesServiceStreamName) -> Status? {
-        engine.read { core, now in core.status(of: name, now: now) }.map { Status(feed: $0, readers: state.value.streams[name]?.demand ?? 0) }
-    }
-
-    func statuses() -> [Status] {
-        engine.read { core, now in core.streamNames.compactMap { core.status(of: $0, now: now) } }
-            .map { Status(feed: $0, readers: state.value.streams[$0.name]?.demand ?? 0) }
-    }
 
     /// Whether the stream has come to its end, or is of a symbol that has been settled.
     func isRetired(_ name: FuturesServiceStreamName) -> Bool {

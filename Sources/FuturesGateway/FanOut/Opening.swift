@@ -22,6 +22,8 @@ struct Opening: Sendable {
     let values: [CachedValue]
     /// The number everything in the values is at or below.
     let head: EventID
+    /// What it is told of outages that began before it did, unless it is sent all it missed.
+    var troubles: [UInt8] = []
 
     /// What a reader that is sent so many missed events, or full values where nil, is told of it: `exact`, `reset`, or `none` where it is new.
     func resumption(replayed: Int?) -> String { replayed != nil ? "exact" : resume == .none ? "none" : "reset" }
@@ -60,6 +62,6 @@ extension EventEncoder {
                     $0.member("resume", opening.resumption(replayed: replayed))
                     $0.member("replayed", replayed ?? 0)
                     $0.member("heartbeat", opening.heartbeat)
-                }) + format.end(nil)
+                }) + format.end(nil) + (replayed == nil ? opening.troubles : [])
     }
 }

@@ -27,6 +27,10 @@ struct EventHandlers: Sendable {
             return responder.respond(Problems.badParameter("streams", "takes at most \(hub.limits.streamsPerClient) names.").response)
         }
         guard let wishes = wishes(of: request, responder) else { return }
+        guard !wishes.forceFetch || caller.principal.permission.allows(.refetch) else {
+            hub.gatekeeper.count(.forbidden)
+            return responder.respond(Problems.forbiddenFetch.response)
+        }
         let isStrict = request.prefers("handling=strict")
         let isHead = request.method == "HEAD"
         hub.run { [loop] hub in
@@ -38,17 +42,18 @@ struct EventHandlers: Sendable {
                 let number = try hub.prepare(streams: names, wishes, for: caller)
                 responder.openStream(headers: Self.headers(wishes.format, isCompressed: wishes.isCompressed), loop: loop, context: number)
             } catch {
-                responder.respond(isStrict ? Self.problem(error) : Self.passing(error, wishes.format))
+                responder.respond(isStrict || error.isPermanent ? Self.problem(error) : Self.passing(error, wishes.format))
             }
         }
     }
 
     /// Why a connection is not opened, as a problem.
-    private static func problem(_ refusal: EventHub.Refusal) -> HTTPResponse {
+    static func problem(_ refusal: EventHub.Refusal) -> HTTPResponse {
         switch refusal {
         case .draining: Problems.draining
         case .full: Problems.full.response
         case .limited(let limit): Problems.limited(limit).response
+        case .tooManyFetches(let count, let limit): Problems.tooManyFetches(count, limit).response
         }
     }
 
@@ -57,7 +62,7 @@ struct EventHandlers: Sendable {
         switch refusal {
         case .draining: passing(code: "draining", reason: "The gateway is stopping.", format)
         case .full: passing(code: "overloaded", reason: Problems.full.detail ?? "", format)
-        case .limited(let limit): passing(code: "limited", reason: Problems.limited(limit).detail ?? "", format)
+        case .limited(let limit), .tooManyFetches(_, let limit): passing(code: "limited", reason: Problems.limited(limit).detail ?? "", format)
         }
     }
 
@@ -177,7 +182,7 @@ struct EventHandlers: Sendable {
             }
         }
         guard unknown.isEmpty else {
-            responder.respond(Problems.unknownStreams(Array(unknown.prefix(20))).response)
+            responder.respond(Problems.unknownStreams(unknown.prefix(20).map { ($0, hub.mistake(in: $0)) }).response)
             return nil
         }
         return names

@@ -11,13 +11,16 @@ struct MetricsHandler: Sendable {
     /// Each thread tells its own numbers; the text is made on none of them.
     func answer(_ request: HTTPRequest, _ responder: HTTPResponder) {
         let (http, process, log, memory) = (http(), ProcessReading(), log(), memory.reading)
-        hub.run { hub in
-            let feed = hub.reading
-            hub.post(
-                .measure { fanOut in
-                    let reading = GatewayReading(feed: feed, fanOut: fanOut, http: http, process: process, memory: memory, log: log)
-                    Task.detached { responder.respond(Self.response(reading)) }
-                })
+        hub.tables.read(hub) { table in
+            hub.run { hub in
+                let feed = hub.reading
+                hub.post(
+                    .measure { fanOut in
+                        let reading = GatewayReading(
+                            feed: feed, streams: table, fanOut: fanOut, http: http, process: process, memory: memory, log: log)
+                        responder.respond(200) { Self.response(reading) }
+                    })
+            }
         }
     }
 

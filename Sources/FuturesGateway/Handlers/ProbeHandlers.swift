@@ -10,16 +10,21 @@ struct ProbeHandlers: Sendable {
         responder.respond(Self.text(200, "ok\n"))
     }
 
-    /// `GET /readyz`: data really flows. Without any reader there is nothing to flow, and the gateway is ready once the venue has listed
-    /// its symbols.
+    /// `GET /readyz`: data really flows, from every upstream that somebody reads. Without any reader there is nothing to flow, and the gateway is
+    /// ready once the venue has listed its symbols.
     func ready(_ request: HTTPRequest, _ responder: HTTPResponder) {
-        hub.run { hub in
-            if hub.isDraining { return responder.respond(Self.text(503, "draining\n")) }
-            let statuses = hub.statuses()
-            let flows = statuses.contains { $0.feed.state == .live }
-            let isReady = flows || (statuses.allSatisfy { $0.readers == 0 } && hub.engine.read { core, _ in core.knowsSymbols })
-            responder.respond(isReady ? Self.text(200, "ready\n") : Self.text(503, "no data flows from the venue\n"))
+        hub.tables.read(hub) { responder.respond($0.isReady ? Self.text(200, "ready\n") : Self.text(503, Self.reasons($0, Moment.current.instant))) }
+    }
+
+    /// Why data does not flow, a line for each upstream.
+    private static func reasons(_ table: StreamTable, _ now: Instant) -> String {
+        if table.isDraining { return "draining\n" }
+        func trouble(_ upstream: StreamTable.Upstream) -> String {
+            upstream.trouble.map { "; \(now.milliseconds(since: $0.at) / 1000) s ago: \($0.text)" } ?? ""
         }
+        let lines = table.down.map { "no data flows from \($0.name) (streams read: \($0.read))\(trouble($0))\n" }
+        guard lines.isEmpty else { return lines.joined() }
+        return "\(table.upstreams.first?.name ?? "the venue") has not listed its symbols yet\(table.upstreams.first.map(trouble) ?? "")\n"
     }
 
     /// `GET /openapi.yaml`: this contract.

@@ -3,12 +3,43 @@ import MicroHTTP
 
 /// The gateway's problems (RFC 9457): what is at fault and what to do.
 enum Problems {
-    static func unknownStreams(_ names: [String]) -> HTTPProblem {
+    /// - Parameter names: each with what is wrong with it.
+    static func unknownStreams(_ names: [(text: String, mistake: StreamNameMistake)]) -> HTTPProblem {
+        var writer = JSONWriter()
+        writer.array(names) { json, name in
+            json.object {
+                $0.member("stream", String(name.text.prefix(100)))
+                $0.member("code", name.mistake.code.rawValue)
+                $0.member("detail", name.mistake.detail)
+                $0.member("suggestions")
+                $0.array(name.mistake.suggestions) { $0.string($1) }
+            }
+        }
+        let detail = names.count == 1 ? names[0].mistake.detail : "\(names.count) of the names are no streams; mistakes says what is wrong with each."
+        return HTTPProblem(
+            status: 404, title: "Unknown stream", detail: detail + " GET /streams lists what there is.",
+            extensions: [
+                ("code", .string(FeedError.Code.unknownStream.rawValue)), ("streams", .strings(names.map { String($0.text.prefix(100)) })),
+                ("mistakes", .json(String(decoding: writer.bytes, as: UTF8.self))),
+            ])
+    }
+
+    /// There is the stream, and it has told nothing yet: no outage (5xx), and no representation either (RFC 9110 §15.5.5).
+    static func nothingYet(_ name: FuturesServiceStreamName) -> HTTPProblem {
         HTTPProblem(
-            status: 404, title: "Unknown stream",
-            detail: "The venue has no such stream, or does not list its symbol. Names are lower case, as in btcusdt@markPrice; "
-                + "GET /streams lists what there is.",
-            extensions: [("streams", .strings(names.map { String($0.prefix(100)) }))])
+            status: 404, title: "Nothing yet",
+            detail: "The stream is subscribed and its connection stands, but nothing has happened in it since, and nothing else tells of it. "
+                + "Follow /events, which waits.",
+            extensions: [("code", .string("nothingYet")), ("streams", .strings([name.description]))])
+    }
+
+    /// - Parameter known: what the resource takes.
+    static func unknownParameter(_ name: String, _ known: [String]) -> HTTPProblem {
+        let hint = nearMiss(name, in: known).map { " Did you mean \($0)?" } ?? ""
+        let takes = known.isEmpty ? "no parameters" : known.joined(separator: ", ")
+        return HTTPProblem(
+            status: 400, title: "Unknown parameter", detail: "This resource takes \(takes).\(hint)",
+            extensions: [("parameter", .string(String(name.prefix(100))))])
     }
 
     static func badParameter(_ name: String, _ rule: String) -> HTTPProblem {

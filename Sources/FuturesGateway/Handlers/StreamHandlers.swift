@@ -9,62 +9,82 @@ struct StreamHandlers: Sendable {
 
     /// `GET /streams`
     func list(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
-        hub.run { hub in
-            let statuses = hub.statuses().filter { caller.principal.permission.allows(stream: $0.feed.name.description) }
-            var writer = JSONWriter(capacity: 4096)
-            writer.object { json in
-                json.member("catalogue")
-                json.array(hub.engine.dialect.catalogue) { json, entry in
-                    json.object {
-                        $0.member("pattern", entry.pattern)
-                        $0.member("carries", entry.carries)
-                        $0.member("merge", entry.rule.rawValue)
-                        if let key = entry.key { $0.member("key", key) }
-                        $0.member("keep", optional: entry.keep)
-                        $0.member("refetch", entry.hasSnapshotSource)
-                    }
-                }
-                json.member("active")
-                json.array(statuses) { json, status in json.object { Self.write(status, &$0) } }
-            }
-            responder.respond(Self.json(200, writer.bytes))
+        let dialect = hub.engine.dialect
+        hub.tables.read(hub) { table in
+            responder.respond(200) { Self.list(table, dialect, caller.principal.permission) }
         }
+    }
+
+    private static func list(_ table: StreamTable, _ dialect: any Dialect, _ permission: Permission) -> HTTPResponse {
+        var writer = JSONWriter(capacity: 4096)
+        writer.object { json in
+            json.member("upstreams")
+            json.array(dialect.upstreams) { json, upstream in
+                json.object {
+                    $0.member("name", upstream.name)
+                    if let venue = upstream.venue { $0.member("venue", venue) }
+                    $0.member("simulated", upstream.isSimulated)
+                }
+            }
+            json.member("catalogue")
+            json.array(dialect.catalogue) { json, entry in
+                json.object {
+                    $0.member("pattern", entry.pattern)
+                    $0.member("carries", entry.carries)
+                    $0.member("merge", entry.rule.rawValue)
+                    if let key = entry.key { $0.member("key", key) }
+                    $0.member("keep", optional: entry.keep)
+                    $0.member("refetch", entry.hasSnapshotSource)
+                }
+            }
+        }
+        let rows = table.list(for: permission, now: Moment.current.instant, write)
+        return Self.json(200, writer.bytes.dropLast() + Array(",\"active\":[".utf8) + rows + Array("]}".utf8))
     }
 
     /// `GET /streams/{name}`
     func snapshot(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
         guard let name = stream(request, responder, caller) else { return }
         guard let wait = seconds("wait", of: request, default: 5, upTo: 30, responder) else { return }
-        let maxAge = request.query("maxAge").flatMap { Int64($0) }
-        guard request.query("maxAge") == nil || (maxAge ?? -1) >= 0 else {
-            return responder.respond(Problems.badParameter("maxAge", "takes milliseconds, 0 or more.").response)
+        let bounds = FreshnessBounds(age: request.query("maxAge"), unverified: request.query("maxUnverified"))
+        if let unreadable = bounds.unreadable {
+            return responder.respond(Problems.badParameter(unreadable, "takes milliseconds, 0 or more.").response)
         }
         let depth = request.query("depth").flatMap { Int($0) }
-        if let text = request.query("depth"), name.mergeRule != .book || ![5, 10, 20, 50, 100, 500, 1000].contains(depth) {
+        if request.query("depth") != nil, name.mergeRule != .book {
+            return responder.respond(Problems.badParameter("depth", "is for order books alone, as btcusdt@depth; leave it out here.").response)
+        }
+        if let text = request.query("depth"), ![5, 10, 20, 50, 100, 500, 1000].contains(depth) {
             return responder.respond(
-                Problems.badParameter("depth", "takes 5, 10, 20, 50, 100, 500 or 1000, for order books alone; it was \(text.prefix(20)).").response)
+                Problems.badParameter("depth", "takes 5, 10, 20, 50, 100, 500 or 1000; it was \(text.prefix(20)).").response)
         }
         let noneMatch = request.header("If-None-Match")
         let patience = noneMatch == nil ? nil : request.preferredWait
         let isGzip = request.acceptsGzip
-        let target = maxAge == nil && patience == nil ? request.target : nil
+        let key = bounds.areNone && patience == nil ? Self.preparable(request.target, name, depth: depth, isGzip: isGzip) : nil
         hub.run { hub in
             let answer = {
                 Self.snapshot(
-                    of: name, hub, depth: depth, maxAge: maxAge, noneMatch: noneMatch, waited: patience, isGzip: isGzip, preparedFor: target)
+                    of: name, hub, depth: depth, bounds, noneMatch: noneMatch, waited: patience, isGzip: isGzip, preparedFor: key)
             }
             if let response = answer() {
                 guard response.status == 304, let patience, patience > 0, !hub.isDraining, !hub.isRetired(name) else {
                     return responder.respond(response)
                 }
-                return hub.wait(for: name, .change, timeout: .seconds(patience)) { _ in responder.respond(answer() ?? Self.vanished(name)) }
+                return Self.poll(hub, name, until: .now + .seconds(patience), bounds, caller, responder) { answer() ?? Self.vanished(name) }
             }
             guard !hub.isRetired(name) else { return responder.respond(Problems.settled(name.description)) }
-            guard hub.hasRoom(for: [name]) else { return responder.respond(Problems.full.response) }
-            hub.wait(for: name, .value, timeout: .seconds(wait)) { result in
+            do throws(EventHub.Refusal) { try hub.checkRoom(for: [name], from: caller.address) } catch {
+                return responder.respond(EventHandlers.problem(error))
+            }
+            Self.wait(hub, for: name, .value, timeout: .seconds(wait), caller, responder) { result in
                 switch result {
-                case .success: responder.respond(answer() ?? Self.vanished(name))
-                case .failure(let error): responder.respond(Problems.failure(error))
+                case .success: answer() ?? Self.vanished(name)
+                case .failure(let error):
+                    switch hub.absence(of: name, error) {
+                    case .quiet: Problems.nothingYet(name).response
+                    case .failed(let error): Problems.failure(error)
+                    }
                 }
             }
         }
@@ -78,16 +98,18 @@ struct StreamHandlers: Sendable {
         } catch { return responder.respond(Problems.limited(error).response) }
         let isAsync = request.prefers("respond-async")
         hub.run { hub in
-            guard hub.hasRoom(for: [name]) else { return responder.respond(Problems.full.response) }
-            hub.wait(for: name, .fetch, timeout: .seconds(15)) { result in
-                guard !isAsync else { return }
-                switch result {
-                case .success:
-                    responder.respond(Self.snapshot(of: name, hub) ?? Self.vanished(name))
-                case .failure(let error): responder.respond(Problems.failure(error))
+            do throws(EventHub.Refusal) { try hub.checkRoom(for: [name], from: caller.address) } catch {
+                return responder.respond(EventHandlers.problem(error))
+            }
+            guard isAsync else {
+                return Self.wait(hub, for: name, .fetch, timeout: .seconds(15), caller, responder) { result in
+                    switch result {
+                    case .success: Self.snapshot(of: name, hub) ?? Self.vanished(name)
+                    case .failure(let error): Problems.failure(error)
+                    }
                 }
             }
-            guard isAsync else { return }
+            hub.wait(for: name, .fetch, timeout: .seconds(15), from: caller.address) { _ in }
             var writer = JSONWriter()
             writer.object {
                 $0.member("stream", name.description)
@@ -107,6 +129,8 @@ struct StreamHandlers: Sendable {
             writer.object { json in
                 if let status {
                     Self.write(status, &json)
+                    json.member("ageMs", optional: status.feed.ageMs)
+                    json.member("unverifiedMs", optional: status.feed.unverifiedMs)
                     json.member("incidents")
                     json.array(incidents) { json, incident in
                         json.object {
@@ -125,6 +149,31 @@ struct StreamHandlers: Sendable {
         }
     }
 
+    /// Answers once what is awaited has come, or did not. Meanwhile the request is one of its address's connections; whoever hangs up waits no more.
+    private static func wait(
+        _ hub: EventHub, for name: FuturesServiceStreamName, _ awaited: EventHub.Awaited, timeout: Duration, _ caller: Access.Caller,
+        _ responder: HTTPResponder, longer: @escaping () -> Duration? = { nil }, _ answer: @escaping (Result<Void, FeedError>) -> HTTPResponse
+    ) {
+        let lease: Gatekeeper.Lease
+        do throws(LimitReached) { lease = try hub.gatekeeper.wait(from: caller.address, at: Access.now) } catch {
+            return responder.respond(Problems.limited(error).response)
+        }
+        let number = hub.wait(for: name, awaited, timeout: timeout, from: caller.address, longer: longer) { result in
+            hub.gatekeeper.close(lease, streams: 0)
+            responder.respond(answer(result))
+        }
+        responder.whenAbandoned { hub.run { $0.abandon(name, number) } }
+    }
+
+    /// What an answer may be prepared for: the target as clients write it, so that there are few for each stream.
+    static func preparable(_ target: String, _ name: FuturesServiceStreamName, depth: Int?, isGzip: Bool) -> PreparedAnswers.Key? {
+        let encoded = name.description.percentEncoded
+        let query = depth.map { "?depth=\($0)" } ?? ""
+        let spellings = [name.description, encoded, encoded.replacing("@", with: "%40")]
+        guard spellings.contains(where: { target.utf8.elementsEqual("/streams/\($0)\(query)".utf8) }) else { return nil }
+        return PreparedAnswers.Key(target: target, isGzip: isGzip)
+    }
+
     private func stream(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) -> FuturesServiceStreamName? {
         let text = request.parameters["name"] ?? ""
         if let name = FuturesServiceStreamName(text), !caller.principal.permission.allows(stream: name.description) {
@@ -134,7 +183,8 @@ struct StreamHandlers: Sendable {
         }
         guard let name = FuturesServiceStreamName(text), hub.knows(name) else {
             responder.respond(
-                FuturesServiceStreamName(text).map(hub.isSettled) == true ? Problems.settled(text) : Problems.unknownStreams([text]).response)
+                FuturesServiceStreamName(text).map(hub.isSettled) == true
+                    ? Problems.settled(text) : Problems.unknownStreams([(text, hub.mistake(in: text))]).response)
             return nil
         }
         return name
@@ -149,22 +199,31 @@ struct StreamHandlers: Sendable {
         return seconds
     }
 
+    /// A known snapshot waits for the next one, and no longer than it stays within the bounds.
+    private static func poll(
+        _ hub: EventHub, _ name: FuturesServiceStreamName, until end: ContinuousClock.Instant, _ bounds: FreshnessBounds,
+        _ caller: Access.Caller, _ responder: HTTPResponder, _ answer: @escaping () -> HTTPResponse
+    ) {
+        let longer: () -> Duration? = {
+            guard .now < end, !hub.isDraining, let status = hub.status(of: name)?.feed, bounds.problem(of: status) == nil else { return nil }
+            return min(end - .now, bounds.rest(of: status) ?? .seconds(60))
+        }
+        wait(hub, for: name, .change, timeout: longer() ?? .zero, caller, responder, longer: longer) { _ in answer() }
+    }
+
     private static func snapshot(
-        of name: FuturesServiceStreamName, _ hub: EventHub, depth: Int? = nil, maxAge: Int64? = nil, noneMatch: String? = nil, waited: Int? = nil,
-        isGzip: Bool = false, preparedFor target: String? = nil
+        of name: FuturesServiceStreamName, _ hub: EventHub, depth: Int? = nil, _ bounds: FreshnessBounds = FreshnessBounds(),
+        noneMatch: String? = nil, waited: Int? = nil, isGzip: Bool = false, preparedFor key: PreparedAnswers.Key? = nil
     ) -> HTTPResponse? {
         guard let snapshot = hub.snapshot(of: name, depth: depth, isGzip: isGzip), let id = snapshot.status.contentID else { return nil }
         let status = snapshot.status
-        let age = status.ageMs ?? 0
-        if let maxAge, age > maxAge {
-            var response = HTTPProblem(
-                status: 503, title: "Too old", detail: "The newest value of \(name) is \(age) ms old, older than the \(maxAge) ms asked for."
-            ).response
+        if let problem = bounds.problem(of: status) {
+            var response = problem.response
             response.headers.append(HTTPHeader(name: "Retry-After", value: "1"))
             return response
         }
-        // Each coding of a value is a representation of its own (RFC 9110 §8.8.3.3).
-        let tag = "\"\(id)-\(status.state.rawValue)\(depth.map { "-\($0)" } ?? "")\(snapshot.isCompressed ? "-gzip" : "")\""
+        // Weak: the body tells its freshness too, which is another a moment later while the value is the same (RFC 9110 §8.8.1).
+        let tag = "W/\"\(id)-\(status.state.rawValue)\(depth.map { "-\($0)" } ?? "")\(snapshot.isCompressed ? "-gzip" : "")\""
         var headers = [
             HTTPHeader(name: "ETag", value: tag),
             HTTPHeader(name: "X-Feed-State", value: status.state.rawValue),
@@ -178,14 +237,15 @@ struct StreamHandlers: Sendable {
             HTTPHeader(name: "Link", value: "</events?streams=\(name.description.percentEncoded)&lastEventId=\(id)>; rel=\"monitor\""),
         ]
         if snapshot.isCompressed { contentHeaders.append(HTTPHeader(name: "Content-Encoding", value: "gzip")) }
-        let (body, ageHeader) = (snapshot.body, "X-Feed-Age-Ms")
-        if let target {
+        let body = snapshot.body
+        let freshness = [("X-Feed-Age-Ms", status.ageMs ?? 0), ("X-Feed-Unverified-Ms", status.unverifiedMs ?? 0)]
+        if let key {
             let prepared = PreparedAnswer(
-                content: body, entityTag: tag, headers: headers, contentHeaders: contentHeaders, ageHeader: ageHeader, age: age, lifetime: .seconds(1)
-            )
-            hub.prepare(prepared, for: name, target: target, isGzip: isGzip)
+                content: body, entityTag: tag, headers: headers, contentHeaders: contentHeaders, countingHeaders: freshness,
+                lifetime: snapshot.lifetime)
+            hub.prepare(prepared, for: name, key)
         }
-        headers.append(HTTPHeader(name: ageHeader, value: String(age)))
+        headers += freshness.map { HTTPHeader(name: $0.0, value: String($0.1)) }
         if let waited { headers.append(HTTPHeader(name: "Preference-Applied", value: "wait=\(waited)")) }
         // A 304 states the length of the body it leaves out (RFC 9110 §8.6), so it is given that body.
         if let noneMatch, noneMatch.matches(entityTag: tag) { return HTTPResponse(status: 304, headers: headers, content: body) }
@@ -204,11 +264,11 @@ struct StreamHandlers: Sendable {
             ], body: body)
     }
 
+    /// What does not change with time.
     private static func write(_ status: EventHub.Status, _ json: inout JSONWriter) {
         json.member("stream", status.feed.name.description)
         json.member("state", status.feed.state.rawValue)
         if let id = status.feed.contentID { json.member("id", id.description) }
-        json.member("ageMs", optional: status.feed.ageMs)
         json.member("source", status.feed.source.rawValue)
         json.member("connected", status.feed.isConnected)
         json.member("readers", status.readers)

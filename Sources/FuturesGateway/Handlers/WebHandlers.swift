@@ -13,6 +13,7 @@ enum WebHandlers {
         "chart.js": file("text/javascript", PackageResources.chart_js),
         "book.js": file("text/javascript", PackageResources.book_js),
         "log.js": file("text/javascript", PackageResources.log_js),
+        "freshness.js": file("text/javascript", PackageResources.freshness_js),
         "format.js": file("text/javascript", PackageResources.format_js),
         "client.js": file("text/javascript", PackageResources.client_js),
         "style.css": file("text/css", PackageResources.style_css),

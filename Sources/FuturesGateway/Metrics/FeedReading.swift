@@ -14,10 +14,9 @@ struct FeedReading: Sendable {
         var readers = 0
     }
 
+    let upstreams: [Upstream]
     let counters: FeedCounters
     let tally: FeedTally
-    /// By the tally's kinds.
-    let kinds: [Kind]
     let traffic: [UpstreamTraffic]
     /// Sockets by upstream.
     let connections: [[ConnectionStatus.Phase: Int]]
@@ -27,29 +26,35 @@ struct FeedReading: Sendable {
     let refusals: [RefusalReason: UInt64]
 }
 
+extension StreamTable {
+    /// The streams by the tally's kinds, of which there are so many.
+    func kinds(_ count: Int, now: Instant) -> [FeedReading.Kind] {
+        var kinds = (0..<count).map { _ in FeedReading.Kind() }
+        let elapsed = now.milliseconds(since: readAt)
+        for row in rows where kinds.indices.contains(row.kind) {
+            let status = row.status.feed
+            kinds[row.kind].states[status.state, default: 0] += 1
+            kinds[row.kind].readers += row.status.readers
+            guard let age = status.ageMs.map({ $0 &+ elapsed }), status.state != .ended else { continue }
+            kinds[row.kind].newestAge = min(kinds[row.kind].newestAge ?? .max, age)
+            kinds[row.kind].oldestAge = max(kinds[row.kind].oldestAge ?? 0, age)
+        }
+        return kinds
+    }
+}
+
 extension EventHub {
+    /// What does not grow with the streams; those are in a table.
     var reading: FeedReading {
-        let (counters, statuses, sockets, weight, pause) = engine.read { core, now in
-            (
-                core.counters, core.streamNames.compactMap { core.status(of: $0, now: now) }, core.connectionStatuses, core.weight(now: .current),
-                core.restPause(now: now)
-            )
+        let (counters, sockets, weight, pause) = engine.read { core, now in
+            (core.counters, core.connectionStatuses, core.weight(now: .current), core.restPause(now: now))
         }
-        var tally = state.value.tally
-        var kinds = tally.kinds.map { _ in FeedReading.Kind() }
-        for status in statuses {
-            let kind = state.value.streams[status.name]?.kind ?? tally.kind(of: status.name)
-            while kinds.count <= kind { kinds.append(FeedReading.Kind()) }
-            kinds[kind].states[status.state, default: 0] += 1
-            kinds[kind].readers += state.value.streams[status.name]?.demand ?? 0
-            guard let age = status.ageMs, status.state != .ended else { continue }
-            kinds[kind].newestAge = min(kinds[kind].newestAge ?? .max, age)
-            kinds[kind].oldestAge = max(kinds[kind].oldestAge ?? 0, age)
-        }
+        let tally = state.value.tally
         var connections: [[ConnectionStatus.Phase: Int]] = tally.upstreams.map { _ in [:] }
         for socket in sockets { connections[engine.dialect.upstream(of: socket.endpoint)][socket.phase, default: 0] += 1 }
         return FeedReading(
-            counters: counters, tally: tally, kinds: kinds, traffic: engine.traffic, connections: connections, weight: weight, restPause: pause,
+            upstreams: engine.dialect.upstreams, counters: counters, tally: tally, traffic: engine.traffic, connections: connections, weight: weight,
+            restPause: pause,
             pausedClients: state.value.pausedClients, refusals: gatekeeper.refusals)
     }
 }

@@ -5,6 +5,7 @@ import MicroHTTP
 /// All that `/metrics` tells, read at one moment.
 struct GatewayReading: Sendable {
     let feed: FeedReading
+    let streams: StreamTable
     let fanOut: FanOutReading
     let http: HTTPServerReading?
     let process: ProcessReading
@@ -25,7 +26,8 @@ struct GatewayReading: Sendable {
 
     /// One sample for every state there is, so that none vanishes when its streams do.
     private func writeFeed(_ text: inout Exposition) {
-        let kinds = zip(feed.tally.kinds, feed.kinds).map { ($0, $1, feed.tally.upstreams[$0.upstream], $0.channel.rawValue) }
+        let byKind = streams.kinds(feed.tally.kinds.count, now: Moment.current.instant)
+        let kinds = zip(feed.tally.kinds, byKind).map { ($0, $1, feed.tally.upstreams[$0.upstream], $0.channel.rawValue) }
         text.metric("futures_gateway_feed_streams", .gauge, "Streams in use, by state.")
         for (_, kind, upstream, channel) in kinds {
             for state in FeedState.allCases {
@@ -74,6 +76,8 @@ struct GatewayReading: Sendable {
 
     private func writeUpstreams(_ text: inout Exposition) {
         let upstreams = feed.tally.upstreams
+        text.metric("futures_gateway_simulated", .gauge, "1 where an upstream's data are simulated.")
+        for upstream in feed.upstreams { text.sample(["upstream": upstream.name], upstream.isSimulated ? 1 : 0) }
         text.metric("futures_gateway_upstream_connections", .gauge, "Upstream connections, by state; a waiting one is tried again.")
         for (upstream, phases) in zip(upstreams, feed.connections) {
             for phase in ConnectionStatus.Phase.allCases { text.sample(["upstream": upstream, "state": phase.rawValue], phases[phase] ?? 0) }

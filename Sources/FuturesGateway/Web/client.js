@@ -3,9 +3,10 @@
 //   const feed = new Feed(['btcusdt@markPrice']);   // new Feed([…], { credential: key }) where the gateway asks for a key
 //   feed.addEventListener('update', ({ detail }) => console.log(feed.get(detail.stream).markPrice));
 
-const workerName = 'futures-gateway 3'; // counted up when tab and worker come to say other things to each other
+const workerName = 'futures-gateway 4'; // counted up when tab and worker come to say other things to each other
 const eventNames = ['session', 'update', 'fetch', 'recover', 'fail', 'connect', 'disconnect', 'status', 'gap', 'bye', 'heartbeat'];
 const soon = (ms = 2000) => ms * (0.75 + Math.random() / 2);
+const later = ({ ageMs, unverifiedMs }, passed) => ({ ageMs: ageMs + passed, unverifiedMs: unverifiedMs + passed });
 
 async function request(base, credential, path, { headers, ...options } = {}) {
   const key = typeof credential === 'function' ? await credential() : credential;
@@ -72,7 +73,7 @@ export class StreamContent {
 /** A connection to a gateway. Its tabs say what they want; it brings the server to send that, and passes on what comes. */
 class Connection {
   #tabs = new Map(); #streams = new Map(); #reading = new Set(); #paused = new Set(); #broken = new Set(); #work = Promise.resolve();
-  #base; #credential; #catalogue; #listed; #source; #session; #lastID; #timer; #state = { state: 'connecting' };
+  #base; #credential; #catalogue; #upstreams; #listed; #source; #session; #lastID; #timer; #state = { state: 'connecting' };
   /** Takes what a tab says: which gateway, and all it wants of it. A stream that it begins to show is caught up on. */
   serve(port, { base, credential, wants, paused, hidden, lock, retry, bye }) {
     // A port does not tell that its tab is gone, but what the tab has locked becomes free.
@@ -85,14 +86,14 @@ class Connection {
     if ((retry || !before) && this.#state.state === 'closed') this.#reopen(0);
     for (const [name, { content, data, rule, at }] of this.#streams) {
       const isLate = live.has(name) && !before?.live.has(name) && content.id;
-      if (isLate) port.postMessage({ event: 'update', data: { ...data, ...content.full, ageMs: performance.now() - at }, rule });
+      if (isLate) port.postMessage({ event: 'update', data: { ...data, ...content.full, ...later(data, performance.now() - at) }, rule });
     }
     return this.#reconcile();
   }
 
   #tell(message, name, part = 'live') { this.#tabs.forEach((tab, port) => (!name || tab[part].has(name)) && port.postMessage(message)); }
   #become(state, error, status) {
-    this.#state = { state, error, status, client: this.#session?.client };
+    this.#state = { state, error, status, client: this.#session?.client, upstreams: this.#upstreams };
     this.#tell({ event: 'connection', data: this.#state });
   }
   /** Brings what the server sends to what the tabs want, one request after the other. */
@@ -129,8 +130,8 @@ class Connection {
     const list = await this.#ask('streams');
     const pass = list.body.catalogue && this.#credential ? await this.#ask('tickets', 'POST') : list;
     if (!pass.body.catalogue && !pass.body.ticket) return this.#judge(pass);
-    this.#catalogue = list.body.catalogue;
-    this.#listed = new Map(list.body.active.map(({ stream, id, ageMs }) => [`${stream} ${id}`, performance.now() - ageMs]));
+    [this.#catalogue, this.#upstreams] = [list.body.catalogue, list.body.upstreams];
+    this.#listed = new Map(list.body.active.map((status) => [`${status.stream} ${status.id}`, { ...status, at: performance.now() }]));
     // Whoever has nothing of a stream yet needs its full value, not what came since: it is subscribed to afterwards.
     const held = wanted.filter((name) => this.#streams.get(name)?.content.id);
     const resume = this.#lastID && held.length ? `&lastEventId=${this.#lastID}` : '';
@@ -139,7 +140,7 @@ class Connection {
     for (const event of eventNames) source.addEventListener(event, (message) => this.#hear(event, JSON.parse(message.data), message));
     source.onerror = async () => {
       const isRefused = source.readyState === EventSource.CLOSED;
-      this.#reopen(isRefused ? 60_000 : soon());
+      this.#reopen(isRefused ? 60_000 : soon(), !isRefused || this.#session ? 'lost' : '');
       // An EventSource does not tell why it gave up; a request does.
       if (isRefused) this.#judge(await this.#ask(`${path}&timeout=1`));
     };
@@ -155,8 +156,8 @@ class Connection {
   #wait(ms, run) { clearTimeout(this.#timer); this.#timer = setTimeout(run, ms); }
   /** Comes back where not even a heartbeat is heard. */
   #expect() { this.#wait(40_000, () => this.#reopen()); }
-  #reopen(ms = soon()) {
-    this.#close('lost');
+  #reopen(ms = soon(), state = 'lost') {
+    this.#close(state);
     this.#wait(ms, () => { this.#timer = undefined; this.#reconcile(); });
   }
 
@@ -167,7 +168,7 @@ class Connection {
       for (const { wants, live } of this.#tabs.values()) [wants, live].map((part) => part.delete(stream));
     }
     if (names && (streams || status === 429)) return;
-    if (streams || status >= 500 || [0, 200, 408, 429, names && 404].includes(status)) return this.#reopen(soon(streams && 100));
+    if (streams || status >= 500 || [0, 200, 408, 429, names && 404].includes(status)) return this.#reopen(soon(streams && 100), streams ? '' : 'lost');
     this.#close('closed', detail ?? `The gateway answers ${status}.`, status);
   }
 
@@ -192,8 +193,9 @@ class Connection {
     // What was left out is in the gateway's content, so that is asked for anew.
     if (!isWhole) stream.content = new StreamContent(rule);
     if ((!isWhole || stream.content.isThin) && this.#reading.has(name)) this.#broken.add(name);
-    if (data.kind) data.ageMs = performance.now() - (this.#listed.get(`${name} ${data.id}`) ?? performance.now());
-    if ('ageMs' in data) Object.assign(stream, { at: performance.now() - data.ageMs, data: { ...stream.data, ...data } });
+    const listed = this.#listed.get(`${name} ${data.id}`) ?? { ageMs: 0, unverifiedMs: 0, at: performance.now() };
+    if (data.kind && !('ageMs' in data)) Object.assign(data, later(listed, performance.now() - listed.at));
+    if ('ageMs' in data) Object.assign(stream, { at: performance.now(), data: { ...stream.data, ...data } });
     this.#streams.set(name, stream);
     if (isWhole || event === 'gap') this.#tell({ event, data, rule }, name);
   }
@@ -255,22 +257,23 @@ export class Feed extends EventTarget {
     if (event === 'refused') this.#wants.delete(data.stream);
     if (data.kind === 'full') stream.content = new StreamContent(rule);
     if (data.kind) stream.content?.apply(data);
-    if ('ageMs' in data) stream.at = performance.now() - data.ageMs;
+    if ('ageMs' in data) [stream.at, stream.verified] = [data.ageMs, data.unverifiedMs].map((ms) => performance.now() - ms);
     Object.assign(stream, data.state && { state: data.state }, event === 'refused' && { error: data.error });
     this.dispatchEvent(new CustomEvent(event, { detail: data }));
   }
 
-  /** Its `state`: `connecting`, `open`, `lost` (back by itself) or `closed` (until {@link retry}; with `error` and HTTP `status`). */
+  /** Its `state`: `connecting`, `open`, `lost` (back by itself) or `closed` (until {@link retry}; with `error`, HTTP `status`); the `upstreams`. */
   get connection() { return this.#connection; }
   /** The names of the streams, but of those that were refused. */
   get names() { return [...this.#wants]; }
   /** A stream's current content, as `GET /streams/{name}` gives it; undefined before it came. A long book may lack its last levels. */
   get(name) { return this.#streams.get(name)?.content?.value; }
-  /** A stream's `state` as the gateway says, or `lost`, its `id`, `age` in ms by the monotonic clock, `paused`, and `error` if refused. */
+  /** A stream's `state` as the gateway says, or `lost`; `id`, `paused`, `error` if refused; `age` and time `unverified` in ms, monotonic. */
   status(name) {
-    const { state = 'connecting', at, content, error } = this.#streams.get(name) ?? {};
+    const { state = 'connecting', at, verified, content, error } = this.#streams.get(name) ?? {};
     const shown = error ? 'failed' : this.#connection.state === 'open' || !content ? state : 'lost';
-    return { state: shown, age: content && performance.now() - at, id: content?.id, paused: this.#paused.has(name), error };
+    const [age, unverified] = content ? [at, verified].map((since) => performance.now() - since) : [];
+    return { state: shown, age, unverified, id: content?.id, paused: this.#paused.has(name), error };
   }
   #change(names, change) { for (const name of names) change(name); this.#say(); }
   /** Adds streams on the live connection. @param {...string} names */

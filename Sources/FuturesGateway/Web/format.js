@@ -38,15 +38,16 @@ export function percent(rate, digits = 4) {
   return `${Number(text) === 0 ? '' : value > 0 ? '+' : '−'}${text} %`;
 }
 
-/** The number that says most about a stream's content, as text, and the symbol's funding where it is told. */
+/** The number that says most about a stream's content, as text, whose it is, and the symbol's funding, where these are told. */
 export function headline(content) {
   if (!content) return {};
   if (Array.isArray(content)) {
     const last = content.at(-1);
     if (last?.close) return { price: last.close, first: content[0].open };
-    if (last?.price) return { price: last.price };
+    if (last?.price) return { price: last.price, symbol: last.symbol };
     return { count: content.length };
   }
-  const { markPrice, index, lastPrice, openPrice, bidPrice, price, bids, lastFundingRate, nextFundingTime } = content;
-  return { price: markPrice ?? index ?? lastPrice ?? bidPrice ?? price ?? bids?.[0]?.[0], first: openPrice, lastFundingRate, nextFundingTime };
+  const { symbol, markPrice, index, lastPrice, openPrice, bidPrice, price, bids, lastFundingRate, nextFundingTime } = content;
+  const shown = markPrice ?? index ?? lastPrice ?? bidPrice ?? price ?? bids?.[0]?.[0];
+  return { price: shown, symbol, first: openPrice, lastFundingRate, nextFundingTime };
 }

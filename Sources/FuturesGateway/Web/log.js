@@ -9,13 +9,13 @@ const recovered = { continuous: 'nothing was missed', backfill: 'what was missed
 const words = {
   session: ({ streams, resume, replayed }) => [
     'good', 'Connected to the gateway',
-    `${streams.length} streams, ${{ exact: `resumed without a gap, ${replayed} events replayed`, reset: 'full values anew' }[resume] ?? 'full values'}`,
+    `${streams.length} stream${streams.length === 1 ? '' : 's'}, ${{ exact: `resumed without a gap, ${replayed} events replayed`, reset: 'full values anew' }[resume] ?? 'full values'}`,
   ],
   bye: ({ reason, retryMs }) => ['warn', 'The gateway said goodbye', `${reason} Back in ${seconds(retryMs)}.`],
   disconnect: ({ reason }) => ['warn', 'Venue connection lost', reason],
   connect: () => ['good', 'Venue connected'],
-  recover: ({ result, method, downMs, missed, error }) => result === 'success'
-    ? ['good', 'Recovered', `${recovered[method] ?? 'complete again'}, down ${seconds(downMs)}${missed ? `, ${missed} missed` : ''}`]
+  recover: ({ result, method, downMs, detectedMs, missed, error }) => result === 'success'
+    ? ['good', 'Recovered', `${recovered[method] ?? 'complete again'}, down ${seconds(downMs)}, noticed after ${seconds(downMs - detectedMs)}${missed ? `, ${missed} missed` : ''}`]
     : ['bad', 'Not recovered', error?.message],
   fail: ({ error }) => ['bad', 'Failed', error.message],
   gap: ({ dropped }) => ['warn', 'Too slow', `${dropped} events left out`],

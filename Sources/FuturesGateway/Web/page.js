@@ -4,6 +4,7 @@ import { Feed } from './client.js';
 import { Chart, History } from './chart.js';
 import { Ladder } from './book.js';
 import { Log } from './log.js';
+import { Cadence, Opening } from './freshness.js';
 import { age, digitsFor, grouped, headline, percent, until } from './format.js';
 
 const $ = (id) => document.getElementById(id);
@@ -19,7 +20,8 @@ const log = new Log($('log'));
 const ladder = new Ladder($('book'));
 const chart = new Chart($('chart'), () => schedule());
 const histories = new Map();
-const opening = new Map();
+const openings = new Map();
+const cadences = new Map();
 const rows = new Map();
 let selected;
 let current;
@@ -32,7 +34,7 @@ const historyOf = (symbol) => histories.get(symbol) ?? histories.set(symbol, new
 
 // The table's streams are in the address, so that a view can be kept and passed on.
 const addressed = () => decodeURIComponent(location.hash.slice(1)).split(',').filter(Boolean);
-const remember = () => history.replaceState(null, '', `#${[...rows.keys()].join(',')}`);
+const remember = () => history.replaceState(null, '', `#${[...rows.keys()].filter((name) => !feed.status(name).error).join(',')}`);
 
 function icon(path) {
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
@@ -62,7 +64,9 @@ function addRow(name) {
   button.type = 'button';
   button.className = channel.startsWith('markPrice') ? 'name mark' : 'name';
   button.append(symbol?.toUpperCase() ?? name);
-  if (symbol) button.appendChild(document.createElement('small')).textContent = channel;
+  const detail = button.appendChild(document.createElement('small'));
+  detail.textContent = symbol ? channel : '';
+  detail.classList.toggle('whose', !symbol);
   button.addEventListener('click', () => select(symbol, name));
   cells[0].append(button);
   cells[3].dataset.channel = symbol ? channel : '';
@@ -70,13 +74,14 @@ function addRow(name) {
   state.className = 'state';
   const pause = action(`Pause ${name}`, 'M5.5 3.5v9M10.5 3.5v9', () => {
     if (feed.status(name).paused) feed.resume(name); else feed.pause(name);
+    cadences.get(name)?.interrupt();
     schedule();
   });
   const actions = cells[7].appendChild(document.createElement('div'));
   actions.className = 'actions';
-  actions.append(pause, action(`Refetch ${name}`, 'M13 8a5 5 0 1 1-1.6-3.7M13 2.5v2.8h-2.8', () => refetch(name)),
-    action(`Remove ${name}`, 'M4 4l8 8M12 4l-8 8', () => removeRow(name)));
-  rows.set(name, { row, cells, state, pause, name: button, symbol });
+  const refetch = action(`Refetch ${name}`, 'M13 8a5 5 0 1 1-1.6-3.7M13 2.5v2.8h-2.8', () => fetchAnew(name));
+  actions.append(pause, refetch, action(`Remove ${name}`, 'M4 4l8 8M12 4l-8 8', () => removeRow(name)));
+  rows.set(name, { row, cells, state, pause, refetch, name: button, detail, symbol });
   $('streams').tBodies[0].append(row);
   remember();
   schedule();
@@ -92,7 +97,7 @@ function removeRow(name) {
   schedule();
 }
 
-async function refetch(name) {
+async function fetchAnew(name) {
   try { await feed.refetch(name); } catch (error) { log.say('bad', 'Refetch failed', error.message, name); }
 }
 
@@ -101,6 +106,7 @@ function select(symbol, name) {
   schedule();
   if (!symbol || symbol === selected) return;
   selected = symbol;
+  describedAt = -Infinity;
   if (bookName && !rows.has(bookName)) feed.remove(bookName);
   bookName = `${symbol}@depth`;
   feed.add(bookName);
@@ -117,41 +123,61 @@ async function loadBars(symbol) {
   schedule();
 }
 
-function showRow(name, { row, cells, state, pause }) {
-  const { state: now, age: ms, paused, error } = feed.status(name);
-  row.classList.toggle('refused', Boolean(error));
-  cells[1].colSpan = error ? 5 : 1;
-  row.setAttribute('aria-current', String(name === current));
+/** A stream's status with what is shown of it: what is live looks so only while nothing is overdue. */
+function look(name) {
+  const status = feed.status(name);
+  const isOverdue = status.state === 'live' && cadences.get(name)?.isExceededBy(status.unverified);
+  const shown = status.error ? 'refused' : status.paused ? 'paused' : isOverdue ? 'unverified' : status.state;
+  return { ...status, shown, words: shown[0].toUpperCase() + shown.slice(1), isAged: !['live', 'connecting', 'refused'].includes(shown) };
+}
+
+function showRow(name, { row, cells, state, pause, refetch, detail, symbol }) {
+  const { shown, words, isAged, age: ms, unverified, paused, error } = look(name);
   const content = feed.get(name);
-  const { price, count, first, lastFundingRate, nextFundingTime } = headline(content);
+  const { price, symbol: whose, count, first, lastFundingRate, nextFundingTime } = headline(content);
+  row.classList.toggle('refused', Boolean(error));
+  row.setAttribute('aria-current', String(name === current));
+  cells[1].colSpan = error ? 5 : 1;
   cells[1].classList.toggle('error', Boolean(error));
-  if (error) set(cells[1], error); else if (price) setPrice(cells[1], price, digitsFor(price)); else if (count !== undefined) set(cells[1], `${count} rows`);
+  if (error) set(cells[1], error);
+  else if (price) setPrice(cells[1], price, whose);
+  else if (count !== undefined) set(cells[1], `${count} rows`);
   else if (!cells[1].textContent) set(cells[1], '–');
-  const aged = paused || !['live', 'connecting'].includes(now);
-  cells[1].classList.toggle('aged', aged && !error);
-  row.classList.toggle('aged-row', aged);
-  if (price) setChange(cells[2], Number(first ?? opening.get(name)), Number(price));
+  // What was known before a connection that tells nothing yet is no value of now.
+  const isOld = !error && cells[1].textContent !== '–' && (isAged || !content);
+  cells[1].classList.toggle('aged', isOld);
+  row.classList.toggle('aged-row', isOld);
+  if (price) setChange(cells[2], Number(first ?? openings.get(name)?.price), Number(price));
+  if (!symbol && price) {
+    set(detail, whose ?? '');
+    cells[3].dataset.channel = whose ?? '';
+  }
   if (content) {
     set(cells[3], lastFundingRate ? percent(lastFundingRate) : '');
     set(cells[4], nextFundingTime ? until(nextFundingTime) : '');
   }
   set(cells[5], age(ms));
-  state.dataset.state = paused ? 'paused' : now;
-  set(state, paused ? 'Paused' : error ? 'Refused' : now[0].toUpperCase() + now.slice(1));
+  state.dataset.state = shown;
+  state.title = verified(unverified);
+  set(state, words);
   pause.setAttribute('aria-pressed', String(paused));
+  pause.hidden = refetch.hidden = Boolean(error);
 }
+
+const verified = (ms) => (ms === undefined ? '' : `Known to be the newest ${age(ms)} ago`);
 
 function set(element, text) { if (element.textContent !== text) element.textContent = text; }
 
-function setPrice(element, price, digits) {
-  const before = Number(element.dataset.price);
-  if (element.dataset.price === price) return;
-  element.dataset.price = price;
-  set(element, grouped(price, digits));
+/** Shows a price, and by its colour for a moment where it went, if the last one was of the same symbol. */
+function setPrice(element, price = '', whose = '') {
+  const { price: before, whose: last } = element.dataset;
+  if (before === price && last === whose) return;
+  Object.assign(element.dataset, { price, whose });
+  set(element, price ? grouped(price, digitsFor(price)) : '–');
   element.classList.remove('flash-up', 'flash-down');
-  if (!before || before === Number(price)) return;
+  if (!before || !price || last !== whose || Number(before) === Number(price)) return;
   void element.offsetWidth;
-  element.classList.add(Number(price) > before ? 'flash-up' : 'flash-down');
+  element.classList.add(Number(price) > Number(before) ? 'flash-up' : 'flash-down');
 }
 
 function setChange(element, from, to) {
@@ -163,31 +189,33 @@ function setChange(element, from, to) {
 
 const markName = () => [...rows.keys()].find((name) => name.startsWith(`${selected}@markPrice`));
 
+/** What is shown beside the symbol's name is of that symbol alone, or nothing. */
 function showInstrument() {
   const name = markName() ?? '';
-  const { state: now, age: ms, paused } = feed.status(name);
+  const { isAged, shown, age: ms, unverified } = look(name);
   const mark = feed.get(name);
-  const isLive = !paused && now === 'live';
-  set($('symbol'), selected?.toUpperCase() ?? ' ');
-  for (const id of ['price', 'index', 'funding', 'countdown']) $(id).classList.toggle('aged', Boolean(name) && !isLive && now !== 'connecting');
-  if (mark) {
-    setPrice($('price'), mark.markPrice, digitsFor(mark.markPrice));
-    setChange($('change'), opening.get(name), Number(mark.markPrice));
-    set($('index'), mark.indexPrice ? grouped(mark.indexPrice, digitsFor(mark.indexPrice)) : '–');
-    set($('funding'), percent(mark.lastFundingRate));
-    set($('countdown'), until(mark.nextFundingTime));
-  }
+  const isLive = shown === 'live';
+  set($('symbol'), selected.toUpperCase());
+  for (const id of ['price', 'index', 'funding', 'countdown']) $(id).classList.toggle('aged', Boolean(mark) && isAged);
+  setPrice($('price'), mark?.markPrice, selected);
+  setChange($('change'), mark ? openings.get(name)?.price : NaN, Number(mark?.markPrice));
+  set($('index'), mark?.indexPrice ? grouped(mark.indexPrice, digitsFor(mark.indexPrice)) : '–');
+  set($('funding'), percent(mark?.lastFundingRate));
+  set($('countdown'), until(mark?.nextFundingTime));
   set($('age'), age(ms));
+  $('age').title = verified(unverified);
   const history = historyOf(selected);
   const last = history.points.at(-1)?.[1] ?? history.bars.at(-1)?.[1] ?? 1;
   chart.draw(history, { minutes, now: Date.now(), digits: digitsFor(String(last)), isLive: isLive || !history.points.length, silence: name.endsWith('@1s') ? 6000 : 12_000 });
-  describeChart(name, history);
-  document.title = mark ? `${grouped(mark.markPrice, digitsFor(mark.markPrice))} ${selected.toUpperCase()}${isLive ? '' : ' · not live'}` : 'FuturesGateway';
+  describeChart(history);
+  const demo = document.body.classList.contains('demo') ? 'DEMO ' : '';
+  document.title = mark ? `${demo}${grouped(mark.markPrice, digitsFor(mark.markPrice))} ${selected.toUpperCase()}${isLive ? '' : ' · not live'}` : `${demo}FuturesGateway`;
 
-  const book = feed.status(bookName);
-  ladder.show(feed.get(bookName) ?? undefined, !book.paused && book.state === 'live');
-  $('book-state').dataset.state = book.paused ? 'paused' : book.state;
-  const state = book.paused ? 'Paused' : book.error ? 'Not listed' : book.state[0].toUpperCase() + book.state.slice(1);
+  const book = look(bookName);
+  ladder.show(feed.get(bookName) ?? undefined, book.shown === 'live');
+  $('book-state').dataset.state = book.shown;
+  $('book-state').title = verified(book.unverified);
+  const state = book.error ? 'Not listed' : book.words;
   // A quiet book may be live; its age tells how quiet.
   set($('book-state'), book.age >= 3000 ? `${state} · ${age(book.age)}` : state);
 }
@@ -195,13 +223,13 @@ function showInstrument() {
 let describedAt = -Infinity;
 
 /** The chart in words, now and then. */
-function describeChart(name, { points }) {
-  if (performance.now() - describedAt < 10_000 || !points.length) return;
+function describeChart({ points }) {
+  if (performance.now() - describedAt < 10_000) return;
   describedAt = performance.now();
   const values = points.filter(([time]) => time > Date.now() - minutes * 60_000).map(([, value]) => value);
   const text = (value) => grouped(value.toFixed(8), digitsFor(String(value)));
-  if (values.length) $('chart').setAttribute('aria-label',
-    `${name}, last ${minutes} minutes: from ${text(Math.min(...values))} to ${text(Math.max(...values))}, now ${text(values.at(-1))}`);
+  const range = values.length ? `: from ${text(Math.min(...values))} to ${text(Math.max(...values))}, last ${text(values.at(-1))}` : '';
+  $('chart').setAttribute('aria-label', `Mark price of ${selected.toUpperCase()}, last ${minutes} minutes${range}`);
 }
 
 let isDrawn = false;
@@ -222,6 +250,7 @@ const isPaused = () => feed.names.length > 0 && feed.names.every((name) => feed.
 
 function togglePause() {
   if (isPaused()) feed.resume(); else feed.pause();
+  interruptAll();
   log.say('', feed.names.length && isPaused() ? 'Paused on the server' : 'Resumed');
   schedule();
 }
@@ -235,21 +264,34 @@ for (const event of ['session', 'bye', 'disconnect', 'connect', 'recover', 'fail
 for (const event of ['update', 'fetch']) {
   feed.addEventListener(event, ({ detail: { stream, eventTime, receivedAt } }) => {
     const content = feed.get(stream);
-    const { price } = headline(content);
-    if (price && !opening.has(stream)) opening.set(stream, Number(price));
+    if (!openings.has(stream)) openings.set(stream, new Opening());
+    openings.get(stream).take(headline(content));
+    if (!cadences.has(stream)) cadences.set(stream, new Cadence());
+    cadences.get(stream).hear(performance.now());
     const time = content?.time ?? eventTime ?? receivedAt;
     if (content?.markPrice && time) historyOf(symbolOf(stream)).add(time, Number(content.markPrice));
     schedule();
   });
 }
-feed.addEventListener('status', schedule);
-feed.addEventListener('refused', ({ detail }) => {
-  if (detail.stream !== bookName || rows.has(bookName)) log.event('refused', detail);
+feed.addEventListener('status', ({ detail: { stream, state } }) => {
+  if (state !== 'live') cadences.get(stream)?.interrupt();
   schedule();
 });
-feed.addEventListener('session', () => { farewell = undefined; });
+const interruptAll = () => cadences.forEach((cadence) => cadence.interrupt());
+document.addEventListener('visibilitychange', interruptAll);
+feed.addEventListener('refused', ({ detail }) => {
+  if (detail.stream !== bookName || rows.has(bookName)) log.event('refused', detail);
+  remember();
+  schedule();
+});
+feed.addEventListener('session', () => {
+  farewell = undefined;
+  interruptAll();
+  remember();
+});
 feed.addEventListener('bye', ({ detail: { code, reason } }) => { farewell = ['expired', 'revoked'].includes(code) ? reason : undefined; });
-feed.addEventListener('connection', ({ detail: { state, error, status } }) => {
+feed.addEventListener('connection', ({ detail: { state, error, status, upstreams } }) => {
+  if (upstreams) showUpstream(upstreams[0]);
   const before = $('connection').dataset.state;
   if (state === 'open' && before === 'connecting' && isFirst) log.say('good', 'Connected to the gateway', 'on the connection of another tab');
   isFirst = false;
@@ -290,6 +332,15 @@ document.addEventListener('keydown', (event) => {
   if (event.key === '/') { event.preventDefault(); $('name').focus(); }
 });
 setInterval(schedule, 500);
+
+/** Whose data these are, and above all whether they are any venue's. */
+function showUpstream({ name, venue, simulated }) {
+  document.body.classList.toggle('demo', simulated);
+  set($('venue').firstElementChild, simulated ? 'DEMO' : name);
+  set($('venue').lastElementChild, simulated ? ': simulated data' : '');
+  $('venue').title = simulated ? `Streams like those of ${venue}; no price here is real.` : '';
+  $('venue').hidden = false;
+}
 
 function showData(isShown) { document.querySelector('main').hidden = $('pause').hidden = !isShown; }
 

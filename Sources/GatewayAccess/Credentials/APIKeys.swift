@@ -19,21 +19,41 @@ public struct APIKeys: Sendable {
     /// Reads the keys from a JSON object: a member for each, `{"dashboard":{"hash":"…64 hex digits…","streams":["btcusdt@*"]}}`, with
     /// `operations`, `maxStreams`, `maxConnections` and `expires` (`2027-01-31` or `2027-01-31T12:00:00Z`) where they are wanted.
     ///
-    /// - Throws: `AccessError.badKeys`, which names the key and its fault.
+    /// - Throws: `AccessError.badKeys`, which names each key at fault and all its faults.
     public init(json text: String) throws(AccessError) {
+        var mistakes: [String] = []
+        keys = Self.keys(text, &mistakes)
+        guard mistakes.isEmpty else { throw AccessError(.badKeys, mistakes.joined(separator: " ")) }
+    }
+
+    /// What is wrong with keys, a sentence each; empty where nothing is.
+    public static func mistakes(inJSON text: String) -> [String] {
+        var mistakes: [String] = []
+        _ = keys(text, &mistakes)
+        return mistakes
+    }
+
+    private static func keys(_ text: String, _ mistakes: inout [String]) -> [[UInt8]: Key] {
         guard let object = StrictJSON(text.utf8)?.object else {
-            throw AccessError(.badKeys, "The keys are no mapping of names to hash and streams, or one name comes twice.")
+            mistakes.append("The keys are no mapping of names to hash and streams, or one name comes twice.")
+            return [:]
         }
-        guard object.count <= Self.maximumKeys else { throw AccessError(.badKeys, "There are more than \(Self.maximumKeys) keys.") }
+        guard object.count <= Self.maximumKeys else {
+            mistakes.append("There are more than \(Self.maximumKeys) keys.")
+            return [:]
+        }
         var keys: [[UInt8]: Key] = [:]
         for (name, value) in object.sorted(by: { $0.key < $1.key }) {
-            let (hash, permission) = try Self.key(name, value)
-            guard keys.updateValue(Key(name: name, permission: permission), forKey: hash) == nil else {
-                throw AccessError(.badKeys, "Key \(name) has the hash of another one.")
+            guard let (hash, permission) = key(name, value, &mistakes) else { continue }
+            if keys.updateValue(Key(name: name, permission: permission), forKey: hash) != nil {
+                mistakes.append("Key \(name) has the hash of another one.")
             }
         }
-        self.keys = keys
+        return keys
     }
+
+    /// Whether there is none.
+    public var isEmpty: Bool { keys.isEmpty }
 
     /// SHA-256 of a key in 64 hexadecimal digits, as it stands in the file.
     public static func hash(of key: String) -> String { hex(digest(of: key)) }
@@ -51,24 +71,31 @@ public struct APIKeys: Sendable {
 
     private static let members = ["hash", "streams", "operations", "maxStreams", "maxConnections", "expires"]
 
-    private static func key(_ name: String, _ value: StrictJSON) throws(AccessError) -> (hash: [UInt8], Permission) {
-        func refused(_ sentence: String) -> AccessError { AccessError(.badKeys, "Key \(name): \(sentence)") }
+    /// Nil where anything is wrong with it.
+    private static func key(_ name: String, _ value: StrictJSON, _ mistakes: inout [String]) -> (hash: [UInt8], Permission)? {
+        var faults: [String] = []
+        defer { mistakes += faults.map { "Key \(name): \($0)" } }
         guard !name.isEmpty, name.utf8.count <= 100, name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw AccessError(.badKeys, "A key's name has 1 to 100 printable characters without blanks.")
+            mistakes.append("A key's name has 1 to 100 printable characters without blanks.")
+            return nil
         }
-        guard let object = value.object else { throw refused("it takes members such as hash and streams.") }
-        if let unknown = object.keys.sorted().first(where: { !members.contains($0) }) {
-            throw refused("\(unknown) is no member; there are \(members.joined(separator: ", ")).")
+        guard let object = value.object else {
+            faults.append("it takes members such as hash and streams.")
+            return nil
         }
-        guard let hash = object["hash"]?.string.flatMap(bytes(ofHex:)), hash.count == 32 else {
-            throw refused("hash takes the 64 hexadecimal digits that futures-gateway hash-key prints.")
+        for unknown in object.keys.sorted() where !members.contains(unknown) {
+            faults.append("\(unknown) is no member; there are \(members.joined(separator: ", ")).")
         }
-        var permission: Permission
-        do throws(Permission.Refusal) { permission = try Permission(members: object) } catch { throw refused(error.sentence) }
+        let hash = object["hash"]?.string.flatMap(bytes(ofHex:)).flatMap { $0.count == 32 ? $0 : nil }
+        if hash == nil { faults.append("hash takes the 64 hexadecimal digits that futures-gateway hash-key prints.") }
+        var permission: Permission?
+        do throws(Permission.Refusal) { permission = try Permission(members: object) } catch { faults += error.sentences }
         if let expiry = object["expires"] {
-            guard let date = expiry.string.flatMap(seconds(of:)) else { throw refused("expires takes 2027-01-31 or 2027-01-31T12:00:00Z.") }
-            permission.expiresAt = date
+            let date = expiry.string.flatMap(seconds(of:))
+            if date == nil { faults.append("expires takes 2027-01-31 or 2027-01-31T12:00:00Z.") }
+            permission?.expiresAt = date
         }
+        guard faults.isEmpty, let hash, let permission else { return nil }
         return (hash, permission)
     }
 

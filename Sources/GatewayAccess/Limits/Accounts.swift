@@ -32,7 +32,7 @@ struct Accounts<Name: Hashable & Sendable> {
 
     /// Takes one request.
     mutating func request(_ place: Place, _ limits: Limits, now: Int64) -> Refusal? {
-        guard limits.requests > 0, let wait = self[place].requests.take(.perSecond(limits.requests), now: now) else { return nil }
+        guard limits.requests > 0, let wait = self[place].requests.take(1, .perSecond(limits.requests), now: now) else { return nil }
         return Refusal(kind: .requests, limit: limits.requests, retryAfter: wait)
     }
 
@@ -41,9 +41,9 @@ struct Accounts<Name: Hashable & Sendable> {
         self[place].requests.left(.perSecond(limits.requests), now: now)
     }
 
-    /// Takes one fetch.
-    mutating func refetch(_ place: Place, _ limits: Limits, now: Int64) -> Refusal? {
-        guard limits.refetches > 0, let wait = self[place].refetches.take(.perMinute(limits.refetches), now: now) else { return nil }
+    /// Takes so many fetches, or none.
+    mutating func refetch(_ place: Place, count: Int, _ limits: Limits, now: Int64) -> Refusal? {
+        guard limits.refetches > 0, let wait = self[place].refetches.take(count, .perMinute(limits.refetches), now: now) else { return nil }
         return Refusal(kind: .refetches, limit: limits.refetches, retryAfter: wait)
     }
 
@@ -58,6 +58,9 @@ struct Accounts<Name: Hashable & Sendable> {
         }
         return nil
     }
+
+    /// Takes so many fetches back.
+    mutating func returnRefetches(_ place: Place, count: Int) { self[place].refetches.giveBack(count) }
 
     /// Counts so many more, or less.
     mutating func count(_ place: Place, connections: Int, streams: Int) {

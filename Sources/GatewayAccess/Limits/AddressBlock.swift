@@ -10,11 +10,19 @@ public struct Address: Sendable, Hashable {
         self.bytes = isMapped ? Array(bytes.suffix(4)) : bytes
     }
 
+    /// Where nobody can say which: `0.0.0.0`, which nothing is sent from.
+    public static let unknown = Address(v4: [0, 0, 0, 0])
+
+    private init(v4 bytes: [UInt8]) { self.bytes = bytes }
+
     /// Whether it is the machine's own.
     public var isLoopback: Bool { bytes.count == 4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1 }
 
     /// What is counted as one client: the address, or of IPv6, where a client has them all, the /64.
     public var client: [UInt8] { bytes.count == 4 ? bytes : Array(bytes.prefix(8)) }
+
+    /// Whose limits count; nil for the machine's own, which has none.
+    public var limited: [UInt8]? { isLoopback ? nil : client }
 
     private static func v4(_ text: some StringProtocol) -> [UInt8]? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)

@@ -13,15 +13,21 @@ struct Bucket: Equatable {
     private var used = 0.0
     private var countedAt: Int64 = 0
 
-    /// Takes one, or says in how many seconds, 1 or more, there is one.
+    /// Takes so many, or none and says in how many seconds, 1 or more, there are so many; where there never are, in how many all there can be.
     ///
     /// - Parameter now: monotonic nanoseconds.
-    mutating func take(_ rate: Rate, now: Int64) -> Int? {
+    mutating func take(_ count: Int, _ rate: Rate, now: Int64) -> Int? {
         drain(rate, now)
-        guard used + 1 <= rate.burst else { return max(1, Int(((used + 1 - rate.burst) * rate.interval / 1e9).rounded(.up))) }
-        used += 1
+        let wanted = Double(count)
+        guard used + wanted <= rate.burst else {
+            return max(1, Int(((used + min(wanted, rate.burst) - rate.burst) * rate.interval / 1e9).rounded(.up)))
+        }
+        used += wanted
         return nil
     }
+
+    /// Undoes a `take`.
+    mutating func giveBack(_ count: Int) { used = max(0, used - Double(count)) }
 
     /// How many are left, and in how many seconds it is full again.
     func left(_ rate: Rate, now: Int64) -> (count: Int, full: Int) {

@@ -3,6 +3,9 @@ public enum ForwardedFor {
     /// The nearest address that is not a trusted proxy: proxies append whom they have it from, so what stands further left anybody can have
     /// written. Without a trusted proxy it is the connection's address, whatever the fields say.
     ///
+    /// Who comes through a proxy is never this machine, which has no limits: where a field names it, or cannot be read beyond it, all such are
+    /// one unknown client.
+    ///
     /// Of both fields `X-Forwarded-For` is the one that proxies write, while many let a client's `Forwarded` pass: it counts alone only.
     ///
     /// - Parameters:
@@ -11,7 +14,13 @@ public enum ForwardedFor {
     ///   - forwardedFor: the value of `X-Forwarded-For`.
     public static func client(peer: Address, forwarded: String?, forwardedFor: String?, proxies: [AddressBlock]) -> Address {
         guard !proxies.isEmpty, proxies.contains(where: { $0.contains(peer) }) else { return peer }
+        guard forwardedFor != nil || forwarded != nil else { return peer }
         let hops = forwardedFor?.split(separator: ",").map { bare($0) } ?? forwarded.map(addresses(inForwarded:)) ?? []
+        let client = nearest(hops, peer, proxies)
+        return client.isLoopback ? .unknown : client
+    }
+
+    private static func nearest(_ hops: [Substring], _ peer: Address, _ proxies: [AddressBlock]) -> Address {
         var client = peer
         for hop in hops.reversed() {
             // An obfuscated or unreadable hop: whoever was nearer is the last one known.

@@ -1,42 +1,50 @@
 extension Permission {
     /// The members of a key, or the claims of a token, that say what is permitted; what they do not mention is as `Permission` has it.
     ///
-    /// - Throws: a sentence that names the member at fault.
+    /// - Throws: a sentence for each member at fault.
     init(members object: StrictJSON.Object) throws(Refusal) {
-        var streams: [StreamPattern] = []
+        var faults: [String] = []
+        let streams = Self.streams(object["streams"], &faults)
         var operations = Permission.usualOperations
-        if let value = object["streams"] {
-            guard let texts = value.strings, texts.count <= Permission.maximumPatterns else {
-                throw Refusal("streams takes a list of at most \(Permission.maximumPatterns) patterns, as in [\"btcusdt@*\"].")
-            }
-            for text in texts {
-                guard let pattern = StreamPattern(text) else { throw Refusal("streams has a pattern with blanks, commas or no characters.") }
-                streams.append(pattern)
-            }
-        } else {
-            throw Refusal("streams is missing; it takes a list of patterns, as in [\"btcusdt@*\"], or [\"*\"] for every stream.")
-        }
         if let value = object["operations"] {
             let known = value.strings.map { $0.compactMap(Operation.init) }
-            guard let known, known.count == value.strings?.count else {
-                throw Refusal("operations takes a list of \(Operation.allCases.map(\.rawValue).joined(separator: ", ")).")
+            if let known, known.count == value.strings?.count {
+                operations = Set(known)
+            } else {
+                faults.append("operations takes a list of \(Operation.allCases.map(\.rawValue).joined(separator: ", ")).")
             }
-            operations = Set(known)
         }
-        self.init(
-            streams: streams, operations: operations, maxStreams: try Self.limit("maxStreams", object),
-            maxConnections: try Self.limit("maxConnections", object))
+        let maxStreams = Self.limit("maxStreams", object, &faults)
+        let maxConnections = Self.limit("maxConnections", object, &faults)
+        guard faults.isEmpty else { throw Refusal(sentences: faults) }
+        self.init(streams: streams, operations: operations, maxStreams: maxStreams, maxConnections: maxConnections)
     }
 
-    /// What is wrong with it.
+    /// What is wrong with it, a sentence for each member; never empty.
     struct Refusal: Error {
-        let sentence: String
-        init(_ sentence: String) { self.sentence = sentence }
+        let sentences: [String]
     }
 
-    private static func limit(_ name: String, _ object: StrictJSON.Object) throws(Refusal) -> Int? {
+    private static func streams(_ value: StrictJSON?, _ faults: inout [String]) -> [StreamPattern] {
+        guard let value else {
+            faults.append("streams is missing; it takes a list of patterns, as in [\"btcusdt@*\"], or [\"*\"] for every stream.")
+            return []
+        }
+        guard let texts = value.strings, texts.count <= Permission.maximumPatterns else {
+            faults.append("streams takes a list of at most \(Permission.maximumPatterns) patterns, as in [\"btcusdt@*\"].")
+            return []
+        }
+        let streams = texts.compactMap { StreamPattern($0) }
+        if streams.count < texts.count { faults.append("streams has a pattern with blanks, commas or no characters.") }
+        return streams
+    }
+
+    private static func limit(_ name: String, _ object: StrictJSON.Object, _ faults: inout [String]) -> Int? {
         guard let value = object[name] else { return nil }
-        guard let number = value.integer, (0...1_000_000).contains(number) else { throw Refusal("\(name) takes 0 to 1000000.") }
+        guard let number = value.integer, (0...1_000_000).contains(number) else {
+            faults.append("\(name) takes 0 to 1000000.")
+            return nil
+        }
         return Int(number)
     }
 }

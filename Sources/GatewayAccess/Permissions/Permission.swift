@@ -48,6 +48,15 @@ public struct Permission: Sendable, Equatable {
     /// Whether the stream of this name is among those permitted.
     public func allows(stream name: String) -> Bool { streams.contains { $0.matches(name) } }
 
+    /// The places of those of these names that are permitted.
+    public func places(ofAllowed names: [String]) -> [Int] {
+        if allowsEveryStream { return Array(names.indices) }
+        return names.indices.filter { place in
+            let parts = StreamPattern.parts(names[place])
+            return streams.contains { $0.matches(parts) }
+        }
+    }
+
     /// Whether the operation is permitted.
     public func allows(_ operation: Operation) -> Bool { operations.contains(operation) }
 

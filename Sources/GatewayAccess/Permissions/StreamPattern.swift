@@ -25,17 +25,22 @@ public struct StreamPattern: Sendable, Hashable {
 
     /// Whether the stream of this name, as the gateway writes it, is meant.
     public func matches(_ stream: String) -> Bool {
+        isEverything || matches(Self.parts(stream))
+    }
+
+    func matches(_ stream: Parts) -> Bool {
         if isEverything { return true }
-        let (upstream, name) = Self.parts(stream)
-        switch (self.upstream, upstream) {
+        switch (upstream, stream.upstream) {
         case (nil, nil): break
         case (let pattern?, let given?): guard Self.matches(pattern, given) else { return false }
         default: return false
         }
-        return Self.matches(self.name, name)
+        return Self.matches(name, stream.name)
     }
 
-    private static func parts(_ text: String) -> (upstream: [UInt8]?, name: [UInt8]) {
+    typealias Parts = (upstream: [UInt8]?, name: [UInt8])
+
+    static func parts(_ text: String) -> Parts {
         let bytes = Array(text.utf8)
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return (nil, bytes) }
         return (Array(bytes[..<colon]), Array(bytes[(colon + 1)...]))

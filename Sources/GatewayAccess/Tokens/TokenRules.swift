@@ -1,3 +1,4 @@
+import Crypto
 import JWTKit
 
 /// How tokens are judged: JSON Web Tokens (RFC 7519) in compact form, signed by a key of the set.
@@ -25,11 +26,12 @@ public struct TokenRules: Sendable {
         self.leeway = leeway
     }
 
-    /// What a token permits, and who it is of.
+    /// What a token permits, and who it is of: its subject, or, where it names none, what was signed. The signature does not count: of one by
+    /// ES256 anybody can make a second.
     ///
     /// - Parameter now: seconds since 1970 UTC.
     /// - Throws: `invalidCredential`, or `expired` where that is all that is wrong with it.
-    func judge(_ token: String, now: Int64) throws(AccessError) -> (permission: Permission, subject: String?, key: [UInt8]) {
+    func judge(_ token: String, now: Int64) throws(AccessError) -> (permission: Permission, identity: String, key: [UInt8]) {
         guard token.utf8.count <= Self.maximumLength else { throw Self.invalid("The token is longer than \(Self.maximumLength) bytes.") }
         let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, let headBytes = Base64URL.decode(parts[0]), let claimBytes = Base64URL.decode(parts[1]),
@@ -43,8 +45,8 @@ public struct TokenRules: Sendable {
         permission.expiresAt = try expiry(claims, now)
         let issuer = claims["iss"]?.string ?? ""
         // With its length, or an issuer could name another one's subjects.
-        let subject = claims["sub"]?.string.map { "\(issuer.utf8.count) \(issuer) \($0)" }
-        return (permission, subject, key.fingerprint)
+        let subject = claims["sub"]?.string.map { "\(issuer.utf8.count) \(issuer) \($0)".spelledInASCII }
+        return (permission, subject ?? APIKeys.hex(SHA256.hash(data: signed)), key.fingerprint)
     }
 
     private func key(for head: StrictJSON.Object) throws(AccessError) -> KeySet.Key {
@@ -64,12 +66,18 @@ public struct TokenRules: Sendable {
     }
 
     private func permission(_ claims: StrictJSON.Object) throws(AccessError) -> Permission {
-        if let issuer, claims["iss"]?.string != issuer { throw Self.invalid("The token's issuer is not the one that is trusted.") }
+        if let issuer, claims["iss"]?.string.map({ $0.utf8.elementsEqual(issuer.utf8) }) != true {
+            throw Self.invalid("The token's issuer is not the one that is trusted.")
+        }
         if let audience {
             let given = claims["aud"]?.strings ?? claims["aud"]?.string.map { [$0] } ?? []
-            guard given.contains(audience) else { throw Self.invalid("The token is meant for another audience.") }
+            guard given.contains(where: { $0.utf8.elementsEqual(audience.utf8) }) else {
+                throw Self.invalid("The token is meant for another audience.")
+            }
         }
-        do throws(Permission.Refusal) { return try Permission(members: claims) } catch { throw Self.invalid("The token's claim \(error.sentence)") }
+        do throws(Permission.Refusal) { return try Permission(members: claims) } catch {
+            throw Self.invalid("The token's claim \(error.sentences.joined(separator: " "))")
+        }
     }
 
     private func expiry(_ claims: StrictJSON.Object, _ now: Int64) throws(AccessError) -> Int64 {
@@ -82,4 +90,13 @@ public struct TokenRules: Sendable {
     }
 
     private static func invalid(_ sentence: String) -> AccessError { AccessError(.invalidCredential, sentence) }
+}
+
+extension String {
+    /// Other text for other bytes, also to `==`, which takes another spelling of the same characters (KELVIN SIGN for `K`) for the same text.
+    fileprivate var spelledInASCII: String {
+        var text = ""
+        for scalar in unicodeScalars { text += scalar.escaped(asASCII: true) }
+        return text
+    }
 }

@@ -2,9 +2,9 @@ import CMicroHTTPD
 import Synchronization
 
 /// An answer to GET and HEAD made beforehand: 200, or 304 where the client has it already. It is sent from the server's own thread, without a
-/// handler, for as long as nobody lets it expire.
+/// handler, until its lifetime is over or it is removed.
 ///
-/// Under load many requests share one answer of libmicrohttpd's; it is made anew when the age it states has changed.
+/// Under load many requests share one answer of libmicrohttpd's; it is made anew each millisecond, since what it states counts up.
 public final class PreparedAnswer: Sendable {
     /// An answer of libmicrohttpd's, which lives as long as it is sent or may be sent again.
     private final class Made: @unchecked Sendable {
@@ -14,7 +14,7 @@ public final class PreparedAnswer: Sendable {
     }
 
     private struct Current {
-        var age: UInt64 = .max
+        var elapsed: Int64 = -1
         var full: Made?
         var unchanged: Made?
     }
@@ -23,10 +23,9 @@ public final class PreparedAnswer: Sendable {
     private let entityTag: String
     private let headers: [HTTPHeader]
     private let contentHeaders: [HTTPHeader]
-    private let ageHeader: String
-    private let since: UInt64
+    private let countingHeaders: [(name: String, milliseconds: Int64)]
+    private let madeAt: UInt64
     private let until: UInt64
-    private let isExpired = Atomic<Bool>(false)
     private let current = Mutex(Current())
 
     /// - Parameters:
@@ -34,27 +33,25 @@ public final class PreparedAnswer: Sendable {
     ///   - entityTag: the value of `ETag`, quotes included, which `If-None-Match` is compared with (RFC 9110 §13.1.2).
     ///   - headers: the fields of both answers, `ETag` among them.
     ///   - contentHeaders: those of the 200 alone, such as `Content-Type`.
-    ///   - ageHeader: the field that tells the content's age in ms, as decimal digits.
-    ///   - age: that age now, in ms, 0 or more.
+    ///   - countingHeaders: fields of both answers that tell a time in ms, as decimal digits, which goes on from what it is now.
     ///   - lifetime: after how long it expires by itself.
     public init(
-        content: SharedBytes, entityTag: String, headers: [HTTPHeader], contentHeaders: [HTTPHeader], ageHeader: String, age: Int64,
-        lifetime: Duration
+        content: SharedBytes, entityTag: String, headers: [HTTPHeader], contentHeaders: [HTTPHeader],
+        countingHeaders: [(name: String, milliseconds: Int64)], lifetime: Duration
     ) {
         self.content = content
         self.entityTag = entityTag
         self.headers = headers
         self.contentHeaders = contentHeaders
-        self.ageHeader = ageHeader
-        let now = monotonicNanoseconds()
-        since = now &- UInt64(clamping: age) &* 1_000_000
-        until = now &+ lifetime.nanoseconds
+        self.countingHeaders = countingHeaders
+        madeAt = monotonicNanoseconds()
+        until = madeAt &+ lifetime.nanoseconds
     }
 
-    /// It is not sent any more; from any thread.
-    public func expire() { isExpired.store(true, ordering: .relaxed) }
+    func isUsable(at now: UInt64) -> Bool { now < until }
 
-    var isUsable: Bool { !isExpired.load(ordering: .relaxed) && monotonicNanoseconds() < until }
+    /// Bytes of its body.
+    var size: Int { content.count }
 
     /// 200, or 304 where the client has it.
     func status(_ noneMatch: String?) -> Int { noneMatch.map { $0.matches(entityTag: entityTag) } ?? false ? 304 : 200 }
@@ -62,66 +59,111 @@ public final class PreparedAnswer: Sendable {
     /// Hands the answer to libmicrohttpd; nil where it could not be made.
     func queue(on connection: MHDConnection, noneMatch: String?, adding common: [HTTPHeader]) -> MHD_Result? {
         let isUnchanged = status(noneMatch) == 304
-        let age = (monotonicNanoseconds() &- since) / 1_000_000
+        // Rounded up: what is sent is never fresher than the truth.
+        let elapsed = Int64(clamping: (monotonicNanoseconds() &- madeAt &+ 999_999) / 1_000_000)
         let made: Made? = current.withLock { current in
-            if current.age != age { current = Current(age: age) }
+            if current.elapsed != elapsed { current = Current(elapsed: elapsed) }
             if isUnchanged {
-                current.unchanged = current.unchanged ?? make(age, headers, common, isSentOften: false)
+                current.unchanged = current.unchanged ?? make(elapsed, headers, common, isSentOften: false)
                 return current.unchanged
             }
-            current.full = current.full ?? make(age, headers + contentHeaders, common, isSentOften: true)
+            current.full = current.full ?? make(elapsed, headers + contentHeaders, common, isSentOften: true)
             return current.full
         }
-        return made.map { MHD_queue_response(connection.pointer, isUnchanged ? 304 : 200, $0.response) }
+        // Another thread may let the answer go meanwhile.
+        return made.map { made in withExtendedLifetime(made) { MHD_queue_response(connection.pointer, isUnchanged ? 304 : 200, made.response) } }
     }
 
-    private func make(_ age: UInt64, _ headers: [HTTPHeader], _ common: [HTTPHeader], isSentOften: Bool) -> Made? {
-        HTTPResponse(status: 200, headers: headers + [HTTPHeader(ageHeader, String(age))], content: content)
-            .made(adding: common, isSentOften: isSentOften).map(Made.init)
+    private func make(_ elapsed: Int64, _ headers: [HTTPHeader], _ common: [HTTPHeader], isSentOften: Bool) -> Made? {
+        let counted = countingHeaders.map { HTTPHeader($0.name, String($0.milliseconds &+ elapsed)) }
+        return HTTPResponse(status: 200, headers: headers + counted, content: content).made(adding: common, isSentOften: isSentOften).map(Made.init)
     }
 }
 
-/// The prepared answers of a server, by the request's target as sent, and by whether they are gzip.
+/// The prepared answers of a server, by the request's target as sent, and by whether they are gzip. From any thread.
 public final class PreparedAnswers: Sendable {
-    private struct Key: Hashable {
-        let target: [UInt8]
-        let isGzip: Bool
+    /// Which requests an answer is for.
+    public struct Key: Hashable, Sendable {
+        fileprivate let target: [UInt8]
+        fileprivate let isGzip: Bool
+
+        /// Requests for this target that take gzip, or do not.
+        public init(target: String, isGzip: Bool) { self.init(target: Array(target.utf8), isGzip: isGzip) }
+
+        fileprivate init(target: [UInt8], isGzip: Bool) {
+            self.target = target
+            self.isGzip = isGzip
+        }
+    }
+
+    private struct State {
+        var answers: [Key: PreparedAnswer] = [:]
+        var bytes = 0
+        /// When those whose lifetime is over are next let go, monotonic nanoseconds.
+        var sweepAt: UInt64 = 0
+
+        mutating func remove(_ key: Key) {
+            if let answer = answers.removeValue(forKey: key) { bytes -= answer.size }
+        }
+
+        mutating func sweep(_ now: UInt64) {
+            guard now >= sweepAt else { return }
+            sweepAt = now &+ 1_000_000_000
+            answers = answers.filter { $0.value.isUsable(at: now) }
+            bytes = answers.values.reduce(0) { $0 + $1.size }
+        }
     }
 
     private static let maximum = 4096
     private static let longestTarget = 512
-    private let answers = Mutex<[Key: PreparedAnswer]>([:])
+    private let maximumBytes: Int
+    private let state = Mutex(State())
 
     /// None yet.
-    public init() {}
+    ///
+    /// - Parameter maximumBytes: of all their bodies together.
+    public init(maximumBytes: Int = .max) { self.maximumBytes = maximumBytes }
 
-    /// From any thread: requests for this target are answered so, where they take gzip or do not. 4,096 are kept, the oldest going when they
-    /// have expired; targets beyond 512 bytes are not.
-    public func put(_ answer: PreparedAnswer, for target: String, isGzip: Bool) {
-        let key = Key(target: Array(target.utf8), isGzip: isGzip)
+    /// How many there are, and the bytes of their bodies.
+    public var size: (count: Int, bytes: Int) { state.withLock { ($0.answers.count, $0.bytes) } }
+
+    /// Requests for this are answered so. 4,096 are kept, and as many bytes as there may be; beyond that none is taken. Nor is one for a target
+    /// beyond 512 bytes.
+    public func put(_ answer: PreparedAnswer, for key: Key) {
         guard key.target.count <= Self.longestTarget else { return }
-        answers.withLock { answers in
-            if answers.count >= Self.maximum { answers = answers.filter { $0.value.isUsable } }
-            if answers.count < Self.maximum || answers[key] != nil { answers[key] = answer }
+        state.withLock { state in
+            state.remove(key)
+            state.sweep(monotonicNanoseconds())
+            guard state.answers.count < Self.maximum, answer.size <= maximumBytes - state.bytes else { return }
+            state.answers[key] = answer
+            state.bytes += answer.size
+        }
+    }
+
+    /// They are not sent any more, and let go.
+    public func remove(_ keys: [Key]) {
+        state.withLock { state in
+            for key in keys { state.remove(key) }
         }
     }
 
     func answer(for target: [UInt8], isGzip: Bool) -> PreparedAnswer? {
         guard target.count <= Self.longestTarget else { return nil }
-        let found = answers.withLock { $0[Key(target: target, isGzip: isGzip)] }
-        return found?.isUsable == true ? found : nil
+        let found = state.withLock { $0.answers[Key(target: target, isGzip: isGzip)] }
+        return found?.isUsable(at: monotonicNanoseconds()) == true ? found : nil
     }
 }
 
 extension String {
-    /// Whether the value of `If-None-Match` names a tag: weak comparison, a list, or `*` (RFC 9110 §13.1.2).
+    /// Whether the value of `If-None-Match` names a tag, weak or not: weak comparison, a list, or `*` (RFC 9110 §13.1.2).
     public func matches(entityTag: String) -> Bool {
         if self == entityTag || self == "*" { return true }
+        let opaque = entityTag.hasPrefix("W/") ? entityTag.dropFirst(2) : entityTag[...]
         return split(separator: ",").contains { item in
             let candidate = item.drop { $0 == " " || $0 == "\t" }
             let blanks = candidate.reversed().prefix { $0 == " " || $0 == "\t" }.count
             let tag = candidate.dropLast(blanks)
-            return tag == "*" || tag == entityTag || tag == "W/" + entityTag
+            return tag == "*" || (tag.hasPrefix("W/") ? tag.dropFirst(2) : tag) == opaque
         }
     }
 }

@@ -30,6 +30,8 @@ final class ConnectionTable: ThreadBody {
         var lingers = false
         var isHandedOver = false
         var isAnswered = false
+        /// Called where the client hangs up; nil where nobody asked.
+        var leave: (@Sendable () -> Void)?
     }
 
     private struct Lingering {
@@ -41,6 +43,7 @@ final class ConnectionTable: ThreadBody {
         var entries: [Entry] = []
         var vacant: [Int] = []
         var armed = 0
+        var watched = 0
         var lingering: [Lingering] = []
         var sleeps = false
         var stops = false
@@ -54,6 +57,8 @@ final class ConnectionTable: ThreadBody {
     private let peak = Atomic<Int>(0)
     private let late = Atomic<UInt64>(0)
     private let wakeup = Wakeup()
+    /// Of the connections whose clients may hang up without libmicrohttpd's noticing.
+    private let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     private let limit: Int
     private let maximumLingering: Int
     private let headDeadline: UInt64
@@ -77,6 +82,7 @@ final class ConnectionTable: ThreadBody {
 
     deinit {
         wakeup.close()
+        close(epoll)
     }
 
     /// How many were cut in the middle of a request.
@@ -158,6 +164,40 @@ final class ConnectionTable: ThreadBody {
         _ = advance(slot, to: .idle, deadline: monotonicNanoseconds() &+ idleDeadline)
     }
 
+    /// Has `leave` called, once, where the client hangs up before `unwatch`.
+    func watch(_ slot: Int, _ leave: @escaping @Sendable () -> Void) {
+        state.withLock { state in
+            var event = epoll_event()
+            event.events = EPOLLRDHUP.rawValue | EPOLLONESHOT.rawValue
+            event.data.u64 = UInt64(slot)
+            guard state.entries[slot].leave == nil, epoll_ctl(epoll, EPOLL_CTL_ADD, state.entries[slot].descriptor, &event) == 0 else { return }
+            state.entries[slot].leave = leave
+            state.watched += 1
+            wakeIfAsleep(&state)
+        }
+    }
+
+    func unwatch(_ slot: Int) { state.withLock { unwatch(&$0, slot) } }
+
+    private func unwatch(_ state: inout State, _ slot: Int) {
+        guard state.entries[slot].leave.take() != nil else { return }
+        state.watched -= 1
+        epoll_ctl(epoll, EPOLL_CTL_DEL, state.entries[slot].descriptor, nil)
+    }
+
+    /// What is to be called for those who have hung up.
+    private func abandoned(_ state: inout State) -> [@Sendable () -> Void] {
+        guard state.watched > 0 else { return [] }
+        return withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 256) { events in
+            let count = Int(epoll_wait(epoll, events.baseAddress, 256, 0))
+            return events.prefix(max(0, count)).compactMap { event in
+                let leave = state.entries[Int(event.data.u64)].leave
+                unwatch(&state, Int(event.data.u64))
+                return leave
+            }
+        }
+    }
+
     /// The connection goes on as a stream and counts until `streamEnded`.
     func handedOver(_ slot: Int) {
         state.withLock { $0.entries[slot].isHandedOver = true }
@@ -190,6 +230,7 @@ final class ConnectionTable: ThreadBody {
         let isStream = state.withLock { state in
             let entry = state.entries[slot]
             arm(&state, slot, 0)
+            unwatch(&state, slot)
             let hasRest = entry.lingers || entry.phase == .head || entry.phase == .body
             if hasRest, !state.stops, state.lingering.count < maximumLingering {
                 let copy = fcntl(entry.descriptor, F_DUPFD_CLOEXEC, 0)
@@ -217,6 +258,7 @@ final class ConnectionTable: ThreadBody {
         while true {
             giveMemoryBack()
             let now = monotonicNanoseconds()
+            var leaves: [@Sendable () -> Void] = []
             let wait: Int32? = state.withLock { state in
                 if state.stops {
                     for lingering in state.lingering { close(lingering.descriptor) }
@@ -225,10 +267,12 @@ final class ConnectionTable: ThreadBody {
                 }
                 if state.armed > 0 { cut(&state, now) }
                 state.lingering.removeAll { isDone($0, now) }
-                state.sleeps = state.armed == 0 && state.lingering.isEmpty
+                leaves = abandoned(&state)
+                state.sleeps = state.armed == 0 && state.watched == 0 && state.lingering.isEmpty
                 return state.sleeps ? -1 : tick
             }
             guard let wait else { return }
+            for leave in leaves { leave() }
             wakeup.wait(milliseconds: wait)
         }
     }

@@ -4,11 +4,19 @@ import Synchronization
 enum Answer: Sendable {
     case response(HTTPResponse)
     case prepared(PreparedAnswer, noneMatch: String?)
+    /// Made on the thread that sends it.
+    case made(status: Int, @Sendable () -> HTTPResponse)
     case stream(headers: [HTTPHeader], loop: EventStreamLoop, context: UInt64)
 }
 
 extension Answer {
-    var status: Int { if case .response(let response) = self { response.status } else { 200 } }
+    var status: Int {
+        switch self {
+        case .response(let response): response.status
+        case .made(let status, _): status
+        case .prepared, .stream: 200
+        }
+    }
 }
 
 /// One request on its way from the request line to the end of its answer.
@@ -27,6 +35,8 @@ final class Exchange: Sendable {
         var answer: Answer?
         var isAnswered = false
         var counter: RequestCounter?
+        /// Called where the client hangs up before it is answered.
+        var leave: (@Sendable () -> Void)?
     }
 
     /// What a call of the access handler is about.
@@ -40,11 +50,13 @@ final class Exchange: Sendable {
     /// The request target as sent.
     let target: [UInt8]
     private let inFlight: InFlight
+    private let connections: ConnectionTable
     private let state = Mutex(State())
 
-    init(target: [UInt8], inFlight: InFlight) {
+    init(target: [UInt8], inFlight: InFlight, connections: ConnectionTable) {
         self.target = target
         self.inFlight = inFlight
+        self.connections = connections
     }
 
     /// Taken by each call of the access handler.
@@ -119,6 +131,7 @@ final class Exchange: Sendable {
                 return .response(HTTPProblem.stopping.response)
             }
             state.phase = .suspended(connection)
+            if state.leave != nil { watch(connection) }
             return nil
         }
     }
@@ -132,8 +145,29 @@ final class Exchange: Sendable {
             state.answer = answer
             guard case .suspended(let connection) = state.phase else { return nil }
             state.phase = .answering
+            if state.leave != nil, let slot = connection.slot { connections.unwatch(slot) }
             return connection
         }
         if let suspended { inFlight.resume(suspended, for: self) }
+    }
+    /// From any thread: `leave` is called, once, where the client hangs up before it is answered.
+    func whenAbandoned(_ leave: @escaping @Sendable () -> Void) {
+        state.withLock { state in
+            guard !state.isAnswered else { return }
+            state.leave = leave
+            if case .suspended(let connection) = state.phase { watch(connection) }
+        }
+    }
+
+    /// libmicrohttpd does not look at a connection while it is suspended.
+    private func watch(_ connection: MHDConnection) {
+        guard let slot = connection.slot else { return }
+        connections.watch(slot) { [weak self] in self?.abandoned() }
+    }
+
+    private func abandoned() {
+        let leave = state.withLock { $0.isAnswered ? nil : $0.leave.take() }
+        leave?()
+        answer(.response(HTTPProblem.abandoned.response))
     }
 }

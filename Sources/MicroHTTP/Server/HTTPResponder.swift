@@ -31,6 +31,21 @@ public final class HTTPResponder: Sendable {
         exchange.answer(.response(response))
     }
 
+    /// Answers with what `make` makes on the server's own thread, whose status this is. Later calls are ignored.
+    public func respond(_ status: Int, making make: @escaping @Sendable () -> HTTPResponse) {
+        let headers = headers
+        exchange.answer(
+            .made(status: status) {
+                var response = make()
+                response.headers += headers
+                return response
+            })
+    }
+
+    /// Has `leave` called, once and from another thread, where the client hangs up before it is answered; within 0.1 s. For answers that take
+    /// their time.
+    public func whenAbandoned(_ leave: @escaping @Sendable () -> Void) { exchange.whenAbandoned(leave) }
+
     /// Answers 200 with a body that `loop`'s writer writes until it finishes it, framed by the connection's end. Later calls are ignored.
     /// A HEAD request gets the same headers and opens nothing.
     /// - Parameters:

@@ -220,6 +220,8 @@ public final class HTTPServer: Sendable {
         switch answer {
         case .response(let response):
             return response.queue(on: connection, adding: common(to: connection), closing: inFlight.isDraining)
+        case .made(_, let make):
+            return make().queue(on: connection, adding: common(to: connection), closing: inFlight.isDraining)
         case .prepared(let answer, let noneMatch):
             return answer.queue(on: connection, noneMatch: noneMatch, adding: configuration.commonHeaders) ?? .NO
         case .stream(let headers, let loop, let context):

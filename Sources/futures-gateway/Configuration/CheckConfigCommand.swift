@@ -1,22 +1,18 @@
 import ArgumentParser
 import Foundation
-import Glibc
 
 /// `futures-gateway check-config`
 struct CheckConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-config", abstract: "Say what is wrong with a configuration, or OK, without connecting.",
-        discussion: "Takes the settings of serve, from the same places. Ends with status 78 where anything is wrong.")
+        discussion: "Takes the settings of serve, from the same places. Ends with status 78 where anything is wrong, as serve does.")
 
     @OptionGroup var flags: Flags<ServeSettings>
 
     func run() throws {
         do throws(Mistakes) {
             _ = try ServeConfiguration(flags: flags.given, environment: ProcessInfo.processInfo.environment)
-        } catch {
-            error.complain()
-            throw ExitCode(EX_CONFIG)
-        }
+        } catch { throw error.told() }
         announce("OK")
     }
 }

@@ -22,6 +22,11 @@ struct ConfigurationFile: ConfigSnapshot {
     /// - Throws: `Mistakes`, one, where the text is no YAML or no mapping.
     init(_ text: String, path: String) throws(Mistakes) {
         self.path = path
+        if let line = Self.lineOfAnchor(text) {
+            throw Mistakes(sentences: [
+                "\(path):\(line) has an anchor (&); what stands in two places is written twice, and a text that begins so in quotes."
+            ])
+        }
         let root: Node?
         do { root = try Yams.compose(yaml: text) } catch { throw Mistakes(sentences: ["\(path)\(Self.words(error))"]) }
         switch root {
@@ -73,6 +78,32 @@ struct ConfigurationFile: ConfigSnapshot {
                 quoted(scalar.string)
             }
         }
+    }
+
+    /// The first line with an anchor: a few that hold aliases of each other (`*`) can stand for a billion nodes. Quotes and comments are told from
+    /// it within one line, as people write them.
+    private static func lineOfAnchor(_ text: String) -> Int? {
+        var (line, quote, previous): (Int, UInt8?, UInt8) = (1, nil, UInt8(ascii: " "))
+        var isComment = false
+        for byte in text.utf8 {
+            defer { previous = byte }
+            if byte == UInt8(ascii: "\n") {
+                (line, quote, isComment) = (line + 1, nil, false)
+                continue
+            }
+            guard !isComment else { continue }
+            if let open = quote {
+                if byte == open, open == UInt8(ascii: "'") || previous != UInt8(ascii: "\\") { quote = nil }
+            } else if " \t\n\r[{,:".utf8.contains(previous) {
+                switch byte {
+                case UInt8(ascii: "\""), UInt8(ascii: "'"): quote = byte
+                case UInt8(ascii: "#"): isComment = true
+                case UInt8(ascii: "&"): return line
+                default: break
+                }
+            }
+        }
+        return nil
     }
 
     private static func words(_ error: any Error) -> String {

@@ -34,6 +34,14 @@ struct Reload: Service, CustomStringConvertible {
             for sentence in error.sentences { logger.error("the configuration was not reloaded: \(sentence)") }
             return
         }
+        // What was cut off in the middle of being written looks the same as what somebody wants.
+        let wanted = configuration.texts
+        let credentials = ServeSettings().credentials
+        guard credentials.contains(where: { wanted[$0] != nil }) || credentials.allSatisfy({ inEffect[$0] == nil }) else {
+            return logger.error(
+                "the configuration was not reloaded: it has neither keys nor jwks any more, which would let everybody in; what was before stays. To go without, restart."
+            )
+        }
         var failed: Set<String> = []
         for reloadable in reloadables {
             do { try reloadable.apply(configuration) } catch {
@@ -41,7 +49,7 @@ struct Reload: Service, CustomStringConvertible {
                 logger.error("\(reloadable.settings.joined(separator: ", ")): not reloaded: \(error)")
             }
         }
-        let (wanted, reloaded) = (configuration.texts, Set(reloadables.flatMap(\.settings)))
+        let reloaded = Set(reloadables.flatMap(\.settings))
         for setting in ServeSettings.all where wanted[setting.name] != inEffect[setting.name] && !failed.contains(setting.name) {
             guard reloaded.contains(setting.name) else {
                 logger.warning("\(setting.name): needs a restart")

@@ -11,14 +11,17 @@ extension ServeConfiguration {
         rules.opensMetrics = settings.openMetrics
         rules.proxies = settings.trustedProxies ?? []
         rules.keyLimits = Limits(
-            connections: settings.keyConnections, streams: settings.keyStreams, requests: settings.keyRequests, refetches: settings.keyRefetches)
+            connections: settings.keyConnections, streams: settings.keyStreams ?? settings.share, requests: settings.keyRequests,
+            refetches: settings.keyRefetches)
         rules.addressLimits = Limits(
-            connections: settings.addressConnections, streams: settings.addressStreams, requests: settings.addressRequests,
+            connections: settings.addressConnections, streams: settings.addressStreams ?? settings.share, requests: settings.addressRequests,
             refetches: settings.addressRefetches)
         if let given = settings.given(settings.list.keys), let json = json(given, mistakes: &mistakes) {
             contents[settings.list.keys.name] = APIKeys.hash(of: json)
-            do throws(AccessError) { rules.keys = try APIKeys(json: json) } catch {
-                mistakes.append("\(given.subject(settings.list.keys)): \(error.message)")
+            mistakes += APIKeys.mistakes(inJSON: json).map { "\(given.subject(settings.list.keys)): \($0)" }
+            if let keys = try? APIKeys(json: json) {
+                rules.keys = keys
+                if keys.isEmpty { mistakes.append("\(given.subject(settings.list.keys)) holds no key; give one, or leave the setting out.") }
             }
         }
         if let given = settings.given(settings.list.jwks) {
@@ -56,9 +59,20 @@ extension ServeConfiguration {
             mistakes.append(
                 "\(subject): other machines reach \(settings.host), and neither keys nor jwks say who may; give one of them, or allow-anonymous.")
         }
+        for setting in [list.keyStreams, list.addressStreams] {
+            guard let given = settings.given(setting), let streams = Int(given.text), streams > 0, streams >= settings.maxStreams else { continue }
+            mistakes.append(
+                "\(given.subject(setting)): one could take all streams, since \(streams) is not below max-streams, \(settings.maxStreams); give less, or 0 to allow it."
+            )
+        }
         for setting in [list.jwtIssuer, list.jwtAudience] as [any SettingDeclaration] + [list.jwtSharedSecrets] {
-            guard let given = settings.given(setting), settings.given(list.jwks) == nil else { continue }
+            guard let given = settings.given(setting), given.text != "false", settings.given(list.jwks) == nil else { continue }
             mistakes.append("\(given.subject(setting)) has no effect without jwks; give the key set that tokens are signed with.")
         }
     }
+}
+
+extension Settings<ServeSettings> {
+    /// How many streams one may have, of all there may be, where nobody says.
+    fileprivate var share: Int { max(1, self.maxStreams / 2) }
 }

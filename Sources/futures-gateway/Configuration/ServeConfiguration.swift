@@ -66,8 +66,8 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
 
     private static func gateway(_ settings: Settings<ServeSettings>) -> GatewayConfiguration {
         var gateway = GatewayConfiguration()
-        gateway.pinned = settings.pinned ?? []
-        gateway.feed.venue = settings.venue.venue.at(restURLs: settings.restURL, webSocketURLs: settings.wsURL)
+        gateway.pinned = (settings.pinned ?? []).compactMap { FuturesServiceStreamName($0) }
+        gateway.feed.venue = (settings.venue ?? .aster).venue.at(restURLs: settings.restURL, webSocketURLs: settings.wsURL)
         gateway.feed.linger = .seconds(settings.linger)
         gateway.feed.rotateAfter = .seconds(settings.rotateAfter)
         gateway.feed.bars = settings.bars
@@ -99,16 +99,37 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
     private static func checkTogether(
         _ settings: Settings<ServeSettings>, _ file: ConfigurationFile?, _ gateway: GatewayConfiguration, mistakes: inout [String]
     ) {
-        for setting in [settings.list.restURL, settings.list.wsURL] {
+        let (rest, webSocket) = (settings.list.restURL, settings.list.wsURL)
+        for setting in [rest, webSocket, settings.list.venue] as [any SettingDeclaration] {
             guard settings.demo, let given = settings.given(setting) else { continue }
             mistakes.append("\(given.subject(setting)) has no effect with demo, which brings its own exchange; leave one of them out.")
         }
-        let upstreams = gateway.feed.upstreamNames + (settings.demo ? DemoUpstreams.names : [])
-        for name in gateway.pinned {
-            guard let upstream = name.upstream.map({ String($0.name) }), !upstreams.contains(upstream) else { continue }
-            let subject = settings.given(settings.list.pinned)?.subject(settings.list.pinned) ?? ""
-            mistakes.append("\(subject): \(name) is a stream of the upstream \(upstream), which upstreams does not name.\(hint(upstream, upstreams))")
+        for (setting, missing) in [(rest, webSocket), (webSocket, rest)] where !settings.demo && settings.given(missing) == nil {
+            guard let given = settings.given(setting) else { continue }
+            mistakes.append(
+                "\(given.subject(setting)) needs \(missing.name) too: one half would be of another host, the other of \((settings.venue ?? .aster).rawValue) itself."
+            )
         }
+        for text in settings.pinned ?? [] {
+            guard let mistake = mistake(inPinned: text, settings, gateway.feed) else { continue }
+            mistakes.append("\(settings.given(settings.list.pinned)?.subject(settings.list.pinned) ?? ""): \(mistake)")
+        }
+    }
+
+    /// Nil where there is such a stream, so far as can be known without asking the venue.
+    private static func mistake(
+        inPinned text: String, _ settings: Settings<ServeSettings>, _ feed: FuturesFeedConfiguration
+    ) -> String? {
+        let (name, upstreams) = (FuturesServiceStreamName(text), feed.upstreamNames + (settings.demo ? DemoUpstreams.names : []))
+        if let upstream = name?.upstream.map({ String($0.name) }) {
+            guard upstreams.contains(upstream) else {
+                return "\(text) is a stream of the upstream \(upstream), which upstreams does not name.\(hint(upstream, upstreams))"
+            }
+            // The embedded servers are started later.
+            guard feed.upstreamNames.contains(upstream) else { return nil }
+        }
+        if let name, feed.dialect.traits(of: name) != nil { return nil }
+        return "\(quoted(text)) is no stream. " + StreamNameMistake(text, dialect: feed.dialect, listing: nil).detail
     }
 }
 

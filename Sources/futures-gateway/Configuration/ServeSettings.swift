@@ -6,7 +6,7 @@ import Logging
 struct ServeSettings: SettingList {
     let config = Setting.file("config", "A YAML file of these settings, by the same names")
     let demo = Setting.toggle("demo", "Serve the embedded exchange instead of a venue")
-    let venue = Setting.choice("venue", default: Venue.aster, "The venue")
+    let venue = Setting.optional("venue", takes: "aster, apollox or binance", unset: "aster", "The venue") { Venue(rawValue: $0) }
     let restURL = Setting.list(
         "rest-url", takes: "http[s]://HOST[:PORT], several of them separated by commas", unset: "the venue's",
         "Other hosts for the venue's REST interface, first choice first"
@@ -21,7 +21,7 @@ struct ServeSettings: SettingList {
     let pinned = Setting.list(
         "pinned", takes: "stream names separated by commas, as in btcusdt@markPrice,!assetIndex@arr",
         "Streams that stay subscribed without readers"
-    ) { FuturesServiceStreamName($0) }
+    ) { $0.isEmpty ? nil : $0 }
     let host = Setting.text(
         "host", takes: "an IPv4 or IPv6 address or localhost", default: "127.0.0.1", "The address to listen on", where: isAddress)
     let port = Setting.number("port", 0...65_535, default: 8080, "The port to listen on; 0 takes any free one")
@@ -57,13 +57,15 @@ struct ServeSettings: SettingList {
         "Proxies whose X-Forwarded-For or Forwarded says where a request began"
     ) { AddressBlock($0) }
     let keyConnections = Setting.number("key-connections", 0...1_000_000, default: 100, "Event connections of one key; 0 for any number")
-    let keyStreams = Setting.number("key-streams", 0...1_000_000, default: 5000, "Streams of one key's connections together; 0 for any number")
+    let keyStreams = Setting.number(
+        "key-streams", 0...1_000_000, unset: "half of max-streams", "Streams of one key's connections together; 0 for any number")
     let keyRequests = Setting.number("key-requests", 0...1_000_000, default: 100, "Requests a second of one key; 0 for any number")
     let keyRefetches = Setting.number("key-refetches", 0...1_000_000, default: 60, "Refetches a minute of one key; 0 for any number")
     let addressConnections = Setting.number(
         "address-connections", 0...1_000_000, default: 100, "Event connections of one address that is not this machine's own; 0 for any number")
     let addressStreams = Setting.number(
-        "address-streams", 0...1_000_000, default: 5000, "Streams of one such address's connections together; 0 for any number")
+        "address-streams", 0...1_000_000, unset: "half of max-streams",
+        "Streams of one such address's connections together, and different ones that it began; 0 for any number")
     let addressRequests = Setting.number("address-requests", 0...1_000_000, default: 100, "Requests a second of one such address; 0 for any number")
     let addressRefetches = Setting.number("address-refetches", 0...1_000_000, default: 60, "Refetches a minute of one such address; 0 for any number")
     let linger = Setting.number("linger", 0...86_400, default: 60, "Seconds a subscription stays at the venue after its last reader left")
@@ -79,6 +81,9 @@ struct ServeSettings: SettingList {
     let logFormat = Setting.optional(
         "log-format", takes: "text or json", unset: "text on a terminal, else json", "How a line of the log is written"
     ) { LogFormat(rawValue: $0) }
+
+    /// The names of those that say who may come in.
+    var credentials: [String] { [keys.name, jwks.name] }
 
     /// The names of those that `AccessRules` are made of.
     var access: [String] {

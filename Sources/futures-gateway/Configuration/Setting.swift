@@ -10,9 +10,17 @@ struct Setting<Value: Sendable>: SettingDeclaration {
     var isSwitch = false
     var isSecret = false
     var takesSection = false
+    var isOptional = false
+    /// Of a list, whether it takes an element.
+    var acceptsElement: (@Sendable (String) -> Bool)?
     let read: @Sendable (String) -> Value?
 
-    func accepts(_ text: String) -> Bool { read(text) != nil }
+    func refused(_ text: String) -> [String] {
+        guard read(text) == nil else { return [] }
+        guard let acceptsElement else { return [text] }
+        let refused = elements(text).filter { !acceptsElement($0) }
+        return refused.isEmpty ? [text] : refused
+    }
 }
 
 /// A setting of whatever type.
@@ -22,18 +30,23 @@ protocol SettingDeclaration: Sendable {
     var help: String { get }
     /// What a value has to look like, as in `1 to 1500`.
     var takes: String { get }
-    /// The default in words; nil where it is none.
+    /// The default, or where it `isOptional` what holds without a value, in words; nil where nothing does.
     var standardText: String? { get }
+    /// Whether it has no value where nobody gives it one.
+    var isOptional: Bool { get }
     /// Whether the flag alone means true.
     var isSwitch: Bool { get }
     /// Whether nobody may read its value in an output.
     var isSecret: Bool { get }
     /// Whether it may be a section of the file.
     var takesSection: Bool { get }
-    func accepts(_ text: String) -> Bool
+    /// What of a text cannot be used: all of it, or elements of a list; empty where it can be.
+    func refused(_ text: String) -> [String]
 }
 
 extension SettingDeclaration {
+    func accepts(_ text: String) -> Bool { refused(text).isEmpty }
+
     /// A value for people's eyes: secrets, and credentials within an address, are hidden.
     func shown(_ text: String) -> String {
         isSecret ? "(hidden)" : text.replacing(#/\/\/[^\/@,]*@/#) { _ in "//(hidden)@" }
@@ -112,19 +125,25 @@ extension Setting {
     static func optional<Wrapped: Sendable>(
         _ name: String, takes: String, unset: String? = nil, _ help: String, _ read: @escaping @Sendable (String) -> Wrapped?
     ) -> Self where Value == Wrapped? {
-        Setting(name: name, help: help, takes: takes, standard: nil, standardText: unset) { text in read(text).map { .some($0) } }
+        Setting(name: name, help: help, takes: takes, standard: nil, standardText: unset, isOptional: true) { text in read(text).map { .some($0) } }
     }
 
     /// A list, separated by commas; in the file it may be a list of YAML. It is refused where `element` is nil for any of its parts.
     static func list<Element: Sendable>(
         _ name: String, takes: String, unset: String? = nil, _ help: String, _ element: @escaping @Sendable (String) -> Element?
     ) -> Self where Value == [Element]? {
-        optional(name, takes: takes, unset: unset, help) { text in
-            let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingPrefix(" ") }
-            let elements = parts.compactMap { element(String($0)) }
-            return elements.count == parts.count ? elements : nil
+        var setting = optional(name, takes: takes, unset: unset, help) { text in
+            let parts = elements(text)
+            let values = parts.compactMap(element)
+            return values.count == parts.count ? values : nil
         }
+        setting.acceptsElement = { element($0) != nil }
+        return setting
     }
+}
+
+private func elements(_ text: String) -> [String] {
+    text.split(separator: ",", omittingEmptySubsequences: false).map { String($0.trimmingPrefix(" ")) }
 }
 
 /// Whether a socket can be bound to it as it stands.

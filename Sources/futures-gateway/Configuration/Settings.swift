@@ -35,8 +35,8 @@ struct Settings<List: SettingList>: Sendable {
                 let section = (source as? ConfigurationFile)?.section(setting.name)
                 if section != nil && !setting.takesSection {
                     mistakes.append("\(found.encodedKey): \(setting.name) is a section; it takes \(setting.takes).")
-                } else if !setting.accepts(text) {
-                    mistakes.append(Self.sentence(setting, text, found.encodedKey))
+                } else if case let refused = setting.refused(text), !refused.isEmpty {
+                    mistakes += refused.map { Self.sentence(setting, $0, isWhole: $0 == text, found.encodedKey) }
                 } else if given[setting.name] == nil {
                     given[setting.name] = Given(text: text, place: found.encodedKey, section: section)
                 }
@@ -50,10 +50,7 @@ struct Settings<List: SettingList>: Sendable {
     init(_ flags: Flags<List>) throws {
         var mistakes: [String] = []
         self.init(flags: flags.given, environment: ProcessInfo.processInfo.environment, mistakes: &mistakes)
-        guard mistakes.isEmpty else {
-            Mistakes(sentences: mistakes).complain()
-            throw ExitCode.validationFailure
-        }
+        guard mistakes.isEmpty else { throw Mistakes(sentences: mistakes).told() }
     }
 
     subscript<Value>(dynamicMember path: KeyPath<List, Setting<Value>>) -> Value {
@@ -63,8 +60,9 @@ struct Settings<List: SettingList>: Sendable {
 
     func given(_ setting: any SettingDeclaration) -> Given? { given[setting.name] }
 
-    private static func sentence(_ setting: any SettingDeclaration, _ text: String, _ place: String) -> String {
-        "\(Given(text: text, place: place).subject(setting)) is \(quoted(setting.shown(text))); it takes \(setting.takes)."
+    private static func sentence(_ setting: any SettingDeclaration, _ text: String, isWhole: Bool, _ place: String) -> String {
+        let verb = isWhole ? "is" : "has"
+        return "\(Given(text: text, place: place).subject(setting)) \(verb) \(quoted(setting.shown(text))); it takes \(setting.takes)."
     }
 }
 

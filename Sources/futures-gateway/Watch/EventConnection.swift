@@ -21,7 +21,19 @@ struct EventConnection {
     }
 
     private struct Problem: Decodable {
+        struct Mistake: Decodable {
+            var stream: String
+            var detail: String
+        }
+
         var detail: String?
+        var mistakes: [Mistake]?
+
+        /// With the names at fault, each with what is wrong with it.
+        var words: String? {
+            guard let mistakes, !mistakes.isEmpty else { return detail }
+            return mistakes.map { "\($0.stream): \($0.detail)" }.joined(separator: "\n")
+        }
     }
 
     let url: String
@@ -54,6 +66,9 @@ struct EventConnection {
             do {
                 reason = try await read(client, &parser, notice)
             } catch let error where !(error is CancellationError) && !(error is Refusal) && !(error is Terminal.Closed) {
+                guard !isMistrust(error) else {
+                    throw Refusal(description: "\(url): \(plainWords(error)). Add its authority to those that the system trusts, or ask by http.")
+                }
                 reason = plainly(error)
             }
             // Neither at once nor all together.
@@ -69,10 +84,7 @@ struct EventConnection {
         case let error as HTTPClientError where error == .readTimeout: "nothing came for \(silence.nanoseconds / 1_000_000_000) s"
         case let error as HTTPClientError where error == .connectTimeout: "\(url) does not answer"
         case let error as HTTPClientError where error == .remoteConnectionClosed: "the gateway broke the connection"
-        case let error as HTTPClientError: error.shortDescription
-        case let error as NIOConnectionError: error.connectionErrors.first.map { plainly($0.error) } ?? "\(url) cannot be reached"
-        case let error as IOError: "\(url): \(String(cString: strerror(error.errnoCode)))"
-        default: "\(error)"
+        default: "\(url): \(plainWords(error))"
         }
     }
 
@@ -86,7 +98,7 @@ struct EventConnection {
         let status = Int(response.status.code)
         guard status == 200 else {
             let body = try await response.body.collect(upTo: 1 << 16)
-            let detail = try? JSONDecoder().decode(Problem.self, from: Data(body.readableBytesView)).detail
+            let detail = try? JSONDecoder().decode(Problem.self, from: Data(body.readableBytesView)).words
             guard status >= 500 || status == 429 else { throw Refusal(description: detail ?? "The gateway answers \(response.status).") }
             return "the gateway answers \(response.status)"
         }

@@ -10,6 +10,7 @@ struct GatewayEvent: Decodable {
     var kind: String?
     var state: String?
     var ageMs: Int64?
+    var unverifiedMs: Int64?
     var content: Rows?
     /// `session`
     var resume: String?
@@ -20,6 +21,7 @@ struct GatewayEvent: Decodable {
     /// `recover`
     var result: String?
     var downMs: Int64?
+    var detectedMs: Int64?
     var missed: UInt64?
     /// `fail`, `recover`
     var error: Failure?

@@ -25,11 +25,17 @@ extension WatchBoard {
                     row.change.map { Self.percent($0, decimals: 2) } ?? "", 10, alignedRight: true,
                     palette: change >= 0.00005 ? palette.up : change <= -0.00005 ? palette.down : ""),
                 Cell(row.receivedAt.map { Self.age(now - $0) } ?? "–", 7, alignedRight: true, palette: isLive ? palette.faint : palette.warn),
-                Cell(state, 10, palette: state == "live" ? palette.up : isLive ? palette.faint : palette.warn),
-                Cell(row.more, max(0, width - nameWidth - 53), palette: palette.faint),
+                Cell(shown(state, row, now), 15, palette: state == "live" ? palette.up : isLive ? palette.faint : palette.warn),
+                Cell(row.more, max(0, width - nameWidth - 58), palette: palette.faint),
             ]
             return [Self.line(cells, width, palette)] + (row.hasBook ? ladder(row, isLive, nameWidth, width, palette) : [])
         }
+    }
+
+    /// `live 7 s ago` where there was no evidence since that nothing newer exists.
+    private func shown(_ state: String, _ row: Row, _ now: ContinuousClock.Instant) -> String {
+        guard state == "live", let verifiedAt = row.verifiedAt, now - verifiedAt >= .seconds(5) else { return state }
+        return "live \(Self.age(now - verifiedAt)) ago"
     }
 
     private func ladder(_ row: Row, _ isLive: Bool, _ indent: Int, _ width: Int, _ palette: Palette) -> [String] {

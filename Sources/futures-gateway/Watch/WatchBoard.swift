@@ -16,10 +16,16 @@ struct WatchBoard {
         var hasBook = false
         var state = "connecting"
         var receivedAt: ContinuousClock.Instant?
+        /// When there was evidence last, as far as was told, that nothing newer exists.
+        var verifiedAt: ContinuousClock.Instant?
+        /// The symbol of the price, where the stream tells it.
+        var symbol: String?
+        /// Whether prices of several symbols came, which have nothing to do with one another.
+        var hasSeveralSymbols = false
 
-        /// Since the day's open where the stream tells it, else since the watch began.
+        /// Since the day's open where the stream tells it, else since the watch began; nil for a stream of several symbols.
         var change: Double? {
-            guard let price = price.flatMap(Double.init), let first, first > 0 else { return nil }
+            guard !hasSeveralSymbols, let price = price.flatMap(Double.init), let first, first > 0 else { return nil }
             return price / first - 1
         }
     }
@@ -38,11 +44,11 @@ struct WatchBoard {
     mutating func take(_ name: String, _ event: GatewayEvent, now: ContinuousClock.Instant) -> String? {
         if let stream = event.stream, rows[stream] != nil {
             if let state = event.state { rows[stream]?.state = state }
-            if let ageMs = event.ageMs { rows[stream]?.receivedAt = now - .milliseconds(ageMs) }
-            if let content = event.content {
-                rows[stream]?.receivedAt = now
-                rows[stream]?.take(content, isFull: event.kind == "full")
-            }
+            // What has just come is new; what was cached says how old it is.
+            let isNew = event.content != nil
+            if let age = event.ageMs ?? (isNew ? 0 : nil) { rows[stream]?.receivedAt = now - .milliseconds(age) }
+            if let unverified = event.unverifiedMs ?? (isNew ? 0 : nil) { rows[stream]?.verifiedAt = now - .milliseconds(unverified) }
+            if let content = event.content { rows[stream]?.take(content, isFull: event.kind == "full") }
         }
         if name == "session", event.resume != "exact" {
             for stream in names { rows[stream]?.state = "connecting" }
@@ -58,12 +64,19 @@ struct WatchBoard {
         case "disconnect": return "\(stream): venue connection lost: \(event.reason ?? "")"
         case "recover" where event.result == "success":
             let missed = event.missed.map { ", \($0) missed" } ?? ""
-            return "\(stream): recovered after \((event.downMs ?? 0) / 100) tenths of a second\(missed)"
+            let down = event.downMs ?? 0
+            return "\(stream): recovered after \(seconds(down)), noticed after \(seconds(down - (event.detectedMs ?? down)))\(missed)"
         case "recover", "fail": return "\(stream): \(event.error?.message ?? "failed")"
         case "gap": return "\(stream): too slow, \(event.dropped ?? 0) events left out"
         case "status" where event.state != "live" && event.state != "connecting": return "\(stream): \(event.state ?? "")"
         default: return nil
         }
+    }
+
+    /// `31.9 s`.
+    private static func seconds(_ milliseconds: Int64) -> String {
+        let tenths = min(max(0, milliseconds), 1_000_000_000_000) / 100
+        return "\(tenths / 10).\(tenths % 10) s"
     }
 
     /// The state as it is shown: `lost` while the gateway is.
@@ -76,14 +89,18 @@ extension WatchBoard.Row {
         if let bids = row.bids, let asks = row.asks {
             take(bids: bids, asks: asks, isFull: isFull)
         } else if let text = row.markPrice ?? row.index ?? row.lastPrice ?? row.close ?? row.price, content.rows.count == 1 || row.symbol == nil {
+            if let symbol, let other = row.symbol, symbol != other { hasSeveralSymbols = true }
+            symbol = row.symbol
             price = text
             first = first ?? (row.openPrice ?? (isFull ? content.rows.first?.open : nil) ?? text).asNumber
-            more = row.note
+            more = row.note(naming: content.isArray)
         } else if let bid = row.bidPrice, let ask = row.askPrice, !content.isArray {
             price = bid
             first = first ?? bid.asNumber
             more = "\(row.bidQty ?? "") × \(bid)  \(ask) × \(row.askQty ?? "")"
         } else {
+            // A price that stood here was of one of them.
+            if row.symbol != nil { (price, symbol, hasSeveralSymbols) = (nil, nil, true) }
             more = "\(content.rows.count) rows\(isFull ? "" : " changed")"
         }
     }
@@ -105,10 +122,10 @@ extension WatchBoard.Row {
 }
 
 extension GatewayEvent.Row {
-    fileprivate var note: String {
-        if let lastFundingRate, let rate = Double(lastFundingRate) { return "funding \(WatchBoard.percent(rate, decimals: 4))" }
-        guard let qty else { return "" }
-        return [symbol, side ?? isBuyerMaker.map { $0 ? "sold" : "bought" }, qty].compactMap { $0 }.joined(separator: " ")
+    fileprivate func note(naming isNamed: Bool) -> String {
+        let funding = lastFundingRate.flatMap(Double.init).map { "funding \(WatchBoard.percent($0, decimals: 4))" }
+        let trade = qty.map { [side ?? isBuyerMaker.map { $0 ? "sold" : "bought" }, $0].compactMap { $0 }.joined(separator: " ") }
+        return [isNamed ? symbol : nil, funding, trade].compactMap { $0 }.joined(separator: " ")
     }
 }
 

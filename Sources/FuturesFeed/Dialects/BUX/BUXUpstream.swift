@@ -13,27 +13,37 @@ struct BUXUpstream: Sendable, CustomStringConvertible {
 
     /// Reads an upstream from its configuration; docs/upstreams.md shows one.
     init(_ members: JSONMembers) throws(FeedError) {
-        try members.check(["kind", "webSocket", "http", "token", "language"])
-        guard let url = try members.string("webSocket"), url.hasPrefix("ws://") || url.hasPrefix("wss://") else {
-            throw FeedError(member: "webSocket", rule: "is the address, ws:// or wss://")
+        var faults = MemberFaults()
+        faults.gather { () throws(FeedError) in try members.check(["kind", "webSocket", "http", "token", "language"]) }
+        let webSocket = faults.gather { () throws(FeedError) in
+            guard let url = try members.string("webSocket"), url.hasPrefix("ws://") || url.hasPrefix("wss://") else {
+                throw FeedError(member: "webSocket", rule: "is the address, ws:// or wss://")
+            }
+            return url
         }
-        webSocketURL = url
-        if let url = try members.string("http") {
+        let http = faults.gather { () throws(FeedError) in
+            guard let url = try members.string("http") else { return String?.none }
             guard url.hasPrefix("http://") || url.hasPrefix("https://") else {
                 throw FeedError(member: "http", rule: "is the address, http:// or https://")
             }
-            httpURL = url.hasSuffix("/") ? String(url.dropLast()) : url
+            return url.hasSuffix("/") ? String(url.dropLast()) : url
         }
-        guard let token = try members.string("token"), !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw FeedError(member: "token", rule: "is the bearer token, printable characters of ASCII without space")
+        let token = faults.gather { () throws(FeedError) in
+            guard let token = try members.string("token"), !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+                throw FeedError(member: "token", rule: "is the bearer token, printable characters of ASCII without space")
+            }
+            return token
         }
-        self.token = token
-        if let language = try members.string("language") {
+        let language = faults.gather { () throws(FeedError) in
+            guard let language = try members.string("language") else { return String?.none }
             guard !language.isEmpty, language.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
                 throw FeedError(member: "language", rule: "is an Accept-Language, as in nl-NL,en;q=0.8")
             }
-            self.language = language
+            return language
         }
+        try faults.check()
+        (webSocketURL, httpURL, self.token) = (webSocket ?? "", http ?? nil, token ?? "")
+        if let language = language ?? nil { self.language = language }
     }
 
     /// Sent with every request and with the upgrade.

@@ -129,7 +129,7 @@ package struct FuturesDialect: PlainDialect {
         CatalogueEntry(pattern: pattern, carries: carries, rule: rule, key: key, keep: keep, hasSnapshotSource: refetch)
     }
 
-    package var upstreamNames: [String] { [venue.name] }
+    package var upstreams: [Upstream] { [venue.upstream] }
 
     package var hosts: (webSocket: Int, rest: Int) { (venue.webSocketURLs.count, venue.restURLs.count) }
 

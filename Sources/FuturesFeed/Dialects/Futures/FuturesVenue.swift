@@ -12,6 +12,8 @@ public struct FuturesVenue: Hashable, Sendable {
     let combinedPaths: [String]
     /// Streams this venue has and its relatives lack (venue.md §2).
     let additions: Set<FuturesServiceStreamName.Channel>
+    /// Who plays the venue; nil where it is the venue itself.
+    private var simulator: String?
 
     /// Aster (formerly ApolloX), <https://github.com/asterdex/api-docs>.
     public static let aster = Self(
@@ -35,8 +37,18 @@ public struct FuturesVenue: Hashable, Sendable {
         let kept: ([String]?, [String]) -> [String] = { other, own in other.flatMap { $0.isEmpty ? nil : $0 } ?? own }
         return FuturesVenue(
             name: name, restURLs: kept(restURLs, self.restURLs), webSocketURLs: kept(webSocketURLs, self.webSocketURLs),
-            combinedPaths: combinedPaths, additions: additions)
+            combinedPaths: combinedPaths, additions: additions, simulator: simulator)
     }
+
+    /// The same venue played by a simulator, by whose name it is known in metrics and to readers.
+    public func simulated(by name: String) -> FuturesVenue {
+        var venue = self
+        venue.simulator = name
+        return venue
+    }
+
+    /// How it is known to people and metrics.
+    public var upstream: Upstream { Upstream(name: simulator ?? name, venue: name, isSimulated: simulator != nil) }
 
     /// Whether the venue has streams of that kind.
     func has(_ channel: FuturesServiceStreamName.Channel) -> Bool {

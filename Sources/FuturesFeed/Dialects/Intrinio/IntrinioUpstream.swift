@@ -89,34 +89,50 @@ extension IntrinioUpstream {
 
     /// Reads an upstream from its configuration; docs/upstreams.md shows one.
     init(_ members: JSONMembers) throws(FeedError) {
-        try members.check(["kind", "wire", "provider", "url", "restURL", "source", "apiKey", "user", "password", "tradesOnly", "delayed"])
+        var faults = MemberFaults()
+        faults.gather { () throws(FeedError) in
+            try members.check(["kind", "wire", "provider", "url", "restURL", "source", "apiKey", "user", "password", "tradesOnly", "delayed"])
+        }
+        let wire = faults.gather { () throws(FeedError) in try Self.wire(members) } ?? .equities
+        let url = faults.gather { () throws(FeedError) in try Self.url(members, wire) }
+        let restURL = faults.gather { () throws(FeedError) in try members.string("restURL") } ?? nil
+        let source = faults.gather { () throws(FeedError) in try members.string("source") } ?? nil
+        let credentials = faults.gather { () throws(FeedError) in try Self.credentials(members) }
+        let tradesOnly = faults.gather { () throws(FeedError) in try members.flag("tradesOnly") }
+        let isDelayed = faults.gather { () throws(FeedError) in try members.flag("delayed") }
+        try faults.check()
+        (self.wire, self.url, self.source) = (wire, url ?? "", source)
+        if let restURL { self.restURL = Self.base(restURL) }
+        self.credentials = credentials ?? .apiKey("")
+        (self.tradesOnly, self.isDelayed) = (tradesOnly ?? false, isDelayed ?? false)
+    }
+
+    private static func wire(_ members: JSONMembers) throws(FeedError) -> Wire {
         switch try members.string("wire") {
-        case nil, "equities": wire = .equities
-        case "phoenix": wire = .phoenix
+        case nil, "equities": .equities
+        case "phoenix": .phoenix
         default: throw FeedError(member: "wire", rule: "is equities or phoenix")
         }
+    }
+
+    private static func url(_ members: JSONMembers, _ wire: Wire) throws(FeedError) -> String {
         if let url = try members.string("url") {
             guard url.hasPrefix("http://") || url.hasPrefix("https://") else { throw FeedError(member: "url", rule: "is http:// or https://") }
-            self.url = Self.base(url)
-        } else if wire == .phoenix {
-            url = "https://realtime.intrinio.com"
-        } else {
-            guard let host = Self.hosts[try members.string("provider") ?? "IEX"] else {
-                throw FeedError(member: "provider", rule: "is one of \(Self.hosts.keys.sorted().joined(separator: ", "))")
-            }
-            url = "https://\(host).intrinio.com"
+            return base(url)
         }
-        if let url = try members.string("restURL") { restURL = Self.base(url) }
-        source = try members.string("source")
-        if let key = try members.string("apiKey") {
-            credentials = .apiKey(key)
-        } else if let user = try members.string("user"), let password = try members.string("password") {
-            credentials = .password(user: user, password: password)
-        } else {
+        guard wire == .equities else { return "https://realtime.intrinio.com" }
+        guard let host = hosts[try members.string("provider") ?? "IEX"] else {
+            throw FeedError(member: "provider", rule: "is one of \(hosts.keys.sorted().joined(separator: ", "))")
+        }
+        return "https://\(host).intrinio.com"
+    }
+
+    private static func credentials(_ members: JSONMembers) throws(FeedError) -> Credentials {
+        if let key = try members.string("apiKey") { return .apiKey(key) }
+        guard let user = try members.string("user"), let password = try members.string("password") else {
             throw FeedError(member: "apiKey", rule: "is the key; or give user and password")
         }
-        tradesOnly = try members.flag("tradesOnly")
-        isDelayed = try members.flag("delayed")
+        return .password(user: user, password: password)
     }
 
     private static func base(_ url: String) -> String { url.hasSuffix("/") ? String(url.dropLast()) : url }

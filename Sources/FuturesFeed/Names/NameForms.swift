@@ -1,0 +1,43 @@
+import FeedCore
+
+/// How the names of a dialect's streams can look: its patterns, written out.
+struct NameForms {
+    /// What a pattern allows after the key of a name, `markPrice@1s`, or a whole name where there is no key.
+    struct Form: Hashable {
+        /// What stands before the key, as in `prices:`.
+        let prefix: String
+        /// Whether there is a key, as the symbol of `{symbol}@markPrice`.
+        let takesKey: Bool
+        /// What follows it, or all there is.
+        let suffix: String
+
+        func name(_ key: String) -> String { takesKey ? prefix + key + suffix : prefix + suffix }
+    }
+
+    let forms: [Form]
+
+    init(patterns: [String]) { forms = patterns.flatMap(Self.texts).map(Self.form) }
+
+    /// The texts a pattern stands for: `[@1s]` may be left out, `{5|10}` is one of these, `{interval}` one of the intervals.
+    private static func texts(_ pattern: String) -> [String] {
+        guard let open = pattern.firstIndex(where: { $0 == "[" || $0 == "{" }),
+            let close = pattern[open...].firstIndex(of: pattern[open] == "[" ? "]" : "}")
+        else { return [pattern] }
+        let inner = pattern[pattern.index(after: open)..<close]
+        let isKey = pattern[open] == "{" && inner != "interval" && !inner.contains("|")
+        let choices: [String] =
+            if isKey {
+                ["\u{0}"]
+            } else if inner == "interval" {
+                KlineInterval.allCases.map(\.rawValue)
+            } else {
+                (pattern[open] == "[" ? [""] : []) + inner.split(separator: "|").map(String.init)
+            }
+        return texts(String(pattern[pattern.index(after: close)...])).flatMap { rest in choices.map { pattern[..<open] + $0 + rest } }
+    }
+
+    private static func form(_ text: String) -> Form {
+        guard let key = text.firstIndex(of: "\u{0}") else { return Form(prefix: "", takesKey: false, suffix: text) }
+        return Form(prefix: String(text[..<key]), takesKey: true, suffix: String(text[text.index(after: key)...]))
+    }
+}

@@ -1,0 +1,65 @@
+import FuturesFeed
+import NIOCore
+
+extension EventHub {
+    /// What is known of a stream, and how many want it here.
+    struct Status: Sendable {
+        let feed: StreamStatus
+        let readers: Int
+    }
+
+    /// Something that went wrong with an upstream.
+    struct Trouble: Sendable {
+        /// What it was, for a person.
+        let text: String
+        let at: Instant
+    }
+
+    func status(of name: FuturesServiceStreamName) -> Status? {
+        engine.read { core, now in core.status(of: name, now: now) }.map { Status(feed: $0, readers: state.value.streams[name]?.demand ?? 0) }
+    }
+
+    /// What last went wrong with the stream's upstream; nil where nothing has.
+    func lastTrouble(of name: FuturesServiceStreamName) -> Trouble? {
+        let kind = state.value.streams[name]?.kind ?? state.value.tally.kind(of: name)
+        return state.value.troubles[state.value.tally.kinds[kind].upstream]
+    }
+
+    /// Goes through all streams; for `StreamTables`, which bounds how often.
+    func readTable() -> StreamTable {
+        let (statuses, knowsSymbols, readAt) = engine.read { core, now in (core.statuses(now: now), core.knowsSymbols, now) }
+        let streams = state.value.streams
+        var tally = state.value.tally
+        let rows = statuses.map { status in
+            let stream = streams[status.name]
+            let kind = stream?.kind ?? tally.kind(of: status.name)
+            return StreamTable.Row(
+                status: Status(feed: status, readers: stream?.demand ?? 0), kind: kind, upstream: tally.kinds[kind].upstream)
+        }
+        state.value.tally = tally
+        let upstreams = tally.upstreams.enumerated().map { ($1, state.value.troubles[$0]) }
+        return StreamTable(rows: rows, upstreams: upstreams, readAt: readAt, knowsSymbols: knowsSymbols, isDraining: isDraining)
+    }
+
+    /// Remembers what went wrong with an upstream; of failed requests those that somebody's wish was wrong for do not count.
+    func noteTrouble(_ event: FeedEvent, upstream: Int) {
+        let text: String
+        switch event.kind {
+        case .disconnected(let reason):
+            text = reason
+            tables.outdate()
+        case .failed(let error, _) where error.tellsOfUpstream: text = error.message
+        default: return
+        }
+        state.value.troubles[upstream] = Trouble(text: text, at: Moment.current.instant)
+    }
+}
+
+extension FeedError {
+    fileprivate var tellsOfUpstream: Bool {
+        switch code {
+        case .rateLimited, .venueRejected, .subscriptionRejected, .unreachable, .timedOut, .malformed: true
+        case .unknownStream, .settled, .noSnapshotSource: false
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import FuturesFeed
+import GatewayAccess
+import NIOCore
+import Synchronization
+
+/// What was known of every stream at one moment. It is read on the feed's thread; all that is made of it is made on the threads of those who ask.
+final class StreamTable: Sendable {
+    struct Row: Sendable {
+        let status: EventHub.Status
+        /// Its kind's place in the tally.
+        let kind: Int
+        /// Its upstream's place among the dialect's.
+        let upstream: Int
+    }
+
+    /// What is known of one upstream.
+    struct Upstream: Sendable {
+        let name: String
+        /// Streams that somebody reads.
+        var read = 0
+        /// Streams whose data comes as it should.
+        var live = 0
+        /// What last went wrong there.
+        let trouble: EventHub.Trouble?
+
+        /// Whether nothing comes of what somebody reads.
+        var isDown: Bool { read > 0 && live == 0 }
+    }
+
+    let rows: [Row]
+    let upstreams: [Upstream]
+    let readAt: Instant
+    let knowsSymbols: Bool
+    let isDraining: Bool
+    private let list = Mutex<EncodedList?>(nil)
+
+    init(
+        rows: [Row], upstreams: [(name: String, trouble: EventHub.Trouble?)], readAt: Instant, knowsSymbols: Bool, isDraining: Bool
+    ) {
+        var counted = upstreams.map { Upstream(name: $0.name, trouble: $0.trouble) }
+        for row in rows where counted.indices.contains(row.upstream) {
+            if row.status.readers > 0 { counted[row.upstream].read += 1 }
+            if row.status.feed.state == .live { counted[row.upstream].live += 1 }
+        }
+        self.rows = rows
+        self.upstreams = counted
+        self.readAt = readAt
+        self.knowsSymbols = knowsSymbols
+        self.isDraining = isDraining
+    }
+
+    /// The upstreams nothing comes from, though somebody reads their streams.
+    var down: [Upstream] { upstreams.filter(\.isDown) }
+
+    /// Whether data flows: from every upstream that somebody reads. Without any reader there is nothing to flow, and it is enough that the venue
+    /// has listed its symbols.
+    var isReady: Bool { !isDraining && down.isEmpty && (knowsSymbols || upstreams.contains { $0.live > 0 }) }
+
+    /// The rows as JSON objects in the order of their names, separated by commas: those that are permitted, as of now.
+    ///
+    /// - Parameter write: the members of a row that do not change with time; called for all rows at once, and once.
+    func list(for permission: Permission, now: Instant, _ write: (EventHub.Status, inout JSONWriter) -> Void) -> [UInt8] {
+        let (encoded, places) = list.withLock { list in
+            var made = list ?? EncodedList(rows, write)
+            let places = made.places(permission)
+            list = made
+            return (made.objects, places)
+        }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(places.reduce(0) { $0 + encoded[$1].bytes.count + 32 })
+        let elapsed = now.milliseconds(since: readAt)
+        for place in places {
+            if !bytes.isEmpty { bytes.append(UInt8(ascii: ",")) }
+            encoded[place].append(to: &bytes, elapsed)
+        }
+        return bytes
+    }
+}
+
+/// The rows of a table as JSON.
+private struct EncodedList: Sendable {
+    /// A row but for its end, which tells ages.
+    struct Object: Sendable {
+        let name: String
+        let bytes: [UInt8]
+        let ageMs: Int64?
+        let unverifiedMs: Int64?
+
+        func append(to list: inout [UInt8], _ elapsed: Int64) {
+            list += bytes
+            if let ageMs { list += Array(",\"ageMs\":\(ageMs &+ elapsed)".utf8) }
+            if let unverifiedMs { list += Array(",\"unverifiedMs\":\(unverifiedMs &+ elapsed)".utf8) }
+            list.append(UInt8(ascii: "}"))
+        }
+    }
+
+    let objects: [Object]
+    private let names: [String]
+    private var permitted: [[StreamPattern]: [Int]] = [:]
+
+    init(_ rows: [StreamTable.Row], _ write: (EventHub.Status, inout JSONWriter) -> Void) {
+        objects = rows.map { row in
+            var json = JSONWriter()
+            json.object { write(row.status, &$0) }
+            let feed = row.status.feed
+            return Object(name: feed.name.description, bytes: json.bytes.dropLast(), ageMs: feed.ageMs, unverifiedMs: feed.unverifiedMs)
+        }.sorted { $0.name < $1.name }
+        names = objects.map(\.name)
+    }
+
+    /// The places of the rows that are permitted; found once for each of as many permissions as ask within a table's time, 64 at most.
+    mutating func places(_ permission: Permission) -> [Int] {
+        if let known = permitted[permission.streams] { return known }
+        let places = permission.places(ofAllowed: names)
+        if permitted.count < 64 { permitted[permission.streams] = places }
+        return places
+    }
+}
+
+/// The newest table, for all who ask: the streams are gone through ten times a second at most, however many ask and however often.
+final class StreamTables: Sendable {
+    private struct State {
+        var newest: StreamTable?
+        var isOutdated = false
+        /// Whether the next reading is on its way, and who waits for it.
+        var isDue = false
+        var waiting: [@Sendable (StreamTable) -> Void] = []
+    }
+
+    /// For how long a table is the newest, nanoseconds.
+    static let lifetime: Int64 = 100_000_000
+    private let state = Mutex(State())
+
+    /// From any thread: hands over what is known now, or was at most 0.1 s ago, at once or from the feed's thread.
+    func read(_ hub: EventHub, _ use: @escaping @Sendable (StreamTable) -> Void) {
+        let now = Moment.current.instant
+        let (known, wait): (StreamTable?, Int64?) = state.withLock { state in
+            let age = state.newest.map { now.nanoseconds &- $0.readAt.nanoseconds } ?? .max
+            if let newest = state.newest, !state.isOutdated, age < Self.lifetime { return (newest, nil) }
+            state.waiting.append(use)
+            guard !state.isDue else { return (nil, nil) }
+            state.isDue = true
+            return (nil, max(0, Self.lifetime &- age))
+        }
+        if let known { return use(known) }
+        guard let wait else { return }
+        hub.engine.loop.scheduleTask(in: .nanoseconds(wait)) { self.renew(hub) }
+    }
+
+    /// From any thread: a stream began or ended, which whoever asks from now on is to see.
+    func outdate() { state.withLock { $0.isOutdated = true } }
+
+    private func renew(_ hub: EventHub) {
+        // What changes while the streams are read is seen next time.
+        state.withLock { $0.isOutdated = false }
+        let table = hub.readTable()
+        let waiting = state.withLock { state in
+            state.newest = table
+            state.isDue = false
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for use in waiting { use(table) }
+    }
+}

@@ -1,0 +1,96 @@
+// What client.js makes of what a gateway says, with an EventSource and a fetch of the test's own: node --test Tests/Browser
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+
+const source = readFileSync(new URL('../../Sources/FuturesGateway/Web/client.js', import.meta.url));
+const { Feed } = await import(`data:text/javascript;base64,${source.toString('base64')}`);
+const turn = () => new Promise((done) => setTimeout(done, 5));
+
+class Source extends EventTarget {
+  static CLOSED = 2;
+  static all = [];
+  readyState = 1;
+  constructor(url) { super(); this.url = String(url); Source.all.push(this); }
+  close() { this.readyState = 2; }
+  say(event, data, lastEventId = '') { this.dispatchEvent(Object.assign(new Event(event), { data: JSON.stringify(data), lastEventId })); }
+  refuse() { this.readyState = 2; return this.onerror(); }
+}
+globalThis.EventSource = Source;
+
+const upstreams = [{ name: 'demo', venue: 'aster', simulated: true }];
+const list = { upstreams, catalogue: [{ pattern: '{symbol}@markPrice', merge: 'replace' }], active: [] };
+const value = (more) => ({ stream: 'a@markPrice', id: 'e.1', kind: 'full', state: 'live', source: 'websocket', receivedAt: 1, content: { markPrice: '1' }, ...more });
+
+/** Opens a feed; `answers` by the beginning of the path. */
+async function open(names, answers = {}) {
+  globalThis.fetch = async (url) => {
+    const path = new URL(url).pathname.slice(1);
+    const { status = 200, body } = answers[path] ?? { body: list };
+    return { status, ok: status === 200, json: async () => body };
+  };
+  const states = [];
+  const feed = new Feed(names, { url: 'http://gateway.example/', shared: false });
+  feed.addEventListener('connection', ({ detail }) => states.push(detail.state));
+  await turn();
+  return { feed, states, source: Source.all.at(-1) };
+}
+const begin = async (source, names, resume = 'none') => { source.say('session', { client: 'c', streams: names, resume, replayed: 0, heartbeat: 15 }); await turn(); };
+
+test('a cached value is as old, and as long unverified, as the gateway says, and both count up', async () => {
+  const { feed, source } = await open(['a@markPrice']);
+  await begin(source, ['a@markPrice']);
+  source.say('update', value({ ageMs: 90_000, unverifiedMs: 7000 }));
+  await turn();
+  const { age, unverified } = feed.status('a@markPrice');
+  assert.ok(age >= 90_000 && age < 91_000 && unverified >= 7000 && unverified < 8000, `${age} ${unverified}`);
+  await turn();
+  assert.ok(feed.status('a@markPrice').unverified > unverified);
+  source.say('update', value({ id: 'e.2' }));
+  await turn();
+  assert.ok(feed.status('a@markPrice').unverified < 1000, 'what has just come is verified');
+  source.say('status', { stream: 'a@markPrice', state: 'stale', ageMs: 5000, unverifiedMs: 4000 });
+  await turn();
+  assert.ok(feed.status('a@markPrice').unverified >= 4000 && feed.status('a@markPrice').state === 'stale');
+  feed.close();
+});
+
+test('what is replayed is as long unverified as was listed', async () => {
+  const active = [{ stream: 'a@markPrice', id: 'e.5', state: 'live', ageMs: 30_000, unverifiedMs: 20_000 }];
+  const { feed, source } = await open(['a@markPrice'], { streams: { body: { ...list, active } } });
+  await begin(source, ['a@markPrice']);
+  source.say('update', value({ id: 'e.5' }));
+  await turn();
+  const { age, unverified } = feed.status('a@markPrice');
+  assert.ok(age >= 30_000 && unverified >= 20_000 && unverified < 21_000);
+  feed.close();
+});
+
+test('the upstreams are told with the connection', async () => {
+  const { feed, source } = await open(['a@markPrice']);
+  await begin(source, ['a@markPrice']);
+  assert.deepEqual(feed.connection.upstreams, upstreams);
+  feed.close();
+});
+
+test('a stream that is refused at first is no lost connection', async () => {
+  const answers = { events: { status: 404, body: { streams: ['nope'], detail: 'There is no such stream: nope.' } } };
+  const { feed, states, source } = await open(['a@markPrice', 'nope'], answers);
+  const refused = [];
+  feed.addEventListener('refused', ({ detail }) => refused.push(detail));
+  await source.refuse();
+  await new Promise((done) => setTimeout(done, 200));
+  await begin(Source.all.at(-1), ['a@markPrice']);
+  assert.deepEqual(refused, [{ stream: 'nope', error: 'There is no such stream: nope.' }]);
+  assert.deepEqual(states, ['connecting', 'open']);
+  assert.deepEqual(feed.names, ['a@markPrice']);
+  feed.close();
+});
+
+test('an open connection that is refused is lost', async () => {
+  const { feed, states, source } = await open(['a@markPrice'], { events: { status: 502 } });
+  await begin(source, ['a@markPrice']);
+  await source.refuse();
+  assert.equal(states.at(-1), 'lost');
+  feed.close();
+});
