@@ -9,14 +9,13 @@ import time
 import house
 import sse
 
-TICKING = ("btcusdt@bookTicker", "ethusdt@bookTicker")
 BOOK = "btcusdt@depth@100ms"
 CONNECTIONS = 8
 
 
-def delays(host, port, marks, stop):
+def delays(host, port, streams, marks, stop):
     """Notes each event's time from the venue to here, ms, and when it came."""
-    connection, seen = sse.Connection(host, port, TICKING), []
+    connection, seen = sse.Connection(host, port, streams), []
     connection.socket.settimeout(0.2)
     while not stop.is_set():
         try:
@@ -75,10 +74,10 @@ def spelled(name, number):
     return "".join(f"%{ord(letter):02x}" if number >> place & 1 else letter for place, letter in enumerate(name))
 
 
-def crowded(options, gateway, faults):
+def crowded(options, gateway, ticking, faults):
     """How much later events come while lists and probes are asked for."""
     marks, counts, stop = multiprocessing.Queue(), multiprocessing.Queue(), multiprocessing.Event()
-    reader = multiprocessing.Process(target=delays, args=(gateway.host, gateway.port, marks, stop), daemon=True)
+    reader = multiprocessing.Process(target=delays, args=(gateway.host, gateway.port, ticking, marks, stop), daemon=True)
     reader.start()
     time.sleep(3)
     phases = []
@@ -116,7 +115,7 @@ def varied(options, gateway, faults):
 
     for number in range(1000):
         ask(f"/streams/{BOOK}" + ("?depth=1000" if number % 2 else ""))
-    time.sleep(2)
+    time.sleep(12)
     before = resident(gateway.process.pid)
     for number in range(options.queries):
         ask(f"/streams/{spelled(BOOK, number)}" if number % 2 else f"/streams/{BOOK}?x={number}")
@@ -129,9 +128,11 @@ def varied(options, gateway, faults):
 def main(options):
     faults = []
     exchange = house.Exchange(
-        options.executable, "--symbols", max(20, min(2000, options.streams + 20)), "--weight-limit", 100_000_000, "--book-updates", options.rate)
-    names = [f"{symbol.lower()}@markPrice" for symbol in exchange.symbols(options.streams)]
-    gateway = house.Gateway(options.executable, exchange, "--pinned", ",".join(names), log=options.log)
+        options.executable, "--symbols", max(20, min(2000, options.streams + 20)), "--weight-limit", 100_000_000, "--book-updates", options.rate,
+        "--depth-interval", options.interval)
+    symbols = [symbol.lower() for symbol in exchange.symbols(options.streams)]
+    names = [f"{symbol}@markPrice" for symbol in symbols]
+    gateway = house.Gateway(options.executable, exchange, "--pinned", ",".join([*names, BOOK]), "--replay-seconds", 10, log=options.log)
     until = time.monotonic() + 120
     while True:
         _, listed = gateway.ask("GET", "/streams")
@@ -141,7 +142,7 @@ def main(options):
         if time.monotonic() > until:
             raise SystemExit(f"only {live} of {len(names)} streams are live")
         time.sleep(0.5)
-    crowded(options, gateway, faults)
+    crowded(options, gateway, [f"{symbol}@bookTicker" for symbol in symbols[:20]], faults)
     varied(options, gateway, faults)
     if (ends := (gateway.end(), exchange.end())) != (0, 0):
         faults.append(f"the gateway and the exchange ended with {ends}")
