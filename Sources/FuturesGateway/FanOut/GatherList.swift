@@ -1,6 +1,7 @@
 import Glibc
 
-/// What one call sends one reader from the logs: the events it lacks, in the order of their sequence, as few vectors as possible.
+/// What one call sends one reader from the logs: the events it lacks, in the order of their sequence. Of each these are its bytes in the log, and
+/// the end of its id, which is the reader's own.
 ///
 /// One list serves every reader in turn, so that nothing is allocated per reader and event.
 final class GatherList {
