@@ -36,6 +36,13 @@ test('trades are appended, and only the last ones kept', () => {
   assert.deepEqual(after({ merge: 'append', keep: 3 }, full([1, 2]), delta([3, 4])).value, [2, 3, 4]);
 });
 
+test('what comes again is passed over, whatever it is', () => {
+  const again = after({ merge: 'append' }, full([1, 2], 'e.y'), delta([3], 'e.z'), delta([3], 'e.z'), delta([4], 'e.10'), full([1], 'e.y'));
+  assert.deepEqual([again.value, again.taken, again.id], [[1, 2, 3, 4], [true, true, true, true, true], 'e.10']);
+  assert.deepEqual(after({ merge: 'replace' }, full(2, 'e.2'), full(1, 'e.1')).value, 2);
+  assert.deepEqual(after({ merge: 'append' }, full([1, 2], 'e.9'), full([5], 'f.1')).value, [5], 'another life counts anew');
+});
+
 test('a book takes absolute quantities, zero removes, and each side stays best first', () => {
   const { value } = after({ merge: 'book', keep: 10 }, full(book(5, [['10', '1'], ['9', '1']], [['11', '1'], ['12', '1']])),
     delta(book(6, [['10', '0.000'], ['9.5', '2']], [['11', '3'], ['100', '1']], { firstUpdateId: 6, previousUpdateId: 5 })));

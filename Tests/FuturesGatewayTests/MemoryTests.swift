@@ -1,4 +1,5 @@
 import DemoExchange
+import FuturesFeed
 import GatewayTestSupport
 import Synchronization
 import Testing
@@ -87,7 +88,7 @@ import Testing
     @Test func aLogThatGivesUpItsOldestEventsSaysSo() {
         var log = StreamLog(floor: 9, maximumBytes: 1 << 20, maximumEvents: 100_000, maximumAge: .max)
         let body = [UInt8](repeating: 7, count: 99)
-        for sequence in 10..<UInt64(5010) { log.append(sequence: sequence, body: body, end: [UInt8(sequence & 0xff)], carriesData: true, now: 0) }
+        for sequence in 10..<UInt64(5010) { log.append(sequence: sequence, body: body, id: [UInt8(sequence & 0xff)], carriesData: true, now: 0) }
         #expect(log.floor == 9 && log.held == 500_000)
         var share = LogShare(of: 1 << 20)
         share.settle([log.size], within: 128 << 10)
@@ -98,17 +99,17 @@ import Testing
         for ordinal in log.firstOrdinal..<log.endOrdinal {
             #expect(log.copy(from: log[ordinal].start, to: log[ordinal].end) == body + [UInt8((ordinal + 10) & 0xff)])
         }
-        for sequence in 5010..<UInt64(9000) { log.append(sequence: sequence, body: body, end: [], carriesData: true, now: 0) }
+        for sequence in 5010..<UInt64(9000) { log.append(sequence: sequence, body: body, id: [], carriesData: true, now: 0) }
         #expect(log.memory <= 128 << 10)
         let large = [UInt8](repeating: 1, count: 300_000)
-        log.append(sequence: 9000, body: large, end: [], carriesData: true, now: 0)
+        log.append(sequence: 9000, body: large, id: [], carriesData: true, now: 0)
         log.limit(to: share)
         #expect(log.floor == 8999 && log.copy(from: log[log.firstOrdinal].start, to: log[log.firstOrdinal].end) == large)
     }
 
     @Test func whatIsNoDataOutlivesTheRing() {
         var log = StreamLog(floor: 0, maximumBytes: 1 << 20, maximumEvents: 4, maximumAge: .max)
-        for number in 1...UInt8(40) { log.append(sequence: UInt64(number), body: [number], end: [0], carriesData: number % 2 == 0, now: 0) }
+        for number in 1...UInt8(40) { log.append(sequence: UInt64(number), body: [number], id: [0], carriesData: number % 2 == 0, now: 0) }
         let told = (UInt8(1)...40).filter { $0 % 2 == 1 }
         #expect(log.firstOrdinal == 36)
         #expect(log.notices(from: 0, to: 40) == told.suffix(16 + 2).map { [$0, 0] }, "the last sixteen that have gone, and the ring's")
@@ -133,12 +134,17 @@ import Testing
             for id in last + 1...last + 5 { house.exchange.inject(SlowReaderTests.trade(id)) }
             for id in last + 1...last + 5 { #expect(try await reader.next("update", of: small).rows.first?["id"]?.integer == id) }
             _ = try await Samples.of(house.client) { $0["event_log_memory_bytes"].map { $0 < Double(budget) } == true }
-            let first = try #require(ids.first)
-            let reset = try await house.client.events("streams=\(large)", ["Last-Event-ID": first])
+            let points = try ids.map { try #require(ResumePoint($0)).id }
+            /// As if one of the streams alone had been read.
+            func goingOn(from id: EventID?, with stream: String) async throws -> EventReader {
+                let point = ResumePoint(try #require(id), of: StreamSet(try #require(FuturesServiceStreamName(stream))))
+                return try await house.client.events("streams=\(stream)", ["Last-Event-ID": point.description])
+            }
+            let reset = try await goingOn(from: points.first, with: large)
             #expect(reset.session.data["resume"] == "reset")
-            let exact = try await house.client.events("streams=\(small)", ["Last-Event-ID": first])
+            let exact = try await goingOn(from: points.first, with: small)
             #expect(exact.session.data["resume"] == "exact" && exact.session.data["replayed"] == 5)
-            let late = try await house.client.events("streams=\(large)", ["Last-Event-ID": ids[ids.count - 3]])
+            let late = try await goingOn(from: points.dropLast(2).last, with: large)
             #expect(late.session.data["resume"] == "exact" && late.session.data["replayed"] == 2)
         }
     }

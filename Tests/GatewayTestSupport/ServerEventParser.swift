@@ -21,10 +21,10 @@ package struct ServerEvent: Sendable {
     /// The sequence of the content's own id.
     package var sequence: UInt64 { data["id"]?.text.flatMap(Self.sequence) ?? 0 }
 
-    /// What follows the point in `<epoch>.<sequence>`.
+    /// The sequence of an id, `<epoch>.<sequence>`, or of a point to resume from, `<epoch>.<sequence>.<streams>`.
     package static func sequence(_ id: String) -> UInt64? {
-        let parts = id.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 2 && UInt64(parts[0], radix: 36) != nil ? UInt64(parts[1], radix: 36) : nil
+        let numbers = id.split(separator: ".", omittingEmptySubsequences: false).map { UInt64($0, radix: 36) }
+        return [2, 3].contains(numbers.count) && !numbers.contains(nil) ? numbers[1] : nil
     }
 }
 

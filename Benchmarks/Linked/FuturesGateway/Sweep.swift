@@ -7,7 +7,7 @@ package final class Sweep {
     private var readers: [LogReader] = []
     private let list = GatherList()
     private let body: [UInt8]
-    private let end: [UInt8]
+    private let id: [UInt8]
     private var sequence: UInt64 = 0
 
     /// - Parameter each: how many of the streams each reader has, one after the other from a place of its own.
@@ -17,7 +17,7 @@ package final class Sweep {
             + #""receivedAt":1763679600123,"content":{"symbol":"BTCUSDT","bidPrice":"86123.40","bidQty":"1.204","askPrice":"86123.50","#
             + #""askQty":"0.310","time":1763679600000}}"#
         body = EventFormat.events.body("update", of: nil, Array(ticker.utf8))
-        end = EventFormat.events.end(EventID(epoch: 1, sequence: 1_000_000))
+        id = EventFormat.events.idStart(EventID(epoch: .max, sequence: 1_000_000))
         for number in 0..<streams {
             let log = UnsafeMutablePointer<EventLog>.allocate(capacity: 1)
             guard let name = FuturesServiceStreamName("s\(number)usdt@bookTicker") else { continue }
@@ -27,7 +27,11 @@ package final class Sweep {
         }
         for number in 0..<count {
             var reader = LogReader(format: .events)
-            for place in 0..<each { reader.subscriptions.append(LogReader.Subscription(log: (number * 7 + place) % streams, cursor: 0)) }
+            for place in 0..<each {
+                let log = (number * 7 + place) % streams
+                reader.subscriptions.append(LogReader.Subscription(log: log, cursor: 0))
+                if let streams = logs[log]?.pointee.streams { reader.streams.insert(streams) }
+            }
             readers.append(reader)
         }
     }
@@ -43,7 +47,7 @@ package final class Sweep {
     package func append() {
         for log in logs {
             sequence += 1
-            log?.pointee.ring.append(sequence: sequence, body: body, end: end, carriesData: true, now: 0)
+            log?.pointee.ring.append(sequence: sequence, body: body, id: id, carriesData: true, now: 0)
         }
     }
 
@@ -53,8 +57,8 @@ package final class Sweep {
         for place in readers.indices {
             repeat {
                 list.gather(&readers[place], logs)
-                found += list.count
                 _ = list.advance(&readers[place], logs, by: .max)
+                found += Int(list.advanced)
             } while list.count > 0
         }
         return found

@@ -84,7 +84,7 @@ package struct Ingest {
     @inline(never)
     package static func encode(_ effect: FeedEffect) -> Int {
         guard case .publish(let event) = effect, let words = EventEncoder.words(event) else { return 0 }
-        return EventFormat.events.body(words.name, of: nil, words.members).count + EventFormat.events.end(words.id).count
+        return EventFormat.events.body(words.name, of: nil, words.members).count + (words.id.map { EventFormat.events.idStart($0).count } ?? 0)
     }
 
     /// Decodes and merges one frame on its stream's connection.

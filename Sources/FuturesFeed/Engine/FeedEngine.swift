@@ -52,13 +52,15 @@ package final class FeedEngine: Sendable {
         return limits
     }()
 
-    package init(dialect: any Dialect, configuration: FeedCore.Configuration, seed: UInt64, logger: Logger) {
+    /// - Parameter epoch: tells this run from any other, of this machine or another.
+    package init(
+        dialect: any Dialect, configuration: FeedCore.Configuration, epoch: UInt64 = .random(in: .min ... .max), seed: UInt64, logger: Logger
+    ) {
         self.dialect = dialect
         self.logger = logger
         var configuration = configuration
         (configuration.webSocketHosts, configuration.restHosts) = dialect.hosts
-        let core = FeedCore(
-            configuration: configuration, epoch: UInt64(clamping: Moment.current.wallClock), seed: seed, traits: { dialect.traits(of: $0) })
+        let core = FeedCore(configuration: configuration, epoch: epoch, seed: seed, traits: { dialect.traits(of: $0) })
         state = NIOLockedValueBox(State(core: core))
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         loop = group.next()

@@ -55,7 +55,7 @@ struct CompressedSet: ~Copyable {
     }
 
     mutating func append(_ block: [UInt8], _ part: GzipChecksum.Part, events: UInt64, now: Int64) {
-        blocks.append(sequence: reader.lastSequence, body: block, end: [], carriesData: true, now: now)
+        blocks.append(sequence: reader.lastSequence, body: block, id: [], carriesData: true, now: now)
         parts.append((part, events))
         dropParts()
     }

@@ -117,6 +117,7 @@ extension EventFanOut {
         var reader = LogReader(format: key.format)
         for log in key.logs {
             reader.subscriptions.append(LogReader.Subscription(log: log, cursor: logs[log]?.pointee.ring.endOrdinal ?? 0))
+            if let streams = logs[log]?.pointee.streams { reader.streams.insert(streams) }
         }
         let index = sets.firstIndex { $0 == nil } ?? sets.count
         if index == sets.count { sets.append(nil) }

@@ -9,6 +9,26 @@ extension EventFanOut {
         return log
     }
 
+    /// A log that begins with the newest events of the stream's log of `events`, so that its first reader, too, can go on from a snapshot.
+    func makeLog(like events: UnsafeMutablePointer<EventLog>, _ format: EventFormat) -> StreamLog {
+        var first = events.pointee.ring.endOrdinal
+        while first > events.pointee.ring.firstOrdinal, events.pointee.ring.bytes(from: first - 1) <= Self.mostCopied { first -= 1 }
+        let isWhole = first == events.pointee.ring.firstOrdinal
+        var log = makeLog(floor: isWhole ? events.pointee.ring.floor : events.pointee.ring[first - 1].sequence)
+        for ordinal in first..<events.pointee.ring.endOrdinal {
+            let entry = events.pointee.ring[ordinal]
+            let body = format.body(of: events.pointee.name.description, like: events.pointee.ring.copy(from: entry.start, to: entry.bodyEnd))
+            let id = events.pointee.ring.copy(from: entry.bodyEnd, to: entry.end)
+            log.append(
+                sequence: entry.sequence, body: entry.carriesData ? body : body + format.end(nil), id: format.idStart(like: id),
+                carriesData: entry.carriesData, now: entry.appendedAt)
+        }
+        return log
+    }
+
+    /// Bytes: what is copied keeps everybody waiting.
+    private static let mostCopied: UInt64 = 256 << 10
+
     /// What the logs and the compressed sets have taken.
     var logMemory: UInt64 {
         let sets = sets.reduce(0) { $0 &+ ($1?.pointee.blocks.memory ?? 0) }

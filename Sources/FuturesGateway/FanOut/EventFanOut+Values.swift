@@ -7,8 +7,6 @@ extension EventFanOut {
     func hand(
         _ values: [CachedValue], to slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ head: EventID, _ now: Int64
     ) {
-        if !client.pointee.reader.subscriptions.isEmpty { flush(slot, client, now) }
-        guard clients[slot] == client else { return }
         let isComplete = head.sequence > client.pointee.reader.lastSequence && batch.idFloor(client.pointee.reader, logs) == .max
         let last = values.lastIndex { $0.body != nil }
         var queued = 0
@@ -23,17 +21,28 @@ extension EventFanOut {
             queued += body.count
             tell(client, body)
             tally.deliveries &+= 1
-            tell(client, client.pointee.reader.format.end(carriesID ? head : nil))
+            tell(client, client.pointee.reader.format.end(carriesID ? ResumePoint(head, of: client.pointee.reader.streams) : nil))
             if carriesID { client.pointee.reader.lastSequence = head.sequence }
             client.pointee.reader.remaining = client.pointee.reader.remaining.map { $0 - 1 }
         }
         flush(slot, client, now)
     }
 
+    /// Sends a reader what it lacks before its streams or places change: from then on its ids say that the values which follow have come. False
+    /// where it has ended.
+    func sendBefore(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ now: Int64) -> Bool {
+        leaveSetOrEnd(slot, client)
+        flush(slot, client, now)
+        guard clients[slot] == client else { return false }
+        leaveSet(slot, client)
+        return true
+    }
+
     /// Each stream that changed gives its latest value; a stream in which every message counts is caught up with from the log.
     func resume(
         _ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ values: [CachedValue], _ head: EventID, _ now: Int64
     ) {
+        guard sendBefore(slot, client, now) else { return }
         var changed: [CachedValue] = []
         for value in values {
             guard let place = client.pointee.reader.subscriptions.firstIndex(where: { $0.log == value.log && $0.isPaused }),

@@ -8,9 +8,10 @@ import NIOConcurrencyHelpers
 /// decided: what a reader is opened with and what follows can therefore neither overlap nor leave a hole.
 final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     enum Command: Sendable {
-        case addLog(Int, FuturesServiceStreamName, floor: UInt64)
+        /// `like` is the log of the same stream's `events`, for another format.
+        case addLog(Int, FuturesServiceStreamName, EventFormat, floor: UInt64, like: Int?)
         case removeLog(Int)
-        case append(Int, body: [UInt8], end: [UInt8], carriesData: Bool, sequence: UInt64, receivedAt: Int64)
+        case append(Int, body: [UInt8], id: [UInt8], carriesData: Bool, sequence: UInt64, receivedAt: Int64)
         case open(number: UInt64, EventStream, Opening)
         case subscribe(number: UInt64, [CachedValue], head: EventID, done: @Sendable () -> Void)
         case unsubscribe(number: UInt64, [Int], done: @Sendable () -> Void)
@@ -170,10 +171,11 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
 
     private func perform(_ command: Command, _ now: Int64) {
         switch command {
-        case .addLog(let index, let name, let floor):
+        case .addLog(let index, let name, let format, let floor, let events):
             while logs.count <= index { logs.append(nil) }
             let log = UnsafeMutablePointer<EventLog>.allocate(capacity: 1)
-            log.initialize(to: EventLog(name: name, ring: makeLog(floor: floor)))
+            let ring = events.flatMap { logs[$0] }.map { makeLog(like: $0, format) }
+            log.initialize(to: EventLog(name: name, ring: ring ?? makeLog(floor: floor)))
             logs[index] = log
         case .removeLog(let index):
             guard let log = logs[index] else { return }
@@ -182,18 +184,17 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             log.deallocate()
             logs[index] = nil
             dirtyLogs.removeAll { $0 == index }
-        case .append(let index, let body, let end, let carriesData, let sequence, let receivedAt):
+        case .append(let index, let body, let id, let carriesData, let sequence, let receivedAt):
             guard let log = logs[index] else { return }
             if carriesData, !log.pointee.readers.isEmpty { oldestReceipt = min(oldestReceipt, receivedAt) }
-            log.pointee.ring.append(sequence: sequence, body: body, end: end, carriesData: carriesData, now: now)
+            log.pointee.ring.append(sequence: sequence, body: body, id: id, carriesData: carriesData, now: now)
             guard !log.pointee.isDirty, !(log.pointee.readers.isEmpty && log.pointee.sets.isEmpty) else { return }
             log.pointee.isDirty = true
             dirtyLogs.append(index)
         case .open(let number, let stream, let opening):
             open(number, stream, opening, now)
         case .subscribe(let number, let values, let head, let done):
-            if let (slot, client) = client(number) {
-                leaveSetOrEnd(slot, client)
+            if let (slot, client) = client(number), sendBefore(slot, client, now) {
                 for value in values { join(slot, client, value.log) }
                 hand(values, to: slot, client, head, now)
             }
@@ -254,10 +255,11 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     /// Two kibibytes of comment, for what holds back the first bytes of an answer.
     private static let padding = Array(":".utf8) + Array(repeating: UInt8(ascii: " "), count: 2046) + Array("\n".utf8)
 
-    /// Places the reader's cursors behind the event it saw last, where the logs still hold all that followed in each of its streams; returns
-    /// how many events that is, nil where it cannot be done.
+    /// Places the reader's cursors behind the event it saw last, where that was an event of the same streams and the logs still hold all that
+    /// followed in each of them; returns how many events that is, nil where it cannot be done.
     private func replay(_ client: UnsafeMutablePointer<EventClient>, _ opening: Opening) -> Int? {
-        guard case .after(let sequence) = opening.resume, sequence <= opening.head.sequence,
+        guard case .after(let sequence, let streams) = opening.resume, streams == client.pointee.reader.streams,
+            sequence <= opening.head.sequence,
             opening.values.allSatisfy({ value in logs[value.log].map { $0.pointee.ring.floor <= sequence } ?? false })
         else { return nil }
         var replayed = 0
@@ -274,6 +276,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     private func join(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ index: Int) {
         guard let log = logs[index] else { return }
         client.pointee.reader.subscriptions.append(LogReader.Subscription(log: index, cursor: log.pointee.ring.endOrdinal))
+        client.pointee.reader.streams.insert(log.pointee.streams)
         attach(slot, client, client.pointee.reader.subscriptions.count - 1)
     }
 
@@ -299,6 +302,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         guard let place = client.pointee.reader.subscriptions.firstIndex(where: { $0.log == index }) else { return }
         detach(client, place)
         client.pointee.reader.subscriptions.remove(at: place)
+        if let log = logs[index] { client.pointee.reader.streams.remove(log.pointee.streams) }
     }
 
     func change(

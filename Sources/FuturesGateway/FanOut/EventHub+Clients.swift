@@ -47,7 +47,7 @@ extension EventHub {
 
     /// The point a reader wants to go on from, as far as it can be read.
     enum LastEventID: Sendable {
-        case id(EventID)
+        case point(ResumePoint)
         case unreadable
     }
 
@@ -141,8 +141,8 @@ extension EventHub {
         let resume: Resume =
             switch client.wishes.lastEventID {
             case nil: .none
-            case .id(let id) where id.epoch == head.epoch: .after(id.sequence)
-            case .id, .unreadable: .lost
+            case .point(let point) where point.id.epoch == head.epoch: .after(point.id.sequence, of: point.streams)
+            case .point, .unreadable: .lost
             }
         let opening = Opening(
             client: client.id, streams: client.streams, heartbeat: client.wishes.heartbeat,

@@ -136,8 +136,9 @@ final class EventHub: FeedReader {
         let carriesData = words.id != nil
         for format in EventFormat.allCases {
             guard let log = state.value.streams[event.stream]?.logs[format.rawValue] else { continue }
-            let body = format.body(words.name, of: event.stream.description, words.members)
-            post(.append(log, body: body, end: format.end(words.id), carriesData: carriesData, sequence: event.id.sequence, receivedAt: receivedAt))
+            let body = format.body(words.name, of: event.stream.description, words.members) + (carriesData ? [] : format.end(nil))
+            let id = words.id.map { format.idStart($0) } ?? []
+            post(.append(log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, receivedAt: receivedAt))
         }
         note(event)
         switch event.kind {
@@ -159,16 +160,17 @@ final class EventHub: FeedReader {
         }
     }
 
-    /// The stream's log of a format; made where there is none.
+    /// The stream's log of a format; made where there is none. One of another format than `events` begins with what that one holds.
     ///
     /// - Parameter floor: the newest event there was before it; nil for the newest there is.
     func log(of name: FuturesServiceStreamName, _ format: EventFormat, floor: UInt64? = nil) -> Int {
         if let log = state.value.streams[name]?.logs[format.rawValue] { return log }
+        let events = format == .events ? nil : self.log(of: name, .events)
         let log = state.value.freeLogs.popLast() ?? state.value.logCount
         if log == state.value.logCount { state.value.logCount += 1 }
         state.value.streams[name, default: Stream()].logs[format.rawValue] = log
         tables.outdate()
-        post(.addLog(log, name, floor: floor ?? engine.read { core, _ in core.sequence }))
+        post(.addLog(log, name, format, floor: floor ?? engine.read { core, _ in core.sequence }, like: events))
         return log
     }
 

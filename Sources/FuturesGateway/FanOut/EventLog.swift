@@ -3,6 +3,8 @@ import FuturesFeed
 /// The log of one stream in one format, and who reads it.
 struct EventLog: ~Copyable {
     let name: FuturesServiceStreamName
+    /// The stream alone.
+    let streams: StreamSet
     var ring: StreamLog
     /// The slots of the readers, and the compressed sets the stream is in.
     var readers: [Int] = []
@@ -11,6 +13,7 @@ struct EventLog: ~Copyable {
 
     init(name: FuturesServiceStreamName, ring: consuming StreamLog) {
         self.name = name
+        streams = StreamSet(name)
         self.ring = ring
     }
 }

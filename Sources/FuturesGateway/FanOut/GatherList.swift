@@ -1,21 +1,23 @@
 import Glibc
 
-/// What one call sends one reader from the logs: the events it lacks, in the order of their sequence, as few vectors as possible.
+/// What one call sends one reader from the logs: the events it lacks, in the order of their sequence. Of each these are its bytes in the log, and
+/// the end of its id, which is the reader's own.
 ///
 /// One list serves every reader in turn, so that nothing is allocated per reader and event.
 final class GatherList {
     /// The most vectors of one call (`IOV_MAX` is 1,024).
-    static let capacity = 256
+    static let capacity = 512
 
-    /// A run of events of one log.
-    private struct Run {
+    /// One event.
+    private struct Part {
         /// Which of the reader's subscriptions.
         let subscription: Int
-        let first: UInt64
+        let ordinal: UInt64
+        /// Where it stops in the log.
         let end: UInt64
+        /// What follows that: the rest of its id, or what ends an event without one.
+        let tail: UnsafeRawBufferPointer
         let bytes: Int
-        /// One event, sent without its id.
-        let isBare: Bool
     }
 
     /// A stream's next event.
@@ -33,8 +35,8 @@ final class GatherList {
 
     let vectors = UnsafeMutablePointer<iovec>.allocate(capacity: capacity)
     private(set) var count = 0
-    private let runs = UnsafeMutablePointer<Run>.allocate(capacity: capacity)
-    private var runCount = 0
+    private let parts = UnsafeMutablePointer<Part>.allocate(capacity: capacity)
+    private var partCount = 0
     /// The streams that still have events to be gathered, the one with the lowest sequence first.
     private let heap = UnsafeMutablePointer<Next>.allocate(capacity: mostStreams)
     private var heapCount = 0
@@ -48,6 +50,9 @@ final class GatherList {
         copy.copyBytes(from: bytes)
         return copy
     }
+    /// What ends the reader's ids.
+    private let idEnd = UnsafeMutableRawBufferPointer.allocate(byteCount: 32, alignment: 1)
+    private var idEndCount = 0
     /// How many more events with data the reader is to be sent.
     private var remaining = Int.max
     /// How many more bytes are to be gathered, one event at least.
@@ -71,8 +76,9 @@ final class GatherList {
 
     deinit {
         vectors.deallocate()
-        runs.deallocate()
+        parts.deallocate()
         heap.deallocate()
+        idEnd.deallocate()
         for end in bareEnds { end.deallocate() }
     }
 
@@ -94,8 +100,10 @@ final class GatherList {
     /// - Parameter atMost: about how many bytes; one event at least is taken.
     func gather(_ reader: inout LogReader, _ logs: [UnsafeMutablePointer<EventLog>?], atMost: Int = .max) {
         count = 0
-        runCount = 0
+        partCount = 0
         room = atMost
+        idEndCount = min(reader.idEnd.count, idEnd.count)
+        reader.idEnd.withUnsafeBytes { idEnd.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.prefix(idEndCount))) }
         idFloor = .max
         remaining = reader.remaining ?? .max
         heapCount = 0
@@ -116,7 +124,7 @@ final class GatherList {
             return
         }
         for place in stride(from: heapCount / 2 - 1, through: 0, by: -1) { sink(place) }
-        while heapCount > 0, count + 4 <= Self.capacity, room > 0, let log = logs[heap[0].log] {
+        while heapCount > 0, count + 3 <= Self.capacity, room > 0, let log = logs[heap[0].log] {
             let first = heap[0].cursor
             let second = heapCount < 2 ? .max : heapCount < 3 ? heap[1].sequence : min(heap[1].sequence, heap[2].sequence)
             var end = first + 1
@@ -144,7 +152,7 @@ final class GatherList {
         }
     }
 
-    /// Adds a run of events; those to be sent without their id one by one. Returns the event after the last one taken.
+    /// Adds events one by one. Returns the event after the last one taken; `end` where the reader wants no more.
     @discardableResult
     private func take(
         _ place: Int, _ reader: inout LogReader, _ logs: [UnsafeMutablePointer<EventLog>?], from first: UInt64,
@@ -152,39 +160,28 @@ final class GatherList {
     ) -> UInt64 {
         let subscription = reader.subscriptions[place]
         guard let log = logs[subscription.log] else { return end }
+        let bareEnd = UnsafeRawBufferPointer(bareEnds[reader.format.rawValue])
+        let idEnd = UnsafeRawBufferPointer(rebasing: idEnd.prefix(idEndCount))
+        let noEnd = UnsafeRawBufferPointer(start: nil, count: 0)
         var next = first
-        let bareEnd = bareEnds[reader.format.rawValue]
-        while next < end, remaining > 0, room > 0,
-            remaining < .max || next < subscription.withoutIDUntil || log.pointee.ring[next].sequence >= idFloor
-        {
-            guard count + 3 <= Self.capacity else { return next }
+        while next < end, remaining > 0, room > 0, count + 3 <= Self.capacity {
             let entry = log.pointee.ring[next]
             let isBare = next < subscription.withoutIDUntil || entry.sequence >= idFloor
-            count += log.pointee.ring.vectors(from: entry.start, to: isBare ? entry.bodyEnd : entry.end, into: vectors + count)
-            if isBare {
-                vectors[count] = iovec(iov_base: bareEnd.baseAddress, iov_len: bareEnd.count)
+            let stop = isBare ? entry.bodyEnd : entry.end
+            let tail = !entry.carriesData ? noEnd : isBare ? bareEnd : idEnd
+            count += log.pointee.ring.vectors(from: entry.start, to: stop, into: vectors + count)
+            if tail.count > 0 {
+                vectors[count] = iovec(iov_base: UnsafeMutableRawPointer(mutating: tail.baseAddress), iov_len: tail.count)
                 count += 1
             }
-            let bytes = isBare ? Int(entry.bodyEnd - entry.start) + bareEnd.count : Int(entry.end - entry.start)
-            add(Run(subscription: place, first: next, end: next + 1, bytes: bytes, isBare: isBare))
+            let bytes = Int(stop - entry.start) + tail.count
+            parts[partCount] = Part(subscription: place, ordinal: next, end: stop, tail: tail, bytes: bytes)
+            partCount += 1
+            room -= min(room, bytes)
             if remaining < .max, entry.carriesData { remaining -= 1 }
             next += 1
         }
-        guard remaining == .max else { return remaining == 0 ? end : next }
-        guard next < end, room > 0, count + 2 <= Self.capacity else { return next }
-        var stop = idFloor == .max ? end : min(end, max(next, log.pointee.ring.ordinal(after: idFloor - 1)))
-        let start = log.pointee.ring[next].start
-        while stop > next + 1, log.pointee.ring[stop - 1].end - start > UInt64(room) { stop = next + (stop - next) / 2 }
-        let finish = log.pointee.ring[stop - 1].end
-        count += log.pointee.ring.vectors(from: start, to: finish, into: vectors + count)
-        add(Run(subscription: place, first: next, end: stop, bytes: Int(finish - start), isBare: false))
-        return stop
-    }
-
-    private func add(_ run: Run) {
-        room -= min(room, run.bytes)
-        runs[runCount] = run
-        runCount += 1
+        return remaining == 0 ? end : next
     }
 
     /// Moves the reader's cursors past what was sent. Nil where that was all; else the rest of the event that was cut, empty where the cut
@@ -194,49 +191,25 @@ final class GatherList {
     ) -> [UInt8]? {
         var left = sent
         advanced = 0
-        for index in 0..<runCount {
-            let run = runs[index]
-            guard let log = logs[reader.subscriptions[run.subscription].log] else { continue }
-            if left >= run.bytes {
-                left -= run.bytes
-                advanced &+= run.end - run.first
-                reader.subscriptions[run.subscription].cursor = run.end
-                reader.lastSequence = max(reader.lastSequence, log.pointee.ring[run.end - 1].sequence)
-                count(run, &reader, log)
-                continue
-            }
-            return cut(&reader, log, run, at: left)
+        for index in 0..<partCount {
+            let part = parts[index]
+            guard let log = logs[reader.subscriptions[part.subscription].log] else { continue }
+            guard left > 0 else { return [] }
+            let entry = log.pointee.ring[part.ordinal]
+            advanced &+= 1
+            reader.subscriptions[part.subscription].cursor = part.ordinal + 1
+            reader.lastSequence = max(reader.lastSequence, entry.sequence)
+            if entry.carriesData { reader.remaining = reader.remaining.map { max(0, $0 - 1) } }
+            guard left >= part.bytes else { return rest(of: part, entry, log, after: left) }
+            left -= part.bytes
         }
         return nil
     }
 
-    /// A reader that wants so many events is sent them one to a run.
-    private func count(_ run: Run, _ reader: inout LogReader, _ log: UnsafeMutablePointer<EventLog>) {
-        guard let wanted = reader.remaining, log.pointee.ring[run.first].carriesData else { return }
-        reader.remaining = max(0, wanted - 1)
-    }
-
-    private func cut(
-        _ reader: inout LogReader, _ log: UnsafeMutablePointer<EventLog>, _ run: Run, at sent: Int
-    ) -> [UInt8] {
-        let withoutID = run.isBare
-        let start = log.pointee.ring[run.first].start
-        var next = run.first
-        while next < run.end, !withoutID, log.pointee.ring[next].end - start <= UInt64(sent) { next += 1 }
-        reader.subscriptions[run.subscription].cursor = next
-        advanced &+= next - run.first
-        let begun = UInt64(sent) - (next > run.first ? log.pointee.ring[next].start - start : 0)
-        guard begun > 0 else { return [] }
-        let entry = log.pointee.ring[next]
-        advanced &+= 1
-        count(run, &reader, log)
-        reader.subscriptions[run.subscription].cursor = next + 1
-        reader.lastSequence = max(reader.lastSequence, entry.sequence)
-        let bare = reader.format.end(nil)
-        let body = entry.bodyEnd - entry.start
-        if withoutID, begun > body { return Array(bare.dropFirst(Int(begun - body))) }
-        let end = withoutID ? entry.bodyEnd : entry.end
-        let rest = withoutID ? bare : []
-        return log.pointee.ring.copy(from: entry.start + begun, to: end) + rest
+    /// What is left of an event of which so many bytes are sent.
+    private func rest(of part: Part, _ entry: StreamLog.Entry, _ log: UnsafeMutablePointer<EventLog>, after sent: Int) -> [UInt8] {
+        let inLog = Int(part.end - entry.start)
+        guard sent < inLog else { return Array(part.tail.dropFirst(sent - inLog)) }
+        return log.pointee.ring.copy(from: entry.start + UInt64(sent), to: part.end) + part.tail
     }
 }

@@ -21,8 +21,16 @@ struct LogReader {
 
     let format: EventFormat
     var subscriptions: [Subscription] = []
+    /// Of which streams its ids say that everything has come, and what an id ends with that says so.
+    var streams = StreamSet() { didSet { idEnd = format.idEnd(of: streams) } }
+    private(set) var idEnd: [UInt8] = []
     /// The highest id read.
     var lastSequence: UInt64 = 0
     /// How many more events with data are wanted; nil for all that come.
     var remaining: Int?
+
+    init(format: EventFormat, remaining: Int? = nil) {
+        self.format = format
+        self.remaining = remaining
+    }
 }

@@ -35,8 +35,8 @@ enum Resume: Sendable, Equatable {
     case none
     /// From a point that cannot be gone back to.
     case lost
-    /// After this event, if the logs still hold what followed.
-    case after(UInt64)
+    /// After this event, if it is these streams that are asked for, and the logs still hold what followed.
+    case after(UInt64, of: StreamSet)
 }
 
 /// A stream's cached value on its way to one reader.

@@ -10,8 +10,10 @@ struct StreamLog: ~Copyable {
         let sequence: UInt64
         /// Places in the endless row of all bytes ever appended.
         let start: UInt64
-        /// Where the id line begins; what is before it is the event without its id.
+        /// Where the id begins; what is before it is the event without its id and without its end. Of an event without data, which has no id,
+        /// it is all of the event.
         let bodyEnd: UInt64
+        /// Where the id ends, up to the streams that it holds for: those are the reader's.
         let end: UInt64
         /// Monotonic nanoseconds.
         let appendedAt: Int64
@@ -109,13 +111,13 @@ struct StreamLog: ~Copyable {
         return notices
     }
 
-    mutating func append(sequence: UInt64, body: [UInt8], end tail: [UInt8], carriesData: Bool, now: Int64) {
-        let length = UInt64(body.count + tail.count)
+    mutating func append(sequence: UInt64, body: [UInt8], id: [UInt8], carriesData: Bool, now: Int64) {
+        let length = UInt64(body.count + id.count)
         evict(for: length, now: now)
         reserve(length)
         let start = endOffset
         copy(body, to: start)
-        copy(tail, to: start + UInt64(body.count))
+        copy(id, to: start + UInt64(body.count))
         endOffset = start + length
         entries[Int(endOrdinal & (entryCapacity - 1))] = Entry(
             sequence: sequence, start: start, bodyEnd: start + UInt64(body.count), end: endOffset, appendedAt: now, carriesData: carriesData)

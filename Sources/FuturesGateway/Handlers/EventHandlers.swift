@@ -213,14 +213,14 @@ struct EventHandlers: Sendable {
     /// own ways. What no gateway ever gave is an error in a query, and a point that cannot be gone back to in a header, since a browser
     /// would never come back from an error. Outer nil where the request was answered.
     private func lastEventID(of request: HTTPRequest, _ responder: HTTPResponder) -> EventHub.LastEventID?? {
-        if let header = request.header("Last-Event-ID"), !header.isEmpty { return .some(EventID(header).map { .id($0) } ?? .unreadable) }
+        if let header = request.header("Last-Event-ID"), !header.isEmpty { return .some(ResumePoint(header).map { .point($0) } ?? .unreadable) }
         for spelling in ["lastEventId", "last_event_id", "lastEvent", "Last-Event-ID"] {
             guard let text = request.query(spelling), !text.isEmpty else { continue }
-            guard let id = EventID(text) else {
-                responder.respond(Problems.badParameter(spelling, "takes an id as the gateway gave it, k3f9a.1z4.").response)
-                return nil
-            }
-            return .some(.id(id))
+            if let point = ResumePoint(text) { return .some(.point(point)) }
+            // The id of a content does not say which streams it was read with.
+            guard EventID(text) == nil else { return .some(.unreadable) }
+            responder.respond(Problems.badParameter(spelling, "takes an id as the gateway gave it, k3f9a.1z4.2gosa7pa2gv.").response)
+            return nil
         }
         return .some(nil)
     }

@@ -230,11 +230,12 @@ struct StreamHandlers: Sendable {
             HTTPHeader(name: "Cache-Control", value: "max-age=0, must-revalidate"),
             HTTPHeader(name: "Vary", value: "Prefer, Accept-Encoding"),
         ]
+        let point = ResumePoint(id, of: StreamSet(name))
         // A 304 leaves out what its client has with the body (RFC 9110 §15.4.5).
         var contentHeaders = [
             HTTPHeader(name: "Content-Type", value: "application/json"),
             HTTPHeader(name: "Last-Modified", value: httpDate(snapshot.receivedAt)),
-            HTTPHeader(name: "Link", value: "</events?streams=\(name.description.percentEncoded)&lastEventId=\(id)>; rel=\"monitor\""),
+            HTTPHeader(name: "Link", value: "</events?streams=\(name.description.percentEncoded)&lastEventId=\(point)>; rel=\"monitor\""),
         ]
         if snapshot.isCompressed { contentHeaders.append(HTTPHeader(name: "Content-Encoding", value: "gzip")) }
         let body = snapshot.body

@@ -36,9 +36,16 @@ export class StreamContent {
   /** Whether the market has walked away from the levels a book began with, so that a full value would tell more. */
   get isThin() { return Object.keys(this.#reach).some((side) => this.#content[side].length < this.#rule.keep / 2); }
 
+  /** Whether these data have been taken: what came without an id may come again after a cut. */
+  has({ id, kind }) {
+    const [[epoch, place], [own, last]] = [id, this.id ?? ''].map((text) => text.split('.'));
+    return epoch === own && parseInt(place, 36) < parseInt(last, 36) + (kind !== 'full');
+  }
+
   /** Takes the data of a `fetch` or `update`; false where the change does not follow what is here: a full value is needed. */
   apply({ id, kind, content, reach }) {
     const { merge, key, keep = Infinity } = this.#rule;
+    if (this.has({ id, kind })) return true;
     if (kind === 'full' || merge === 'replace') {
       // What lies beyond a book cut off at its limit is known from updates alone, so nobody knows it whole.
       const isCut = (side) => merge === 'book' && content[side].length >= keep;
@@ -132,10 +139,10 @@ class Connection {
     if (!pass.body.catalogue && !pass.body.ticket) return this.#judge(pass);
     [this.#catalogue, this.#upstreams] = [list.body.catalogue, list.body.upstreams];
     this.#listed = new Map(list.body.active.map((status) => [`${status.stream} ${status.id}`, { ...status, at: performance.now() }]));
-    // Whoever has nothing of a stream yet needs its full value, not what came since: it is subscribed to afterwards.
-    const held = wanted.filter((name) => this.#streams.get(name)?.content.id);
-    const resume = this.#lastID && held.length ? `&lastEventId=${this.#lastID}` : '';
-    const path = `events?streams=${(resume ? held : wanted).map(encodeURIComponent)}&heartbeat=15&heartbeatEvent=true${resume}`;
+    // An id holds for the streams it came with; what is wanted besides or not any more is changed afterwards.
+    const had = [...this.#reading];
+    const resume = this.#lastID && had.some((name) => wanted.includes(name)) ? `&lastEventId=${this.#lastID}` : '';
+    const path = `events?streams=${(resume ? had : wanted).map(encodeURIComponent)}&heartbeat=15&heartbeatEvent=true${resume}`;
     const source = (this.#source = new EventSource(new URL(pass === list ? path : `${path}&ticket=${pass.body.ticket}`, this.#base)));
     for (const event of eventNames) source.addEventListener(event, (message) => this.#hear(event, JSON.parse(message.data), message));
     source.onerror = async () => {
@@ -165,7 +172,7 @@ class Connection {
   #judge({ status, body: { streams = status === 400 ? names : undefined, detail } }, names) {
     for (const stream of streams ?? []) {
       this.#tell({ event: 'refused', data: { stream, error: detail } }, stream, 'wants');
-      for (const { wants, live } of this.#tabs.values()) [wants, live].map((part) => part.delete(stream));
+      for (const part of [this.#reading, ...[...this.#tabs.values()].flatMap(({ wants, live }) => [wants, live])]) part.delete(stream);
     }
     if (names && (streams || status === 429)) return;
     if (streams || status >= 500 || [0, 200, 408, 429, names && 404].includes(status)) return this.#reopen(soon(streams && 100), streams ? '' : 'lost');
@@ -189,6 +196,7 @@ class Connection {
   #keep(event, data, name) {
     const { rule } = this.#streams.get(name) ?? { rule: ruleFor(this.#catalogue, name) };
     const stream = this.#streams.get(name) ?? { rule, content: new StreamContent(rule) };
+    if (data.kind && stream.content.has(data)) return;
     const isWhole = event !== 'gap' && (!data.kind || stream.content.apply(data));
     // What was left out is in the gateway's content, so that is asked for anew.
     if (!isWhole) stream.content = new StreamContent(rule);

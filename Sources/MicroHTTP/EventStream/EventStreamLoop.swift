@@ -21,6 +21,8 @@ public final class EventStreamLoop: ThreadBody {
     }
 
     private static let tick = Duration.milliseconds(250)
+    /// After so many in a row that found no answer a client is gone.
+    private static let looks = 3
     private static let wakeKey = UInt64.max
     private static let woken: UInt8 = 1
     private static let mail: UInt8 = 2
@@ -29,10 +31,15 @@ public final class EventStreamLoop: ThreadBody {
     private let pending = Atomic<UInt8>(0)
     private let wakeup = Wakeup()
     private let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+    /// Ticks from one look at a client's answers to the next.
+    private let ticksPerLook: Int
     nonisolated(unsafe) private let table: UnsafeMutablePointer<StreamTable>
 
     /// A loop for this writer. Its thread starts with ``start()`` or with the first stream.
-    public init(writer: any EventStreamWriter) {
+    ///
+    /// - Parameter patience: how long a client may acknowledge nothing of what was sent to it before its stream is closed, up to a half more.
+    public init(writer: any EventStreamWriter, patience: Duration = .seconds(30)) {
+        ticksPerLook = max(1, Int(patience / Self.looks / Self.tick))
         state = Mutex(State(writer: writer))
         table = .allocate(capacity: 1)
         table.initialize(to: StreamTable(epoll: epoll))
@@ -140,6 +147,7 @@ public final class EventStreamLoop: ThreadBody {
             if now >= nextTick {
                 if table.pointee.openCount > 0 { writer.streamsDidTick(now: now) }
                 closeDoomed(writer)
+                closeUnanswered(writer)
                 nextTick = now + Self.tick
             }
         }
@@ -203,6 +211,19 @@ public final class EventStreamLoop: ThreadBody {
 
     private func closeDoomed(_ writer: any EventStreamWriter) {
         while let stream = table.pointee.doomed.popLast() { close(stream, .cut, writer) }
+    }
+
+    /// Looks at some of the clients, at each of them in turn.
+    private func closeUnanswered(_ writer: any EventStreamWriter) {
+        table.pointee.nextLook = (table.pointee.nextLook + 1) % ticksPerLook
+        let interval = Int64(ticksPerLook) * 250
+        for index in stride(from: table.pointee.nextLook, to: table.pointee.used, by: ticksPerLook) {
+            let entry = table.pointee.entries + index
+            guard entry.pointee.isOpen else { continue }
+            entry.pointee.unanswered = isUnanswered(entry.pointee.descriptor, for: interval) ? entry.pointee.unanswered + 1 : 0
+            guard entry.pointee.unanswered >= Self.looks else { continue }
+            close(EventStream(table: table, index: Int32(index), generation: entry.pointee.generation), .cut, writer)
+        }
     }
 
     private func close(_ stream: EventStream, _ ending: StreamEnding, _ writer: any EventStreamWriter) {

@@ -43,11 +43,26 @@ protocol StreamBody: AnyObject, Sendable {
     func released()
 }
 
-/// Makes a stream's socket ready for it: little is kept for a client that does not read, and one that does not answer ends after 30 s.
+/// Makes a stream's socket ready for it: little is kept for a client that does not read.
+///
+/// It has no `TCP_USER_TIMEOUT`: the kernel counts that also against a client that reads steadily through a receive buffer smaller than a segment
+/// of ours, and resets it.
 func prepareSocket(_ descriptor: Int32) {
     setOption(descriptor, SOL_SOCKET, SO_SNDBUF, 128 * 1024)
-    setOption(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, 30_000)
     setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+}
+
+/// Whether something was sent more than once, the client having acknowledged nothing for so many milliseconds.
+func isUnanswered(_ descriptor: Int32, for milliseconds: Int64) -> Bool {
+    var info = tcp_info()
+    var size = socklen_t(MemoryLayout<tcp_info>.size)
+    guard getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &size) == 0 else { return false }
+    return (info.tcpi_retransmits > 0 || info.tcpi_probes > 0) && Int64(info.tcpi_last_ack_recv) >= milliseconds
+}
+
+/// What the kernel still holds for a client goes after a minute in which it is not taken.
+func expireUnsent(_ descriptor: Int32) {
+    setOption(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, 60_000)
 }
 
 func endSocket(_ descriptor: Int32, _ ending: StreamEnding) {
@@ -59,6 +74,7 @@ func endSocket(_ descriptor: Int32, _ ending: StreamEnding) {
                 guard recv(descriptor, buffer.baseAddress, buffer.count, neverWaiting) > 0 else { return }
             }
         }
+        expireUnsent(descriptor)
         shutdown(descriptor, Int32(SHUT_WR))
     case .cut:
         resetOnClose(descriptor)

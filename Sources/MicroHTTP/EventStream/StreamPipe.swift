@@ -126,6 +126,8 @@ final class StreamPipe: StreamBody {
         if ending == .cut {
             resetOnClose(descriptor)
             shutdown(descriptor, Int32(SHUT_RDWR))
+        } else {
+            expireUnsent(descriptor)
         }
         if resumes { connection.resume() }
     }

@@ -11,6 +11,8 @@ struct StreamTable {
         var awaitsWritable = false
         /// A write failed; closed as soon as the writer has returned.
         var isDoomed = false
+        /// How many looks in a row found that the client does not answer.
+        var unanswered = 0
         var owner: Unmanaged<HTTPServer>?
         /// Where the bytes go through libmicrohttpd instead of the socket.
         var pipe: Unmanaged<StreamPipe>?
@@ -22,6 +24,8 @@ struct StreamTable {
     private(set) var used = 0
     private var vacant: [Int32] = []
     var doomed: [EventStream] = []
+    /// The first of the entries that are looked at next for clients that do not answer.
+    var nextLook = 0
     private(set) var openCount = 0
 
     init(epoll: Int32) {

@@ -7,6 +7,14 @@ import Testing
     static let btc = FuturesServiceStreamName.markPrice(symbol: "BTCUSDT", fast: true)
     static let trades = FuturesServiceStreamName.aggregateTrade(symbol: "BTCUSDT")
 
+    @Test func servicesStartedTogetherHaveEpochsOfTheirOwn() async {
+        let services = (0..<40).map { _ in FuturesFeedService(configuration: FuturesFeedConfiguration(seed: 1)) }
+        let epochs = services.map { $0.engine.read { core, _ in core.epoch } }
+        #expect(Set(epochs).count == 40)
+        #expect(epochs.contains { $0 >= 1 << 62 }, "they are of 64 bits")
+        for service in services { await service.stop() }
+    }
+
     @Test func everyKindOfStreamArrives() async throws {
         let names: [FuturesServiceStreamName] = [
             .assetIndex, .assetIndex(symbol: "BTCUSD"), Self.btc, .fastMarkPrices, .bookTicker(symbol: "ETHUSDT"), .bookTickers, Self.trades,

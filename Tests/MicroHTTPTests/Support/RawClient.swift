@@ -32,6 +32,16 @@ final class RawClient {
         Glibc.close(descriptor)
     }
 
+    /// From now on whatever comes is dropped before TCP sees it, as if the machine were gone: a socket filter (BPF) that takes nothing.
+    func vanish() throws {
+        var drop: UInt64 = 0x06  // BPF_RET | BPF_K, 0 bytes
+        let result = withUnsafeMutablePointer(to: &drop) { instruction in
+            var program: (length: UInt64, instructions: UnsafeMutableRawPointer) = (1, UnsafeMutableRawPointer(instruction))
+            return setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, 16)
+        }
+        try #require(result == 0, "no filter: \(String(cString: strerror(errno)))")
+    }
+
     func send(_ text: String) {
         send(Array(text.utf8))
     }

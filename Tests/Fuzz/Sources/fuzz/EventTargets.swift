@@ -41,7 +41,8 @@ enum EventTargets {
         guard let words = EventEncoder.words(FeedEvent(stream: name, id: id, kind: kind)) else { return }
         promise(StrictJSON.depth(of: words.members) != nil, "data are no JSON")
         for format in EventFormat.allCases {
-            let bytes = format.body(words.name, of: name.description, words.members) + format.end(words.id)
+            let point = words.id.map { ResumePoint($0, of: StreamSet(name)) }
+            let bytes = format.body(words.name, of: name.description, words.members) + format.end(point)
             guard format != .lines else {
                 promise(bytes.last == 0x0A && bytes.count { $0 == 0x0A || $0 == 0x0D } == 1, "a line is not one line")
                 promise(StrictJSON.depth(of: bytes) != nil, "a line is no JSON")
@@ -52,7 +53,7 @@ enum EventTargets {
             promise(events.count == 1, "an event is read as \(events.count)")
             promise(events.allSatisfy { StrictJSON.depth(of: $0.data.utf8) != nil }, "an event's data are no JSON")
             if format == .events { promise(events.first?.data.utf8.elementsEqual(words.members) == true, "an event's data are others") }
-            promise(parser.lastEventID == (words.id?.description ?? ""), "an event's id is another")
+            promise(parser.lastEventID == (point?.description ?? ""), "an event's id is another")
         }
     }
 }

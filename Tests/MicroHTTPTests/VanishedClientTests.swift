@@ -1,0 +1,28 @@
+import MicroHTTP
+import Testing
+
+extension MicroHTTPTests {
+    @Suite struct VanishedClients {
+        @Test(arguments: StreamRoute.allCases) func aClientThatAnswersNothingAnyMoreIsGivenUp(_ route: StreamRoute) async throws {
+            let writer = RecordingWriter()
+            let loop = EventStreamLoop(writer: writer, patience: .seconds(2))
+            defer { loop.stop() }
+            try await withServer(route.configuration, routes: { $0.onStream("/events", loop) }) { _, port in
+                let (gone, silent, full) = (try RawClient(port: port), try RawClient(port: port), try RawClient(port: port, receiveBuffer: 4096))
+                let streams = try [gone, silent, full].map { client in
+                    client.get("/events")
+                    let stream = try #require(writer.nextOpened())
+                    _ = client.receive(until: "\r\n\r\n")
+                    return stream
+                }
+                try gone.vanish()
+                // The others answer: one has nothing to answer to, one says that it has no room.
+                #expect(writer.onLoop(loop) { streams[0].write("data: 1\n\n") } == 9)
+                #expect(writer.onLoop(loop) { streams[2].write(String(repeating: ":\n", count: 10_000)) } == 20_000)
+                let closed = try #require(writer.nextClosed())
+                #expect(closed.stream == streams[0])
+                #expect(writer.events.next(within: 4) == nil)
+            }
+        }
+    }
+}
