@@ -85,6 +85,8 @@ def main(options):
         run.listen(time.monotonic() + 2)
         now = time.monotonic() - begin
         samples.append((now / 3600, *sample(run.gateway.process.pid)))
+        if len(samples) % 30 == 0:
+            print(f"{now / 60:.1f} minutes: {churn.came} readers came, {cuts} cuts; {samples[-1][1] / 1024:.1f} MB", flush=True)
         if now > next_cut:
             run.cutter.strike(cutter.Strike("now", run.dice.choice(("reset", "fin"))))
             cuts, next_cut = cuts + 1, next_cut + CUT_EVERY

@@ -40,6 +40,8 @@ class Trial(NamedTuple):
     """The same of anything its socket delivered."""
     stamp: float | None
     """When the gateway says that it had the last data of the socket, or of the stream where the fault is the stream's own."""
+    gap: float
+    """The longest time between two of its frames while all was well, seconds."""
     events: list
     """What was heard of the stream, from some seconds before the fault until it was back."""
 
@@ -83,6 +85,8 @@ class Scene:
         self.exchange = house.Exchange(
             options.executable, "--symbols", 60, "--book-updates", 20, "--depth-interval", 100, "--weight-limit", 100_000_000)
         self.lines, self.rounds, self.others, self.calm = [], 0, 0, 0.0
+        self.outages = collections.defaultdict(list)
+        """When each stream was met by a fault, and when it was back: (began, ended)."""
         symbols = [symbol for symbol in self.exchange.symbols(60) if "_" not in symbol]
         try:
             self.lines += [Line(options, self.exchange, symbols[number * each:(number + 1) * each]) for number in range(lines)]
@@ -112,14 +116,13 @@ class Scene:
         self.calm = time.monotonic()
 
     def round(self, patience, hold):
-        """One fault; the trials of all streams it met. `patience` is how long each kind's readers may wait for the word, `hold` how long the fault
-        goes on once all are told."""
+        """One fault; the trials of all streams it met. `patience` is how long the word is waited for, `hold` how long the fault goes on after it."""
         time.sleep(self.dice.uniform(1, 2))
         met = self._met()
         began = time.monotonic()
         self._strike([stream for _, stream in met])
         told = lambda: all(any(heard.tells for heard in line.ear.of(stream, began)) for line, stream in met)
-        all_told = self.wait(max(patience(kind(stream)) for _, stream in met), told)
+        all_told = self.wait(patience, told)
         if all_told:
             time.sleep(hold)
         ended = time.monotonic()
@@ -132,6 +135,9 @@ class Scene:
         back = lambda: all(is_back(line.ear.of(stream, began)) for line, stream in everything if told_of(line, stream))
         self.wait(BACK if all_told else 0, back)
         time.sleep(0.5)
+        for line, stream in everything:
+            if told_of(line, stream):
+                self.outages[stream].append((began, line.ear.of(stream)[-1].at))
         trials = [self._trial(line, stream, began, ended) for line, stream in met]
         self.others += sum(told_of(line, stream) for line, stream in everything) - len(met)
         self.rounds, self.calm = self.rounds + 1, time.monotonic()
@@ -164,7 +170,12 @@ class Scene:
         byte = frame and line.cutter.last_byte(frame[2], min(told, ended))
         peers = line.streams if self.fault in OF_SOCKETS else [stream]
         stamps = [heard.received for peer in peers for heard in line.ear.of(peer, began - 15) if heard.is_data and heard.at < min(told, ended)]
-        return Trial(self.fault, stream, self.calm, began, frame and frame[:2], byte, max(stamps, default=None), events)
+        return Trial(self.fault, stream, self.calm, began, frame and frame[:2], byte, max(stamps, default=None), self._gap(line, stream, began), events)
+
+    def _gap(self, line, stream, until):
+        times = [before for before, _, _ in line.cutter.frames[stream].copy() if before <= until]
+        is_calm = lambda begin, end: all(end <= began or begin >= ended for began, ended in self.outages[stream])
+        return max((end - begin for begin, end in zip(times, times[1:]) if is_calm(begin, end)), default=0.0)
 
 
 def is_back(events):

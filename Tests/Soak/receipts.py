@@ -40,7 +40,7 @@ def work(fault, say, options):
     try:
         scene.settle(options.warm)
         while len(trials) < options.outages:
-            new = scene.round(lambda kind: PATIENCE, scene.dice.uniform(0, 2))
+            new = scene.round(PATIENCE, scene.dice.uniform(0, 2))
             trials += new
             wrong = [f"{trial.stream}: {words[0]}" for trial in new if (words := judge(trial)[1])]
             say(f"{len(trials)} outages" + (f", {len(wrong)} of the last {len(new)} wrong: {wrong[0]}" if wrong else ""))

@@ -25,7 +25,7 @@ def recover(at, down, detected, method="snapshot", missed=None):
 def trial(events, fault="blackhole", stream="btcusdt@bookTicker"):
     before = [data(BEGAN - 0.5, ids=[7])]
     last, socket = (BEGAN - 0.5, BEGAN - 0.4999), (BEGAN - 0.01, BEGAN - 0.0099)
-    return outages.Trial(fault, stream, BEGAN - 5, BEGAN, last, socket, BEGAN - 0.5 if fault == "forgotten" else BEGAN - 0.01, before + events)
+    return outages.Trial(fault, stream, BEGAN - 5, BEGAN, last, socket, BEGAN - 0.5 if fault == "forgotten" else BEGAN - 0.01, 1.5, before + events)
 
 
 def told(at, state="stale"):
@@ -48,7 +48,8 @@ class DetectTests(unittest.TestCase):
         self.assertIn("not back", detect.wrong(trial([told(BEGAN + 2), data(BEGAN + 5)])))
 
     def test_each_class_has_its_bound(self):
-        self.assertEqual([detect.bound(outages.kind(name)) for name in ("a@depth@100ms", "a@markPrice", "a@markPrice@1s", "a@aggTrade")], [3, 8, 4, detect.REST])
+        bounds = {"a@depth@100ms": 3, "a@markPrice": 8, "a@markPrice@1s": 4, "a@aggTrade": 5}
+        self.assertEqual({stream: detect.bound(trial([], stream=stream)) for stream in bounds}, bounds)
 
 
 class ReceiptTests(unittest.TestCase):
