@@ -15,7 +15,7 @@ KINDS = ("markPrice@1s", "markPrice@1s", "bookTicker", "miniTicker")
 SOCKETS = 3
 BACK = 3
 """Seconds within which all streams are live again."""
-SETTLE = 10
+SETTLE = 15
 
 
 def main(options):
