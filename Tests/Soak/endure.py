@@ -23,43 +23,53 @@ WINDOW = 15
 
 
 class Churn(threading.Thread):
-    """So many readers a second come, read for some seconds, and leave in one way or another."""
+    """So many readers at a time: each reads for some seconds and leaves in one way or another, and another comes in its place."""
 
-    def __init__(self, run, rate):
+    def __init__(self, run, population):
         super().__init__(daemon=True)
-        self.gap = 1 / rate
         self.port, self.streams, self.dice = run.gateway.port, run.streams, run.dice
+        self.poll, self.population = selectors.DefaultSelector(), population
         self.ends, self.came = False, 0
 
     def run(self):
-        poll, leaving = selectors.DefaultSelector(), []
+        begin = time.monotonic()
+        # They come one by one at first, so that they do not all leave together.
+        leaving = [(begin + 6 * number / self.population, None) for number in range(self.population)]
         while not self.ends:
+            for key, _ in self.poll.select(0.01):
+                try:
+                    if not key.fileobj.recv(1 << 18):
+                        self.poll.unregister(key.fileobj)
+                except OSError:
+                    self.poll.unregister(key.fileobj)
             now = time.monotonic()
-            reader = socket.create_connection(("127.0.0.1", self.port))
-            streams = self.dice.sample(self.streams, self.dice.randint(1, 4)) + ["btcusdt@aggTrade"]
-            coding = self.dice.choice(("gzip", "identity"))
-            reader.sendall(f"GET /events?streams={','.join(streams)} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: {coding}\r\n\r\n".encode())
-            reader.setblocking(False)
-            self.came += 1
-            if self.dice.random() < 0.9:
-                poll.register(reader, selectors.EVENT_READ)
-            leaving.append((now + self.dice.uniform(0, 6), reader))
-            while time.monotonic() < now + self.gap:
-                for key, _ in poll.select(min(0.01, self.gap)):
-                    try:
-                        if not key.fileobj.recv(1 << 18):
-                            poll.unregister(key.fileobj)
-                    except OSError:
-                        poll.unregister(key.fileobj)
-            for due, reader in [one for one in leaving if one[0] <= now]:
-                if reader in poll.get_map():
-                    poll.unregister(reader)
-                if self.dice.random() < 0.5:
-                    reader.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, cutter.RESET)
-                reader.close()
+            due = [reader for when, reader in leaving if when <= now]
             leaving = [one for one in leaving if one[0] > now]
+            for reader in due:
+                self._leave(reader)
+                leaving.append((now + self.dice.uniform(0, 6), self._come()))
         for _, reader in leaving:
-            reader.close()
+            self._leave(reader)
+
+    def _come(self):
+        reader = socket.create_connection(("127.0.0.1", self.port))
+        streams = self.dice.sample(self.streams, self.dice.randint(1, 4)) + ["btcusdt@aggTrade"]
+        coding = self.dice.choice(("gzip", "identity"))
+        reader.sendall(f"GET /events?streams={','.join(streams)} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: {coding}\r\n\r\n".encode())
+        reader.setblocking(False)
+        self.came += 1
+        if self.dice.random() < 0.9:
+            self.poll.register(reader, selectors.EVENT_READ)
+        return reader
+
+    def _leave(self, reader):
+        if not reader:
+            return
+        if reader in self.poll.get_map():
+            self.poll.unregister(reader)
+        if self.dice.random() < 0.5:
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, cutter.RESET)
+        reader.close()
 
 
 def sample(pid):
