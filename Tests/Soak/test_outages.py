@@ -56,8 +56,8 @@ class ReceiptTests(unittest.TestCase):
     def wrong(self, events, **more):
         return receipts.judge(trial(events, **more))[1]
 
-    def end(self, down, detected, **more):
-        return [told(BEGAN + 2), recover(BEGAN + 5, down, detected, **more), data(BEGAN + 5.001, received=BEGAN + 4.999)]
+    def end(self, down, detected, state="recovering", **more):
+        return [told(BEGAN + 2, state), recover(BEGAN + 5, down, detected, **more), data(BEGAN + 5.001, received=BEGAN + 4.999)]
 
     def test_the_truth_is_taken(self):
         self.assertEqual(self.wrong(self.end(5010, 3000)), [])
@@ -69,6 +69,11 @@ class ReceiptTests(unittest.TestCase):
         self.assertIn("no detectedMs", self.wrong(self.end(5010, None)))
         for detected in (2900, 3100, 6000):
             self.assertIn(f"detectedMs {detected} of 3000 ms", self.wrong(self.end(5010, detected))[0])
+
+    def test_who_was_told_of_a_streams_own_silence_may_be_told_since_when(self):
+        self.assertEqual(self.wrong(self.end(5500, 3000, "stale")), [])
+        self.assertIn("downMs 5500 of an outage of", self.wrong(self.end(5500, 3000))[0])
+        self.assertIn("downMs 5000 of an outage of", self.wrong(self.end(5000, 3000, "stale"))[0])
 
     def test_an_own_stall_counts_from_the_streams_own_last_frame(self):
         self.assertEqual(self.wrong(self.end(5500, 3000), fault="forgotten"), [])
