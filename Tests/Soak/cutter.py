@@ -13,6 +13,7 @@ import time
 
 RESET = struct.pack("ii", 1, 0)
 STREAM = re.compile(rb'\{"stream":"([^"]+)"')
+ASKED = re.compile(rb"GET /fapi/v1/([\w/]+)\?(?:[^ ]*&)?symbol=(\w+)")
 NAME = 120
 """Bytes of a frame's text within which its stream is named."""
 
@@ -98,6 +99,8 @@ class Cutter:
         """When the frames of each stream went on to the gateway, and by which pipe: (before, after, pipe's number)."""
         self.bytes = collections.defaultdict(lambda: collections.deque(maxlen=20_000))
         """The same of whatever a pipe's WebSocket said, by its number: (before, after)."""
+        self.asked = collections.defaultdict(list)
+        """When each path and symbol was asked for over REST."""
         self.numbers = itertools.count()
         threading.Thread(target=self._run, daemon=True).start()
 
@@ -155,7 +158,7 @@ class Cutter:
             after = time.monotonic()
             if pipe.frames and look == self._incoming:
                 self.bytes[pipe.number].append((before, after))
-            for stream in streams:
+            for stream in streams if not cuts else ():
                 self.frames[stream].append((before, after, pipe.number))
         except OSError:
             return self._close(pipe, "reset")
@@ -164,6 +167,8 @@ class Cutter:
 
     def _outgoing(self, pipe, data):
         """From the gateway: requests, and the control messages of a WebSocket."""
+        if found := ASKED.match(data):
+            self.asked[found[1].decode(), found[2].decode().lower()].append(time.monotonic())
         if data.startswith(b"GET /fapi/v1/depth"):
             if self._armed("snapshot"):
                 self.armed[0].nth -= 1

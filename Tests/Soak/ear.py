@@ -61,7 +61,7 @@ class Ear(threading.Thread):
         data = event.data
         if event.name in ("update", "fetch"):
             rows = data["content"] if isinstance(data["content"], list) and "@aggTrade" in data["stream"] else []
-            data = {"kind": data["kind"], "receivedAt": data["receivedAt"], "ids": [row["id"] for row in rows]}
+            data = {"kind": data["kind"], "receivedAt": data["receivedAt"], "ids": {row["id"]: row["time"] for row in rows}}
         events.append(Heard(time.monotonic(), event.name, data))
         if len(events) > 2 * KEPT:
             del events[:KEPT]

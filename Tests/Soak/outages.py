@@ -16,6 +16,8 @@ KINDS = ("depth@100ms", "depth20@100ms", "bookTicker", "aggTrade", "markPrice@1s
 FAULTS = ("blackhole", "frozen", "half-open", "forgotten", "stalled", "reset", "fin", "frame")
 OF_SOCKETS = set(FAULTS) - {"forgotten", "stalled"}
 """Faults that end all data of a socket, so that what it delivered last counts for each of its streams."""
+SOURCES = {"depth@100ms": "depth", "depth20@100ms": "depth", "bookTicker": "ticker/bookTicker", "aggTrade": "aggTrades", "miniTicker": "ticker/24hr"}
+"""Where REST has what comes with the market."""
 LINES = 20
 """Gateways of a venue that forgets one stream of each at a time, at most."""
 BACK = 60
@@ -40,6 +42,8 @@ class Trial(NamedTuple):
     """The same of anything its socket delivered."""
     stamp: float | None
     """When the gateway says that it had the last data of the socket, or of the stream where the fault is the stream's own."""
+    asked: float | None
+    """When REST was asked for it last before readers were told; what it said then is evidence too."""
     gap: float
     """The longest time between two of its frames while all was well, seconds."""
     events: list
@@ -170,7 +174,9 @@ class Scene:
         byte = frame and line.cutter.last_byte(frame[2], min(told, ended))
         peers = line.streams if self.fault in OF_SOCKETS else [stream]
         stamps = [heard.received for peer in peers for heard in line.ear.of(peer, began - 15) if heard.is_data and heard.at < min(told, ended)]
-        return Trial(self.fault, stream, self.calm, began, frame and frame[:2], byte, max(stamps, default=None), self._gap(line, stream, began), events)
+        source = SOURCES.get(kind(stream)), stream.split("@")[0]
+        asked = max((at for at in line.cutter.asked[source][:] if at < min(told, ended)), default=None)
+        return Trial(self.fault, stream, self.calm, began, frame and frame[:2], byte, max(stamps, default=None), asked, self._gap(line, stream, began), events)
 
     def _gap(self, line, stream, until):
         times = [before for before, _, _ in line.cutter.frames[stream].copy() if before <= until]

@@ -14,7 +14,7 @@ BEGAN = 1000.0
 
 def data(at, name="update", received=None, ids=()):
     wall = time.time() - time.monotonic()
-    return Heard(at, name, {"kind": "full", "receivedAt": round(1000 * ((received or at) + wall)), "ids": list(ids)})
+    return Heard(at, name, {"kind": "full", "receivedAt": round(1000 * ((received or at) + wall)), "ids": {one: round(1000 * (at + wall)) for one in ids}})
 
 
 def recover(at, down, detected, method="snapshot", missed=None):
@@ -22,10 +22,10 @@ def recover(at, down, detected, method="snapshot", missed=None):
     return Heard(at, "recover", receipt if detected is None else receipt | {"detectedMs": detected})
 
 
-def trial(events, fault="blackhole", stream="btcusdt@bookTicker"):
+def trial(events, fault="blackhole", stream="btcusdt@bookTicker", asked=None):
     before = [data(BEGAN - 0.5, ids=[7])]
     last, socket = (BEGAN - 0.5, BEGAN - 0.4999), (BEGAN - 0.01, BEGAN - 0.0099)
-    return outages.Trial(fault, stream, BEGAN - 5, BEGAN, last, socket, BEGAN - 0.5 if fault == "forgotten" else BEGAN - 0.01, 1.5, before + events)
+    return outages.Trial(fault, stream, BEGAN - 5, BEGAN, last, socket, BEGAN - 0.5 if fault == "forgotten" else BEGAN - 0.01, asked, 1.5, before + events)
 
 
 def told(at, state="stale"):
@@ -56,28 +56,34 @@ class ReceiptTests(unittest.TestCase):
     def wrong(self, events, **more):
         return receipts.judge(trial(events, **more))[1]
 
-    def end(self, down, detected, state="recovering", **more):
-        return [told(BEGAN + 2, state), recover(BEGAN + 5, down, detected, **more), data(BEGAN + 5.001, received=BEGAN + 4.999)]
+    def end(self, down, detected, **more):
+        return [told(BEGAN + 2), recover(BEGAN + 5, down, detected, **more), data(BEGAN + 5.001, received=BEGAN + 4.999)]
 
     def test_the_truth_is_taken(self):
         self.assertEqual(self.wrong(self.end(5010, 3000)), [])
         self.assertEqual(self.wrong(self.end(5050, 2960)), [])
 
     def test_too_little_too_much_and_what_counts_from_the_word_are_not(self):
-        for down in (5000, 300, 5100):
+        for down in (4990, 300, 5600):
             self.assertIn(f"downMs {down} of an outage of", self.wrong(self.end(down, 300))[0])
         self.assertIn("no detectedMs", self.wrong(self.end(5010, None)))
         for detected in (2900, 3100, 6000):
             self.assertIn(f"detectedMs {detected} of 3000 ms", self.wrong(self.end(5010, detected))[0])
 
-    def test_who_was_told_of_a_streams_own_silence_may_be_told_since_when(self):
-        self.assertEqual(self.wrong(self.end(5500, 3000, "stale")), [])
-        self.assertIn("downMs 5500 of an outage of", self.wrong(self.end(5500, 3000))[0])
-        self.assertIn("downMs 5000 of an outage of", self.wrong(self.end(5000, 3000, "stale"))[0])
+    def test_a_receipt_may_count_from_the_streams_own_last_frame(self):
+        self.assertEqual(self.wrong(self.end(5500, 3000)), [])
+        self.assertIn("downMs 5600 of an outage of", self.wrong(self.end(5600, 3000))[0])
 
     def test_an_own_stall_counts_from_the_streams_own_last_frame(self):
         self.assertEqual(self.wrong(self.end(5500, 3000), fault="forgotten"), [])
         self.assertIn("downMs 5010 of an outage of", self.wrong(self.end(5010, 3000), fault="forgotten")[0])
+
+    def test_what_rest_confirmed_is_evidence_until_the_first_trade_that_was_missed(self):
+        self.assertEqual(self.wrong(self.end(4500, 3000), fault="forgotten", asked=BEGAN + 0.5), [])
+        made = [told(BEGAN + 2), recover(BEGAN + 5, 4500, 3000, missed=0), data(BEGAN + 0.2, "fetch", BEGAN + 4.999, [8])._replace(at=BEGAN + 5)]
+        self.assertIn("downMs 4500", self.wrong(made, fault="forgotten", stream="btcusdt@aggTrade", asked=BEGAN + 0.5)[0])
+        made[1] = recover(BEGAN + 5, 4805, 3000, missed=0)
+        self.assertEqual(self.wrong(made, fault="forgotten", stream="btcusdt@aggTrade", asked=BEGAN + 0.5), [])
 
     def test_back_before_its_data_and_never_back_are_wrong(self):
         early = [told(BEGAN + 2), recover(BEGAN + 5, 5010, 3000), data(BEGAN + 7)]
