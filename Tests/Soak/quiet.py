@@ -12,6 +12,8 @@ import house
 import verdict
 
 KINDS = ("depth@100ms", "bookTicker", "aggTrade", "markPrice@1s", "markPrice", "miniTicker", "ticker", "kline_1m")
+SETTLE = 15
+"""Seconds in which everything comes up, and what is usual is learned."""
 ALL = ("!markPrice@arr", "!miniTicker@arr", "!bookTicker", "!assetIndex@arr", "btcusd@assetIndex")
 
 
@@ -20,17 +22,18 @@ def main(options):
     gateway = house.Gateway(options.executable, exchange, log=options.log)
     streams = [f"{symbol.lower()}@{kind}" for symbol in exchange.symbols(options.symbols) for kind in KINDS] + list(ALL)
     listener = ear.Ear(gateway, streams[:200])
+    time.sleep(SETTLE)
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(options.busy)]
     try:
-        alarms, ready, ends = [], set(), time.monotonic() + options.minutes * 60
-        seen, stalled = time.monotonic(), False
+        alarms, ready, began = [], set(), time.monotonic()
+        seen, ends, stalled = began, began + options.minutes * 60, False
         while time.monotonic() < ends and not listener.lost:
             time.sleep(1)
             now = time.monotonic()
             for stream in listener.heard:
                 for heard in listener.of(stream, seen):
                     if heard.at < now and heard.tells:
-                        alarms.append(f"{stream}: {heard.name} {heard.data.get('state', heard.data.get('reason', ''))}, {heard.data}")
+                        alarms.append(f"{stream} after {heard.at - began:.0f} s: {heard.name} {heard.data}")
             seen = now
             ready.update(gateway.ask("GET", "/readyz")[:1])
             if options.control and not stalled and ends - now < max(40, options.minutes * 30):
