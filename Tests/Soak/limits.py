@@ -211,13 +211,22 @@ def log(options):
             if select.select([end], [], [], 0.1)[0]:
                 os.read(end, 4096)
 
-    threading.Thread(target=read, daemon=True).start()
-    run = opened(stage.Stage(options, gateway=["--log-level", "trace"], log=os.fdopen(pipe, "w")))
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    lines = os.fdopen(pipe, "w")
+    run = opened(stage.Stage(options, gateway=["--log-level", "trace"], log=lines))
     full.set()
+    reader.join()
+    # By a description of its own, since whoever waits for nothing would have the gateway wait for nothing too.
+    filler = os.open(f"/proc/self/fd/{pipe}", os.O_WRONLY | os.O_NONBLOCK)
+    with contextlib.suppress(BlockingIOError):
+        while os.write(filler, b"\n"):
+            pass
     for _ in range(5):
         run.cutter.strike(cutter.Strike("now", "reset"))
         run.listen(time.monotonic() + 3)
-    run.require(20, run.all_valid, "the books did not come back")
+    told = lambda: all(totals[0] == 5 * len(run.streams) for totals in run.totals.values())
+    run.require(20, lambda: told() and run.all_valid(), "the books did not come back")
     os.close(end)
     return finish(run)
 
