@@ -4,14 +4,17 @@ TEST_TARGETS = FeedCoreTests GatewayAccessTests FuturesFeedTests MicroHTTPTests 
 RUN_ARGS ?= --demo
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: run test suite prove prove-short browser soak bench bench-ingest lint format simulate defects sanitize contract proxies conformance graphql intrinio fuzz setup
+.PHONY: run test scripts suite prove prove-short browser soak bench bench-ingest lint format simulate defects sanitize contract proxies conformance graphql intrinio fuzz setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build and serve the embedded exchange (RUN_ARGS="--venue aster" for a venue)
 	swift build -c release --product futures-gateway
 	exec "$$(swift build -c release --show-bin-path)/futures-gateway" serve $(RUN_ARGS)
 
-test: setup lint suite prove-short ## Everything CI runs
+test: setup lint scripts suite prove-short ## Everything CI runs
+
+scripts: ## Whether the table of proofs is as its program writes it, and what that program takes for a proof
+	python3 -B -m unittest discover --quiet --start-directory Tests/Soak
 
 suite:
 	swift build --build-tests $(SWIFT_FLAGS)
@@ -33,11 +36,11 @@ browser: setup ## The page and client.js in headless Chromium (apt: chromium, py
 	swift build -c release --product futures-gateway
 	python3 Tests/Browser/checks.py "$$(swift build -c release --show-bin-path)/futures-gateway"
 
-soak: setup ## Proofs over real sockets, about three minutes (SOAK_ARGS="kills --kills 1000", or silence, rotation, selftest)
+soak: setup ## Proofs over real sockets, about three minutes (SOAK_ARGS="kills --kills 1000", or detect, receipts, stalls, "quiet --minutes 60", rotation)
 	swift build -c release --product futures-gateway
 	Tests/Soak/soak "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(SOAK_ARGS),short)
 
-prove: setup ## Every promise by a command, with its figure and its control: about three hours; writes Tests/Soak/PROOF.md
+prove: setup ## Every promise by a command, with its figure and its control: under ninety minutes (PROVE_ARGS="--only kills,detect" for some); writes Tests/Soak/PROOF.md
 	swift build -c release --product futures-gateway
 	Tests/Soak/prove "$$(swift build -c release --show-bin-path)/futures-gateway" $(PROVE_ARGS)
 

@@ -34,7 +34,7 @@ private let list = #"{"method":"LIST_SUBSCRIPTIONS","id":1}"#
     @Test func everyNameIsListedAndMistakesAreExplained() async throws {
         try await withExchange { exchange, port async throws in
             let names = try await get(port, "/control/faults").json["faults"]?.rows.map(\.string) ?? []
-            #expect(names.count == 16 && names.contains("blackhole"))
+            #expect(names.count == 17 && names.contains("blackhole"))
             for name in names {
                 let reply = try await get(port, "/control/fault", method: "POST", body: #"{"fault":"\#(name)","nonsense":1}"#)
                 #expect(reply.status == 400, "\(name)")
@@ -44,7 +44,8 @@ private let list = #"{"method":"LIST_SUBSCRIPTIONS","id":1}"#
                 ("", "JSON object"), ("[1]", "JSON object"), (#"{"fault":"dance"}"#, "names are drop"), (#"{"fault":"gap"}"#, "stream is missing"),
                 (#"{"fault":"drop","code":-1}"#, "code must be"), (#"{"fault":"refuse","forMs":"long"}"#, "forMs must be"),
                 (#"{"fault":"stall","streams":[1]}"#, "array of strings"), (#"{"fault":"rateLimit","status":404}"#, "429 or 418"),
-                (#"{"fault":"slowAck"}"#, "delayMs is missing"), (#"{"fault":"drop","afterBytes":1e3}"#, "afterBytes must be"),
+                (#"{"fault":"forget"}"#, "streams is missing"), (#"{"fault":"slowAck"}"#, "delayMs is missing"),
+                (#"{"fault":"drop","afterBytes":1e3}"#, "afterBytes must be"),
                 (#"{"fault":"restStatus","status":500,"headers":{"a":1}}"#, "object of strings"),
                 (#"{"fault":"refuse","forMs":99999999999999999999}"#, "forMs must be"),
             ] {
@@ -305,6 +306,21 @@ private let list = #"{"method":"LIST_SUBSCRIPTIONS","id":1}"#
             #expect(try JSON(await client.text())["stream"]?.string == "!bookTicker")
             while try await client.text() != #"{"result":null,"id":1}"# {}
             #expect(ContinuousClock.now - start > .milliseconds(650))
+        }
+    }
+
+    @Test func aForgottenSubscriptionIsServedAgainOnlyToWhoSubscribesAgain() async throws {
+        try await withExchange { exchange, port async throws in
+            let client = try await VenueClient(port: port, path: "/stream?streams=!bookTicker/btcusdt@depth@100ms")
+            _ = try await next(client, of: "!bookTicker")
+            try await fault(port, #"{"fault":"forget","streams":["!bookTicker"]}"#)
+            #expect(exchange.statistics().activeSubscriptions["!bookTicker"] == nil)
+            _ = try await client.ask(list)
+            for _ in 0..<10 {
+                #expect(try await client.data()["stream"]?.string == "btcusdt@depth@100ms")
+            }
+            client.send(#"{"method":"SUBSCRIBE","params":["!bookTicker"],"id":2}"#)
+            _ = try await next(client, of: "!bookTicker")
         }
     }
 

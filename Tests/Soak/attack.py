@@ -54,7 +54,7 @@ def main(options):
         "slow bodies": ["-B", "-c", "12000", "-i", "1", "-s", "4000", "-u", f"{base}/streams/{stream}/refetch"],
         "slow readers": ["-X", "-c", str(connections - 1000), "-w", "10", "-y", "20", "-n", "5", "-z", "8", "-k", "1", "-u", f"{base}/events?streams={stream}"],
     }
-    good = True
+    faults = []
     for way, arguments in ways.items():
         if options.control and way == "slow readers":
             continue
@@ -78,6 +78,10 @@ def main(options):
         after = resident(run.gateway.process.pid)
         print(f"{way}: {len(attacks)} times {arguments[2]} sockets, availability {share:.1%} of {len(times)} probes, p99 {p99:.1f} ms;", end=" ")
         print(f"memory {before >> 20} MB, at most {peak >> 20}, {after >> 20} after; {len(run.court.faults)} faults of {options.readers} readers", flush=True)
-        good = good and share == 1 and p99 < options.p99
+        if share < 1:
+            faults.append(f"{way}: availability {share:.1%} of {len(times)} probes")
+        elif p99 >= options.p99:
+            faults.append(f"{way}: p99 {p99:.1f} ms")
     run.end()
-    return run.verdict() and good
+    run.court.faults[:0] = faults
+    return run.verdict()

@@ -6,6 +6,7 @@ import subprocess
 
 import house
 import paced
+import verdict
 
 BENCHMARKS = pathlib.Path(__file__).resolve().parents[2] / "Benchmarks"
 
@@ -13,8 +14,7 @@ BENCHMARKS = pathlib.Path(__file__).resolve().parents[2] / "Benchmarks"
 def main(options):
     build = ["swift", "build", "-c", "release", "--package-path", BENCHMARKS, "--product", "crowd"]
     if subprocess.run(build, stdout=subprocess.DEVNULL).returncode:
-        print("FAILED: the benchmarks' reader does not build")
-        return False
+        return verdict.tell(["the benchmarks' reader does not build"])
     folder = subprocess.run([*build, "--show-bin-path"], capture_output=True, text=True, check=True).stdout.strip()
     venue = paced.Venue(options.rate, options.leaves_out)
     gateway = house.Gateway(options.executable, venue, log=options.log)
@@ -26,13 +26,18 @@ def main(options):
     try:
         seen = json.loads(done.stdout.strip().splitlines()[-1])
     except (ValueError, IndexError):
-        print(f"FAILED: the readers ended with {done.returncode}: {done.stdout}{done.stderr}")
-        return False
+        return verdict.tell([f"the readers ended with {done.returncode}: {done.stdout}{done.stderr}"])
     due = options.readers * options.rate * options.seconds
     print(f"{seen['readers']} readers, {options.rate} events/s each, {options.seconds} s: {seen['events']} of about {due:.0f} deliveries,", end=" ")
     print(f"{seen['missing']} missing, {seen['repeated']} repeated, {seen['disordered']} out of order, {seen['ended']} readers ended;", end=" ")
     print(f"p50 {seen['p50Ms']} ms, p99 {seen['p99Ms']} ms; {seen['kibPerReader']:.1f} KiB a reader; {seen['cores']:.2f} cores")
-    wrong = seen["missing"] or seen["repeated"] or seen["disordered"] or seen["ended"] or status
-    good = not wrong and seen["events"] > 0.98 * due and seen["p99Ms"] < 250 and (seen["kibPerReader"] < 20 or options.readers < 5000)
-    print("passed" if good else "FAILED", flush=True)
-    return good
+    faults = [f"{seen[name]} {name}" for name in ("missing", "repeated", "disordered", "ended") if seen[name]]
+    if status:
+        faults.append(f"the gateway ended with {status}")
+    if seen["events"] <= 0.98 * due:
+        faults.append(f"only {seen['events']} of about {due:.0f} deliveries")
+    if seen["p99Ms"] >= 250:
+        faults.append(f"p99 {seen['p99Ms']} ms")
+    if seen["kibPerReader"] >= 20 and options.readers >= 5000:
+        faults.append(f"{seen['kibPerReader']:.1f} KiB a reader")
+    return verdict.tell(faults)

@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 import functools
+import itertools
 import re
 import selectors
 import socket
@@ -11,12 +12,17 @@ import threading
 import time
 
 RESET = struct.pack("ii", 1, 0)
+STREAM = re.compile(rb'\{"stream":"([^"]+)"')
+ASKED = re.compile(rb"GET /fapi/v1/([\w/]+)\?(?:[^ ]*&)?symbol=(\w+)")
+NAME = 120
+"""Bytes of a frame's text within which its stream is named."""
 
 
 @dataclasses.dataclass
 class Strike:
-    """What ends connections: where, how (`reset` or `fin`), and which (all, or those for REST alone).
+    """What ends connections: where, how, and which (all, or `only` those for `rest` or the `web` sockets).
 
+    `how` is `reset`, `fin`, or `vanish`: the venue's side is gone, and the gateway is told nothing, whatever it sends.
     `at` is `now`, inside the next `frame` of data, inside the `nth` `snapshot` asked for from now on, or around the next `subscribe` message.
     `share` is how much of the frame, reply or message still passes, 0 to 1; a `subscribe` of 1 passes, and the cut comes before the answer.
     """
@@ -25,7 +31,7 @@ class Strike:
     how: str = "reset"
     share: float = 0.5
     nth: int = 1
-    rest_only: bool = False
+    only: str = ""
 
 
 class Frames:
@@ -57,11 +63,15 @@ class Frames:
 class Pipe:
     """One connection of the gateway and the one to the venue behind it."""
 
-    def __init__(self, client, server):
-        self.client, self.server = client, server
+    def __init__(self, number, client, server):
+        self.number, self.client, self.server = number, client, server
         self.is_web_socket = False
+        self.begun = None
+        """The beginning of a frame's payload that does not yet say of which stream it is."""
         self.frames = None
         self.reply_share = None
+        self.found = []
+        """(opcode, place) of the frames that begin in what came last."""
         self.limit = None
         """How many more bytes of the venue pass before the cut."""
 
@@ -83,6 +93,15 @@ class Cutter:
         """(strike, when) of all that struck."""
         self.accepted = []
         """When each WebSocket of the gateway was accepted."""
+        self.most = 0
+        """WebSockets that were open at a time."""
+        self.frames = collections.defaultdict(lambda: collections.deque(maxlen=2000))
+        """When the frames of each stream went on to the gateway, and by which pipe: (before, after, pipe's number)."""
+        self.bytes = collections.defaultdict(lambda: collections.deque(maxlen=20_000))
+        """The same of whatever a pipe's WebSocket said, by its number: (before, after)."""
+        self.asked = collections.defaultdict(list)
+        """When each path and symbol was asked for over REST."""
+        self.numbers = itertools.count()
         threading.Thread(target=self._run, daemon=True).start()
 
     def strike(self, strike):
@@ -92,6 +111,14 @@ class Cutter:
 
     def open_web_sockets(self):
         return sum(pipe.is_web_socket for pipe in list(self.pipes))
+
+    def last_frame(self, stream, until):
+        """Of the frames of a stream that came before `until`, the last: (before, after, pipe's number); None where there is none."""
+        return next((frame for frame in reversed(self.frames[stream].copy()) if frame[0] < until), None)
+
+    def last_byte(self, pipe, until):
+        """The same of anything that a pipe said: (before, after)."""
+        return next((heard for heard in reversed(self.bytes[pipe].copy()) if heard[0] < until), None)
 
     def _run(self):
         while True:
@@ -110,7 +137,7 @@ class Cutter:
             server = socket.create_connection(self.venue, timeout=5)
         except OSError:
             return self._end(client, "reset")
-        pipe = Pipe(client, server)
+        pipe = Pipe(next(self.numbers), client, server)
         self.pipes.add(pipe)
         for own, other, look in ((client, server, self._outgoing), (server, client, self._incoming)):
             own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -126,7 +153,13 @@ class Cutter:
             if not data:
                 return self._close(pipe, "fin")
             size, cuts = look(pipe, data)
+            before, streams = time.monotonic(), self._streams(pipe, data) if look == self._incoming else ()
             target.sendall(data[:size])
+            after = time.monotonic()
+            if pipe.frames and look == self._incoming:
+                self.bytes[pipe.number].append((before, after))
+            for stream in streams if not cuts else ():
+                self.frames[stream].append((before, after, pipe.number))
         except OSError:
             return self._close(pipe, "reset")
         if cuts:
@@ -134,6 +167,8 @@ class Cutter:
 
     def _outgoing(self, pipe, data):
         """From the gateway: requests, and the control messages of a WebSocket."""
+        if found := ASKED.match(data):
+            self.asked[found[1].decode(), found[2].decode().lower()].append(time.monotonic())
         if data.startswith(b"GET /fapi/v1/depth"):
             if self._armed("snapshot"):
                 self.armed[0].nth -= 1
@@ -142,6 +177,7 @@ class Cutter:
         elif data.startswith(b"GET /stream"):
             pipe.is_web_socket = True
             self.accepted.append(time.monotonic())
+            self.most = max(self.most, self.open_web_sockets())
         elif pipe.frames and data[0] & 15 == 1 and self._armed("subscribe"):
             return int(len(data) * self.armed[0].share), True
         return len(data), False
@@ -149,6 +185,7 @@ class Cutter:
     def _incoming(self, pipe, data):
         """From the venue: replies, and the frames of a WebSocket."""
         if pipe.is_web_socket:
+            pipe.found = []
             self._look_at_frames(pipe, data)
         elif pipe.reply_share is not None and (head := re.match(rb".*?content-length: (\d+).*?\r\n\r\n", data, re.S | re.I)):
             pipe.limit = int((head.end() + int(head[1])) * pipe.reply_share)
@@ -168,11 +205,20 @@ class Cutter:
                 return
             pipe.frames, begin = Frames(), end + 4
         found = pipe.frames.feed(data[begin:])
+        pipe.found = [(opcode, begin + place) for opcode, place, _ in found]
         if self._armed("frame") and pipe.limit is None:
             for opcode, place, length in found:
                 if opcode == 1:
                     pipe.limit = begin + place + int((length - 1) * self.armed[0].share)
                     return
+
+    def _streams(self, pipe, data):
+        """The streams whose frames begin in `data`."""
+        beginnings = [pipe.begun + data[:NAME]] if pipe.begun is not None else []
+        beginnings += [data[place:place + NAME] for opcode, place in pipe.found if opcode == 1]
+        is_short = bool(beginnings) and len(beginnings[-1]) < NAME and not STREAM.match(beginnings[-1])
+        pipe.begun = beginnings[-1] if is_short else None
+        return [found[1].decode() for beginning in beginnings if (found := STREAM.match(beginning))]
 
     def _cut(self):
         """The strike whose turn it is hits."""
@@ -180,7 +226,7 @@ class Cutter:
             return
         strike = self.armed.popleft()
         at = time.monotonic()
-        for pipe in [pipe for pipe in self.pipes if not (strike.rest_only and pipe.is_web_socket)]:
+        for pipe in [pipe for pipe in self.pipes if strike.only != ("rest" if pipe.is_web_socket else "web")]:
             self._close(pipe, strike.how)
         self.done.append((strike, at))
 
@@ -193,12 +239,13 @@ class Cutter:
         self._end(pipe.client, how)
 
     def _end(self, side, how):
-        """With a TCP reset; or with a FIN, after which what still comes is read away, for else the kernel would send a reset."""
+        """With a TCP reset; or with a FIN or nothing, after which what still comes is read away, for else the kernel would send a reset."""
         if how == "reset":
             side.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
             return side.close()
         try:
-            side.shutdown(socket.SHUT_WR)
+            if how == "fin":
+                side.shutdown(socket.SHUT_WR)
             self.selector.register(side, selectors.EVENT_READ, functools.partial(self._drain, side))
         except OSError:
             side.close()

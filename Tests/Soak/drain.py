@@ -8,6 +8,7 @@ import threading
 import time
 
 import house
+import verdict
 
 STREAM = "btcusdt@bookTicker"
 
@@ -82,6 +83,13 @@ def main(options):
     print(f"at most {busiest} in a second; {len(retries)} different delays from {min(retries, default=0)} to {max(retries, default=0)} ms;", end=" ")
     print(f"not ready after {unready * 1000:.0f} ms; ended with {status} after {took:.1f} s")
     venue.end()
-    good = whole == options.readers and status == 0 and took < 15 and unready < 1 and len(retries) > 100 and busiest <= max(1100, options.readers / 2)
-    print("passed" if good else "FAILED", flush=True)
-    return good
+    faults = []
+    if whole < options.readers:
+        faults.append(f"only {whole} of {options.readers} readers were told, and had all before it whole")
+    if status or took >= 15:
+        faults.append(f"the gateway ended with {status} after {took:.1f} s")
+    if unready >= 1:
+        faults.append(f"it was ready for {unready:.1f} s more")
+    if len(retries) <= 100 or busiest > max(1100, options.readers / 2):
+        faults.append(f"readers were sent off together: {len(retries)} different delays, {busiest} in a second")
+    return verdict.tell(faults)

@@ -14,12 +14,15 @@ class Follower:
     An outage begins with a disconnect, or with the state `recovering`, and ends with one recover, after which complete data comes first.
     """
 
+    begins_anew = False
+    """Whether new messages come before those of the outage are known: complete data of the newest, and changes of it, all told as an outage."""
+
     def __init__(self, stream):
         self.stream = stream
         self.position = None
         """The venue's own number of the newest data."""
         self.needs_full = True
-        self.in_outage = False
+        self.in_outage = self.began_anew = False
         self.connected = None
         self.disconnects = self.outages = self.recoveries = self.failures = self.statuses = 0
         self.jumps = 0
@@ -58,10 +61,11 @@ class Follower:
             if self.connected is False:
                 self.broken("a full update came while the venue was away")
             self._complete(data)
+            self.began_anew = self.in_outage and self.begins_anew
             return
         if self.needs_full:
             self.broken("a change came before complete data")
-        if self.in_outage:
+        if self.in_outage and not self.began_anew:
             self.broken("a change came during an outage")
         self.position = self.delta(data["content"])
 
@@ -112,6 +116,7 @@ class Follower:
         if not self.in_outage:
             self.in_outage = True
             self.outages += 1
+        self.began_anew = False
 
     def _recover(self, data):
         if not self.in_outage:

@@ -90,7 +90,7 @@ class Siege:
             return [cutter.Strike("snapshot", how, share)]
         if way == "subscribe":
             return [plain, cutter.Strike("subscribe", how, self.dice.choice((0.0, share, 1.0)))]
-        return [plain, cutter.Strike("snapshot", how, share, nth, rest_only=way == "rest")]
+        return [plain, cutter.Strike("snapshot", how, share, nth, only="rest" if way == "rest" else "")]
 
     def tell(self, seconds):
         run = self.run

@@ -15,6 +15,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.request
 
@@ -34,14 +35,16 @@ def main(options):
     return good
 
 
-def finish(run, held=True):
-    if not held:
-        run.court.faults.append("what is said above is not as it should be")
+def finish(run, *faults):
+    """The verdict; that the gateway is no more comes before what readers say of it."""
+    if (status := run.gateway.process.poll()) is not None:
+        run.court.faults.insert(0, f"the gateway died ({status})")
+    run.court.faults += [words for words in faults if words]
     run.end()
     return run.verdict()
 
 
-def opened(run, **wishes):
+def opened(run):
     run.require(60, run.all_valid, "the books did not come up")
     return run
 
@@ -71,15 +74,15 @@ def descriptors(options):
         crowd.append(client)
     run.cutter.strike(cutter.Strike("now", "reset"))
     run.listen(time.monotonic() + 1)
-    recovered = run.require(20, run.all_valid, "the books did not come back while there were no descriptors")
+    run.require(20, run.all_valid, "the books did not come back while there were no descriptors")
     for client in crowd:
         client.close()
     begin = time.monotonic()
     while answers(run.gateway.port) != "200" and time.monotonic() < begin + 10:
         pass
     took = time.monotonic() - begin
-    print(f"while full: {full}; books back: {recovered}; room again after {took:.2f} s")
-    return finish(run, recovered and took < 1 and full == "503")
+    print(f"while full: {full}; room again after {took:.2f} s")
+    return finish(run, full != "503" and f"no room for a new reader, who was answered {full}", took >= 1 and f"there was room again after {took:.2f} s")
 
 
 def flood(address, symbols, seed, stop, answers):
@@ -173,14 +176,15 @@ def memory(options):
         time.sleep(0.1)
     took = time.monotonic() - begin
     (relieved,) = metrics(port, "event_relieved_total")
-    alive = run.gateway.process.poll() is None
     most, failed = (int(open(f"{group}/memory.{name}").read()) for name in ("max_usage_in_bytes", "failcnt"))
     killed = int(re.search(r"(?m)^oom_kill (\d+)", open(f"{group}/memory.oom_control").read())[1])
     short, logs, used, streams = (max(column) for column in zip(*shown))
-    print(f"alive: {alive}, killed {killed} times; at most {most >> 20} of {options.megabytes} MB, {used >> 20} without files; the limit was met {failed} times")
+    print(f"alive: {run.gateway.process.poll() is None}, killed {killed} times; at most {most >> 20} of {options.megabytes} MB, {used >> 20} without files; the limit was met {failed} times")
     print(f"short: {sum(row[0] for row in shown)} of {len(shown)} looks; {streams} logs took at most {logs >> 20} MB; {relieved} readers sent off for it")
     print(f"subscriptions: {dict(counts)}; /readyz: {dict(collections.Counter(answered))}; a new reader after {took:.2f} s", flush=True)
-    held = finish(run, alive and not killed and took < 5 and set(answered) == {"200"})
+    held = finish(
+        run, killed and f"{killed} processes were killed for their memory", took >= 5 and f"a new reader was let in after {took:.2f} s",
+        set(answered) != {"200"} and f"/readyz answered {sorted(set(answered))}")
     os.rmdir(group)
     return held
 
@@ -192,21 +196,39 @@ def disk(options):
         for _ in range(3):
             run.cutter.strike(cutter.Strike("now", "reset"))
             run.listen(time.monotonic() + 3)
-    return finish(run, run.require(20, run.all_valid, "the books did not come back"))
+    run.require(20, run.all_valid, "the books did not come back")
+    return finish(run)
 
 
 def log(options):
     """A log that nobody reads"""
     end, pipe = os.pipe()
-    # Full from the first line on.
-    os.write(pipe, bytes(fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 4096)))
-    run = opened(stage.Stage(options, gateway=["--log-level", "trace"], log=os.fdopen(pipe, "w")))
+    fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 4096)
+    full = threading.Event()
+
+    def read():
+        while not full.is_set():
+            if select.select([end], [], [], 0.1)[0]:
+                os.read(end, 4096)
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    lines = os.fdopen(pipe, "w")
+    run = opened(stage.Stage(options, gateway=["--log-level", "trace"], log=lines))
+    full.set()
+    reader.join()
+    # By a description of its own, since whoever waits for nothing would have the gateway wait for nothing too.
+    filler = os.open(f"/proc/self/fd/{pipe}", os.O_WRONLY | os.O_NONBLOCK)
+    with contextlib.suppress(BlockingIOError):
+        while os.write(filler, b"\n"):
+            pass
     for _ in range(5):
         run.cutter.strike(cutter.Strike("now", "reset"))
         run.listen(time.monotonic() + 3)
-    back = run.require(20, run.all_valid, "the books did not come back")
+    told = lambda: all(totals[0] == 5 * len(run.streams) for totals in run.totals.values())
+    run.require(20, lambda: told() and run.all_valid(), "the books did not come back")
     os.close(end)
-    return finish(run, back)
+    return finish(run)
 
 
 CLOCK = r"""
@@ -281,4 +303,6 @@ def clock(options):
         dates.add(re.search(r"(?im)^date: .* (\d+):\d+:\d+", reply)[1])
     told = [now[:3] != before[reader][:3] for reader, now in run.totals.items() if reader in before]
     print(f"20 jumps: the program's hours were {sorted(dates)}; ages of {min(ages)} to {max(ages)} ms, states {seen}; {odd} ages of a quiet stream right after a jump were wrong; {sum(told)} readers were told of an outage")
-    return finish(run, len(dates) > 2 and max(ages) < 2000 and seen == {"live"} and not odd and not any(told))
+    return finish(
+        run, any(told) and f"{sum(told)} readers were told of an outage", (odd or max(ages) >= 2000) and f"wrong ages: {odd} of a quiet stream, at most {max(ages)} ms",
+        seen != {"live"} and f"the states were {seen}", len(dates) <= 2 and "the program's clock did not jump")

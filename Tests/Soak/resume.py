@@ -5,6 +5,7 @@ import json
 import random
 
 import house
+import verdict
 
 STREAMS = ["btcusdt@bookTicker", "ethusdt@bookTicker", "btcusdt@aggTrade", "btcusdt@depth@100ms", "!assetIndex@arr"]
 
@@ -90,13 +91,14 @@ async def inside(gateway, witness, dice, tally):
     await asyncio.sleep(dice.uniform(0, 3))
     last = first[-1][0]
     async with Reader(gateway, last) as reader:
-        verdict = reader.session["resume"]
+        resumed = reader.session["resume"]
         await collect(reader, dice.uniform(0, 0.5), second)
     await witness.reaches(sequence(second[-1][0]))
     numbers = [sequence(identity) for identity, _ in second]
     # The first id of a connection is that of the cached values; what follows it is what the witness had.
-    right = numbers == witness.between(sequence(last), numbers[-1]) and all(witness.data[sequence(i)] == data for i, data in second)
-    tally[verdict if right else "wrong"] = tally.get(verdict if right else "wrong", 0) + 1
+    is_right = numbers == witness.between(sequence(last), numbers[-1]) and all(witness.data[sequence(i)] == data for i, data in second)
+    outcome = resumed if is_right or resumed != "exact" else "exact, but wrong"
+    tally[outcome] = tally.get(outcome, 0) + 1
 
 
 async def outside(gateway, witness, dice, events, tally):
@@ -107,10 +109,11 @@ async def outside(gateway, witness, dice, events, tally):
     while len(witness.ids) < gone:
         await asyncio.sleep(0.05)
     async with Reader(gateway, first[-1][0]) as reader:
-        verdict = reader.session["resume"]
+        resumed = reader.session["resume"]
         await collect(reader, 0, second)
-        right = verdict != "reset" or json.loads(second[0][1])["kind"] == "full"
-    tally[verdict if right else "wrong"] = tally.get(verdict if right else "wrong", 0) + 1
+        is_right = json.loads(second[0][1])["kind"] == "full"
+    outcome = resumed if is_right or resumed != "reset" else "reset, but no full value"
+    tally[outcome] = tally.get(outcome, 0) + 1
 
 
 async def all_of(options, gateway, task, dice, *more):
@@ -136,7 +139,7 @@ async def all_of(options, gateway, task, dice, *more):
 def main(options):
     print(f"seed {options.seed}: {options.readers} readers, {options.at_once} at once, streams {', '.join(STREAMS)}", flush=True)
     exchange = house.Exchange(options.executable)
-    faults = 0
+    faults = []
     for name, task, wanted, settings, more in (
         ("inside the window", inside, "exact", ["--replay-events", 4] if options.control else ["--replay-seconds", 600], ()),
         ("outside the window", outside, "reset", ["--replay-events", 4], (100,)),
@@ -145,6 +148,10 @@ def main(options):
         tally, events = asyncio.run(all_of(options, gateway, task, options.seed, *more))
         status = gateway.end()
         print(f"{name}: {tally} over {events} events; the gateway ended with {status}", flush=True)
-        faults += sum(count for verdict, count in tally.items() if verdict != wanted) + (tally.get(wanted, 0) != options.readers) + (status != 0)
+        if tally != {wanted: options.readers}:
+            words = "go on exactly" if wanted == "exact" else "begin anew"
+            faults.append(f"{name}: {options.readers - tally.get(wanted, 0)} of {options.readers} readers did not {words}: {tally}")
+        if status:
+            faults.append(f"{name}: the gateway ended with {status}")
     exchange.end()
-    return faults == 0
+    return verdict.tell(faults)

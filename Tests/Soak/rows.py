@@ -7,6 +7,8 @@ from follower import Follower
 class Tape(Follower):
     """Trades. The demo exchange numbers those of a symbol without a hole."""
 
+    begins_anew = True
+
     def full(self, content):
         self._check(content, content[0]["id"] - 1)
         return content[-1]["id"]

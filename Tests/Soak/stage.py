@@ -9,6 +9,7 @@ import court
 import cutter
 import house
 import readers
+import verdict
 from follower import TOTALS
 
 SKIPS = TOTALS.index("skips")
@@ -126,7 +127,4 @@ class Stage:
         print(self.court.summary())
         for totals in sorted(told):
             print("told to each reader: " + ", ".join(f"{number} {name}" for number, name in zip(totals, TOTALS)))
-        for fault in faults[:20]:
-            print("FAULT", fault)
-        print("passed" if not faults else f"FAILED with {len(faults)} faults", flush=True)
-        return not faults
+        return verdict.tell(faults)

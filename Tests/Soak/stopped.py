@@ -13,6 +13,7 @@ import statistics
 import time
 
 import house
+import verdict
 
 STREAM = "!markPrice@arr@1s"
 FAST = "btcusdt@depth@100ms"
@@ -88,7 +89,7 @@ def main(options):
         return pipe.recv()
 
     measure(3)
-    rounds, before, during, ended, grown, kernel, told = 5, [], [], 0, [], [], 0
+    rounds, before, during, ended, grown, kernel, told = options.rounds, [], [], 0, [], [], 0
     for number in range(rounds):
         delays, gone = measure(10)
         before.append(delays)
@@ -125,7 +126,16 @@ def main(options):
     print(f"{told} of {stopped_count} stopped readers were told or cut, {ended} others were")
     gateway.end()
     venue.end()
-    return growth < 0.1 and max(grown) < 512 and statistics.median(kernel) < 512 and told == stopped_count and ended == 0
+    faults = []
+    if growth >= 0.1:
+        faults.append(f"p99 of the others grows by {growth * 100:.0f} %")
+    if max(grown) >= 512 or statistics.median(kernel) >= 512:
+        faults.append(f"{max(grown):.0f} KiB of the gateway's and {statistics.median(kernel):.0f} KiB of the kernel's for each stopped reader")
+    if told < stopped_count:
+        faults.append(f"only {told} of {stopped_count} stopped readers were told or cut")
+    if ended:
+        faults.append(f"{ended} readers who read were cut")
+    return verdict.tell(faults)
 
 
 def farewells(gateway, stopped):

@@ -8,6 +8,7 @@ import re
 import time
 
 import house
+import verdict
 
 STREAMS = "btcusdt@bookTicker,ethusdt@markPrice"
 
@@ -114,7 +115,7 @@ async def herds(gateway, count, rounds):
 def main(options):
     venue = house.Exchange(options.executable, "--symbols", 50)
     gateway = house.Gateway(options.executable, venue, *(["--linger", 0] if options.control else []), log=options.log)
-    dice, good = random.Random(options.seed), True
+    dice, faults = random.Random(options.seed), []
     post = b"POST /streams/btcusdt@markPrice/refetch HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"
     gateway.ask("GET", "/streams/btcusdt@markPrice")
     before, begin = venue_load(venue), time.monotonic()
@@ -122,7 +123,10 @@ def main(options):
     took, after = time.monotonic() - begin, venue_load(venue)
     due = int(took) + 2
     print(f"{options.refetches} refetches in {took:.1f} s: {statuses}, {after[0] - before[0]} requests to the venue (at most {due} due)", flush=True)
-    good &= after[0] - before[0] <= due
+    if after[0] - before[0] > due:
+        faults.append(f"{after[0] - before[0]} requests to the venue for {options.refetches} refetches (at most {due} due)")
+    if set(statuses) != {"200"}:
+        faults.append(f"refetches were answered {statuses}")
 
     names = [f"{''.join(dice.choices('abcdefghijklmnopqrstuvwxyz@%!0123456789', k=dice.randint(1, 40)))}" for _ in range(options.names)]
     asked = [f"GET /streams/{name.replace('%', '%25')} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() for name in names]
@@ -130,7 +134,8 @@ def main(options):
     statuses = asyncio.run(flood(gateway.port, asked))
     after = venue_load(venue)
     print(f"{options.names} names nobody has: {statuses}, {after[0] - before[0]} requests and {after[1] - before[1]} messages to the venue", flush=True)
-    good &= after[:2] == before[:2] and set(statuses) <= {"400", "404", "410"}
+    if after[:2] != before[:2] or not set(statuses) <= {"400", "404", "410"}:
+        faults.append(f"names nobody has were answered {statuses}, or the venue was asked")
 
     gateway.ask("GET", "/streams/btcusdt@bookTicker")
     times, herd, base, peak, rest = asyncio.run(herds(gateway, options.readers, options.cuts))
@@ -140,8 +145,12 @@ def main(options):
     print(f"{options.readers} readers cut {options.cuts} times: all back within {max(times):.1f} s (median {sorted(times)[len(times) // 2]:.1f} s),", end=" ")
     print(f"retry from {spread[0]:.2f} to {spread[-1]:.2f} s, {herd.refused} connections refused;", end=" ")
     print(f"{after[0] - before[0]} requests and {after[1] - before[1]} messages to the venue in all; memory {base >> 20} MB after a quarter of the cuts, {peak >> 20} after all, {rest >> 20} without readers", flush=True)
-    good &= max(times) < 10 and after[0] - before[0] <= 4 and after[1] - before[1] <= 4 and peak < base * 1.1 + (2 << 20)
+    if max(times) >= 10:
+        faults.append(f"readers came back after {max(times):.1f} s")
+    if after[0] - before[0] > 4 or after[1] - before[1] > 4:
+        faults.append("the venue noticed that readers were cut")
+    if peak >= base * 1.1 + (2 << 20):
+        faults.append(f"memory grew from {base >> 20} to {peak >> 20} MB")
     gateway.end()
     venue.end()
-    print("passed" if good else "FAILED")
-    return bool(good)
+    return verdict.tell(faults)

@@ -13,6 +13,8 @@ public enum Fault: Sendable, Equatable {
     case refuse(duration: Duration? = nil)
     /// Sends no data, or none of these streams; pings and control messages are answered. What is missed stays missed.
     case stall(streams: [String]? = nil, duration: Duration? = nil)
+    /// Ends the subscriptions to these streams that stand, and tells nobody; who subscribes again is served.
+    case forget(streams: [String])
     /// Reads and sends nothing at all; sockets stay open and new ones are accepted. What was sent to the exchange meanwhile is read in the
     /// end; what it would have sent stays missed.
     case blackhole(duration: Duration? = nil)

@@ -188,6 +188,14 @@ final class Venue {
         }
     }
 
+    /// Ends subscriptions that their connections go on counting on.
+    func forget(_ names: [String]) {
+        for name in names {
+            for connection in (subscriptions[name]?.readers ?? [:]).values { release(name, connection) }
+            ledger.update { $0.activeSubscriptions[name] = nil }
+        }
+    }
+
     private func release(_ name: String, _ connection: WebSocketConnection) {
         subscriptions[name]?.readers[ObjectIdentifier(connection)] = nil
         guard let subscription = subscriptions[name], subscription.readers.isEmpty else { return }

@@ -18,6 +18,7 @@ extension Venue {
         case .stall(let streams?, let duration):
             faults.stalledStreams = Set(streams)
             end(after: duration, of: "stalled streams") { $0.faults.stalledStreams = [] }
+        case .forget(let streams): forget(streams)
         case .blackhole(let duration):
             faults.isBlackholed = true
             end(after: duration, of: "blackhole") { $0.openGates() }

@@ -1,0 +1,73 @@
+"""What is promised: the command that shows it, and the same with the safety off, with the fault that this has to show."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    promise: str
+    command: str
+    """Of `soak`."""
+    short: str | None
+    """The same within seconds; None where it cannot be small."""
+    figure: str
+    """What in the output is the figure."""
+    fault: str = ""
+    """What the first FAULT of the control has to say, a regular expression. A control that ends in any other way shows nothing."""
+    control: str = ""
+    """Further words that switch the safety off."""
+    unsafe: str = ""
+    """Or the safety that UNSAFE switches off."""
+    less: str = ""
+    """What the control runs, where it is less than everything."""
+    is_light: bool = False
+    """Whether it takes so little of the machine, and asks so little of it, that it may run beside another such row."""
+
+    @property
+    def off(self):
+        """The control's words after `soak`; nothing where there is none."""
+        if not self.control and not self.unsafe:
+            return ""
+        return f"{self.less or self.command} {self.control}".strip()
+
+
+ROWS = [
+    Row("Whatever is cut, books are right and every gap is told", "kills --kills 1000", "kills --kills 8",
+        r"\d+ kills \{.*|.*to all books valid: .*|\d[\d ]* books equal.*", r"silent loss between|live without a recover|a change came during an outage",
+        unsafe="continuity", less="kills --kills 40"),
+    Row("Silence is told, whatever fell silent", "detect --trials 200", "detect --trials 8 --warm 15",
+        r"[\w-]+, \w+(@\w+)?: p50 .*", r": not told within \d+ s", unsafe="telling", less="detect --trials 20"),
+    Row("A receipt says how long it was and what is missing", "receipts --outages 500", "receipts --outages 8 --warm 15 --faults forgotten,blackhole,frame",
+        r"[\w-]+: \d+ of \d+ receipts right.*", r"downMs \d+ of an outage of", unsafe="receipts", less="receipts --outages 20 --faults blackhole,frozen"),
+    Row("What stalls together comes back together", "stalls", "stalls --seconds 15 --symbols 40", r"\d+ streams stalled.*|\d+ came back.*",
+        r"streams were not live within 3 s", control="--control"),
+    Row("A market that is well raises no alarm", "quiet --minutes 10", "quiet --minutes 0.5 --busy 1", r".*false alarms.*", r"told without a reason: ",
+        control="--control", less="quiet --minutes 1"),
+    Row("A planned change of the venue's connection is not seen", "rotation --rotations 8 --rotate-after 30", None, r"\d+ rotations, \d+ events read",
+        r"rotation 1 was seen", control="--control", less="rotation --rotations 1 --rotate-after 30", is_light=True),
+    Row("Readers cut inside the window go on exactly, others are told", "resume", "resume --readers 200", r"(?:in|out)side the window: \{.*",
+        r"inside the window: \d+ of \d+ readers did not go on exactly", control="--control", less="resume --readers 1000"),
+    Row("A gateway that is killed mixes no two lives", "restarts --restarts 50", "restarts --restarts 3 --readers 50", r"\d+ restarts under.*",
+        r"was told \['exact'\] by a gateway that knows nothing", unsafe="epoch", less="restarts --restarts 3", is_light=True),
+    Row("Readers that stop cost the others nothing", "stopped", None, r".*p99.*|.*KiB.*|\d+ of \d+ stopped.*", r"p99 of the others grows by|KiB of the kernel's for each",
+        unsafe="send buffers", less="stopped --rounds 1"),
+    Row("Slow clients by the thousand turn nobody away", "attack --seconds 40", "attack --seconds 12 --p99 2000", r"slow (?:heads|bodies|readers): \d.*",
+        r"slow heads: availability \d", control="--control", less="attack --seconds 24"),
+    Row("Crowds do not reach the venue", "storm", "storm --refetches 2000 --names 1000 --readers 500 --cuts 3", r"\d+ (?:refetches|names|readers) .*",
+        r"\d+ requests to the venue for \d+ refetches", control="--control", less="storm --refetches 2000 --names 10 --readers 10 --cuts 1"),
+    Row("Refetches are one a second", "storm --names 10 --readers 10 --cuts 1", None, r"\d+ refetches .*", r"\d+ requests to the venue for \d+ refetches",
+        unsafe="coalescing"),
+    Row("Ten thousand readers miss nothing", "crowd --seconds 120", None, r"\d+ readers, .*", r"\d+ missing", control="--control", less="crowd --seconds 20"),
+    Row("Nothing grows", "endure --minutes 15", None, r".*MB an hour.*", r"memory grows by", control="--control", less="endure --minutes 2 --rate 200",
+        is_light=True),
+    Row("256 descriptors", "limits descriptors", "limits descriptors", r"while full.*", r"not recovered: .*unreachable|no room for a new reader|did not come back while",
+        unsafe="descriptors"),
+    Row("256 MB of memory", "limits memory", None, r"alive.*|.*MB.*", r"the gateway died \(-9\)", unsafe="memory", less="limits memory --flood 20"),
+    Row("A full disk", "limits disk", "limits disk", r"\d[\d ]* books equal.*", r"the gateway died \(-6\)", unsafe="log errors", is_light=True),
+    Row("A log nobody reads", "limits log", "limits log", r"\d[\d ]* books equal.*", r"the books did not come back", unsafe="log buffer", is_light=True),
+    Row("A wall clock that jumps", "limits clock", "limits clock", r"20 jumps.*", r"wrong ages|told of an outage", unsafe="monotonic clock", is_light=True),
+    Row("Wrong, expired and revoked credentials; no secret is shown", "access", "access",
+        r"\d+ of \d+ bad tokens.*|a token expired.*|a key revoked.*|\d+ secrets.*", r"a token .* was answered \[200", unsafe="signature", is_light=True),
+    Row("Stopping tells everybody, not all at once", "drain", "drain --readers 300", r"\d+ readers: .*", r"only 0 of \d+ readers were told", control="--control"),
+    Row("The checker finds what it should", "selftest", "selftest --times 1", r"\d+ of \d+.*|\d+/\d+ found.*", is_light=True),
+]
