@@ -1,11 +1,13 @@
 import DemoExchange
+import Foundation
 import GatewayTestSupport
 import Testing
 
 /// `maxRate`: so many deliveries of one stream a second, the latest each time.
 struct PaceTests {
     static func ticker(_ round: Int) -> String {
-        #"{"stream":"btcusdt@bookTicker","data":{"e":"bookTicker","u":\#(9_000_000_000_000_000 + round),"E":1900000000000,"T":1900000000000,"#
+        let time = Int64(Date().timeIntervalSince1970 * 1000)
+        return #"{"stream":"btcusdt@bookTicker","data":{"e":"bookTicker","u":\#(900_000_000_000 + round),"E":\#(time),"T":\#(time),"#
             + #""s":"BTCUSDT","b":"\#(round).00","B":"1.000","a":"\#(round + 1).00","A":"1.000"}}"#
     }
 

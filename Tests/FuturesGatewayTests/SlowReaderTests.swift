@@ -1,4 +1,5 @@
 import DemoExchange
+import Foundation
 import GatewayTestSupport
 import Testing
 
@@ -122,15 +123,17 @@ import Testing
     }
 
     static func miniTickers(round: Int) -> String {
+        let time = Int64(Date().timeIntervalSince1970 * 1000) + Int64(round)
         let rows = (0..<200).map { number in
-            #"{"e":"24hrMiniTicker","E":\#(1_900_000_000_000 + round),"s":"X\#(number)USDT","c":"\#(round).00","o":"1.00","h":"99.00","l":"0.10","#
+            #"{"e":"24hrMiniTicker","E":\#(time),"s":"X\#(number)USDT","c":"\#(round).00","o":"1.00","h":"99.00","l":"0.10","#
                 + #""v":"1000","q":"1000.00"}"#
         }
         return #"{"stream":"!miniTicker@arr","data":[\#(rows.joined(separator: ","))]}"#
     }
 
     static func trade(_ id: Int64) -> String {
-        #"{"stream":"btcusdt@aggTrade","data":{"e":"aggTrade","E":1763679600000,"s":"BTCUSDT","a":\#(id),"p":"1.0","q":"1.000","#
-            + #""f":\#(id),"l":\#(id),"T":1763679600000,"m":true}}"#
+        let time = Int64(Date().timeIntervalSince1970 * 1000)
+        return #"{"stream":"btcusdt@aggTrade","data":{"e":"aggTrade","E":\#(time),"s":"BTCUSDT","a":\#(id),"p":"1.0","q":"1.000","#
+            + #""f":\#(id),"l":\#(id),"T":\#(time),"m":true}}"#
     }
 }

@@ -166,7 +166,7 @@ import Testing
             house.exchange.setStalled(true)
             let status = try await reader.next("status")
             #expect(status.data["state"] == "stale")
-            #expect(status.data["ageMs"]?.integer ?? 0 >= 4000)
+            #expect(status.data["ageMs"]?.integer ?? 0 >= 3000)
             #expect(status.data["unverifiedMs"]?.integer ?? 0 > 0)
             #expect(status.data["unverifiedMs"]?.integer ?? .max <= status.data["ageMs"]?.integer ?? 0)
             let answer = try await house.client.get("/streams/btcusdt@markPrice@1s")

@@ -249,10 +249,11 @@ public struct MiniTicker: Equatable, Sendable {
 extension MiniTicker: FeedRow {
     package var key: String { symbol }
     package func isOlder(than other: MiniTicker) -> Bool { time < other.time }
-    /// The day's window moves on without news; a trade is news.
+    /// The day's window moves on without news and only ever loses volume; a trade is news.
     package func compared(with known: MiniTicker) -> Comparison {
         if time < known.time { return .older }
-        return lastPrice == known.lastPrice ? .same : .newer
+        let isTraded = lastPrice != known.lastPrice || volume.scaled ?? 0 > known.volume.scaled ?? 0
+        return isTraded ? .newer : .same
     }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .miniTicker(let rows) = rows { rows } else { nil } }
     package static func feedRows(_ rows: [Self]) -> FeedRows { .miniTicker(rows) }

@@ -4,8 +4,8 @@
 struct VenueClock: Sendable {
     /// What times of different streams may differ by, and what no true one is ahead by, ms.
     private static let tolerance: Int64 = 60_000
-    /// So many times in a row that disagree are believed.
-    private static let conviction = 3
+    /// So many times in a row that are ahead are believed, and so many that are behind: the first one of all may have been wrong.
+    private static let conviction = (ahead: 3, behind: 20)
 
     private var reference: (time: Int64, at: Instant)?
     private var doubts = 0
@@ -24,7 +24,7 @@ struct VenueClock: Sendable {
             return true
         }
         doubts += 1
-        if doubts >= Self.conviction {
+        if doubts >= (time > expected ? Self.conviction.ahead : Self.conviction.behind) {
             doubts = 0
             self.reference = (time, instant)
             return true

@@ -9,11 +9,13 @@ extension EventHub {
         case failed(FeedError)
     }
 
-    /// Why the stream is without its connection, as it was last told; nil where it has one, or nothing went wrong yet.
+    /// Why the stream is without its connection, as it was last told, or another stream of its upstream was; nil where it has one, or nothing went
+    /// wrong yet.
     func trouble(of name: FuturesServiceStreamName) -> String? {
-        engine.read { core, now in
+        let ofUpstream = lastTrouble(of: name)?.text
+        return engine.read { core, now in
             guard let status = core.status(of: name, now: now), !status.isConnected, status.state != .ended else { return nil }
-            guard let last = core.incidents(of: name).last(where: { $0.kind == .disconnect || $0.kind == .fail }) else { return nil }
+            guard let last = core.incidents(of: name).last(where: { $0.kind == .disconnect || $0.kind == .fail }) else { return ofUpstream }
             // A failure's detail begins with its code.
             return last.kind == .fail ? last.detail.split(separator: ": ", maxSplits: 1).last.map(String.init) : last.detail
         }
