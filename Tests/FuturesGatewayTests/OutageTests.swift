@@ -142,7 +142,7 @@ import Testing
             house.exchange.setStalled(true)
             let every = try await house.client.events("streams=\(stream)")
             let paused = try await house.client.events("streams=\(stream)")
-            for reader in [every, paused] { _ = try await reader.next("fetch") }
+            for reader in [every, paused] { _ = try await reader.next("fetch", "update") }
             try await house.awaitSubscription(to: stream)
             #expect(try await house.client.post("/events/\(paused.client)/pause").status == 200)
             await house.exchange.stop()
