@@ -8,7 +8,7 @@ struct PaceTests {
     static func ticker(_ round: Int) -> String {
         // Newer than what REST says of the market, which goes on while its sockets are stalled.
         let time = Int64(Date().timeIntervalSince1970 * 1000) + 10_000
-        return #"{"stream":"btcusdt@bookTicker","data":{"e":"bookTicker","u":\#(900_000_000_000 + round),"E":\#(time),"T":\#(time),"#
+        return #"{"stream":"btcusdt@bookTicker","data":{"e":"bookTicker","u":\#(10_900_000_000_000 + round),"E":\#(time),"T":\#(time),"#
             + #""s":"BTCUSDT","b":"\#(round).00","B":"1.000","a":"\#(round + 1).00","A":"1.000"}}"#
     }
 
