@@ -20,22 +20,25 @@ extension FeedCore {
         case .success(let listing):
             restAnswered(nil)
             if let limit = listing.weightLimit, limit > 0 { budget.limit = limit }
-            let believed = listing.joined(with: self.listing.map { $0.without(missing) })
-            missing = self.listing.map { listing.missing(from: $0) } ?? []
+            let wereMissing = missing
+            let known = self.listing?.symbols.union(self.listing?.assetIndices ?? []) ?? []
+            let wanted = Set(streams.compactMap { $0?.name.listedSymbol })
+            missing = known.union(wanted).subtracting(listing.symbols).subtracting(listing.assetIndices).subtracting(listing.settled)
+            let believed = listing.joined(with: self.listing, but: wereMissing)
             self.listing = believed
-            for index in streams.indices { compare(index, with: believed) }
+            for index in streams.indices { compare(index, with: believed, isCertain: wereMissing.contains) }
         }
     }
 
     /// A symbol that is settled ends its streams, and one that is missing from two lists in a row does once nothing has come for a minute: one
     /// list may have been cut short. One that is listed again begins anew.
-    private mutating func compare(_ index: Int, with listing: VenueListing) {
+    private mutating func compare(_ index: Int, with listing: VenueListing, isCertain: (String) -> Bool) {
         guard let stream = streams[index] else { return }
         if stream.state == .ended {
             if stream.name.isListed(in: listing) { begin(index) }
         } else if stream.name.isSettled(in: listing) {
             end(index)
-        } else if !stream.name.isListed(in: listing) {
+        } else if !stream.name.isListed(in: listing), stream.name.listedSymbol.map(isCertain) == true {
             let isFresh = stream.receivedInstant.map { now.instant.milliseconds(since: $0) < 60_000 } ?? false
             if !isFresh { end(index) }
         }
@@ -78,30 +81,20 @@ extension FeedCore {
 }
 
 extension VenueListing {
-    /// Without symbols that are not listed for the second time.
-    fileprivate func without(_ gone: Set<String>) -> VenueListing {
-        var listing = self
-        listing.symbols.subtract(gone)
-        listing.assetIndices.subtract(gone)
-        return listing
-    }
-
-    /// The symbols that were listed before and are neither listed nor settled here.
-    fileprivate func missing(from earlier: VenueListing) -> Set<String> {
-        earlier.symbols.subtracting(symbols).union(earlier.assetIndices.subtracting(assetIndices)).subtracting(settled)
-    }
-
-    /// With what an earlier list has besides, but for what is settled by now.
-    fileprivate func joined(with earlier: VenueListing?) -> VenueListing {
+    /// With what an earlier list has besides, but for what is settled by now, or was missing before.
+    fileprivate func joined(with earlier: VenueListing?, but gone: Set<String>) -> VenueListing {
         guard let earlier else { return self }
         var listing = self
-        listing.symbols.formUnion(earlier.symbols.subtracting(settled))
-        listing.assetIndices.formUnion(earlier.assetIndices)
+        listing.symbols.formUnion(earlier.symbols.subtracting(settled).subtracting(gone))
+        listing.assetIndices.formUnion(earlier.assetIndices.subtracting(gone))
         return listing
     }
 }
 
 extension FuturesServiceStreamName {
+    /// The symbol that the venue has to list for the stream to be; nil where there is none.
+    fileprivate var listedSymbol: String? { channel == .compositeIndex ? nil : continuous?.pair ?? symbol }
+
     /// Whether the venue lists the symbol, or there is none.
     package func isListed(in listing: VenueListing) -> Bool {
         guard let symbol = continuous?.pair ?? symbol, channel != .compositeIndex else { return true }

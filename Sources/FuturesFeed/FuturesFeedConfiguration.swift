@@ -24,7 +24,7 @@ public struct FuturesFeedConfiguration: Sendable {
 
     /// A configuration with the defaults.
     public init(
-        venue: FuturesVenue = .aster, linger: Duration = .seconds(60), pingInterval: Duration = .seconds(5),
+        venue: FuturesVenue = .aster, linger: Duration = .seconds(60), pingInterval: Duration = .seconds(3),
         reconnectBase: Duration = .milliseconds(250), rotateAfter: Duration = .seconds(82_800), bars: Int = 500,
         trades: Int = 500,
         seed: UInt64? = nil

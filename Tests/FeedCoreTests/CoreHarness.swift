@@ -19,7 +19,7 @@ struct CoreHarness {
             return StreamTraits(
                 endpoint: name.channel == .bookTicker ? 1 : 0, hasSnapshotSource: hasSnapshotSource, fetchWeight: fetchWeight,
                 rhythm: name.channel == .markPrice
-                    ? .periodic(.milliseconds(6_750)) : name.channel == .liquidation ? .sporadic : .ticking(patience: .seconds(60)), limit: 5,
+                    ? .periodic(.milliseconds(6_800)) : name.channel == .liquidation ? .sporadic : .ticking(patience: .seconds(60)), limit: 5,
                 backfillLimit: name.channel == .aggregateTrade ? backfillLimit : nil, isAcknowledged: isAcknowledged)
         }
     }

@@ -134,10 +134,10 @@ import Testing
         harness.goLive([.liquidation(symbol: "BTCUSDT")])
         let id = harness.connection
         harness.pass(.seconds(60))
-        #expect(harness.effects.count { if case .ping(id) = $0 { true } else { false } } == 12)
+        #expect(harness.effects.count { if case .ping(id) = $0 { true } else { false } } == 20)
         #expect(!harness.kinds.contains("disconnect"), "it answers")
         harness.answersPings = false
-        harness.pass(.seconds(5))
+        harness.pass(.seconds(3))
         #expect(!harness.kinds.contains("disconnect"))
         harness.pass(.seconds(2))
         #expect(harness.kinds.contains("disconnect"))

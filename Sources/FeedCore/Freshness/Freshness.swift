@@ -15,7 +15,7 @@ public enum StreamRhythm: Sendable, Equatable {
 struct Freshness: Sendable {
     /// What a late message is given beyond two periods, and what an answer over REST is waited for at least: both leave readers told within two
     /// seconds of doubt.
-    private static let lateness = Duration.milliseconds(1_500)
+    private static let lateness = Duration.milliseconds(1_400)
     private static let shortestWait = Duration.milliseconds(1_400)
     /// How long what REST has and the socket has not is waited for: both are on their way at the same time.
     private static let grace = Duration.milliseconds(750)

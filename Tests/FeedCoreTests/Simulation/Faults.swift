@@ -6,7 +6,8 @@ enum Fault: Int, CaseIterable {
     case dropDepth, corruptDepth, duplicate, replay, malformedFrame, lostFrame, otherData, crossedDepth
     case muteSubscription, refuseSubscription, lateAcknowledgement, dataBeforeAcknowledgement
     case restart, outage, acceptAndCut, burst, dropTrade, goingAway
-    case settle, relist, listingFails, deadHost, deadRESTHost
+    case settle, relist, listingFails, listingCut, deadHost, deadRESTHost
+    case farAhead
 }
 
 /// How often each fault comes in one run: a probability per occasion, or a weight for those the clock brings.
@@ -14,7 +15,7 @@ struct FaultPlan {
     /// Those that come by the clock, and what they weigh.
     static let timed: [Fault] = [
         .cut, .cutAll, .stall, .blackHole, .ban, .banWithoutWord, .restart, .outage, .acceptAndCut, .burst, .slowAnswer, .goingAway,
-        .settle, .relist, .listingFails, .deadHost, .deadRESTHost,
+        .settle, .relist, .listingFails, .listingCut, .deadHost, .deadRESTHost,
     ]
 
     private var weights = [Double](repeating: 0, count: Fault.allCases.count)
@@ -54,7 +55,8 @@ struct FaultPlan {
         case .dataBeforeAcknowledgement: 1
         case .settle, .deadHost, .deadRESTHost: 0.3
         case .cut, .cutAll, .stall, .blackHole, .ban, .banWithoutWord, .restart, .outage, .acceptAndCut, .burst, .slowAnswer, .goingAway: 1
-        case .relist, .listingFails: 1
+        case .relist, .listingFails, .listingCut: 1
+        case .farAhead: 0.02
         }
     }
 

@@ -110,6 +110,10 @@ extension SimulatedVenue {
             if channel == .aggregateTrade, faults.occurs(.dropTrade, &dice) { continue }
             if faults.occurs(.malformedFrame, &dice) { send(.malformed(dice.chance(0.5) ? name : nil, "garbled"), on: id) }
             if faults.occurs(.otherData, &dice) { send(.rows(name, otherRows(than: channel), eventTime: nil), on: id) }
+            if channel == .markPrice, case .markPrice(var prices) = rows, !prices.isEmpty, faults.occurs(.farAhead, &dice) {
+                for place in prices.indices { prices[place].time += 3_600_000 }
+                send(.rows(name, .markPrice(prices), eventTime: queue.wallClock + 3_600_000), on: id)
+            }
             if channel == .depth, faults.occurs(.crossedDepth, &dice), case .depth(let levels) = rows, let first = levels.first {
                 send(.rows(name, .depth([Self.crossed(first)]), eventTime: nil), on: id)
                 continue
@@ -166,10 +170,15 @@ extension SimulatedVenue {
         case .burst: for symbol in markets.indices { for _ in 0..<dice.between(5, 40) { burst(symbol) } }
         case .settle:
             settled.insert(dice.below(markets.count))
+            everSettled.formUnion(settled)
             list()
         case .relist:
             settled = []
             list()
+        case .listingCut:
+            guard queue.now > max(cutListAt + .seconds(150), listingFailsUntil, downUntil) else { return }
+            cutListAt = queue.now
+            list(without: dice.below(markets.count))
         case .listingFails: listingFailsUntil = queue.now + .ms(dice.spread(1000, 60_000))
         case .deadHost:
             guard configuration.webSocketHosts > 1 else { return }

@@ -12,8 +12,10 @@ extension SimulatedVenue {
     }
 
     /// Tells which symbols there are, and comes again.
-    func list() {
-        let names = Set(markets.indices.filter { !settled.contains($0) }.map { markets[$0].symbol })
+    ///
+    /// - Parameter cut: a symbol that this list lacks, though it trades.
+    func list(without cut: Int? = nil) {
+        let names = Set(markets.indices.filter { !settled.contains($0) && $0 != cut }.map { markets[$0].symbol })
         let gone = Set(settled.map { markets[$0].symbol })
         let listing = VenueListing(symbols: names, settled: gone, weightLimit: configuration.weightLimit)
         let isLost = queue.now < max(downUntil, listingFailsUntil)

@@ -68,6 +68,9 @@ final class SimulatedVenue {
     var deadRESTHost: Int?
     /// Symbols the venue does not trade any more.
     var settled: Set<Int> = []
+    var everSettled: Set<Int> = []
+    /// When a list was last cut short.
+    var cutListAt: Nanoseconds = -.seconds(150)
     /// Whether it acknowledges subscriptions and sends nothing.
     var mutesAll = false
     var isCalm = false

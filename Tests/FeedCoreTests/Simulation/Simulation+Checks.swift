@@ -78,6 +78,9 @@ extension Simulation {
         if script != nil { told.append((queue.now, event)) }
         switch event.kind {
         case .updated(let content), .fetched(let content): check(content, stream)
+        case .status(.ended, _, _):
+            let symbol = venue.streams[stream].symbol
+            verdict.expect(symbol.map(venue.everSettled.contains) == true, .noFalseAlarm, "\(event.stream) has ended, and its symbol trades")
         case .status(.stale, _, _):
             guard let last = watches[stream].lastNews, event.stream.channel == .markPrice else { return }
             verdict.expect(

@@ -12,6 +12,10 @@ extension Simulation {
                 queue.now - last <= configuration.deadAfter.nanoseconds + slack, .deadIsLeft,
                 "connection \(connection.id.value) was silent for \((queue.now - last) / 1_000_000) ms")
         }
+        if venue.faults.counts[Fault.goingAway.rawValue] == 0 {
+            let successors = core.connections.count { $0.predecessor != nil }
+            verdict.expect(successors <= 1, .fewSockets, "\(successors) connections are being replaced at once")
+        }
         verdict.expect(core.connections.count <= 3 * venue.streams.count, .memory, "\(core.connections.count) connections")
         verdict.expect(core.streams.count <= venue.streams.count, .memory, "\(core.streams.count) places for streams")
         for connection in core.connections {

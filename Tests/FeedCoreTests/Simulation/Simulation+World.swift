@@ -57,7 +57,8 @@ extension Simulation {
         let event = altered(event, on: id)
         note(event, on: id)
         step(.received(id, event))
-        guard case .rows(let name, let rows, _) = event, let stream = index(name), isKind(rows, of: name) else { return }
+        guard case .rows(let name, let rows, let time) = event, let stream = index(name), isKind(rows, of: name) else { return }
+        if let time, time > queue.wallClock + 60_000 { return }
         checkTold(rows, stream, on: id)
         guard connection(of: stream) == id else { return }
         watches[stream].lastData = queue.now

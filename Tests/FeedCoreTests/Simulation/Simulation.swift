@@ -112,7 +112,7 @@ final class Simulation {
 
     static func rhythm(_ name: FuturesServiceStreamName, _ staleAfter: Duration, _ patience: Duration) -> StreamRhythm {
         switch name.channel {
-        case .markPrice: .periodic((staleAfter - .milliseconds(1_500)) / 2)
+        case .markPrice: .periodic((staleAfter - .milliseconds(1_400)) / 2)
         case .liquidation: .sporadic
         default: .ticking(patience: patience)
         }

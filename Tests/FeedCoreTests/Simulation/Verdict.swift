@@ -30,6 +30,7 @@ enum Invariant: String {
     case waitIsKept = "no REST call while told to wait"
     case reconnectDelay = "reconnect delays are within bounds"
     case fetchDelay = "failed fetches are repeated within bounds"
+    case fewSockets = "sockets are replaced one after the other"
     case memory = "memory is bounded"
     case deadline = "the next deadline is right"
     case freshness = "what is old says so"
