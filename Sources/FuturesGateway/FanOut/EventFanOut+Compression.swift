@@ -122,7 +122,7 @@ extension EventFanOut {
         let index = sets.firstIndex { $0 == nil } ?? sets.count
         if index == sets.count { sets.append(nil) }
         let set = UnsafeMutablePointer<CompressedSet>.allocate(capacity: 1)
-        set.initialize(to: CompressedSet(key: key, reader: reader, blocks: makeLog(floor: 0), now: now))
+        set.initialize(to: CompressedSet(key: key, reader: reader, blocks: makeLog(floor: 0, of: StreamSet(), .events), now: now))
         sets[index] = set
         setIndices[key] = index
         for log in key.logs { logs[log]?.pointee.sets.append(index) }

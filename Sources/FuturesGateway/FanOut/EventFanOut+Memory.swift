@@ -2,9 +2,10 @@ import FuturesFeed
 
 /// The memory of the logs, and what is given up where there is too little of it.
 extension EventFanOut {
-    func makeLog(floor: UInt64) -> StreamLog {
+    func makeLog(floor: UInt64, of streams: StreamSet, _ format: EventFormat) -> StreamLog {
         var log = StreamLog(
-            floor: floor, maximumBytes: UInt64(limits.logBytes), maximumEvents: UInt64(limits.logEvents), maximumAge: limits.logAge.nanoseconds)
+            floor: floor, maximumBytes: UInt64(limits.logBytes), maximumEvents: UInt64(limits.logEvents), maximumAge: limits.logAge.nanoseconds,
+            ownEnd: format.idEnd(of: streams))
         log.limit(to: logShare)
         return log
     }
@@ -14,11 +15,12 @@ extension EventFanOut {
         var first = events.pointee.ring.endOrdinal
         while first > events.pointee.ring.firstOrdinal, events.pointee.ring.bytes(from: first - 1) <= Self.mostCopied { first -= 1 }
         let isWhole = first == events.pointee.ring.firstOrdinal
-        var log = makeLog(floor: isWhole ? events.pointee.ring.floor : events.pointee.ring[first - 1].sequence)
+        var log = makeLog(
+            floor: isWhole ? events.pointee.ring.floor : events.pointee.ring[first - 1].sequence, of: events.pointee.streams, format)
         for ordinal in first..<events.pointee.ring.endOrdinal {
             let entry = events.pointee.ring[ordinal]
             let body = format.body(of: events.pointee.name.description, like: events.pointee.ring.copy(from: entry.start, to: entry.bodyEnd))
-            let id = events.pointee.ring.copy(from: entry.bodyEnd, to: entry.end)
+            let id = events.pointee.ring.copy(from: entry.bodyEnd, to: entry.idEnd)
             log.append(
                 sequence: entry.sequence, body: entry.carriesData ? body : body + format.end(nil), id: format.idStart(like: id),
                 carriesData: entry.carriesData, now: entry.appendedAt)

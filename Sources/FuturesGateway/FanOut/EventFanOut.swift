@@ -175,7 +175,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             while logs.count <= index { logs.append(nil) }
             let log = UnsafeMutablePointer<EventLog>.allocate(capacity: 1)
             let ring = events.flatMap { logs[$0] }.map { makeLog(like: $0, format) }
-            log.initialize(to: EventLog(name: name, ring: ring ?? makeLog(floor: floor)))
+            log.initialize(to: EventLog(name: name, ring: ring ?? makeLog(floor: floor, of: StreamSet(name), format)))
             logs[index] = log
         case .removeLog(let index):
             guard let log = logs[index] else { return }

@@ -1,18 +1,20 @@
 import Glibc
 
 /// What one call sends one reader from the logs: the events it lacks, in the order of their sequence. Of each these are its bytes in the log, and
-/// the end of its id, which is the reader's own.
+/// the end of its id, which is the reader's own. Who reads one stream alone is sent its events as they stand in the log, as few vectors as possible.
 ///
 /// One list serves every reader in turn, so that nothing is allocated per reader and event.
 final class GatherList {
     /// The most vectors of one call (`IOV_MAX` is 1,024).
     static let capacity = 512
 
-    /// One event.
+    /// One event, or several that follow each other in the log.
     private struct Part {
         /// Which of the reader's subscriptions.
         let subscription: Int
-        let ordinal: UInt64
+        let first: UInt64
+        /// One past the last event.
+        let next: UInt64
         /// Where it stops in the log.
         let end: UInt64
         /// What follows that: the rest of its id, or what ends an event without one.
@@ -163,25 +165,45 @@ final class GatherList {
         let bareEnd = UnsafeRawBufferPointer(bareEnds[reader.format.rawValue])
         let idEnd = UnsafeRawBufferPointer(rebasing: idEnd.prefix(idEndCount))
         let noEnd = UnsafeRawBufferPointer(start: nil, count: 0)
+        let isAlone = reader.streams == log.pointee.streams && remaining == .max
         var next = first
         while next < end, remaining > 0, room > 0, count + 3 <= Self.capacity {
             let entry = log.pointee.ring[next]
             let isBare = next < subscription.withoutIDUntil || entry.sequence >= idFloor
-            let stop = isBare ? entry.bodyEnd : entry.end
+            if isAlone, !isBare {
+                next = takeRun(place, log, from: next, to: end)
+                continue
+            }
+            let stop = isBare ? entry.bodyEnd : entry.idEnd
             let tail = !entry.carriesData ? noEnd : isBare ? bareEnd : idEnd
             count += log.pointee.ring.vectors(from: entry.start, to: stop, into: vectors + count)
             if tail.count > 0 {
                 vectors[count] = iovec(iov_base: UnsafeMutableRawPointer(mutating: tail.baseAddress), iov_len: tail.count)
                 count += 1
             }
-            let bytes = Int(stop - entry.start) + tail.count
-            parts[partCount] = Part(subscription: place, ordinal: next, end: stop, tail: tail, bytes: bytes)
-            partCount += 1
-            room -= min(room, bytes)
+            add(Part(subscription: place, first: next, next: next + 1, end: stop, tail: tail, bytes: Int(stop - entry.start) + tail.count))
             if remaining < .max, entry.carriesData { remaining -= 1 }
             next += 1
         }
         return remaining == 0 ? end : next
+    }
+
+    /// Adds events as they stand in the log, as many as there is room for, one at least. Returns the event after the last one taken.
+    private func takeRun(_ place: Int, _ log: UnsafeMutablePointer<EventLog>, from first: UInt64, to end: UInt64) -> UInt64 {
+        var next = idFloor == .max ? end : min(end, max(first + 1, log.pointee.ring.ordinal(after: idFloor - 1)))
+        let start = log.pointee.ring[first].start
+        while next > first + 1, log.pointee.ring[next - 1].end - start > UInt64(room) { next = first + (next - first) / 2 }
+        let stop = log.pointee.ring[next - 1].end
+        count += log.pointee.ring.vectors(from: start, to: stop, into: vectors + count)
+        let noEnd = UnsafeRawBufferPointer(start: nil, count: 0)
+        add(Part(subscription: place, first: first, next: next, end: stop, tail: noEnd, bytes: Int(stop - start)))
+        return next
+    }
+
+    private func add(_ part: Part) {
+        room -= min(room, part.bytes)
+        parts[partCount] = part
+        partCount += 1
     }
 
     /// Moves the reader's cursors past what was sent. Nil where that was all; else the rest of the event that was cut, empty where the cut
@@ -195,12 +217,19 @@ final class GatherList {
             let part = parts[index]
             guard let log = logs[reader.subscriptions[part.subscription].log] else { continue }
             guard left > 0 else { return [] }
-            let entry = log.pointee.ring[part.ordinal]
-            advanced &+= 1
-            reader.subscriptions[part.subscription].cursor = part.ordinal + 1
+            let start = log.pointee.ring[part.first].start
+            var next = part.next
+            if left < part.bytes {
+                // The event that is cut counts as begun; what is left of it goes before anything else.
+                next = part.first + 1
+                while next < part.next, log.pointee.ring[next].start - start < UInt64(left) { next += 1 }
+            }
+            let entry = log.pointee.ring[next - 1]
+            advanced &+= next - part.first
+            reader.subscriptions[part.subscription].cursor = next
             reader.lastSequence = max(reader.lastSequence, entry.sequence)
             if entry.carriesData { reader.remaining = reader.remaining.map { max(0, $0 - 1) } }
-            guard left >= part.bytes else { return rest(of: part, entry, log, after: left) }
+            guard left >= part.bytes else { return rest(of: part, entry, log, after: left - Int(entry.start - start)) }
             left -= part.bytes
         }
         return nil
@@ -208,8 +237,9 @@ final class GatherList {
 
     /// What is left of an event of which so many bytes are sent.
     private func rest(of part: Part, _ entry: StreamLog.Entry, _ log: UnsafeMutablePointer<EventLog>, after sent: Int) -> [UInt8] {
-        let inLog = Int(part.end - entry.start)
+        let end = part.next - part.first > 1 ? entry.end : part.end
+        let inLog = Int(end - entry.start)
         guard sent < inLog else { return Array(part.tail.dropFirst(sent - inLog)) }
-        return log.pointee.ring.copy(from: entry.start + UInt64(sent), to: part.end) + part.tail
+        return log.pointee.ring.copy(from: entry.start + UInt64(sent), to: end) + part.tail
     }
 }

@@ -14,6 +14,8 @@ struct StreamLog: ~Copyable {
         /// it is all of the event.
         let bodyEnd: UInt64
         /// Where the id ends, up to the streams that it holds for: those are the reader's.
+        let idEnd: UInt64
+        /// Where the event ends as it is for who reads this stream alone.
         let end: UInt64
         /// Monotonic nanoseconds.
         let appendedAt: Int64
@@ -30,6 +32,8 @@ struct StreamLog: ~Copyable {
     private var maximumBytes: UInt64
     private var maximumEvents: UInt64
     private let maximumAge: Int64
+    /// What ends an id for who reads this stream alone.
+    private let ownEnd: [UInt8]
 
     /// The oldest event held.
     private(set) var firstOrdinal: UInt64 = 0
@@ -47,8 +51,10 @@ struct StreamLog: ~Copyable {
     ///   - maximumBytes: 4,096 or more; a single larger event is held alone.
     ///   - maximumEvents: one at least.
     ///   - maximumAge: nanoseconds after which an event goes when another comes.
-    init(floor: UInt64, maximumBytes: UInt64, maximumEvents: UInt64, maximumAge: Int64) {
+    ///   - ownEnd: what ends an id for who reads this stream alone.
+    init(floor: UInt64, maximumBytes: UInt64, maximumEvents: UInt64, maximumAge: Int64, ownEnd: [UInt8] = []) {
         self.floor = floor
+        self.ownEnd = ownEnd
         configuredBytes = max(4096, maximumBytes)
         configuredEvents = max(1, maximumEvents)
         (self.maximumBytes, self.maximumEvents) = (configuredBytes, configuredEvents)
@@ -112,15 +118,19 @@ struct StreamLog: ~Copyable {
     }
 
     mutating func append(sequence: UInt64, body: [UInt8], id: [UInt8], carriesData: Bool, now: Int64) {
-        let length = UInt64(body.count + id.count)
+        let ownEnd = id.isEmpty ? [] : ownEnd
+        let length = UInt64(body.count + id.count + ownEnd.count)
         evict(for: length, now: now)
         reserve(length)
         let start = endOffset
         copy(body, to: start)
-        copy(id, to: start + UInt64(body.count))
+        let bodyEnd = start + UInt64(body.count)
+        let idEnd = bodyEnd + UInt64(id.count)
+        copy(id, to: bodyEnd)
+        copy(ownEnd, to: idEnd)
         endOffset = start + length
         entries[Int(endOrdinal & (entryCapacity - 1))] = Entry(
-            sequence: sequence, start: start, bodyEnd: start + UInt64(body.count), end: endOffset, appendedAt: now, carriesData: carriesData)
+            sequence: sequence, start: start, bodyEnd: bodyEnd, idEnd: idEnd, end: endOffset, appendedAt: now, carriesData: carriesData)
         endOrdinal += 1
     }
 
