@@ -148,10 +148,12 @@ struct ResumeTests {
     @Test func anIDNeverSaysMoreThanWhatHasCome() async throws {
         try await House.open { house in
             let reader = try await house.client.events("streams=btcusdt@bookTicker,btcusdt@aggTrade")
-            for stream in ["btcusdt@bookTicker", "btcusdt@aggTrade"] { _ = try await reader.next("update") { $0.stream == stream && $0.id != nil } }
+            var last: ServerEvent?
+            for stream in ["btcusdt@bookTicker", "btcusdt@aggTrade"] {
+                last = try await reader.next("update") { $0.stream == stream && $0.id != nil }
+            }
             let other = try await house.client.events("streams=btcusdt@aggTrade")
             #expect(try await house.client.post("/events/\(reader.client)/pause?streams=btcusdt@aggTrade").status == 200)
-            var last: ServerEvent?
             var seen: UInt64 = 0
             var bare = 0
             while bare < 3 {

@@ -20,7 +20,7 @@ extension EventFanOut {
         for ordinal in first..<events.pointee.ring.endOrdinal {
             let entry = events.pointee.ring[ordinal]
             let body = format.body(of: events.pointee.name.description, like: events.pointee.ring.copy(from: entry.start, to: entry.bodyEnd))
-            let id = events.pointee.ring.copy(from: entry.bodyEnd, to: entry.idEnd)
+            let id = events.pointee.ring.copy(from: entry.bodyEnd, to: events.pointee.ring.idEnd(of: entry))
             log.append(
                 sequence: entry.sequence, body: entry.carriesData ? body : body + format.end(nil), id: format.idStart(like: id),
                 carriesData: entry.carriesData, now: entry.appendedAt)

@@ -174,7 +174,7 @@ final class GatherList {
                 next = takeRun(place, log, from: next, to: end)
                 continue
             }
-            let stop = isBare ? entry.bodyEnd : entry.idEnd
+            let stop = isBare ? entry.bodyEnd : log.pointee.ring.idEnd(of: entry)
             let tail = !entry.carriesData ? noEnd : isBare ? bareEnd : idEnd
             count += log.pointee.ring.vectors(from: entry.start, to: stop, into: vectors + count)
             if tail.count > 0 {

@@ -13,8 +13,6 @@ struct StreamLog: ~Copyable {
         /// Where the id begins; what is before it is the event without its id and without its end. Of an event without data, which has no id,
         /// it is all of the event.
         let bodyEnd: UInt64
-        /// Where the id ends, up to the streams that it holds for: those are the reader's.
-        let idEnd: UInt64
         /// Where the event ends as it is for who reads this stream alone.
         let end: UInt64
         /// Monotonic nanoseconds.
@@ -72,6 +70,9 @@ struct StreamLog: ~Copyable {
 
     subscript(ordinal: UInt64) -> Entry { entries[Int(ordinal & (entryCapacity - 1))] }
 
+    /// Where an event's id ends, up to the streams that it holds for: those are the reader's.
+    func idEnd(of entry: Entry) -> UInt64 { entry.carriesData ? entry.end - UInt64(ownEnd.count) : entry.end }
+
     /// The first event held that is newer than `sequence`.
     func ordinal(after sequence: UInt64) -> UInt64 {
         var (low, high) = (firstOrdinal, endOrdinal)
@@ -125,12 +126,11 @@ struct StreamLog: ~Copyable {
         let start = endOffset
         copy(body, to: start)
         let bodyEnd = start + UInt64(body.count)
-        let idEnd = bodyEnd + UInt64(id.count)
         copy(id, to: bodyEnd)
-        copy(ownEnd, to: idEnd)
+        copy(ownEnd, to: bodyEnd + UInt64(id.count))
         endOffset = start + length
         entries[Int(endOrdinal & (entryCapacity - 1))] = Entry(
-            sequence: sequence, start: start, bodyEnd: bodyEnd, idEnd: idEnd, end: endOffset, appendedAt: now, carriesData: carriesData)
+            sequence: sequence, start: start, bodyEnd: bodyEnd, end: endOffset, appendedAt: now, carriesData: carriesData)
         endOrdinal += 1
     }
 
