@@ -48,6 +48,8 @@ class Trial(NamedTuple):
     """The longest time between two of its frames while all was well, seconds."""
     events: list
     """What was heard of the stream, from some seconds before the fault until it was back."""
+    confirmed: float | None = None
+    """When REST was asked for it last but once before readers were told: it said that nothing was newer, since it was believed for longer."""
 
     @property
     def since(self):
@@ -171,12 +173,16 @@ class Scene:
         events = line.ear.of(stream, began - 15)
         told = next((heard.at for heard in events if heard.at >= began and heard.tells), ended)
         frame = line.cutter.last_frame(stream, min(told, ended))
-        byte = frame and line.cutter.last_byte(frame[2], min(told, ended))
+        # Of all sockets: a stream that was silent changes to a fresh one without a frame.
+        heard = [line.cutter.last_byte(pipe, min(told, ended)) for pipe in list(line.cutter.bytes)]
+        byte = frame and max(filter(None, heard), default=None)
         peers = line.streams if self.fault in OF_SOCKETS else [stream]
         stamps = [heard.received for peer in peers for heard in line.ear.of(peer, began - 15) if heard.is_data and heard.at < min(told, ended)]
         source = SOURCES.get(kind(stream)), stream.split("@")[0]
-        asked = max((at for at in line.cutter.asked[source][:] if at < min(told, ended)), default=None)
-        return Trial(self.fault, stream, self.calm, began, frame and frame[:2], byte, max(stamps, default=None), asked, self._gap(line, stream, began), events)
+        asks = sorted(at for at in line.cutter.asked[source][:] if at < min(told, ended))
+        asked = asks[-1] if asks else None
+        return Trial(self.fault, stream, self.calm, began, frame and frame[:2], byte, max(stamps, default=None), asked, self._gap(line, stream, began), events,
+                     asks[-2] if len(asks) > 1 else None)
 
     def _gap(self, line, stream, until):
         times = [before for before, _, _ in line.cutter.frames[stream].copy() if before <= until]

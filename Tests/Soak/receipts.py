@@ -71,7 +71,7 @@ def judge(trial):
         return None, [f"not recovered: {receipt}"]
     # What the gateway had later than the cutter gave it counts from then: it could not know before.
     begin = heard = max(start[1], min(trial.stamp or 0, start[1] + MORE))
-    if trial.fault not in outages.OF_SOCKETS and trial.asked:
+    if trial.asked:
         begin = max(begin, min(trial.asked, first_missed(trial) or trial.asked))
     stamp = data_of(told.at, events, place)
     if stamp and stamp > recover.at + MORE:

@@ -5,7 +5,7 @@ extension FuturesDialect {
         url(of: name, from: from, host: host, isInquiry: false)
     }
 
-    /// Of a book its top, of bars and trades the last one.
+    /// Of a book its best fifty levels, which cost what five do (venue.md §3), of bars and trades the last one.
     package func newestRequest(of name: FuturesServiceStreamName, host: Int) -> RESTRequest? {
         url(of: name, from: nil, host: host, isInquiry: true).map { RESTRequest(url: $0) }
     }
@@ -22,7 +22,7 @@ extension FuturesDialect {
             case .aggregateTrade:
                 ("aggTrades", [symbol, from.map { "fromId=\($0)" }, "limit=\(isInquiry ? 1 : from == nil ? trades : Self.backfillLimit)"])
             case .trade: ("trades", [symbol, "limit=\(isInquiry ? 1 : trades)"])
-            case .depth: ("depth", [symbol, "limit=\(isInquiry ? 5 : Self.bookDepth)"])
+            case .depth: ("depth", [symbol, "limit=\(isInquiry ? 50 : Self.bookDepth)"])
             case .rpiDepth: ("rpiDepth", [symbol, "limit=\(Self.bookDepth)"])
             case .partialDepth: ("depth", [symbol, name.levels.map { "limit=\($0.rawValue)" }])
             case .liquidation, .tradingSession, .upstream: ("", [])
