@@ -62,7 +62,7 @@ extension FeedCore {
     /// counts anew has a later time with a lower number.
     private func isPast(_ index: Int, _ snapshot: DepthLevels) -> Bool {
         guard let book = streams[index]?.content.book, !book.stands, book.lastUpdateID > snapshot.lastUpdateID else { return false }
-        return snapshot.time <= book.time
+        return snapshot.time > 0 && snapshot.time <= book.time
     }
 
     private mutating func bookStands(

@@ -77,6 +77,9 @@ extension FeedCore {
         return isHanded
     }
 
+    /// The venue's time as its data tell it, ms since 1970 UTC; nil until they have.
+    package func venueTime(at instant: Instant) -> Int64? { venueClock.time(at: instant) }
+
     /// The whole cached content; nil where there is none.
     package func content(of name: FuturesServiceStreamName) -> FuturesServiceFeedContent? { content(of: name, now: now.instant) }
 

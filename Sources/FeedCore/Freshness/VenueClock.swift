@@ -10,6 +10,11 @@ struct VenueClock: Sendable {
     private var reference: (time: Int64, at: Instant)?
     private var doubts = 0
 
+    /// The venue's time, ms since 1970 UTC; nil until it has told one.
+    func time(at instant: Instant) -> Int64? {
+        reference.map { $0.time.addingReportingOverflow(instant.milliseconds(since: $0.at)).partialValue }
+    }
+
     /// Takes a time, ms since 1970 UTC; false where it is too far ahead to be believed.
     mutating func believes(_ time: Int64, at instant: Instant) -> Bool {
         guard let reference else {

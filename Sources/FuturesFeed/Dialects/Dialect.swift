@@ -32,7 +32,8 @@ public protocol Dialect: Sendable {
     /// The request for no more of a stream's data than tells what is newest, read as complete data is; nil where nothing gives it.
     func newestRequest(of name: FuturesServiceStreamName, host: Int) -> RESTRequest?
 
-    /// Reads an answer to a request for complete data. `now` is ms since 1970 UTC.
+    /// Reads an answer to a request for complete data. `now` is the upstream's time, ms since 1970 UTC; the
+    /// least there is where it has not told one.
     func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError>
 
     /// Where the venue says what it lists and allows; nil where it does not.

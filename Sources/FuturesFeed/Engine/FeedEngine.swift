@@ -341,10 +341,11 @@ package final class FeedEngine: Sendable {
             return
         }
         get(asked).whenComplete { result in
+            let venueTime = self.read { core, now in core.venueTime(at: now) } ?? .min
             let content: Result<FetchedContent, FeedError> =
                 switch result {
                 case .success(let response):
-                    self.dialect.decode(response) { self.dialect.decodeSnapshot(of: name, $0, now: Moment.current.wallClock) }
+                    self.dialect.decode(response) { self.dialect.decodeSnapshot(of: name, $0, now: venueTime) }
                 case .failure(let error): .failure(FeedError(transport: error))
                 }
             if let endpoint = self.dialect.traits(of: name)?.endpoint {

@@ -49,7 +49,7 @@ struct StreamWatch {
             isConnected = true
         case .disconnected:
             verdict.expect(isConnected != false, .connectsAlternate, "\(name) disconnects twice")
-            if isConnected == true { beginOutage(now, evidence: [heard, lastData].compactMap(\.self).max()) }
+            if isConnected == true { beginOutage(now, evidence: [heard, lastData, lastNews].compactMap(\.self).max()) }
             isConnected = false
             progress.beginGeneration()
         case .status(.ended, _, _):

@@ -3,7 +3,7 @@ import FeedCore
 /// Reads the complete data of a stream from REST: the long field names (venue.md §3.1) into the same rows as the frames.
 struct RESTRows {
     let name: FuturesServiceStreamName
-    /// Milliseconds since 1970 UTC; a bar is closed once this is past its end.
+    /// The venue's time, ms since 1970 UTC; the last bar is closed once this is past its end, one before another is in any case.
     let now: Int64
 
     typealias Failure = JSONReader.Failure
@@ -137,7 +137,7 @@ struct RESTRows {
             }
         }
         guard let last, let bids, let asks else { throw reader.failure("a book lacks its update id or a side") }
-        let levels = DepthLevels(symbol: name.symbol ?? "", bids: bids, asks: asks, lastUpdateID: last, time: time ?? eventTime ?? now)
+        let levels = DepthLevels(symbol: name.symbol ?? "", bids: bids, asks: asks, lastUpdateID: last, time: time ?? eventTime ?? 0)
         return FetchedContent(rows: .depth([levels.sorted]), eventTime: eventTime)
     }
 
@@ -159,6 +159,7 @@ struct RESTRows {
                     quoteVolume: try fields.decimal("7"), tradeCount: try fields.integer("8"), takerBuyVolume: try fields.decimal("9"),
                     takerBuyQuoteVolume: try fields.decimal("10"), isClosed: now > closeTime))
         }
+        for place in rows.indices.dropLast() { rows[place].isClosed = true }
         return FetchedContent(rows: .kline(rows), eventTime: nil)
     }
 }
