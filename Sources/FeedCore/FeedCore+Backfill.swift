@@ -91,6 +91,8 @@ extension FeedCore {
         guard let ids = fetched.rows.ids else { return true }
         guard ids.lowerBound <= next, let changed = streams[index]?.content.update(fetched.rows) else { return false }
         guard changed.count > 0 else { return true }
+        streams[index]?.outage?.holes &+=
+            (ids.upperBound &- ids.lowerBound &+ 1) &- min(UInt64(fetched.rows.count), ids.upperBound &- ids.lowerBound &+ 1)
         counters.backfilledMessages &+= UInt64(changed.count)
         remember(index, source: .rest, eventTime: fetched.eventTime)
         publishContent(index, kind: .delta, delta: changed, as: FeedEvent.Kind.fetched)
@@ -103,7 +105,7 @@ extension FeedCore {
         streams[index]?.fetchAt = nil
         streams[index]?.fetchBackoff.reset()
         let wasMissed = streams[index]?.outage.flatMap(\.lastID).map { before in (streams[index]?.content.lastID ?? before) > before } ?? false
-        endOutage(index, by: wasMissed ? .backfill : .continuous, missed: 0)
+        endOutage(index, by: wasMissed ? .backfill : .continuous, missed: streams[index]?.outage?.holes ?? 0)
         becomeLive(index)
         if !wasMissed { publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched) }
         for message in held { update(index, message.rows, eventTime: message.eventTime) }

@@ -41,6 +41,8 @@ struct StreamState: Sendable {
         let lastID: UInt64?
         /// Whether a message alone ends it: the connection lives, and the stream has stalled on it.
         var awaitsMessage = false
+        /// How many messages were missing within what was fetched to fill it.
+        var holes: UInt64 = 0
         var isReported = false
     }
 

@@ -56,6 +56,14 @@ struct BackfillTests {
         #expect(harness.core.status(of: .trades, now: harness.now)?.state == .live)
     }
 
+    @Test func aHoleWithinWhatWasFetchedIsCounted() {
+        var harness = live(through: 10)
+        reconnect(&harness)
+        harness.receive(.trades, AggregateTrade.trades(16...16))
+        answer(&harness, .aggregateTrade([.trade(11), .trade(12), .trade(15)]))
+        #expect(recoveries(harness).map(\.missed) == [2])
+    }
+
     @Test func whereNothingWasMissedTheRecoveryIsContinuous() {
         var harness = live(through: 10)
         reconnect(&harness)
