@@ -48,7 +48,7 @@ class DetectTests(unittest.TestCase):
         self.assertIn("not back", detect.wrong(trial([told(BEGAN + 2), data(BEGAN + 5)])))
 
     def test_each_class_has_its_bound(self):
-        bounds = {"a@depth@100ms": 3, "a@markPrice": 8, "a@markPrice@1s": 4, "a@aggTrade": 5}
+        bounds = {"a@depth@100ms": 3, "a@markPrice": 8, "a@markPrice@1s": 4, "a@aggTrade": 6}
         self.assertEqual({stream: detect.bound(trial([], stream=stream)) for stream in bounds}, bounds)
 
 
