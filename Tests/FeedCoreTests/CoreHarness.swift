@@ -44,8 +44,8 @@ struct CoreHarness {
         now = end
     }
 
-    /// The process does nothing for so long, and then meets the deadline it missed.
-    mutating func sleep(_ duration: Duration) {
+    /// The process does nothing for so long by the virtual clock, and then meets the deadline it missed.
+    mutating func oversleep(_ duration: Duration) {
         now = now + duration
         let answers = answersPings
         answersPings = false

@@ -242,7 +242,7 @@ import Testing
 
     @Test func whatThisProcessSleptThroughIsNotTheVenuesSilence() {
         var harness = ticking()
-        harness.sleep(.seconds(30))
+        harness.oversleep(.seconds(30))
         #expect(harness.kinds == [], "what came meanwhile is still to be read")
         harness.step(.heard(harness.connection))
         harness.receive(Self.book, update(201))
