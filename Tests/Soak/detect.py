@@ -9,18 +9,17 @@ FAULTS = ("blackhole", "frozen", "half-open", "forgotten", "stalled")
 TICKING = ("depth@100ms", "depth20@100ms")
 """Kinds of which ten frames come in a second; their readers are told within three."""
 PERIODS = {"markPrice@1s": 1, "markPrice": 3, "assetIndex": 3}
-"""Seconds, of what comes by the clock. What comes with the market has the longest gap that was seen while all was well for its period."""
+"""Seconds, of what comes by the clock. What comes with the market has the longest gap that was seen for its period."""
 PATIENCE = 25
 """Seconds for which what is late is waited for."""
 
 
-def bound(trial):
+def bound(trial, slack=0):
     """Within how many seconds of its last byte a stream's readers have to be told."""
     kind = outages.kind(trial.stream)
     if kind in TICKING:
-        return 3
-    # The gateway may know of a longer gap than was seen while all was well.
-    return 2 * PERIODS[kind] + 2 if kind in PERIODS else 2 * trial.gap + 3
+        return 3 + slack
+    return (2 * PERIODS[kind] + 2 if kind in PERIODS else 2 * trial.gap + 3) + slack
 
 
 def main(options):
@@ -34,9 +33,9 @@ def main(options):
         print(f"--- {name}: {len(trials)} trials" + (f", {others} streams beside them were told something" if others else ""))
         for kind, group in outages.by(trials, lambda trial: outages.kind(trial.stream)).items():
             times = [trial.told.at - trial.last[0] for trial in group if trial.told and trial.last]
-            bounds = sorted({round(bound(trial), 1) for trial in group})
+            bounds = sorted({round(bound(trial, options.slack), 1) for trial in group})
             print(f"{name}, {kind}: {outages.percentiles(times) if times else 'never told'} of {len(times)}, at most {bounds[0]:g} to {bounds[-1]:g} s")
-            faults += filter(None, (wrong(trial) for trial in group))
+            faults += filter(None, (wrong(trial, options.slack) for trial in group))
         if len(trials) < options.trials:
             faults.append(f"{name}: only {len(trials)} of {options.trials} trials")
     return verdict.tell(faults)
@@ -50,7 +49,7 @@ def work(fault, say, options):
         while len(trials) < options.trials:
             new = scene.round(PATIENCE, 0)
             trials += new
-            late = [words for trial in new if (words := wrong(trial))]
+            late = [words for trial in new if (words := wrong(trial, options.slack))]
             say(f"{len(trials)} trials" + (f", {len(late)} of the last wrong: {late[0]}" if late else ""))
             if late:
                 break
@@ -59,7 +58,7 @@ def work(fault, say, options):
     return trials, scene.others
 
 
-def wrong(trial):
+def wrong(trial, slack=0):
     """What is wrong with a trial; None where nothing is."""
     if not trial.last:
         return f"{trial.fault}: {trial.stream}: the venue sent nothing before"
@@ -70,8 +69,8 @@ def wrong(trial):
     # What comes with the market is verified as long as REST confirms it.
     is_confirmed = trial.confirmed and outages.kind(trial.stream) not in (*TICKING, *PERIODS)
     took = trial.told.at - max(trial.last[0], trial.confirmed if is_confirmed else 0)
-    if took > bound(trial):
-        return f"{trial.fault}: {trial.stream}: told {took:.2f} s after its last byte or confirmation (at most {bound(trial):.1f} s)"
+    if took > bound(trial, slack):
+        return f"{trial.fault}: {trial.stream}: told {took:.2f} s after its last byte or confirmation (at most {bound(trial, slack):.1f} s)"
     if not outages.is_back(trial.since):
         return f"{trial.fault}: {trial.stream}: not back within {outages.BACK} s"
     return None

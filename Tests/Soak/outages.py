@@ -45,7 +45,7 @@ class Trial(NamedTuple):
     asked: float | None
     """When REST was asked for it last before readers were told; what it said then is evidence too."""
     gap: float
-    """The longest time between two of its frames while all was well, seconds."""
+    """The longest time between two of its frames, as they were sent or as the gateway had them, seconds; the silences of faults do not count."""
     events: list
     """What was heard of the stream, from some seconds before the fault until it was back."""
     confirmed: float | None = None
@@ -91,8 +91,8 @@ class Scene:
         self.exchange = house.Exchange(
             options.executable, "--symbols", 60, "--book-updates", 20, "--depth-interval", 100, "--weight-limit", 100_000_000)
         self.lines, self.rounds, self.others, self.calm = [], 0, 0, 0.0
-        self.outages = collections.defaultdict(list)
-        """When each stream was met by a fault, and when it was back: (began, ended)."""
+        self.faults = collections.defaultdict(list)
+        """When each stream was met by a fault."""
         symbols = [symbol for symbol in self.exchange.symbols(60) if "_" not in symbol]
         try:
             self.lines += [Line(options, self.exchange, symbols[number * each:(number + 1) * each]) for number in range(lines)]
@@ -143,7 +143,7 @@ class Scene:
         time.sleep(0.5)
         for line, stream in everything:
             if told_of(line, stream):
-                self.outages[stream].append((began, line.ear.of(stream)[-1].at))
+                self.faults[stream].append(began)
         trials = [self._trial(line, stream, began, ended) for line, stream in met]
         self.others += sum(told_of(line, stream) for line, stream in everything) - len(met)
         self.rounds, self.calm = self.rounds + 1, time.monotonic()
@@ -185,9 +185,10 @@ class Scene:
                      asks[-2] if len(asks) > 1 else None)
 
     def _gap(self, line, stream, until):
-        times = [before for before, _, _ in line.cutter.frames[stream].copy() if before <= until]
-        is_calm = lambda begin, end: all(end <= began or begin >= ended for began, ended in self.outages[stream])
-        return max((end - begin for begin, end in zip(times, times[1:]) if is_calm(begin, end)), default=0.0)
+        sent = [before for before, _, _ in line.cutter.frames[stream].copy()]
+        had = [heard.received for heard in line.ear.of(stream) if heard.is_data]
+        gaps = [gap for times in (sent, had) for gap in zip(times, times[1:]) if gap[1] <= until]
+        return max((end - begin for begin, end in gaps if not any(begin <= fault < end for fault in self.faults[stream])), default=0.0)
 
 
 def is_back(events):
