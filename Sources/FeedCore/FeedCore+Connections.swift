@@ -329,7 +329,9 @@ extension FeedCore {
             }
             streams[index]?.subscription = .requested
             takeAsStanding(index)
-            if stream.needsFetch, stream.fetch == nil { fetch(index, at: now.instant + configuration.acknowledgementWait) }
+            if stream.needsFetch, stream.fetch == nil, stream.rule != .replace || stream.contentID == nil || stream.outage != nil {
+                fetch(index, at: now.instant + configuration.acknowledgementWait)
+            }
         }
         if !awaited.isEmpty { connections[slot].requests[lastRequest] = awaited }
         effects.append(.subscribe(id, names, request: lastRequest))

@@ -12,6 +12,7 @@ extension FeedCore {
         if stream.rule == .append, stream.needsFetch { streams[index]?.content.beginGeneration() }
         let awaitsCompleteData = stream.rule == .byKey || stream.rule == .append || (stream.rule == .replace && stream.outage != nil)
         if stream.needsFetch, stream.fetch?.followsSubscription != true, awaitsCompleteData { startFetch(index) }
+        if needsConfirmation(index) { awaitConfirmation(index) }
         if stream.outage != nil, !stream.traits.hasSnapshotSource, !stream.traits.rhythm.isPeriodic {
             endOutage(index)
             becomeLive(index)
@@ -75,6 +76,7 @@ extension FeedCore {
         }
         if changed.count > 0, streams[index]?.freshness.heardAt != now.instant { hearNews(index) }
         streams[index]?.hasFrame = true
+        if rule == .replace, streams[index]?.outage == nil { streams[index]?.needsFetch = false }
         becomeEffective(index)
         let isFirst = streams[index]?.contentID == nil
         let isWhole = streams[index]?.isWholeAfterUpdate ?? true
@@ -295,14 +297,21 @@ extension FeedCore {
         streams[index]?.fetchBackoff.reset()
         streams[index]?.freshness.prove(fetch.askedAt)
         if case .none = stream.backfill, stream.subscription != .effective, !stream.hasFrame { streams[index]?.content.beginGeneration() }
-        if followsSubscription || (stream.rule == .replace && stream.outage == nil) { streams[index]?.needsFetch = false }
+        let awaitsMessage = stream.rule == .replace && stream.outage == nil && !stream.traits.rhythm.isTicking
+        if followsSubscription || awaitsMessage { streams[index]?.needsFetch = false }
         let eventTime = stream.contentID == nil ? fetched.eventTime : [fetched.eventTime, stream.eventTime].compactMap(\.self).max()
         remember(index, source: .rest, eventTime: eventTime)
         if followsSubscription {
             endOutage(index, with: streams[index]?.content.rows)
             becomeLive(index)
         } else if stream.subscription == .effective {
-            if streams[index]?.needsFetch == true { startFetch(index) } else if stream.state == .connecting { becomeLive(index) }
+            let needsConfirmation = needsConfirmation(index)
+            if needsConfirmation { awaitConfirmation(index) }
+            if !needsConfirmation, streams[index]?.needsFetch == true {
+                startFetch(index)
+            } else if stream.state == .connecting {
+                becomeLive(index)
+            }
         }
         publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched)
     }

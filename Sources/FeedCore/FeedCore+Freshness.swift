@@ -7,9 +7,9 @@ extension FeedCore {
         guard let stream = streams[index], stream.contentID != nil else { return nil }
         let proof = stream.freshness.provedAt ?? stream.receivedInstant
         if let outage = stream.outage { return max(outage.since, proof ?? outage.since) }
-        guard stream.subscription == .effective, connections[stream.connection].phase == .open, let trusted = stream.freshness.trustedUntil else {
-            return proof
-        }
+        guard stream.subscription == .effective, stream.isConfirmed, connections[stream.connection].phase == .open,
+            let trusted = stream.freshness.trustedUntil
+        else { return proof }
         let heard = min(connections[stream.connection].lastHeard, trusted)
         return max(proof ?? heard, heard)
     }
@@ -26,6 +26,15 @@ extension FeedCore {
         streams[index]?.freshness.beginWaiting(now.instant)
         watch(index)
     }
+
+    /// Whether what REST said before the subscription stood may have changed in between, which no message would tell.
+    func needsConfirmation(_ index: Int) -> Bool {
+        guard let stream = streams[index], stream.rule == .replace, stream.traits.rhythm.isTicking else { return false }
+        return stream.needsFetch && !stream.hasFrame && stream.subscription == .effective && stream.outage == nil
+    }
+
+    /// A message may come soon and say it; else REST is asked again.
+    mutating func awaitConfirmation(_ index: Int) { look(index, at: now.instant + .seconds(1)) }
 
     /// Plans the next look at the silence, where none is planned so early.
     mutating func watch(_ index: Int) {
@@ -57,17 +66,21 @@ extension FeedCore {
         guard let stream = streams[index], stream.state != .ended else { return }
         guard judgesFrom <= now.instant else { return look(index, at: judgesFrom) }
         if stream.stalls > 0 { return persist(index) }
+        if needsConfirmation(index), stream.fetch == nil, stream.fetchAt == nil { startFetch(index) }
         guard stream.subscription == .effective || stream.subscription == .requested, let finding = stream.freshness.look(now.instant) else { return }
         switch finding {
         case .calm(let until): look(index, at: until)
         case .doubtful(let until):
             suspect(stream.connection)
             let isAsked = inquire(index)
-            look(index, at: isAsked ? until : min(until, now.instant + .milliseconds(500)))
+            look(index, at: isAsked ? until : min(until, now.instant + Self.inquiryRetry))
         case .silent: stall(index, "\(stream.name) has been silent for longer than it ever is, and REST could not confirm it")
         case .stalled: stall(index, "REST has had newer data of \(stream.name) for too long", isProved: true)
         }
     }
+
+    /// After how long an inquiry is tried again that could not be sent, or was not answered.
+    private static let inquiryRetry = Duration.milliseconds(500)
 
     /// Asks REST whether the silence is calm, where the budget leaves enough for others; false where it was not asked.
     private mutating func inquire(_ index: Int) -> Bool {
@@ -84,7 +97,12 @@ extension FeedCore {
     mutating func inquired(_ index: Int, _ result: Result<FetchedContent, FeedError>) {
         guard let stream = streams[index], let inquiry = stream.freshness.inquiry else { return }
         streams[index]?.freshness.inquiry = nil
-        guard case .success(let fetched) = result, let comparison = stream.content.compared(with: fetched.rows) else { return }
+        guard case .success(let fetched) = result else {
+            // One answer that is lost must not cost a stream that is well its good name.
+            streams[index]?.freshness.forgetInquiry()
+            return look(index, at: min(stream.lookAt ?? .init(nanoseconds: .max), now.instant + Self.inquiryRetry))
+        }
+        guard let comparison = stream.content.compared(with: fetched.rows) else { return }
         switch comparison {
         case .older: break
         case .same where stream.outage?.awaitsMessage == true: calmDown(index, askedAt: inquiry.askedAt)
@@ -113,7 +131,10 @@ extension FeedCore {
     /// A subscription that was acknowledged and never gave anything is a failure; one that stopped is stale.
     private mutating func stall(_ index: Int, _ reason: String, isProved: Bool = false) {
         guard let stream = streams[index] else { return }
-        if stream.outage != nil { return persist(index) }
+        if stream.outage != nil {
+            streams[index]?.retryAt = now.instant
+            return persist(index)
+        }
         guard stream.contentID != nil || stream.traits.rhythm.isPeriodic else { return beginPatience(index) }
         note(index, .stale, reason)
         suspect(stream.connection)
@@ -136,11 +157,18 @@ extension FeedCore {
         subscribeAnew(index)
         if isProved, streams[index]?.needsFetch == true, stream.fetch == nil { startFetch(index) }
         streams[index]?.freshness.beginWaiting(now.instant)
-        look(index, at: now.instant + retry(after: 1, stream.freshness.patience))
+        planRetry(index)
     }
 
     /// It has stalled, and still gives nothing: REST is asked whether there is anything to give, and from time to time the socket is replaced.
     private mutating func persist(_ index: Int) {
+        if let at = streams[index]?.retryAt, at <= now.instant { retry(index) }
+        let isAsked = inquire(index)
+        guard let stream = streams[index], let at = stream.retryAt else { return }
+        look(index, at: isAsked || !stream.traits.hasSnapshotSource ? at : min(at, now.instant + Self.inquiryRetry))
+    }
+
+    private mutating func retry(_ index: Int) {
         guard let stream = streams[index] else { return }
         let stalls = stream.stalls + 1
         streams[index]?.stalls = stalls
@@ -148,11 +176,15 @@ extension FeedCore {
         suspect(stream.connection)
         // At the second look, the fourth, the eighth …
         if stalls == 1 { subscribeAnew(index) } else if stalls & (stalls - 1) == 0 { rotate(stream.connection) }
-        _ = inquire(index)
-        look(index, at: now.instant + retry(after: stalls, stream.freshness.patience))
+        planRetry(index)
     }
 
-    private func retry(after stalls: Int, _ patience: Duration) -> Duration { max(min(patience, .seconds(15)), .seconds(3)) * min(stalls, 8) }
+    private mutating func planRetry(_ index: Int) {
+        guard let stream = streams[index] else { return }
+        let at = now.instant + max(min(stream.freshness.patience, .seconds(15)), .seconds(3)) * min(stream.stalls, 8)
+        streams[index]?.retryAt = at
+        look(index, at: at)
+    }
 
     private static func unanswered(_ name: FuturesServiceStreamName) -> FeedError {
         FeedError(

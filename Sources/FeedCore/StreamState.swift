@@ -128,6 +128,8 @@ struct StreamState: Sendable {
         var hasFrame = false
         /// How often in a row a look found that data that should have come did not.
         var stalls = 0
+        /// When the next of them begins.
+        var retryAt: Instant?
         /// The last hundred things that went wrong, and how they ended.
         var incidents: Deque<StreamIncident> = []
 
@@ -155,6 +157,12 @@ struct StreamState: Sendable {
 
         /// Whether one frame is enough to have the content whole again.
         var isWholeAfterUpdate: Bool { rule == .replace || !needsFetch }
+
+        /// Whether there was evidence of the content since the subscription stands: what was there before may have changed unseen until then.
+        var isConfirmed: Bool {
+            guard !hasFrame, traits.hasSnapshotSource, let effectiveAt else { return true }
+            return freshness.provedAt.map { $0 >= effectiveAt } ?? false
+        }
 
         /// The content as observers get it; nil where there is none yet.
         func contentAsHandedOut(

@@ -232,6 +232,83 @@ import Testing
         #expect(!harness.attempts.isEmpty, "a recovery may still ask")
     }
 
+    private static let ticker = FuturesServiceStreamName.bookTicker(symbol: "BTCUSDT")
+
+    private func ticker(_ price: Int) -> FeedRows {
+        let number = DecimalString(price)
+        return .bookTicker([
+            BookTicker(symbol: "BTCUSDT", bidPrice: number, bidQuantity: number, askPrice: number, askQuantity: number, time: Int64(price))
+        ])
+    }
+
+    @Test func whatMayHaveChangedBeforeTheSubscriptionStoodIsAskedAgain() {
+        var harness = CoreHarness()
+        harness.step(.observe(.one, [Self.ticker], forceFetch: false))
+        harness.answerFetches { _ in .success(FetchedContent(rows: self.ticker(1), eventTime: nil)) }
+        harness.pass(.milliseconds(800))
+        harness.step(.opened(harness.connection))
+        harness.acknowledge()
+        harness.forgetEffects()
+        harness.pass(.milliseconds(500))
+        harness.step(.heard(harness.connection))
+        #expect(harness.core.content(of: Self.ticker)?.unverifiedMs == 1_300, "a socket that lives is no evidence for a value of before it")
+        harness.pass(.milliseconds(700))
+        #expect(harness.attempts.count == 1)
+        harness.answerFetches { _ in .success(FetchedContent(rows: self.ticker(2), eventTime: nil)) }
+        harness.pass(.seconds(50))
+        #expect(harness.attempts.count == 1)
+        #expect(harness.core.content(of: Self.ticker)?.rows == ticker(2))
+        #expect(harness.core.content(of: Self.ticker)?.unverifiedMs ?? .max < 6_000)
+    }
+
+    @Test func aMessageConfirmsWhatWasThereBeforeIt() {
+        var harness = CoreHarness()
+        harness.step(.observe(.one, [Self.ticker], forceFetch: false))
+        harness.answerFetches { _ in .success(FetchedContent(rows: self.ticker(1), eventTime: nil)) }
+        harness.step(.opened(harness.connection))
+        harness.acknowledge()
+        harness.receive(Self.ticker, ticker(2))
+        harness.forgetEffects()
+        harness.pass(.seconds(50))
+        #expect(harness.attempts.isEmpty)
+    }
+
+    @Test func anInquiryWhoseAnswerIsLostIsSentAgain() {
+        var harness = ticking()
+        harness.pass(.milliseconds(1_200))
+        harness.step(.fetched(Self.book, attempt: harness.inquiries.last?.attempt ?? 0, .failure(FeedError(.timedOut, "no answer"))))
+        harness.pass(.milliseconds(700))
+        #expect(harness.inquiries.count == 2)
+        answer(&harness, top: 200, id: 200)
+        harness.pass(.seconds(2))
+        #expect(harness.kinds == [], "the second answer confirmed the silence")
+    }
+
+    @Test func aStreamThatWentQuietForWantOfWeightIsBackAsSoonAsThereIsSome() {
+        var configuration = FeedCore.Configuration()
+        configuration.weightLimit = 10
+        var harness = CoreHarness(configuration: configuration)
+        harness.step(.observe(.one, [Self.ticker], forceFetch: false))
+        harness.step(.opened(harness.connection))
+        harness.acknowledge()
+        for price in 1...40 {
+            harness.pass(.milliseconds(100))
+            harness.receive(Self.ticker, ticker(price))
+        }
+        harness.step(.usedWeight(10))
+        harness.pass(.seconds(20))
+        #expect(harness.core.content(of: Self.ticker)?.state == .stale)
+        harness.acknowledge()
+        harness.forgetEffects()
+        while harness.inquiries.isEmpty, harness.now.nanoseconds < 100_000_000_000 {
+            harness.pass(.milliseconds(100))
+            harness.answerFetches { _ in .success(FetchedContent(rows: self.ticker(40), eventTime: nil)) }
+        }
+        #expect(60_000...61_000 ~= harness.now.nanoseconds / 1_000_000, "the minute's weight is new: \(harness.now)")
+        harness.step(.fetched(Self.ticker, attempt: harness.inquiries.last?.attempt ?? 0, .success(FetchedContent(rows: ticker(40), eventTime: nil))))
+        #expect(harness.core.content(of: Self.ticker)?.state == .live)
+    }
+
     @Test func anEmptyListIsNoValue() {
         var harness = CoreHarness()
         harness.goLive([.btc])

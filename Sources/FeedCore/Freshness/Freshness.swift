@@ -8,6 +8,7 @@ public enum StreamRhythm: Sendable, Equatable {
     case sporadic
 
     var isPeriodic: Bool { if case .periodic = self { true } else { false } }
+    var isTicking: Bool { if case .ticking = self { true } else { false } }
 }
 
 /// What is known of a stream's freshness: when there was evidence last that nothing newer exists, and how long silence is still believed to be
@@ -107,6 +108,9 @@ struct Freshness: Sendable {
         inquiredAt = now
     }
 
+    /// The inquiry was of no use; another may be sent.
+    mutating func forgetInquiry() { inquiredAt = nil }
+
     /// The connection is lost, and with it what was asked and doubted.
     mutating func lose() {
         inquiry = nil
@@ -138,7 +142,7 @@ struct Freshness: Sendable {
 
     /// When an inquiry may be sent: one is not out, and the last one was long enough ago.
     func mayInquire(_ now: Instant) -> Bool {
-        guard inquiry == nil, case .ticking = rhythm else { return false }
+        guard inquiry == nil, rhythm.isTicking else { return false }
         return inquiredAt.map { $0 + min(max(patience, .seconds(1)), .seconds(10)) <= now } ?? true
     }
 }
