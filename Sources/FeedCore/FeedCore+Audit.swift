@@ -13,8 +13,7 @@ extension FeedCore {
         streams[index]?.audit = nil
         scheduleAudit(index)
         guard let stream = streams[index], stream.outage == nil, stream.fetch == nil, stream.subscription == .effective,
-            stream.content.book?.stands == true, max(fetchesBlockedUntil ?? now.instant, fetchesWaitUntil ?? now.instant) <= now.instant,
-            budget.take(stream.traits.fetchWeight, leaving: configuration.auditReserve, now: now)
+            stream.content.book?.stands == true, rest.admitSpare(stream.traits.fetchWeight, leaving: configuration.auditReserve, now)
         else { return }
         let attempt = request(index, .complete)
         streams[index]?.audit = StreamState.Audit(attempt: attempt, book: OrderBook(limit: stream.traits.limit))

@@ -162,8 +162,7 @@ extension FeedCore {
             publish(index, .failed(FeedError(.noSnapshotSource, words), fetch: true))
             return
         }
-        let isBlocked = fetchesBlockedUntil.map { $0 > now.instant } ?? false
-        if !isBlocked, let due = stream.refetchableAt, due > now.instant {
+        if rest.pause(now.instant) == nil, let due = stream.refetchableAt, due > now.instant {
             guard stream.fetchAt.map({ $0 > due }) ?? true else { return }
             streams[index]?.refetchableAt = due + configuration.refetchInterval
             return fetch(index, at: due)
@@ -188,14 +187,10 @@ extension FeedCore {
     @discardableResult
     mutating func startFetch(_ index: Int, leaving share: Double = 0) -> Duration? {
         guard let stream = streams[index] else { return nil }
-        let isOfVenue = stream.traits.fetchWeight != 0
-        let asked = fetchesBlockedUntil.flatMap {
-            isOfVenue && $0 > now.instant ? Duration.nanoseconds($0.nanoseconds &- now.instant.nanoseconds) : nil
-        }
-        if let wait = asked ?? (isOfVenue ? budget.take(stream.traits.fetchWeight, leaving: share, now: now) : nil) {
-            if share == 0 { fetchesWaitUntil = now.instant + wait }
+        // Only the venue has a weight; other upstreams count nothing.
+        if stream.traits.fetchWeight != 0, let wait = rest.admit(stream.traits.fetchWeight, leaving: share, now) {
             fetch(index, at: now.instant + wait)
-            if asked != nil, wait > configuration.blockPatience, stream.needsFetch { tellOfBlock(index, wait) }
+            if rest.pause(now.instant) != nil, wait > configuration.blockPatience, stream.needsFetch { tellOfBlock(index, wait) }
             return wait
         }
         var part = FetchRequest.Part.complete
@@ -212,7 +207,7 @@ extension FeedCore {
     /// Sends a request over REST; returns its number.
     mutating func request(_ index: Int, _ part: FetchRequest.Part) -> UInt64 {
         lastAttempt &+= 1
-        if let name = streams[index]?.name { effects.append(.fetch(name, FetchRequest(attempt: lastAttempt, part: part, host: restHost))) }
+        if let name = streams[index]?.name { effects.append(.fetch(name, FetchRequest(attempt: lastAttempt, part: part, host: rest.host))) }
         return lastAttempt
     }
 
@@ -223,26 +218,9 @@ extension FeedCore {
         reportOutage(index, FeedError(.rateLimited, words, retryAfterMs: milliseconds), attempts: 0)
     }
 
-    /// A REST host that cannot answer several times in a row gives way to the next.
-    mutating func restAnswered(_ error: FeedError?) {
-        guard let error, error.code == .unreachable || error.code == .timedOut else {
-            restFailures = 0
-            return
-        }
-        restFailures += 1
-        guard restFailures >= configuration.attemptsPerHost else { return }
-        restFailures = 0
-        restHost = (restHost &+ 1) % max(1, configuration.restHosts)
-    }
-
     mutating func fetched(_ name: FuturesServiceStreamName, attempt: UInt64, _ result: Result<FetchedContent, FeedError>) {
         let isOfVenue = indices[name].flatMap { streams[$0]?.traits.fetchWeight } != 0
-        if isOfVenue, case .failure(let error) = result, error.code == .rateLimited {
-            let asked = error.retryAfterMs.map { Duration.milliseconds(min($0, 1 << 40)) } ?? configuration.defaultRetryAfter
-            let until = now.instant + min(asked, configuration.longestRetryAfter)
-            fetchesBlockedUntil = max(fetchesBlockedUntil ?? until, until)
-        }
-        if isOfVenue { restAnswered(result.failure) }
+        if isOfVenue { rest.answered(result.failure, now.instant) }
         guard let index = indices[name], let stream = streams[index] else { return }
         if stream.audit?.attempt == attempt {
             audited(index, result)

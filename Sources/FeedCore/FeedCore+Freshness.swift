@@ -85,8 +85,7 @@ extension FeedCore {
     /// Asks REST whether the silence is calm, where the budget leaves enough for others; false where it was not asked.
     private mutating func inquire(_ index: Int) -> Bool {
         guard let stream = streams[index], stream.traits.hasSnapshotSource, stream.contentID != nil, stream.fetch == nil,
-            stream.freshness.mayInquire(now.instant), max(fetchesBlockedUntil ?? now.instant, fetchesWaitUntil ?? now.instant) <= now.instant,
-            budget.take(stream.traits.inquiryWeight, leaving: configuration.auditReserve, now: now)
+            stream.freshness.mayInquire(now.instant), rest.admitSpare(stream.traits.inquiryWeight, leaving: configuration.auditReserve, now)
         else { return false }
         let attempt = request(index, .newest)
         streams[index]?.freshness.inquire(attempt, now.instant)

@@ -16,10 +16,10 @@ extension FeedCore {
 
     mutating func listed(_ result: Result<VenueListing, FeedError>) {
         switch result {
-        case .failure(let error): restAnswered(error)
+        case .failure(let error): rest.answered(error, now.instant)
         case .success(let listing):
-            restAnswered(nil)
-            if let limit = listing.weightLimit, limit > 0 { budget.limit = limit }
+            rest.answered(nil, now.instant)
+            if let limit = listing.weightLimit { rest.limit(limit) }
             let wereMissing = missing
             let known = self.listing?.symbols.union(self.listing?.assetIndices ?? []) ?? []
             let wanted = Set(streams.compactMap { $0?.name.listedSymbol })

@@ -115,12 +115,13 @@ extension FeedCore {
     }
 
     /// The request weight of the clock minute, and what the venue allows in one.
-    package func weight(now: Moment) -> (used: Int, limit: Int) { (budget.used(now: now), budget.limit) }
+    package func weight(now: Moment) -> (used: Int, limit: Int) { rest.weight(now) }
 
     /// How long the venue asked not to be asked over REST, from now; zero where it did not.
-    package func restPause(now: Instant) -> Duration {
-        fetchesBlockedUntil.map { .nanoseconds(max(0, $0.nanoseconds &- now.nanoseconds)) } ?? .zero
-    }
+    package func restPause(now: Instant) -> Duration { rest.pause(now) ?? .zero }
+
+    /// The REST host that is asked.
+    package var restHost: Int { rest.host }
 
     /// Whether the venue has told which symbols it lists.
     package var knowsSymbols: Bool { listing != nil }

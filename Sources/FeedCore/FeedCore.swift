@@ -113,13 +113,7 @@ package struct FeedCore: Sendable {
     var hostAllowedAt: [Int: [Int: Instant]] = [:]
     /// The venue's WebSocket host that gave data last.
     var webSocketHost = 0
-    /// The REST host that is asked, and how often in a row it could not answer.
-    package internal(set) var restHost = 0
-    var restFailures = 0
-    /// Until when the venue asked not to be asked, and until when a request that is due waits for weight.
-    var fetchesBlockedUntil: Instant?
-    var fetchesWaitUntil: Instant?
-    var budget: WeightBudget
+    var rest: RESTGate
     /// What happened since the start.
     package internal(set) var counters = FeedCounters()
 
@@ -134,7 +128,7 @@ package struct FeedCore: Sendable {
         self.epoch = epoch
         self.traits = traits
         random = SplitMix64(seed: seed)
-        budget = WeightBudget(limit: configuration.weightLimit, reserve: configuration.weightReserve)
+        rest = RESTGate(configuration)
     }
 
     /// Takes one input and says what is to be done about it, in order.
@@ -148,7 +142,7 @@ package struct FeedCore: Sendable {
         case .refetch(let name): refetch(name)
         case .listed(let result): listed(result)
         case .readers(let name, let count): if let index = indices[name] { streams[index]?.readers = count }
-        case .usedWeight(let used): budget.observe(used: used, now: self.now)
+        case .usedWeight(let used): rest.observe(used: used, self.now)
         case .opened(let id): opened(id)
         case .closed(let id, let reason, let retryAfter): closed(id, reason: reason, retryAfter: retryAfter)
         case .refused(let id, let error): refused(id, error)
