@@ -268,17 +268,19 @@ extension FeedCore {
             beginOutage(index, verifiedAt: stream.freshness.provedAt)
             abandonBackfill(index)
         }
-        guard let stream = streams[index], streams[index]?.content.complete(fetched.rows) == true else {
+        // Asked for before the subscription stood, it is older than what came since, whatever its numbers say: the venue may count anew.
+        let isOvertaken = !followsSubscription && streams[index]?.hasFrame == true && (streams[index]?.rule == .replace || streams[index]?.rule == .byKey)
+        guard let stream = streams[index], isOvertaken || streams[index]?.content.complete(fetched.rows) == true else {
             fetchFailed(index, FeedError(.malformed, "The venue's REST answer carries another stream's data."))
             return
         }
         streams[index]?.fetchBackoff.reset()
-        streams[index]?.freshness.prove(fetch.askedAt)
+        if !isOvertaken { streams[index]?.freshness.prove(fetch.askedAt) }
         if case .none = stream.backfill, stream.subscription != .effective, !stream.hasFrame { streams[index]?.content.beginGeneration() }
         let awaitsMessage = stream.rule == .replace && stream.outage == nil && !stream.traits.rhythm.isTicking
         if followsSubscription || awaitsMessage { streams[index]?.needsFetch = false }
         let eventTime = stream.contentID == nil ? fetched.eventTime : [fetched.eventTime, stream.eventTime].compactMap(\.self).max()
-        remember(index, source: .rest, eventTime: eventTime)
+        if !isOvertaken { remember(index, source: .rest, eventTime: eventTime) }
         if followsSubscription {
             endOutage(index, with: streams[index]?.content.rows)
             becomeLive(index)

@@ -261,6 +261,21 @@ import Testing
         #expect(harness.core.content(of: Self.ticker)?.unverifiedMs ?? .max < 6_000)
     }
 
+    @Test func anAnswerThatMessagesHaveOvertakenChangesNothing() {
+        var harness = CoreHarness()
+        harness.step(.observe(.one, [Self.ticker], forceFetch: false))
+        harness.pass(.seconds(1))
+        harness.step(.opened(harness.connection))
+        harness.acknowledge()
+        harness.receive(Self.ticker, ticker(5))
+        let answer = FetchedContent(rows: ticker(1_000), eventTime: nil)
+        harness.step(.fetched(Self.ticker, attempt: harness.attempts.first?.attempt ?? 0, .success(answer)))
+        #expect(harness.core.content(of: Self.ticker)?.rows == ticker(5), "it was asked for before, by whatever the venue counts")
+        #expect(harness.kinds.last == "fetch", "who waits for it has the value")
+        harness.receive(Self.ticker, ticker(6))
+        #expect(harness.core.content(of: Self.ticker)?.rows == ticker(6))
+    }
+
     @Test func aMessageConfirmsWhatWasThereBeforeIt() {
         var harness = CoreHarness()
         harness.step(.observe(.one, [Self.ticker], forceFetch: false))
