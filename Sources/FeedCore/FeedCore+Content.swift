@@ -269,7 +269,8 @@ extension FeedCore {
             abandonBackfill(index)
         }
         // Asked for before the subscription stood, it is older than what came since, whatever its numbers say: the venue may count anew.
-        let isOvertaken = !followsSubscription && streams[index]?.hasFrame == true && (streams[index]?.rule == .replace || streams[index]?.rule == .byKey)
+        let rule = streams[index]?.rule
+        let isOvertaken = !followsSubscription && streams[index]?.hasFrame == true && (rule == .replace || rule == .byKey)
         guard let stream = streams[index], isOvertaken || streams[index]?.content.complete(fetched.rows) == true else {
             fetchFailed(index, FeedError(.malformed, "The venue's REST answer carries another stream's data."))
             return
