@@ -15,7 +15,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /futures-gateway /usr/local/bin/futures-gateway
 COPY LICENSE /usr/share/doc/futures-gateway/LICENSE
-# Inside the container only: what is published is docker run's -p to decide.
+# Inside the container only. docker run's -p decides what is published.
 ENV FUTURES_GATEWAY_HOST=0.0.0.0
 USER 65532:65532
 EXPOSE 8080
