@@ -2,11 +2,13 @@ FROM swift:6.3-bookworm AS build
 RUN apt-get update \
     && apt-get install -y --no-install-recommends libmicrohttpd-dev pkg-config zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
+# A release gives --only-use-versions-from-resolved-file: the versions in the Package.resolved of its tag, or none.
+ARG SWIFT_FLAGS=
 WORKDIR /src
 COPY Package.* ./
 RUN swift package resolve
 COPY . .
-RUN swift build -c release --static-swift-stdlib --product futures-gateway \
+RUN swift build -c release --static-swift-stdlib $SWIFT_FLAGS --product futures-gateway \
     && install -s "$(swift build -c release --static-swift-stdlib --show-bin-path)/futures-gateway" /futures-gateway
 
 FROM debian:bookworm-slim

@@ -1,93 +1,103 @@
 SWIFT_FLAGS ?=
 # One after the other: several tests measure the processor time and the promptness of the process they run in.
-TEST_TARGETS = FeedCoreTests GatewayAccessTests FuturesFeedTests MicroHTTPTests DemoExchangeTests FuturesGatewayTests CommandTests EndToEndTests
+UNIT_TARGETS = FeedCoreTests GatewayAccessTests FuturesFeedTests MicroHTTPTests DemoExchangeTests FuturesGatewayTests CommandTests
 RUN_ARGS ?= --demo
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: run test scripts suite prove prove-short browser soak bench bench-ingest lint format simulate defects sanitize contract proxies conformance graphql intrinio fuzz setup
+.PHONY: run help check test unit suite lint format scripts simulate defects prove prove-short soak sanitize fuzz contract proxies browser \
+	conformance graphql intrinio bench bench-ingest setup
 .DEFAULT_GOAL := run
 
-run: setup ## Build and serve the embedded exchange (RUN_ARGS="--venue aster" for a venue)
+run: setup ## Build the gateway and serve the embedded exchange (RUN_ARGS="--venue aster" serves a venue)
 	swift build -c release --product futures-gateway
 	exec "$$(swift build -c release --show-bin-path)/futures-gateway" serve $(RUN_ARGS)
 
-test: setup lint scripts suite prove-short ## Everything CI runs
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-scripts: ## Whether the table of proofs is as its program writes it, and what that program takes for a proof
-	python3 -B -m unittest discover --quiet --start-directory Tests/Soak
+check: setup ## Check what differs from main: format, build, unit tests, in under two minutes (LIMIT=100 seconds of tests, DRY=1 only prints)
+	@Tests/check
 
-suite:
+test: setup lint scripts suite prove-short ## Run everything that has to pass before a merge
+
+unit: ## Build with warnings as errors and run the unit tests of every target
 	swift build --build-tests $(SWIFT_FLAGS)
-	for target in $(TEST_TARGETS); do swift test --skip-build $(SWIFT_FLAGS) --filter "^$$target\." || exit 1; done
+	for target in $(UNIT_TARGETS); do swift test --skip-build $(SWIFT_FLAGS) --filter "^$$target\." || exit 1; done
+
+suite: unit ## Run the unit tests, the end-to-end tests, and the gateway's tests once more over TLS
+	swift test --skip-build $(SWIFT_FLAGS) --filter "^EndToEndTests\."
 	STREAM_ROUTE=tls swift test --skip-build $(SWIFT_FLAGS) --filter "^FuturesGatewayTests\."
 
-simulate: ## The core, a venue and readers under SEEDS seeds, optimised (SEED=N replays one)
+lint: ## Check the format of every Swift file
+	swift format lint --strict --recursive --parallel Package.swift Sources Tests
+
+format: ## Format every Swift file
+	swift format --in-place --recursive --parallel Package.swift Sources Tests
+
+scripts: ## Run the unit tests of the Python scripts; one checks that PROOF.md is as its program writes it
+	for folder in $(wildcard Tests/Soak Tests/Docs); do python3 -B -m unittest discover --quiet --start-directory $$folder || exit 1; done
+
+simulate: ## Run the core against a simulated venue and readers (SEEDS=1000; SEED=N replays one, TRACE=1 prints all of it)
 	SEEDS=$(or $(SEEDS),1000) Tests/FeedCoreTests/Simulation/simulate
 
-defects: ## Whether the simulator finds every planted defect
+defects: ## Plant each known defect and check that the simulator finds it (SEEDS=5000 at most for each)
 	Tests/FeedCoreTests/Simulation/Defects/run
 
-sanitize: setup ## The whole suite under ThreadSanitizer and AddressSanitizer
-	$(MAKE) suite SWIFT_FLAGS="--sanitize=thread -Xswiftc -DTSAN --scratch-path .build-thread"
-	ASAN_OPTIONS=detect_leaks=0 $(MAKE) suite SWIFT_FLAGS="--sanitize=address --scratch-path .build-address"
-
-browser: setup ## The page and client.js in headless Chromium (apt: chromium, python3-websockets); skips where they are absent
-	@if command -v node > /dev/null; then node --test Tests/Browser; else echo "skipped: node is not installed"; fi
-	swift build -c release --product futures-gateway
-	python3 Tests/Browser/checks.py "$$(swift build -c release --show-bin-path)/futures-gateway"
-
-soak: setup ## Proofs over real sockets, about three minutes (SOAK_ARGS="kills --kills 1000", or detect, receipts, stalls, "quiet --minutes 60", rotation)
-	swift build -c release --product futures-gateway
-	Tests/Soak/soak "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(SOAK_ARGS),short)
-
-prove: setup ## Every promise by a command, with its figure and its control: under ninety minutes (PROVE_ARGS="--only kills,detect" for some); writes Tests/Soak/PROOF.md
+prove: setup ## Prove every promise and its control, in under ninety minutes; write PROOF.md (PROVE_ARGS="--only kills,detect")
 	swift build -c release --product futures-gateway
 	Tests/Soak/prove "$$(swift build -c release --show-bin-path)/futures-gateway" $(PROVE_ARGS)
 
-prove-short: ## The same in about five minutes, by the debug build
+prove-short: ## Prove the promises small, with the debug build, in about five minutes; leave PROOF.md alone
 	swift build --product futures-gateway
 	patch -p1 --dry-run --silent --fuzz=0 -i Tests/Soak/unsafe.patch
 	Tests/Soak/prove "$$(swift build --show-bin-path)/futures-gateway" --short
 
-contract: setup ## Every answer against openapi.yaml by schemathesis, read by httplint, and by generated clients (PyPI); skips what is absent
+soak: setup ## Run one proof over real sockets, by default all of them short (SOAK_ARGS="kills --kills 1000")
+	swift build -c release --product futures-gateway
+	Tests/Soak/soak "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(SOAK_ARGS),short)
+
+sanitize: setup ## Run the suite under ThreadSanitizer and under AddressSanitizer
+	$(MAKE) suite SWIFT_FLAGS="--sanitize=thread -Xswiftc -DTSAN --scratch-path .build-thread"
+	ASAN_OPTIONS=detect_leaks=0 $(MAKE) suite SWIFT_FLAGS="--sanitize=address --scratch-path .build-address"
+
+fuzz: ## Fuzz everything that reads bytes from a network, if the toolchain has libFuzzer (SECONDS=60 for each)
+	SECONDS_EACH=$(or $(SECONDS),60) Tests/Fuzz/run
+
+contract: setup ## Hold every answer against openapi.yaml, by tools and generated clients from PyPI if they are there (EXAMPLES=50)
 	swift build -c release --product futures-gateway
 	Tests/Contract/fuzz "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(EXAMPLES),50)
 	Tests/Contract/lint "$$(swift build -c release --show-bin-path)/futures-gateway"
 	Tests/Contract/clients "$$(swift build -c release --show-bin-path)/futures-gateway"
 
-proxies: setup ## The gateway behind nginx and Caddy as ops/ has them (apt: nginx, caddy, curl), about four minutes; skips where they are absent
+proxies: setup ## Run the gateway behind nginx and Caddy as ops/ configures them, if they are there; about four minutes
 	swift build -c release --product futures-gateway
 	Tests/Proxies/check "$$(swift build -c release --show-bin-path)/futures-gateway"
 
-conformance: ## The Autobahn suite against the WebSocket client; skips where it, or Python 2.7, is absent
+browser: setup ## Test the page and client.js with Node and in headless Chromium, if they are there
+	@if command -v node > /dev/null; then node --test Tests/Browser; else echo "skipped: node is not installed"; fi
+	swift build -c release --product futures-gateway
+	python3 Tests/Browser/checks.py "$$(swift build -c release --show-bin-path)/futures-gateway"
+
+conformance: ## Run the Autobahn suite against the WebSocket client, if the suite and Python 2.7 are there
 	swift build --product conformance-client
 	Tests/Conformance/conformance "$$(swift build --show-bin-path)/conformance-client"
 
-graphql: ## The GraphQL dialect against real servers, about ten minutes; skips where they are absent
+graphql: ## Run the GraphQL dialect against real servers, if they are there; about ten minutes
 	swift build --product futures-gateway
 	Tests/GraphQL/peers "$$(swift build --show-bin-path)/futures-gateway"
 
-intrinio: ## The simulated Intrinio against the official clients from PyPI; skips where they cannot be installed
+intrinio: ## Run Intrinio's own clients from PyPI against the simulated Intrinio, if they can be installed
 	swift build --product futures-gateway
 	Tests/Intrinio/clients "$$(swift build --show-bin-path)/futures-gateway"
 
-fuzz: ## Everything that reads bytes from a network by libFuzzer, SECONDS=60 each; skips where the toolchain has none
-	SECONDS_EACH=$(or $(SECONDS),60) Tests/Fuzz/run
-
-bench: setup ## Fan-out and snapshot figures of the release executable
+bench: setup ## Measure the release build's fan-out and snapshots
 	swift build -c release --product futures-gateway
 	Benchmarks/run "$$(swift build -c release --show-bin-path)/futures-gateway"
 
-bench-ingest: ## What a frame costs from the venue's text to a reader's log
+bench-ingest: ## Measure what a frame costs, from the venue's text to a reader's ring
 	swift build -c release --package-path Benchmarks --product ingest
 	for what in figures memory growth sweep; do "$$(swift build -c release --package-path Benchmarks --show-bin-path)/ingest" $$what; done
 	Benchmarks/instructions "$$(swift build -c release --package-path Benchmarks --show-bin-path)/ingest"
 
-lint:
-	swift format lint --strict --recursive --parallel Package.swift Sources Tests
-
-format:
-	swift format --in-place --recursive --parallel Package.swift Sources Tests
-
-setup:
+setup: ## Install what a fresh Debian 12 with Swift 6.3 lacks
 	@.ci/setup
