@@ -29,7 +29,7 @@ extension FeedCore {
 
     /// Whether what REST said before the subscription stood may have changed in between, which no message would tell.
     func needsConfirmation(_ index: Int) -> Bool {
-        guard let stream = streams[index], stream.rule == .replace, stream.traits.rhythm.isTicking else { return false }
+        guard let stream = streams[index], stream.rule == .replace || stream.rule == .book, stream.traits.rhythm.isTicking else { return false }
         return stream.needsFetch && !stream.hasFrame && stream.subscription == .effective && stream.outage == nil
     }
 

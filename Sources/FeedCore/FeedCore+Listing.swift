@@ -52,6 +52,10 @@ extension FeedCore {
         if stream.outage != nil { reportOutage(index, error, attempts: 1) }
         leave(index, connection: stream.connection)
         streams[index]?.subscription = .none
+        streams[index]?.effectiveAt = nil
+        streams[index]?.standsAt = nil
+        streams[index]?.resubscribeAt = nil
+        streams[index]?.hasFrame = false
         streams[index]?.isConnected = nil
         streams[index]?.outage = nil
         streams[index]?.freshness.lose()

@@ -63,7 +63,10 @@ struct StreamWatch {
         case .status(let state, _, _):
             if state == .recovering { beginOutage(now, evidence: nil) }
             if state == .stale { beginOutage(now, evidence: lastData) }
-            if state == .connecting { isEnded = false }
+            if state == .connecting {
+                isEnded = false
+                progress.beginGeneration()
+            }
             guard state == .live else { return }
             verdict.expect(outage != .open, .oneRecoverPerOutage, "\(name) is live again without a recover")
             outage = .none
