@@ -353,6 +353,16 @@ import Testing
                 ]))
     }
 
+    @Test func aContractInfoWithoutAPairKeepsTheOneThatRESTTold() throws {
+        guard case .contractInfo(let frame) = try Read("gocryptotrader/wsUFuturesMarket.json", "!contractInfo").rows, let told = frame.first else {
+            Issue.record("no contract info")
+            return
+        }
+        var listed = told
+        listed.pair = "BTCUSDT"
+        #expect(told.completed(by: listed).pair == "BTCUSDT")
+    }
+
     @Test func aTradingSessionIsOfTheMarketItsEventNames() throws {
         #expect(
             try Read("gocryptotrader/wsUFuturesMarket.json", "tradingSession").rows
