@@ -131,6 +131,7 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
+            exclude: ["Fixtures"],
             swiftSettings: strict),
         .testTarget(
             name: "GatewayAccessTests",
@@ -141,7 +142,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(name: "MicroHTTPTests", dependencies: ["MicroHTTP"], swiftSettings: strict),
-        .testTarget(name: "DemoExchangeTests", dependencies: ["DemoExchange"], exclude: ["Fixtures"], swiftSettings: strict),
+        .testTarget(
+            name: "DemoExchangeTests", dependencies: ["DemoExchange", "GatewayTestSupport"], exclude: ["Fixtures"], swiftSettings: strict),
         .target(
             name: "GatewayTestSupport",
             dependencies: [

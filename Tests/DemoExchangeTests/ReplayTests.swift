@@ -1,10 +1,10 @@
 import DemoExchange
 import Foundation
+import GatewayTestSupport
 import Testing
 
 private let folder = URL(filePath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
 private let fixture = folder.appending(path: "Fixtures/small.ws").path
-private let recording = folder.appending(path: "../../../shared/recordings/cryptofeed/BINANCE_FUTURES.ws.1.0").standardizedFileURL.path
 
 /// The envelopes of a recording as they stand in the file.
 private func envelopes(_ path: String) throws -> [String] {
@@ -27,8 +27,11 @@ private let everything = "abcusdt@bookTicker/abcusdt@aggTrade/abcusdt@kline_1m/a
         }
     }
 
-    @Test(.enabled(if: FileManager.default.fileExists(atPath: recording), "the shared recordings are not here"))
-    func allFramesOfTheRecordingComeInOrderByteForByte() async throws {
+    @Test func allFramesOfTheRecordingComeInOrderByteForByte() async throws {
+        try await VenueFixtures.unpacking(VenueFixtures.session) { try await expectAllFrames(of: $0) }
+    }
+
+    private func expectAllFrames(of recording: String) async throws {
         try await withExchange(replaying(recording)) { exchange, port async throws in
             let client = try await VenueClient(port: port, path: "/stream")
             let frames = try envelopes(recording)

@@ -1,20 +1,14 @@
 import DemoExchange
-import Foundation
 import GatewayTestSupport
 import Testing
 
 /// A session recorded at a venue, read here without any of the code under test.
 private struct Recording {
-    static let path = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../../shared/recordings/cryptofeed/BINANCE_FUTURES.ws.1.0").standardized.path(percentEncoded: false)
-
-    static var isThere: Bool { FileManager.default.fileExists(atPath: path) }
-
     /// The data of each stream's frames, in order.
     var frames: [String: [JSON]] = [:]
 
     init() throws {
-        for line in try String(contentsOfFile: Self.path, encoding: .utf8).split(separator: "\n").dropFirst() {
+        for line in try VenueFixtures.lines(VenueFixtures.session).dropFirst() {
             guard let start = line.firstIndex(of: "{") else { continue }
             let frame = try JSON(String(line[start...]))
             guard let stream = frame["stream"]?.text, !stream.contains("@depth"), let data = frame["data"] else { continue }
@@ -44,7 +38,7 @@ private struct Recording {
 }
 
 @Suite struct ReplayTests {
-    @Test(.enabled(if: Recording.isThere, "the recordings are not beside the project"), arguments: [0.0, 20.0])
+    @Test(arguments: [0.0, 20.0])
     func everyRecordedMessageReachesAReaderOnceInOrderDigitForDigit(speed: Double) async throws {
         let recording = try Recording()
         var expected: [String: [JSON]] = [:]
@@ -52,21 +46,25 @@ private struct Recording {
         for (kind, count) in [("bookTicker", 613), ("aggTrade", 91), ("kline", 67)] {
             #expect(expected.filter { $0.key.contains(kind) }.values.map(\.count).reduce(0, +) == count)
         }
-        let replay = Replay(path: Recording.path, speed: speed, settle: .seconds(2))
-        try await House.open(DemoExchangeConfiguration(replay: replay)) { house in
-            let reader = try await house.client.events("streams=" + expected.keys.sorted().joined(separator: ","))
-            let total = expected.values.map(\.count).reduce(0, +)
-            var seen: [String: [JSON]] = [:]
-            let start = ContinuousClock.now
-            for _ in 0..<total {
-                let update = try await reader.next("update")
-                #expect(update.rows.count == 1)
-                seen[update.stream, default: []] += update.rows
-            }
-            print("replayed \(total) messages at speed \(speed) in \(ContinuousClock.now - start), 2 s of settling included")
-            for (stream, rows) in expected { #expect(seen[stream] == rows, "\(stream)") }
-            try await expectNothingMore(house, reader)
+        try await VenueFixtures.unpacking(VenueFixtures.session) { path in
+            let replay = Replay(path: path, speed: speed, settle: .seconds(2))
+            try await House.open(DemoExchangeConfiguration(replay: replay)) { house in try await expectAll(expected, house, speed: speed) }
         }
+    }
+
+    private func expectAll(_ expected: [String: [JSON]], _ house: House, speed: Double) async throws {
+        let reader = try await house.client.events("streams=" + expected.keys.sorted().joined(separator: ","))
+        let total = expected.values.map(\.count).reduce(0, +)
+        var seen: [String: [JSON]] = [:]
+        let start = ContinuousClock.now
+        for _ in 0..<total {
+            let update = try await reader.next("update")
+            #expect(update.rows.count == 1)
+            seen[update.stream, default: []] += update.rows
+        }
+        print("replayed \(total) messages at speed \(speed) in \(ContinuousClock.now - start), 2 s of settling included")
+        for (stream, rows) in expected { #expect(seen[stream] == rows, "\(stream)") }
+        try await expectNothingMore(house, reader)
     }
 
     /// What a farewell follows is all there was.

@@ -1,4 +1,4 @@
-/// What one WebSocket connection has asked for, and the venue's answers to it (venue.md §4). A value: it sends nothing itself.
+/// What one WebSocket connection has asked for, and the venue's answers to it (docs/venue.md §4). A value: it sends nothing itself.
 struct ControlSession {
     static let streamLimit = 200
     static let messagesPerSecond = 10

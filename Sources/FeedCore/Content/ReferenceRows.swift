@@ -94,7 +94,7 @@ public struct ContractInfo: Equatable, Sendable {
 
     /// The symbol as in payloads, `BTCUSDT`.
     public var symbol: String
-    /// The pair, `BTCUSDT`.
+    /// The pair, `BTCUSDT`; empty where the venue did not tell it, and an update without it keeps it.
     public var pair: String
     /// The contract type, `PERPETUAL`.
     public var contractType: String
@@ -131,6 +131,7 @@ extension ContractInfo: FeedRow {
     package func completed(by replaced: ContractInfo) -> ContractInfo {
         var row = self
         row.brackets = brackets ?? replaced.brackets
+        if pair.isEmpty { row.pair = replaced.pair }
         return row
     }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .contractInfo(let rows) = rows { rows } else { nil } }

@@ -1,5 +1,4 @@
 import FeedCore
-import Foundation
 import Testing
 
 @testable import FuturesFeed
@@ -197,51 +196,4 @@ import Testing
 
 extension FuturesServiceStreamName {
     static let btc = markPrice(symbol: "BTCUSDT")
-}
-
-@Suite(.needsRecordings) struct RecordedFrameTests {
-    @Test func everyRecordedFrameOfAKnownStreamIsRead() throws {
-        var counts: [String: Int] = [:]
-        for line in try Recordings.lines("cryptofeed/BINANCE_FUTURES.ws.1.0").dropFirst() {
-            guard let start = line.firstIndex(of: "{") else { continue }
-            switch FuturesDialectTests.decode(String(line[start...])).first {
-            case .rows(let name, _, _)?: counts[name.channel.rawValue, default: 0] += 1
-            case .unknown?: counts["unknown", default: 0] += 1
-            case let other: Issue.record("unread: \(String(describing: other)) in \(line)")
-            }
-        }
-        #expect(counts == ["bookTicker": 613, "aggTrade": 91, "kline": 67, "depth": 764])
-    }
-
-    @Test func framesOfManyYearsAndVenuesAreRead() throws {
-        struct Recorded: Decodable { let test: String, raw: String }
-        for line in try Recordings.lines("crypto-msg-parser/binance_linear_frames.jsonl") {
-            let recorded = try JSONDecoder().decode(Recorded.self, from: Data(line.utf8))
-            guard recorded.raw.hasPrefix(#"{"stream""#) else { continue }
-            guard FuturesDialectTests.rows(recorded.raw)?.count ?? 0 > 0 else {
-                Issue.record("unread: \(recorded.raw)")
-                continue
-            }
-        }
-        for file in [
-            "btcusdt_depth20_100ms", "all_markPrice_arr_1s", "all_ticker_arr", "btcusdt_aggTrade", "btcusdt_bookTicker", "btcusdt_kline_1m",
-            "btcusdt_markPrice_1s",
-            "btcusdt_ticker",
-        ] {
-            let frame = String(decoding: try Recordings.bytes("polyoxide/ws/stream_\(file).json"), as: UTF8.self)
-            #expect(FuturesDialectTests.rows(frame)?.count ?? 0 > 0, "unread: \(file): \(FuturesDialectTests.decode(frame))")
-        }
-    }
-
-    @Test func recordedRestAnswersAreRead() throws {
-        let premium = String(decoding: try Recordings.bytes("polyoxide/rest/premium_index.json"), as: UTF8.self)
-        #expect(throws: Never.self) { try FuturesDialectTests.snapshot(.markPrices, premium).get() }
-        let ticker = String(decoding: try Recordings.bytes("polyoxide/rest/ticker_24hr.json"), as: UTF8.self)
-        #expect(throws: Never.self) { try FuturesDialectTests.snapshot(.tickers, ticker).get() }
-        let listing = try Recordings.bytes("aster-api-demo/exchangeInfo_v3_trimmed.json").withUnsafeBufferPointer {
-            try FuturesDialectTests.dialect.decodeListing(RESTAnswer(status: 200, retryAfter: nil, body: $0)).get()
-        }
-        #expect(listing.symbols.contains("BTCUSDT"))
-        #expect(listing.weightLimit == 2400)
-    }
 }

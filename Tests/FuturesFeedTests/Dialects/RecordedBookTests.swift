@@ -1,11 +1,11 @@
-import Foundation
+import GatewayTestSupport
 import Testing
 
 @testable import FeedCore
 @testable import FuturesFeed
 
-/// The recorded session's golden values (recordings/README.md): what an independent replay of the same files gave.
-@Suite(.needsRecordings) struct RecordedBookTests {
+/// The recorded session's golden values: what an independent replay of the same files gave.
+@Suite struct RecordedBookTests {
     struct Golden: Sendable {
         let symbol: String
         let lastUpdateID: UInt64, dropped: Int, applied: Int, finalUpdateID: UInt64
@@ -34,7 +34,7 @@ import Testing
 
     static func session() throws -> Session {
         var session = Session()
-        for line in try Recordings.lines("cryptofeed/BINANCE_FUTURES.ws.1.0").dropFirst() {
+        for line in try VenueFixtures.lines(VenueFixtures.session).dropFirst() {
             guard let start = line.firstIndex(of: "{"),
                 case .rows(let name, let rows, _)? = FuturesDialectTests.decode(String(line[start...])).first, let symbol = name.symbol
             else { continue }
@@ -44,7 +44,7 @@ import Testing
             default: break
             }
         }
-        for line in try Recordings.lines("cryptofeed/BINANCE_FUTURES.http.0.0") {
+        for line in try VenueFixtures.lines(VenueFixtures.sessionSnapshots) {
             guard let start = line.firstIndex(of: "{"), let symbol = line.firstMatch(of: /symbol=([A-Z]+)/)?.1 else { continue }
             let name = FuturesServiceStreamName.depth(symbol: String(symbol), speed: .milliseconds100)
             guard case .depth(let levels) = try FuturesDialectTests.snapshot(name, String(line[start...])).get().rows else { continue }

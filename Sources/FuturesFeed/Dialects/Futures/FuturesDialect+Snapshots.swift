@@ -5,7 +5,7 @@ extension FuturesDialect {
         url(of: name, from: from, host: host, isInquiry: false)
     }
 
-    /// Of a book its best fifty levels, which cost what five do (venue.md §3), of bars and trades the last one.
+    /// Of a book its best fifty levels, which cost what five do (docs/venue.md §3), of bars and trades the last one.
     package func newestRequest(of name: FuturesServiceStreamName, host: Int) -> RESTRequest? {
         url(of: name, from: nil, host: host, isInquiry: true).map { RESTRequest(url: $0) }
     }
@@ -99,11 +99,11 @@ extension FuturesDialect {
         return .success(listing)
     }
 
-    /// The states of a contract after which nothing trades any more (venue.md §3.1, §8).
+    /// The states of a contract after which nothing trades any more (docs/venue.md §3.1, §8).
     private static let settledStatuses: Set<String> = ["SETTLING", "DELIVERING", "DELIVERED", "CLOSE"]
 }
 
-/// What a REST answer other than 200 means (venue.md §6).
+/// What a REST answer other than 200 means (docs/venue.md §6).
 private struct RESTFailure {
     let error: FeedError?
 

@@ -1,6 +1,6 @@
 package import FeedCore
 
-/// The USDⓈ-M futures dialect that ApolloX, Aster and Binance share (venue.md): combined JSON frames, decimal strings, REST under `/fapi/v1`.
+/// The USDⓈ-M futures dialect that ApolloX, Aster and Binance share (docs/venue.md): combined JSON frames, decimal strings, REST under `/fapi/v1`.
 package struct FuturesDialect: PlainDialect {
     let venue: FuturesVenue
     /// How many bars a snapshot holds, 1 to 1,500, and how many trades, 1 to 1,000: what REST gives at most.
@@ -32,7 +32,7 @@ package struct FuturesDialect: PlainDialect {
         }
     }
 
-    /// The larger of what the venues charge (venue.md §3).
+    /// The larger of what the venues charge (docs/venue.md §3).
     private func fetchWeight(_ name: FuturesServiceStreamName) -> Int {
         let isAll = name.symbol == nil
         return switch name.channel {
@@ -66,7 +66,7 @@ package struct FuturesDialect: PlainDialect {
         }
     }
 
-    /// Prices come by the clock (venue.md §2); everything else comes with the market, where it has a REST source that silence can be held
+    /// Prices come by the clock (docs/venue.md §2); everything else comes with the market, where it has a REST source that silence can be held
     /// against. Asking for trades costs ten times what asking for a book does, so their silence is believed for longer.
     private func rhythm(_ name: FuturesServiceStreamName) -> StreamRhythm {
         switch name.channel {

@@ -10,7 +10,7 @@ public struct FuturesVenue: Hashable, Sendable {
     public let webSocketURLs: [String]
     /// The path of each endpoint's combined stream.
     let combinedPaths: [String]
-    /// Streams this venue has and its relatives lack (venue.md §2).
+    /// Streams this venue has and its relatives lack (docs/venue.md §2).
     let additions: Set<FuturesServiceStreamName.Channel>
     /// Who plays the venue; nil where it is the venue itself.
     private var simulator: String?

@@ -1,6 +1,6 @@
 import FeedCore
 
-/// Reads the complete data of a stream from REST: the long field names (venue.md §3.1) into the same rows as the frames.
+/// Reads the complete data of a stream from REST: the long field names (docs/venue.md §3.1) into the same rows as the frames.
 struct RESTRows {
     let name: FuturesServiceStreamName
     /// The venue's time, ms since 1970 UTC; the last bar is closed once this is past its end, one before another is in any case.
