@@ -61,7 +61,8 @@ extension Simulation {
         verdict.expect(watches[stream].quickRepeats < 5, .fetchDelay, "\(name) is asked for again at once, five times in a row")
         let follows = state.fetch?.followsSubscription == true
         // Whole data and a part that is missed may take each other's place, and so may what follows the subscription and what did not.
-        if state.freshness.inquiry?.attempt == request.attempt { return }
+        // The same step may have lost the stream that was inquired about, and forgotten the inquiry.
+        if request.part == .newest { return }
         var isBackfill = false
         if case .from = request.part { isBackfill = true }
         if let last = watches[stream].attempts.last, last.isCurrent, last.isBackfill == isBackfill, last.followsSubscription || !follows {
