@@ -9,7 +9,7 @@ extension FeedCore {
             startBackfill(index)
             return
         }
-        if stream.rule == .append, stream.needsFetch { streams[index]?.content.beginGeneration() }
+        if stream.rule == .append, stream.needsFetch, case .none = stream.backfill { streams[index]?.content.beginGeneration() }
         let awaitsCompleteData = stream.rule == .byKey || stream.rule == .append || (stream.rule == .replace && stream.outage != nil)
         if stream.needsFetch, stream.fetch?.followsSubscription != true, awaitsCompleteData { startFetch(index) }
         if needsConfirmation(index) { awaitConfirmation(index) }
@@ -18,7 +18,7 @@ extension FeedCore {
             becomeLive(index)
         }
         guard stream.stalls == 0 else { return }
-        if stream.outage == nil, stream.contentID != nil { becomeLive(index) }
+        if stream.outage == nil, stream.contentID != nil, isWithinBound(index) { becomeLive(index) }
     }
 
     /// Whether the rows may be true: a time or a number far ahead would never be replaced by what is. Such a message is left out and told, but for

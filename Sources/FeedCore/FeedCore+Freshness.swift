@@ -14,6 +14,12 @@ extension FeedCore {
         return max(proof ?? heard, heard)
     }
 
+    /// Whether there was evidence of the content so lately that it may be called live.
+    func isWithinBound(_ index: Int) -> Bool {
+        guard let bound = streams[index]?.freshness.bound else { return true }
+        return verifiedAt(index).map { now.instant <= $0 + bound } ?? false
+    }
+
     /// Data comes: the stream is live. One that has stalled is so with a message alone.
     mutating func becomeLive(_ index: Int) {
         guard streams[index]?.outage == nil, streams[index]?.stalls == 0 else { return }

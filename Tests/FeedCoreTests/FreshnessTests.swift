@@ -276,6 +276,18 @@ import Testing
         #expect(harness.core.content(of: Self.ticker)?.rows == ticker(6))
     }
 
+    @Test func aValueOfLongBeforeTheSubscriptionIsNotLiveWithIt() {
+        var harness = CoreHarness()
+        harness.step(.observe(.one, [.btc], forceFetch: false))
+        harness.answerFetches { _ in .success(FetchedContent(rows: .markPrice([.price(1)]), eventTime: nil)) }
+        harness.pass(.seconds(60))
+        harness.step(.opened(harness.connection))
+        harness.acknowledge()
+        #expect(harness.core.content(of: .btc)?.state == .connecting)
+        harness.receive(.btc, .markPrice([.price(2, time: 2)]))
+        #expect(harness.core.content(of: .btc)?.state == .live)
+    }
+
     @Test func aMessageConfirmsWhatWasThereBeforeIt() {
         var harness = CoreHarness()
         harness.step(.observe(.one, [Self.ticker], forceFetch: false))
