@@ -4,27 +4,27 @@ extension FeedCore {
         let interval = configuration.auditInterval.nanoseconds
         guard interval > 0 else { return }
         let at = now.instant + .nanoseconds(interval - Int64.random(in: 0...interval / 8, using: &random))
-        streams[index]?.auditAt = at
+        streams[index]?.audit.at = at
         wake(at: at)
     }
 
     /// Begins a comparison where the book stands, no request waits for weight, and the minute leaves enough for others.
     mutating func audit(_ index: Int) {
-        streams[index]?.audit = nil
+        streams[index]?.audit.running = nil
         scheduleAudit(index)
-        guard let stream = streams[index], stream.outage == nil, stream.fetch == nil, stream.subscription == .effective,
+        guard let stream = streams[index], stream.freshness.outage == nil, stream.fetching.running == nil, stream.subscription.isEffective,
             stream.content.book?.stands == true, rest.admitSpare(stream.traits.fetchWeight, leaving: configuration.auditReserve, now)
         else { return }
         let attempt = request(index, .complete)
-        streams[index]?.audit = StreamState.Audit(attempt: attempt, book: OrderBook(limit: stream.traits.limit))
+        streams[index]?.audit.running = StreamState.Audit.Comparison(attempt: attempt, book: OrderBook(limit: stream.traits.limit))
     }
 
     /// The answer came. It is of use once the book has reached its update id.
     mutating func audited(_ index: Int, _ result: Result<FetchedContent, FeedError>) {
         guard case .success(let fetched) = result, case .depth(let levels) = fetched.rows, let snapshot = levels.first,
-            let adoption = streams[index]?.audit?.book.adopt(snapshot)
+            let adoption = streams[index]?.audit.running?.book.adopt(snapshot)
         else {
-            streams[index]?.audit = nil
+            streams[index]?.audit.running = nil
             return
         }
         switch adoption {
@@ -32,23 +32,23 @@ extension FeedCore {
         case .waiting where snapshot.lastUpdateID == streams[index]?.content.book?.lastUpdateID: conclude(index)
         case .waiting where snapshot.lastUpdateID > streams[index]?.content.book?.lastUpdateID ?? .max:
             if streams[index]?.content.compared(with: fetched.rows) == .newer { findAhead(index) }
-        case .waiting, .tooOld, .lost: streams[index]?.audit = nil
+        case .waiting, .tooOld, .lost: streams[index]?.audit.running = nil
         }
     }
 
     /// The second book takes what the first one took.
     mutating func advanceAudit(_ index: Int, _ event: DepthLevels) {
-        guard var audit = streams[index]?.audit else { return }
-        streams[index]?.audit = nil
+        guard var audit = streams[index]?.audit.running else { return }
+        streams[index]?.audit.running = nil
         let outcome = audit.book.receive(event)
         if case .lost = outcome { return }
-        streams[index]?.audit = audit
+        streams[index]?.audit.running = audit
         if outcome == .built { conclude(index) }
     }
 
     private mutating func conclude(_ index: Int) {
-        guard let audit = streams[index]?.audit, let book = streams[index]?.content.book else { return }
-        streams[index]?.audit = nil
+        guard let audit = streams[index]?.audit.running, let book = streams[index]?.content.book else { return }
+        streams[index]?.audit.running = nil
         counters.bookAudits &+= 1
         guard let difference = book.difference(from: audit.book) else { return }
         counters.bookDivergences &+= 1

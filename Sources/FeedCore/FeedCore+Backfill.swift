@@ -3,15 +3,15 @@
 extension FeedCore {
     /// The stream is lost. What is cached can be continued where REST gives messages from an id on; else what comes next begins anew.
     mutating func keepForBackfill(_ index: Int) {
-        if canBackfill(index) { streams[index]?.backfill = .possible } else { abandonBackfill(index) }
+        if canBackfill(index) { streams[index]?.fetching.backfill = .possible } else { abandonBackfill(index) }
     }
 
     /// Whether REST can give what follows the content, and the content has no hole itself.
     func canBackfill(_ index: Int) -> Bool {
         guard let stream = streams[index] else { return false }
         let isWhole =
-            switch stream.backfill {
-            case .none: !stream.needsFetch
+            switch stream.fetching.backfill {
+            case .none: !stream.fetching.isNeeded
             case .possible, .running: true
             }
         return isWhole && stream.traits.backfillLimit != nil && stream.content.lastID != nil && !stream.content.beginsAnew
@@ -19,19 +19,19 @@ extension FeedCore {
 
     /// Complete data came while the stream is lost; it may leave a hole.
     mutating func abandonBackfill(_ index: Int, unlessContinuedBy rows: FeedRows) {
-        if case .possible? = streams[index]?.backfill, streams[index]?.content.isContinued(by: rows) != true { abandonBackfill(index) }
+        if case .possible? = streams[index]?.fetching.backfill, streams[index]?.content.isContinued(by: rows) != true { abandonBackfill(index) }
     }
 
     /// What comes next begins anew.
     mutating func abandonBackfill(_ index: Int) {
-        streams[index]?.backfill = .none
+        streams[index]?.fetching.backfill = .none
         streams[index]?.content.beginGeneration()
     }
 
     mutating func startBackfill(_ index: Int) {
         guard let last = streams[index]?.content.lastID else { return abandonBackfill(index) }
-        streams[index]?.backfill = .running(next: last &+ 1, requests: 0, held: [])
-        streams[index]?.fetch = nil
+        streams[index]?.fetching.backfill = .running(next: last &+ 1, requests: 0, held: [])
+        streams[index]?.fetching.running = nil
         askForMissed(index)
     }
 
@@ -42,17 +42,17 @@ extension FeedCore {
 
     /// Keeps what the socket brought while a hole is being filled; false where none is.
     mutating func hold(_ index: Int, _ rows: FeedRows, eventTime: Int64?) -> Bool {
-        guard case .running(let next, let requests, var held)? = streams[index]?.backfill else { return false }
-        streams[index]?.backfill = .none
+        guard case .running(let next, let requests, var held)? = streams[index]?.fetching.backfill else { return false }
+        streams[index]?.fetching.backfill = .none
         held.append((rows, eventTime))
-        streams[index]?.backfill = .running(next: next, requests: requests, held: held)
-        streams[index]?.hasFrame = true
+        streams[index]?.fetching.backfill = .running(next: next, requests: requests, held: held)
+        streams[index]?.freshness.hasMessage = true
         if held.count > configuration.backfillHold { giveUpBackfill(index) }
         return true
     }
 
     mutating func backfilled(_ index: Int, from next: UInt64, requests: Int, _ result: Result<FetchedContent, FeedError>) {
-        guard case .running(_, _, let held)? = streams[index]?.backfill, let limit = streams[index]?.traits.backfillLimit else { return }
+        guard case .running(_, _, let held)? = streams[index]?.fetching.backfill, let limit = streams[index]?.traits.backfillLimit else { return }
         switch result {
         case .failure(let error):
             publish(index, .failed(error, fetch: true))
@@ -68,7 +68,7 @@ extension FeedCore {
                 return endBackfill(index, deliveredFrom: next, held)
             }
             if fetched.rows.count >= limit {
-                streams[index]?.backfill = .running(next: reached &+ 1, requests: requests + 1, held: held)
+                streams[index]?.fetching.backfill = .running(next: reached &+ 1, requests: requests + 1, held: held)
                 if requests + 1 < configuration.backfillRequests { askForMissed(index) } else { giveUpBackfill(index) }
             } else {
                 askAgain(index, from: reached &+ 1, requests: requests)
@@ -78,11 +78,11 @@ extension FeedCore {
 
     /// REST could not answer, or is behind the socket.
     private mutating func askAgain(_ index: Int, from next: UInt64, requests: Int) {
-        guard case .running(_, _, let held)? = streams[index]?.backfill, requests + 1 < configuration.backfillRequests else {
+        guard case .running(_, _, let held)? = streams[index]?.fetching.backfill, requests + 1 < configuration.backfillRequests else {
             return giveUpBackfill(index)
         }
-        streams[index]?.backfill = .running(next: next, requests: requests + 1, held: held)
-        let delay = streams[index]?.fetchBackoff.next(using: &random) ?? .zero
+        streams[index]?.fetching.backfill = .running(next: next, requests: requests + 1, held: held)
+        let delay = streams[index]?.fetching.backoff.next(using: &random) ?? .zero
         fetch(index, at: now.instant + delay)
     }
 
@@ -91,7 +91,7 @@ extension FeedCore {
         guard let ids = fetched.rows.ids else { return true }
         guard ids.lowerBound <= next, let changed = streams[index]?.content.update(fetched.rows) else { return false }
         guard changed.count > 0 else { return true }
-        streams[index]?.outage?.holes &+=
+        streams[index]?.freshness.outage?.holes &+=
             (ids.upperBound &- ids.lowerBound &+ 1) &- min(UInt64(fetched.rows.count), ids.upperBound &- ids.lowerBound &+ 1)
         counters.backfilledMessages &+= UInt64(changed.count)
         remember(index, source: .rest, eventTime: fetched.eventTime)
@@ -100,12 +100,13 @@ extension FeedCore {
     }
 
     private mutating func endBackfill(_ index: Int, deliveredFrom next: UInt64, _ held: [(rows: FeedRows, eventTime: Int64?)]) {
-        streams[index]?.backfill = .none
-        streams[index]?.needsFetch = false
-        streams[index]?.fetchAt = nil
-        streams[index]?.fetchBackoff.reset()
-        let wasMissed = streams[index]?.outage.flatMap(\.lastID).map { before in (streams[index]?.content.lastID ?? before) > before } ?? false
-        endOutage(index, by: wasMissed ? .backfill : .continuous, missed: streams[index]?.outage?.holes ?? 0)
+        streams[index]?.fetching.backfill = .none
+        streams[index]?.fetching.isNeeded = false
+        streams[index]?.fetching.at = nil
+        streams[index]?.fetching.backoff.reset()
+        let wasMissed =
+            streams[index]?.freshness.outage.flatMap(\.lastID).map { before in (streams[index]?.content.lastID ?? before) > before } ?? false
+        endOutage(index, by: wasMissed ? .backfill : .continuous, missed: streams[index]?.freshness.outage?.holes ?? 0)
         becomeLive(index)
         if !wasMissed { publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched) }
         for message in held { update(index, message.rows, eventTime: message.eventTime) }
@@ -113,11 +114,11 @@ extension FeedCore {
 
     /// The hole cannot be filled: what was held back begins the stream anew, and complete data follows.
     private mutating func giveUpBackfill(_ index: Int) {
-        guard case .running(_, _, let held)? = streams[index]?.backfill else { return }
+        guard case .running(_, _, let held)? = streams[index]?.fetching.backfill else { return }
         abandonBackfill(index)
-        streams[index]?.fetch = nil
-        streams[index]?.needsFetch = true
+        streams[index]?.fetching.running = nil
+        streams[index]?.fetching.isNeeded = true
         for message in held { update(index, message.rows, eventTime: message.eventTime) }
-        if streams[index]?.fetch == nil { startFetch(index) }
+        if streams[index]?.fetching.running == nil { startFetch(index) }
     }
 }

@@ -2,12 +2,11 @@
 extension FeedCore {
     mutating func updateBook(_ index: Int, _ event: DepthLevels, eventTime: Int64?) {
         guard let outcome = streams[index]?.content.book?.receive(event) else { return }
-        if streams[index]?.subscription == .requested {
-            streams[index]?.subscription = .effective
-            streams[index]?.effectiveAt = now.instant
+        if streams[index]?.subscription.isRequested == true {
+            streams[index]?.subscription = .effective(since: now.instant)
         }
         if outcome != .repeated { hearNews(index) }
-        streams[index]?.hasFrame = true
+        streams[index]?.freshness.hasMessage = true
         switch outcome {
         case .buffered(let isFirst):
             if isFirst { requestSnapshot(index) }
@@ -15,24 +14,24 @@ extension FeedCore {
         case .built:
             bookStands(index, source: .websocket, eventTime: eventTime, as: FeedEvent.Kind.updated)
         case .applied:
-            let recovers = streams[index]?.outage != nil
+            let recovers = streams[index]?.freshness.outage != nil
             endOutage(index, by: .continuous, missed: 0)
             becomeLive(index)
             remember(index, source: .websocket, eventTime: eventTime)
             publishContent(index, kind: recovers ? .full : .delta, delta: recovers ? nil : .depth([event]), as: FeedEvent.Kind.updated)
             advanceAudit(index, event)
-            if streams[index]?.content.book?.isThin == true, streams[index]?.fetch == nil, streams[index]?.fetchAt == nil {
-                streams[index]?.needsFetch = true
+            if streams[index]?.content.book?.isThin == true, streams[index]?.fetching.running == nil, streams[index]?.fetching.at == nil {
+                streams[index]?.fetching.isNeeded = true
                 requestSnapshot(index)
-            } else if streams[index]?.fetchBackoff.attempts != 0, streams[index]?.needsFetch == false {
-                streams[index]?.fetchBackoff.reset()
+            } else if streams[index]?.fetching.backoff.attempts != 0, streams[index]?.fetching.isNeeded == false {
+                streams[index]?.fetching.backoff.reset()
             }
         case .lost(let reason):
             bookLost(index, reason)
         }
     }
 
-    mutating func completeBook(_ index: Int, _ snapshot: DepthLevels, eventTime: Int64?, _ fetch: StreamState.Fetch) {
+    mutating func completeBook(_ index: Int, _ snapshot: DepthLevels, eventTime: Int64?, _ fetch: StreamState.Fetching.Request) {
         let followsSubscription = fetch.followsSubscription
         guard !isPast(index, snapshot) else { return requestSnapshot(index) }
         guard let adoption = streams[index]?.content.book?.adopt(snapshot) else { return }
@@ -42,7 +41,7 @@ extension FeedCore {
             bookStands(index, source: .rest, eventTime: eventTime, as: FeedEvent.Kind.fetched)
         case .waiting where streams[index]?.content.book?.isQuiet == true:
             streams[index]?.freshness.prove(fetch.askedAt)
-            streams[index]?.needsFetch = !followsSubscription
+            streams[index]?.fetching.isNeeded = !followsSubscription
             if followsSubscription {
                 endOutage(index)
                 becomeLive(index)
@@ -68,10 +67,10 @@ extension FeedCore {
     private mutating func bookStands(
         _ index: Int, source: FeedSource, eventTime: Int64?, as event: (FuturesServiceFeedContent) -> FeedEvent.Kind
     ) {
-        streams[index]?.needsFetch = false
-        streams[index]?.fetchAt = nil
-        if streams[index]?.auditAt == nil { scheduleAudit(index) }
-        if streams[index]?.subscription == .effective {
+        streams[index]?.fetching.isNeeded = false
+        streams[index]?.fetching.at = nil
+        if streams[index]?.audit.at == nil { scheduleAudit(index) }
+        if streams[index]?.subscription.isEffective == true {
             endOutage(index)
             becomeLive(index)
         }
@@ -83,8 +82,8 @@ extension FeedCore {
     mutating func bookLost(_ index: Int, _ reason: String) {
         counters.bookResyncs &+= 1
         note(index, .resync, reason)
-        streams[index]?.audit = nil
-        streams[index]?.needsFetch = true
+        streams[index]?.audit.running = nil
+        streams[index]?.fetching.isNeeded = true
         beginOutage(index, verifiedAt: streams[index]?.freshness.provedAt)
         requestSnapshot(index)
     }
@@ -92,11 +91,11 @@ extension FeedCore {
     /// At once the first time, then after 250 ms doubling up to 3 s until the book has stood and moved.
     private mutating func requestSnapshot(_ index: Int) {
         guard let stream = streams[index] else { return }
-        if let fetch = stream.fetch, fetch.followsSubscription || stream.subscription != .effective { return }
-        let isFirst = stream.fetchBackoff.attempts == 0
-        let isLate = stream.fetchAt.map { $0 > now.instant + stream.fetchBackoff.bound } ?? true
+        if let fetch = stream.fetching.running, fetch.followsSubscription || !stream.subscription.isEffective { return }
+        let isFirst = stream.fetching.backoff.attempts == 0
+        let isLate = stream.fetching.at.map { $0 > now.instant + stream.fetching.backoff.bound } ?? true
         guard isFirst || isLate else { return }
-        let delay = streams[index]?.fetchBackoff.next(using: &random) ?? .zero
+        let delay = streams[index]?.fetching.backoff.next(using: &random) ?? .zero
         if isFirst { startFetch(index) } else { fetch(index, at: now.instant + delay) }
     }
 }

@@ -35,16 +35,16 @@ extension FeedCore {
         if connections[slot].streams.isEmpty {
             abandonRotation(slot)
             retire(slot)
-        } else if connections[slot].phase == .open, stream.subscription == .requested || stream.subscription == .effective {
+        } else if connections[slot].phase == .open, stream.subscription.isRequested || stream.subscription.isEffective {
             connections[slot].toUnsubscribe.append(stream.name)
         }
     }
 
     /// Data that should have come did not, on a socket that lives: the venue may have forgotten the subscription.
     mutating func subscribeAnew(_ index: Int) {
-        guard let stream = streams[index], connections[stream.connection].phase == .open, stream.subscription != .none, stream.subscription != .queued
+        guard let stream = streams[index], connections[stream.connection].phase == .open, !stream.subscription.isNone, !stream.subscription.isQueued
         else { return }
-        streams[index]?.fetch?.followsSubscription = false
+        streams[index]?.fetching.running?.followsSubscription = false
         connections[stream.connection].toUnsubscribe.append(stream.name)
         connections[stream.connection].toSubscribe.append(index)
         streams[index]?.subscription = .queued
@@ -91,13 +91,13 @@ extension FeedCore {
         guard let name = streams[index]?.name else { return }
         if let place = connections[slot].toUnsubscribe.firstIndex(of: name) {
             connections[slot].toUnsubscribe.remove(at: place)
-            streams[index]?.subscription = .effective
+            streams[index]?.subscription = .effective(since: now.instant)
         } else {
             connections[slot].toSubscribe.append(index)
             streams[index]?.subscription = .queued
         }
-        if streams[index]?.isConnected != true {
-            streams[index]?.isConnected = true
+        if streams[index]?.audience.isConnected != true {
+            streams[index]?.audience.isConnected = true
             publish(index, .connected)
         }
     }
@@ -153,7 +153,7 @@ extension FeedCore {
         }
         scheduleRotation(slot)
         for index in connections[slot].streams.sorted() {
-            if let stream = streams[index], stream.outage != nil { streams[index]?.needsFetch = stream.traits.hasSnapshotSource }
+            if let stream = streams[index], stream.freshness.outage != nil { streams[index]?.fetching.isNeeded = stream.traits.hasSnapshotSource }
             enqueueSubscription(index, connection: slot)
         }
     }
@@ -205,20 +205,17 @@ extension FeedCore {
     }
 
     private mutating func lose(_ index: Int, reason: String, verifiedAt moment: Instant?) {
-        let wasConnected = streams[index]?.isConnected
-        streams[index]?.subscription = .none
-        streams[index]?.hasFrame = false
+        let wasConnected = streams[index]?.audience.isConnected
+        streams[index]?.subscription = .none(again: nil)
         streams[index]?.freshness.lose()
-        streams[index]?.stalls = 0
-        streams[index]?.outage?.awaitsMessage = false
-        streams[index]?.fetch?.followsSubscription = false
-        streams[index]?.audit = nil
+        streams[index]?.fetching.running?.followsSubscription = false
+        streams[index]?.audit.running = nil
         // The socket's own backoff goes before the next snapshot, so a book need not wait twice.
-        if streams[index]?.rule == .book { streams[index]?.fetchBackoff.reset() }
+        if streams[index]?.rule == .book { streams[index]?.fetching.backoff.reset() }
         keepForBackfill(index)
         streams[index]?.content.outliveConnection()
         if wasConnected != false {
-            streams[index]?.isConnected = false
+            streams[index]?.audience.isConnected = false
             publish(index, .disconnected(reason: reason))
         }
         guard wasConnected == true else { return }
@@ -228,16 +225,16 @@ extension FeedCore {
     private mutating func subscriptionEnded(_ index: Int, _ error: FeedError?) {
         if let error { return reject(index, error) }
         lose(index, reason: "the upstream ended the subscription", verifiedAt: verifiedAt(index))
-        let at = now.instant + (streams[index]?.fetchBackoff.next(using: &random) ?? .zero)
-        streams[index]?.resubscribeAt = at
+        let at = now.instant + (streams[index]?.fetching.backoff.next(using: &random) ?? .zero)
+        streams[index]?.subscription = .none(again: at)
         wake(at: at)
     }
 
-    /// A subscription that the upstream had ended is asked for again, where the connection has not done so already.
-    mutating func resubscribe(_ index: Int) {
-        streams[index]?.resubscribeAt = nil
-        guard let stream = streams[index], stream.subscription == .none, connections[stream.connection].phase == .open else { return }
-        streams[index]?.needsFetch = stream.traits.hasSnapshotSource
+    /// A subscription that the upstream had ended is asked for again, unless its connection is down, which asks for it once it is back.
+    private mutating func resubscribe(_ index: Int) {
+        streams[index]?.subscription = .none(again: nil)
+        guard let stream = streams[index], connections[stream.connection].phase == .open else { return }
+        streams[index]?.fetching.isNeeded = stream.traits.hasSnapshotSource
         enqueueSubscription(index, connection: stream.connection)
     }
 
@@ -327,9 +324,12 @@ extension FeedCore {
                 if !stream.traits.isAcknowledged { connections[slot].covered.insert(index) }
                 continue
             }
-            streams[index]?.subscription = .requested
-            takeAsStanding(index)
-            if stream.needsFetch, stream.fetch == nil, stream.rule != .replace || stream.contentID == nil || stream.outage != nil {
+            let standsAt = stream.traits.isAcknowledged ? nil : now.instant + configuration.acknowledgementWait
+            streams[index]?.subscription = .requested(standsAt: standsAt)
+            if let standsAt { wake(at: standsAt) }
+            if stream.fetching.isNeeded, stream.fetching.running == nil,
+                stream.rule != .replace || stream.contentID == nil || stream.freshness.outage != nil
+            {
                 fetch(index, at: now.instant + configuration.acknowledgementWait)
             }
         }
@@ -337,12 +337,13 @@ extension FeedCore {
         effects.append(.subscribe(id, names, request: lastRequest))
     }
 
-    /// Plans when the subscription counts as standing, where the upstream does not say that it does.
-    private mutating func takeAsStanding(_ index: Int) {
-        guard streams[index]?.traits.isAcknowledged == false else { return }
-        let at = now.instant + configuration.acknowledgementWait
-        streams[index]?.standsAt = at
-        wake(at: at)
+    /// What is due of a subscription: it is asked for again, or taken to stand.
+    mutating func passDeadlines(subscriptionOf index: Int) {
+        switch streams[index]?.subscription {
+        case .none(let at?)?: if at <= now.instant { resubscribe(index) } else { wake(at: at) }
+        case .requested(let at?)?: if at <= now.instant { becomeEffective(index) } else { wake(at: at) }
+        case .none(nil)?, .queued?, .requested(nil)?, .effective?, nil: break
+        }
     }
 
     mutating func received(_ id: ConnectionID, _ event: UpstreamEvent) {
@@ -360,7 +361,7 @@ extension FeedCore {
             if connections[slot].endpoint < Self.endpointsPerUpstream { webSocketHost = connections[slot].host }
             guard streams[index]?.connection == slot || takesOver(index, slot: slot, rows) else { return }
             // What still comes of a subscription that was given up, before it is asked for anew, does not continue into the next.
-            if let stream = streams[index], stream.subscription == .queued, stream.rule == .append || stream.rule == .book { return }
+            if let stream = streams[index], stream.subscription.isQueued, stream.rule == .append || stream.rule == .book { return }
             guard isPlausible(index, rows, eventTime: eventTime) else { return }
             update(index, rows, eventTime: eventTime)
         case .acknowledged(let request):
@@ -372,7 +373,7 @@ extension FeedCore {
             let names = request.flatMap { connections[slot].requests.removeValue(forKey: $0) } ?? []
             if names.isEmpty { counters.malformedFrames &+= 1 }
             for name in names {
-                guard let index = indices[name], let stream = streams[index], stream.connection == slot, stream.subscription != .none else {
+                guard let index = indices[name], let stream = streams[index], stream.connection == slot, !stream.subscription.isNone else {
                     continue
                 }
                 reject(index, error)

@@ -1,24 +1,23 @@
 extension FeedCore {
     /// The subscription stands: complete data asked for from now on misses nothing.
     mutating func becomeEffective(_ index: Int) {
-        guard streams[index]?.subscription == .requested, let stream = streams[index] else { return }
-        streams[index]?.subscription = .effective
-        streams[index]?.effectiveAt = now.instant
+        guard streams[index]?.subscription.isRequested == true, let stream = streams[index] else { return }
+        streams[index]?.subscription = .effective(since: now.instant)
         if stream.freshness.heardAt == nil { beginPatience(index) } else { watch(index) }
-        if stream.outage?.awaitsMessage != true, case .possible = stream.backfill {
+        if stream.freshness.outage?.awaitsMessage != true, case .possible = stream.fetching.backfill {
             startBackfill(index)
             return
         }
-        if stream.rule == .append, stream.needsFetch, case .none = stream.backfill { streams[index]?.content.beginGeneration() }
-        let awaitsCompleteData = stream.rule == .byKey || stream.rule == .append || (stream.rule == .replace && stream.outage != nil)
-        if stream.needsFetch, stream.fetch?.followsSubscription != true, awaitsCompleteData { startFetch(index) }
+        if stream.rule == .append, stream.fetching.isNeeded, case .none = stream.fetching.backfill { streams[index]?.content.beginGeneration() }
+        let awaitsCompleteData = stream.rule == .byKey || stream.rule == .append || (stream.rule == .replace && stream.freshness.outage != nil)
+        if stream.fetching.isNeeded, stream.fetching.running?.followsSubscription != true, awaitsCompleteData { startFetch(index) }
         if needsConfirmation(index) { awaitConfirmation(index) }
-        if stream.outage != nil, !stream.traits.hasSnapshotSource, !stream.traits.rhythm.isPeriodic {
+        if stream.freshness.outage != nil, !stream.traits.hasSnapshotSource, !stream.traits.rhythm.isPeriodic {
             endOutage(index)
             becomeLive(index)
         }
-        guard stream.stalls == 0 else { return }
-        if stream.outage == nil, stream.contentID != nil, isWithinBound(index) { becomeLive(index) }
+        guard stream.freshness.stalls == 0 else { return }
+        if stream.freshness.outage == nil, stream.contentID != nil, isWithinBound(index) { becomeLive(index) }
     }
 
     /// Whether the rows may be true: a time or a number far ahead would never be replaced by what is. Such a message is left out and told, but for
@@ -36,18 +35,18 @@ extension FeedCore {
             return "time (\(eventTime)) more than a minute ahead of the venue's other data"
         }
         guard let leap = stream.content.leap(to: rows) else {
-            if stream.leaps > 0 { streams[index]?.leaps = 0 }
+            if stream.freshness.leaps > 0 { streams[index]?.freshness.leaps = 0 }
             return nil
         }
-        streams[index]?.leaps += 1
-        guard stream.leaps >= 2 else { return "number (\(leap)) far ahead of the one before" }
-        streams[index]?.leaps = 0
+        streams[index]?.freshness.leaps += 1
+        guard stream.freshness.leaps >= 2 else { return "number (\(leap)) far ahead of the one before" }
+        streams[index]?.freshness.leaps = 0
         streams[index]?.content.beginGeneration()
         return nil
     }
 
     mutating func reject(_ index: Int, _ error: FeedError) {
-        streams[index]?.subscription = .none
+        streams[index]?.subscription = .none(again: nil)
         publish(index, .failed(error, fetch: false))
         reportOutage(index, error, attempts: 1)
         setState(index, .failed)
@@ -75,14 +74,14 @@ extension FeedCore {
             return
         }
         if changed.count > 0, streams[index]?.freshness.heardAt != now.instant { hearNews(index) }
-        streams[index]?.hasFrame = true
-        if rule == .replace, streams[index]?.outage == nil { streams[index]?.needsFetch = false }
+        streams[index]?.freshness.hasMessage = true
+        if rule == .replace, streams[index]?.freshness.outage == nil { streams[index]?.fetching.isNeeded = false }
         becomeEffective(index)
         let isFirst = streams[index]?.contentID == nil
         let isWhole = streams[index]?.isWholeAfterUpdate ?? true
-        let recovers = isWhole && streams[index]?.outage != nil
-        if recovers, streams[index]?.outage?.awaitsMessage == false {
-            if case .possible? = streams[index]?.backfill { streams[index]?.backfill = .none }
+        let recovers = isWhole && streams[index]?.freshness.outage != nil
+        if recovers, streams[index]?.freshness.outage?.awaitsMessage == false {
+            if case .possible? = streams[index]?.fetching.backfill { streams[index]?.fetching.backfill = .none }
             endOutage(index, with: streams[index]?.content.rows)
         }
         if changed.count > 0 { becomeLive(index) }
@@ -94,7 +93,7 @@ extension FeedCore {
 
     /// A message came that is news.
     mutating func hearNews(_ index: Int) {
-        let learns = streams[index]?.outage == nil && streams[index]?.hasFrame == true
+        let learns = streams[index]?.freshness.outage == nil && streams[index]?.freshness.hasMessage == true
         streams[index]?.freshness.hear(now.instant, learns: learns)
         endStall(index)
         watch(index)
@@ -102,13 +101,17 @@ extension FeedCore {
 
     /// A stream that had stalled gives news again. Where a message does not tell what was missed before it, complete data is asked for.
     private mutating func endStall(_ index: Int) {
-        guard let stream = streams[index], stream.stalls > 0 else { return }
-        streams[index]?.stalls = 0
-        guard stream.outage?.awaitsMessage == true else { return }
-        streams[index]?.outage?.awaitsMessage = false
+        guard let stream = streams[index], stream.freshness.stalls > 0 else { return }
+        streams[index]?.freshness.stalls = 0
+        guard stream.freshness.outage?.awaitsMessage == true else { return }
+        streams[index]?.freshness.outage?.awaitsMessage = false
         guard stream.rule == .byKey, stream.traits.hasSnapshotSource else { return }
-        streams[index]?.needsFetch = true
-        if stream.subscription != .effective || stream.fetch != nil { streams[index]?.fetch?.followsSubscription = false } else { startFetch(index) }
+        streams[index]?.fetching.isNeeded = true
+        if !stream.subscription.isEffective || stream.fetching.running != nil {
+            streams[index]?.fetching.running?.followsSubscription = false
+        } else {
+            startFetch(index)
+        }
     }
 
     /// Messages are missing where every one counts: they are fetched, or what follows begins anew and complete data fills the hole.
@@ -116,13 +119,13 @@ extension FeedCore {
         note(index, .resync, "messages are missing")
         beginOutage(index, verifiedAt: streams[index]?.freshness.provedAt)
         keepForBackfill(index)
-        if case .possible? = streams[index]?.backfill {
+        if case .possible? = streams[index]?.fetching.backfill {
             startBackfill(index)
             return
         }
         guard let stream = streams[index], stream.traits.hasSnapshotSource else { return }
-        streams[index]?.needsFetch = true
-        if stream.fetch == nil { startFetch(index) } else { streams[index]?.fetch?.followsSubscription = false }
+        streams[index]?.fetching.isNeeded = true
+        if stream.fetching.running == nil { startFetch(index) } else { streams[index]?.fetching.running?.followsSubscription = false }
     }
 
     mutating func remember(_ index: Int, source: FeedSource, eventTime: Int64?) {
@@ -137,7 +140,7 @@ extension FeedCore {
     ) {
         let id = nextID()
         streams[index]?.contentID = id
-        streams[index]?.lastEvent = id.sequence
+        streams[index]?.audience.lastEvent = id.sequence
         guard let content = content(index, kind: kind, delta: delta) else { return }
         effects.append(.publish(FeedEvent(stream: content.streamName, id: id, kind: event(content))))
     }
@@ -152,7 +155,7 @@ extension FeedCore {
 
     /// Somebody asks for complete data now; where it cannot be had now, that is the answer.
     mutating func refetch(_ name: FuturesServiceStreamName) {
-        guard let index = indices[name], let stream = streams[index], stream.fetch == nil else { return }
+        guard let index = indices[name], let stream = streams[index], stream.fetching.running == nil else { return }
         guard stream.state != .ended else {
             publish(index, .failed(FeedError(.settled, "\(name) has ended; what is cached is its last content."), fetch: true))
             return
@@ -162,13 +165,13 @@ extension FeedCore {
             publish(index, .failed(FeedError(.noSnapshotSource, words), fetch: true))
             return
         }
-        if rest.pause(now.instant) == nil, let due = stream.refetchableAt, due > now.instant {
-            guard stream.fetchAt.map({ $0 > due }) ?? true else { return }
-            streams[index]?.refetchableAt = due + configuration.refetchInterval
+        if rest.pause(now.instant) == nil, let due = stream.fetching.allowedAt, due > now.instant {
+            guard stream.fetching.at.map({ $0 > due }) ?? true else { return }
+            streams[index]?.fetching.allowedAt = due + configuration.refetchInterval
             return fetch(index, at: due)
         }
         guard let wait = startFetch(index, leaving: configuration.recoveryReserve) else {
-            streams[index]?.refetchableAt = now.instant + configuration.refetchInterval
+            streams[index]?.fetching.allowedAt = now.instant + configuration.refetchInterval
             return
         }
         let milliseconds = max(1, wait.nanoseconds / 1_000_000)
@@ -177,7 +180,7 @@ extension FeedCore {
     }
 
     mutating func fetch(_ index: Int, at instant: Instant) {
-        streams[index]?.fetchAt = instant
+        streams[index]?.fetching.at = instant
         wake(at: instant)
     }
 
@@ -190,17 +193,18 @@ extension FeedCore {
         // Only the venue has a weight; other upstreams count nothing.
         if stream.traits.fetchWeight != 0, let wait = rest.admit(stream.traits.fetchWeight, leaving: share, now) {
             fetch(index, at: now.instant + wait)
-            if rest.pause(now.instant) != nil, wait > configuration.blockPatience, stream.needsFetch { tellOfBlock(index, wait) }
+            if rest.pause(now.instant) != nil, wait > configuration.blockPatience, stream.fetching.isNeeded { tellOfBlock(index, wait) }
             return wait
         }
         var part = FetchRequest.Part.complete
-        switch stream.backfill {
+        switch stream.fetching.backfill {
         case .none, .possible: break
         case .running(let next, _, _): part = .from(next)
         }
-        streams[index]?.fetchAt = nil
+        streams[index]?.fetching.at = nil
         let attempt = request(index, part)
-        streams[index]?.fetch = StreamState.Fetch(attempt: attempt, followsSubscription: stream.subscription == .effective, askedAt: now.instant)
+        streams[index]?.fetching.running = StreamState.Fetching.Request(
+            attempt: attempt, followsSubscription: stream.subscription.isEffective, askedAt: now.instant)
         return nil
     }
 
@@ -222,7 +226,7 @@ extension FeedCore {
         let isOfVenue = indices[name].flatMap { streams[$0]?.traits.fetchWeight } != 0
         if isOfVenue { rest.answered(result.failure, now.instant) }
         guard let index = indices[name], let stream = streams[index] else { return }
-        if stream.audit?.attempt == attempt {
+        if stream.audit.running?.attempt == attempt {
             audited(index, result)
             return
         }
@@ -230,9 +234,9 @@ extension FeedCore {
             inquired(index, result)
             return
         }
-        guard let fetch = stream.fetch, fetch.attempt == attempt else { return }
-        streams[index]?.fetch = nil
-        if case .running(let next, let requests, _) = stream.backfill {
+        guard let fetch = stream.fetching.running, fetch.attempt == attempt else { return }
+        streams[index]?.fetching.running = nil
+        if case .running(let next, let requests, _) = stream.fetching.backfill {
             backfilled(index, from: next, requests: requests, result)
             return
         }
@@ -242,7 +246,7 @@ extension FeedCore {
         }
     }
 
-    private mutating func complete(_ index: Int, _ fetched: FetchedContent, _ fetch: StreamState.Fetch) {
+    private mutating func complete(_ index: Int, _ fetched: FetchedContent, _ fetch: StreamState.Fetching.Request) {
         let followsSubscription = fetch.followsSubscription
         if let fault = fault(index, fetched.rows, eventTime: fetched.eventTime) {
             fetchFailed(index, FeedError(.malformed, "The venue's REST answer has a \(fault); it was left out.", isTransient: true))
@@ -256,7 +260,7 @@ extension FeedCore {
             fetchFailed(index, FeedError(.malformed, "The venue's REST answer is an empty list, though there is a value.", isTransient: true))
             return
         }
-        if streams[index]?.subscription == .effective, streams[index]?.content.isJoined(by: fetched.rows) == false {
+        if streams[index]?.subscription.isEffective == true, streams[index]?.content.isJoined(by: fetched.rows) == false {
             fetchFailed(index, FeedError(.malformed, "The venue's REST answer ends before what its WebSocket sent.", isTransient: true))
             return
         }
@@ -270,25 +274,27 @@ extension FeedCore {
         }
         // Asked for before the subscription stood, it is older than what came since, whatever its numbers say: the venue may count anew.
         let rule = streams[index]?.rule
-        let isOvertaken = !followsSubscription && streams[index]?.hasFrame == true && (rule == .replace || rule == .byKey)
+        let isOvertaken = !followsSubscription && streams[index]?.freshness.hasMessage == true && (rule == .replace || rule == .byKey)
         guard let stream = streams[index], isOvertaken || streams[index]?.content.complete(fetched.rows) == true else {
             fetchFailed(index, FeedError(.malformed, "The venue's REST answer carries another stream's data."))
             return
         }
-        streams[index]?.fetchBackoff.reset()
+        streams[index]?.fetching.backoff.reset()
         if !isOvertaken { streams[index]?.freshness.prove(fetch.askedAt) }
-        if case .none = stream.backfill, stream.subscription != .effective, !stream.hasFrame { streams[index]?.content.beginGeneration() }
-        let awaitsMessage = stream.rule == .replace && stream.outage == nil && !stream.traits.rhythm.isTicking
-        if followsSubscription || awaitsMessage { streams[index]?.needsFetch = false }
+        if case .none = stream.fetching.backfill, !stream.subscription.isEffective, !stream.freshness.hasMessage {
+            streams[index]?.content.beginGeneration()
+        }
+        let awaitsMessage = stream.rule == .replace && stream.freshness.outage == nil && !stream.traits.rhythm.isTicking
+        if followsSubscription || awaitsMessage { streams[index]?.fetching.isNeeded = false }
         let eventTime = stream.contentID == nil ? fetched.eventTime : [fetched.eventTime, stream.eventTime].compactMap(\.self).max()
         if !isOvertaken { remember(index, source: .rest, eventTime: eventTime) }
         if followsSubscription {
             endOutage(index, with: streams[index]?.content.rows)
             becomeLive(index)
-        } else if stream.subscription == .effective {
+        } else if stream.subscription.isEffective {
             let needsConfirmation = needsConfirmation(index)
             if needsConfirmation { awaitConfirmation(index) }
-            if !needsConfirmation, streams[index]?.needsFetch == true {
+            if !needsConfirmation, streams[index]?.fetching.isNeeded == true {
                 startFetch(index)
             } else if stream.state == .connecting {
                 becomeLive(index)
@@ -299,15 +305,15 @@ extension FeedCore {
 
     mutating func fetchFailed(_ index: Int, _ error: FeedError) {
         publish(index, .failed(error, fetch: true))
-        guard let stream = streams[index], stream.needsFetch else { return }
+        guard let stream = streams[index], stream.fetching.isNeeded else { return }
         guard error.isTransient || stream.rule == .book else {
-            streams[index]?.needsFetch = false
+            streams[index]?.fetching.isNeeded = false
             return
         }
-        let delay = streams[index]?.fetchBackoff.next(using: &random) ?? .zero
+        let delay = streams[index]?.fetching.backoff.next(using: &random) ?? .zero
         fetch(index, at: now.instant + delay)
-        let attempts = streams[index]?.fetchBackoff.attempts ?? 0
-        if attempts >= configuration.recoverAttempts, stream.subscription == .effective { reportOutage(index, error, attempts: attempts) }
+        let attempts = streams[index]?.fetching.backoff.attempts ?? 0
+        if attempts >= configuration.recoverAttempts, stream.subscription.isEffective { reportOutage(index, error, attempts: attempts) }
     }
 }
 

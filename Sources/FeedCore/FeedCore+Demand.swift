@@ -11,9 +11,9 @@ extension FeedCore {
                 effects.append(.tell(observer, FeedEvent(stream: name, id: nextID(), kind: .failed(error, fetch: false))))
                 continue
             }
-            if streams[index]?.observers.contains(where: { $0.id == observer }) != true {
-                streams[index]?.observers.append(StreamState.Observer(id: observer, since: sequence))
-                streams[index]?.lingersUntil = nil
+            if streams[index]?.audience.observers.contains(where: { $0.id == observer }) != true {
+                streams[index]?.audience.observers.append(StreamState.Observer(id: observer, since: sequence))
+                streams[index]?.audience.lingersUntil = nil
                 streamsOfObserver[observer, default: []].append(index)
             }
             if let content = content(index, kind: .full) { tell(observer, index, .updated(content)) }
@@ -23,11 +23,11 @@ extension FeedCore {
 
     mutating func unobserve(_ observer: ObserverID, _ names: [FuturesServiceStreamName]?) {
         for index in affected(observer, names) {
-            streams[index]?.observers.removeAll { $0.id == observer }
+            streams[index]?.audience.observers.removeAll { $0.id == observer }
             streamsOfObserver[observer]?.remove(index)
-            guard streams[index]?.observers.isEmpty == true else { continue }
+            guard streams[index]?.audience.observers.isEmpty == true else { continue }
             let until = now.instant + configuration.linger
-            streams[index]?.lingersUntil = until
+            streams[index]?.audience.lingersUntil = until
             wake(at: until)
         }
         if streamsOfObserver[observer]?.isEmpty == true { streamsOfObserver[observer] = nil }
@@ -46,10 +46,10 @@ extension FeedCore {
                 $0.isPaused = false
                 $0.since = sequence
             }
-            for event in streams[index]?.connectionEvents ?? [] where event.id.sequence > max(told, subscribedAt) {
+            for event in streams[index]?.audience.connectionEvents ?? [] where event.id.sequence > max(told, subscribedAt) {
                 effects.append(.tell(observer, event))
             }
-            guard let stream = streams[index], stream.lastEvent > told, let content = content(index, kind: .full) else { continue }
+            guard let stream = streams[index], stream.audience.lastEvent > told, let content = content(index, kind: .full) else { continue }
             tell(observer, index, .updated(content))
         }
     }
@@ -57,23 +57,24 @@ extension FeedCore {
     /// A loss begins anew; what follows belongs to it.
     mutating func keepWhereItTellsOfTheConnection(_ event: FeedEvent, _ index: Int) {
         switch event.kind {
-        case .disconnected: streams[index]?.connectionEvents = [event]
+        case .disconnected: streams[index]?.audience.connectionEvents = [event]
         case .connected, .recovered:
-            streams[index]?.connectionEvents.append(event)
-            if streams[index]?.connectionEvents.count ?? 0 > 8 { streams[index]?.connectionEvents.removeFirst() }
+            streams[index]?.audience.connectionEvents.append(event)
+            if streams[index]?.audience.connectionEvents.count ?? 0 > 8 { streams[index]?.audience.connectionEvents.removeFirst() }
         case .fetched, .updated, .failed, .status, .ended: break
         }
     }
 
     mutating func change(_ observer: ObserverID, at index: Int, _ change: (inout StreamState.Observer) -> Void) {
-        guard let place = streams[index]?.observers.firstIndex(where: { $0.id == observer }), var entry = streams[index]?.observers[place]
+        guard let place = streams[index]?.audience.observers.firstIndex(where: { $0.id == observer }),
+            var entry = streams[index]?.audience.observers[place]
         else { return }
         change(&entry)
-        streams[index]?.observers[place] = entry
+        streams[index]?.audience.observers[place] = entry
     }
 
     private func isPaused(_ observer: ObserverID, at index: Int) -> Bool {
-        streams[index]?.observers.contains { $0.id == observer && $0.isPaused } ?? false
+        streams[index]?.audience.observers.contains { $0.id == observer && $0.isPaused } ?? false
     }
 
     private mutating func tell(_ observer: ObserverID, _ index: Int, _ kind: FeedEvent.Kind) {
@@ -94,10 +95,12 @@ extension FeedCore {
         let stream = StreamState(
             StreamState.Fields(
                 name: name, traits: traits, rule: name.mergeRule, connection: slot, freshness: Freshness(traits.rhythm),
-                content: StreamContent(channel: name.channel, rule: name.mergeRule, limit: traits.limit), needsFetch: traits.hasSnapshotSource,
-                fetchBackoff: name.mergeRule == .book
-                    ? Backoff(base: configuration.resyncBase, cap: configuration.resyncCap)
-                    : Backoff(base: configuration.fetchBase, cap: configuration.fetchCap)))
+                content: StreamContent(channel: name.channel, rule: name.mergeRule, limit: traits.limit),
+                fetching: StreamState.Fetching(
+                    isNeeded: traits.hasSnapshotSource,
+                    backoff: name.mergeRule == .book
+                        ? Backoff(base: configuration.resyncBase, cap: configuration.resyncCap)
+                        : Backoff(base: configuration.fetchBase, cap: configuration.fetchCap))))
         let index = freeIndices.popLast() ?? streams.count
         if index == streams.count { streams.append(stream) } else { streams[index] = stream }
         indices[name] = index
@@ -122,34 +125,24 @@ extension FeedCore {
     }
 
     mutating func passDeadlines(stream index: Int) {
-        if let until = streams[index]?.lingersUntil {
+        if let until = streams[index]?.audience.lingersUntil {
             if until <= now.instant {
                 removeStream(index)
                 return
             }
             wake(at: until)
         }
-        if let at = streams[index]?.resubscribeAt {
-            if at <= now.instant { resubscribe(index) } else { wake(at: at) }
-        }
-        if let at = streams[index]?.standsAt {
-            if at <= now.instant {
-                streams[index]?.standsAt = nil
-                becomeEffective(index)
-            } else {
-                wake(at: at)
-            }
-        }
+        passDeadlines(subscriptionOf: index)
         passSilence(index)
-        if let at = streams[index]?.fetchAt, at > now.instant { wake(at: at) }
+        if let at = streams[index]?.fetching.at, at > now.instant { wake(at: at) }
     }
 
     /// What was to be fetched by now; where the budget does not reach for all, the most read streams come first.
     mutating func startDueFetches() {
-        let due = streams.indices.filter { index in streams[index]?.fetchAt.map { $0 <= now.instant } ?? false }
+        let due = streams.indices.filter { index in streams[index]?.fetching.at.map { $0 <= now.instant } ?? false }
         guard !due.isEmpty else { return }
         for index in due.sorted(by: { readers($0) > readers($1) }) { startFetch(index) }
     }
 
-    private func readers(_ index: Int) -> Int { streams[index].map { max($0.readers, $0.observers.count) } ?? 0 }
+    private func readers(_ index: Int) -> Int { streams[index].map { max($0.audience.readers, $0.audience.observers.count) } ?? 0 }
 }

@@ -6,8 +6,8 @@ extension FeedCore {
     func verifiedAt(_ index: Int) -> Instant? {
         guard let stream = streams[index], stream.contentID != nil else { return nil }
         let proof = stream.freshness.provedAt ?? stream.receivedInstant
-        if let outage = stream.outage { return max(outage.since, proof ?? outage.since) }
-        guard stream.subscription == .effective, stream.isConfirmed, connections[stream.connection].phase == .open,
+        if let outage = stream.freshness.outage { return max(outage.since, proof ?? outage.since) }
+        guard stream.subscription.isEffective, stream.isConfirmed, connections[stream.connection].phase == .open,
             let trusted = stream.freshness.trustedUntil
         else { return proof }
         let heard = min(connections[stream.connection].lastHeard, trusted)
@@ -22,7 +22,7 @@ extension FeedCore {
 
     /// Data comes: the stream is live. One that has stalled is so with a message alone.
     mutating func becomeLive(_ index: Int) {
-        guard streams[index]?.outage == nil, streams[index]?.stalls == 0 else { return }
+        guard streams[index]?.freshness.outage == nil, streams[index]?.freshness.stalls == 0 else { return }
         watch(index)
         setState(index, .live)
     }
@@ -36,7 +36,7 @@ extension FeedCore {
     /// Whether what REST said before the subscription stood may have changed in between, which no message would tell.
     func needsConfirmation(_ index: Int) -> Bool {
         guard let stream = streams[index], stream.rule == .replace || stream.rule == .book, stream.traits.rhythm.isTicking else { return false }
-        return stream.needsFetch && !stream.hasFrame && stream.subscription == .effective && stream.outage == nil
+        return stream.fetching.isNeeded && !stream.freshness.hasMessage && stream.subscription.isEffective && stream.freshness.outage == nil
     }
 
     /// A message may come soon and say it; else REST is asked again.
@@ -50,7 +50,7 @@ extension FeedCore {
             case .calm(let until), .doubtful(let until): until
             case .silent, .stalled: now.instant
             }
-        if let planned = stream.lookAt, planned <= until + Self.lookInterval { return }
+        if let planned = stream.freshness.lookAt, planned <= until + Self.lookInterval { return }
         look(index, at: until)
     }
 
@@ -60,20 +60,20 @@ extension FeedCore {
     private mutating func look(_ index: Int, at instant: Instant) {
         let step = Self.lookInterval.nanoseconds
         let at = Instant(nanoseconds: max(instant.nanoseconds, now.instant.nanoseconds) / step &* step &+ step)
-        streams[index]?.lookAt = at
+        streams[index]?.freshness.lookAt = at
         wake(at: at)
     }
 
     /// Looks at a stream's silence, where that is due.
     mutating func passSilence(_ index: Int) {
-        guard let at = streams[index]?.lookAt else { return }
+        guard let at = streams[index]?.freshness.lookAt else { return }
         guard at <= now.instant else { return wake(at: at) }
-        streams[index]?.lookAt = nil
+        streams[index]?.freshness.lookAt = nil
         guard let stream = streams[index], stream.state != .ended else { return }
         guard judgesFrom <= now.instant else { return look(index, at: judgesFrom) }
-        if stream.stalls > 0 { return persist(index) }
-        if needsConfirmation(index), stream.fetch == nil, stream.fetchAt == nil { startFetch(index) }
-        guard stream.subscription == .effective || stream.subscription == .requested, let finding = stream.freshness.look(now.instant) else { return }
+        if stream.freshness.stalls > 0 { return persist(index) }
+        if needsConfirmation(index), stream.fetching.running == nil, stream.fetching.at == nil { startFetch(index) }
+        guard stream.subscription.isEffective || stream.subscription.isRequested, let finding = stream.freshness.look(now.instant) else { return }
         switch finding {
         case .calm(let until): look(index, at: until)
         case .doubtful(let until):
@@ -90,7 +90,7 @@ extension FeedCore {
 
     /// Asks REST whether the silence is calm, where the budget leaves enough for others; false where it was not asked.
     private mutating func inquire(_ index: Int) -> Bool {
-        guard let stream = streams[index], stream.traits.hasSnapshotSource, stream.contentID != nil, stream.fetch == nil,
+        guard let stream = streams[index], stream.traits.hasSnapshotSource, stream.contentID != nil, stream.fetching.running == nil,
             stream.freshness.mayInquire(now.instant), rest.admitSpare(stream.traits.inquiryWeight, leaving: configuration.auditReserve, now)
         else { return false }
         let attempt = request(index, .newest)
@@ -105,16 +105,16 @@ extension FeedCore {
         guard case .success(let fetched) = result else {
             // One answer that is lost must not cost a stream that is well its good name.
             streams[index]?.freshness.forgetInquiry()
-            return look(index, at: min(stream.lookAt ?? .init(nanoseconds: .max), now.instant + Self.inquiryRetry))
+            return look(index, at: min(stream.freshness.lookAt ?? .init(nanoseconds: .max), now.instant + Self.inquiryRetry))
         }
         guard let comparison = stream.content.compared(with: fetched.rows) else { return }
         switch comparison {
         case .older: break
-        case .same where stream.outage?.awaitsMessage == true: calmDown(index, askedAt: inquiry.askedAt)
+        case .same where stream.freshness.outage?.awaitsMessage == true: calmDown(index, askedAt: inquiry.askedAt)
         case .same:
-            guard stream.outage == nil else { return }
+            guard stream.freshness.outage == nil else { return }
             streams[index]?.freshness.confirm(inquiry.askedAt)
-            streams[index]?.lookAt = nil
+            streams[index]?.freshness.lookAt = nil
             watch(index)
         case .newer: findAhead(index)
         }
@@ -122,12 +122,12 @@ extension FeedCore {
 
     /// REST has something that the socket has not brought. It may be on its way; where it is not, the stream has stalled.
     mutating func findAhead(_ index: Int) {
-        guard let stream = streams[index], stream.subscription == .effective else { return }
-        if stream.outage?.awaitsMessage == true {
-            if stream.fetch == nil, stream.rule != .append { startFetch(index) }
-        } else if stream.outage == nil {
+        guard let stream = streams[index], stream.subscription.isEffective else { return }
+        if stream.freshness.outage?.awaitsMessage == true {
+            if stream.fetching.running == nil, stream.rule != .append { startFetch(index) }
+        } else if stream.freshness.outage == nil {
             streams[index]?.freshness.fallBehind(now.instant)
-            streams[index]?.lookAt = nil
+            streams[index]?.freshness.lookAt = nil
             watch(index)
         }
     }
@@ -136,48 +136,48 @@ extension FeedCore {
     /// A subscription that was acknowledged and never gave anything is a failure; one that stopped is stale.
     private mutating func stall(_ index: Int, _ reason: String, isProved: Bool = false) {
         guard let stream = streams[index] else { return }
-        if stream.outage != nil {
-            streams[index]?.retryAt = now.instant
+        if stream.freshness.outage != nil {
+            streams[index]?.freshness.retryAt = now.instant
             return persist(index)
         }
         guard stream.contentID != nil || stream.traits.rhythm.isPeriodic else { return beginPatience(index) }
         note(index, .stale, reason)
         suspect(stream.connection)
         let since = stream.freshness.provedAt ?? stream.freshness.heardAt ?? now.instant
-        streams[index]?.stalls = 1
-        if !stream.hasFrame, stream.traits.rhythm.isPeriodic {
+        streams[index]?.freshness.stalls = 1
+        if !stream.freshness.hasMessage, stream.traits.rhythm.isPeriodic {
             if stream.state != .failed {
                 publish(index, .failed(Self.unanswered(stream.name), fetch: false))
                 setState(index, .failed)
             }
         } else {
-            streams[index]?.outage = StreamState.Outage(since: since, toldAt: now.instant, lastID: stream.content.lastID, awaitsMessage: true)
-            streams[index]?.audit = nil
-            if canBackfill(index) { streams[index]?.backfill = .possible }
+            streams[index]?.freshness.outage = Freshness.Outage(since: since, toldAt: now.instant, lastID: stream.content.lastID, awaitsMessage: true)
+            streams[index]?.audit.running = nil
+            if canBackfill(index) { streams[index]?.fetching.backfill = .possible }
             setState(index, .stale)
         }
         if isProved, stream.rule == .book { streams[index]?.content.beginGeneration() }
-        if stream.rule != .append { streams[index]?.needsFetch = stream.traits.hasSnapshotSource && (isProved || stream.rule != .book) }
-        streams[index]?.fetchBackoff.reset()
+        if stream.rule != .append { streams[index]?.fetching.isNeeded = stream.traits.hasSnapshotSource && (isProved || stream.rule != .book) }
+        streams[index]?.fetching.backoff.reset()
         subscribeAnew(index)
-        if isProved, streams[index]?.needsFetch == true, stream.fetch == nil { startFetch(index) }
+        if isProved, streams[index]?.fetching.isNeeded == true, stream.fetching.running == nil { startFetch(index) }
         streams[index]?.freshness.beginWaiting(now.instant)
         planRetry(index)
     }
 
     /// It has stalled, and still gives nothing: REST is asked whether there is anything to give, and from time to time the socket is replaced.
     private mutating func persist(_ index: Int) {
-        if let at = streams[index]?.retryAt, at <= now.instant { retry(index) }
+        if let at = streams[index]?.freshness.retryAt, at <= now.instant { retry(index) }
         let isAsked = inquire(index)
-        guard let stream = streams[index], let at = stream.retryAt else { return }
+        guard let stream = streams[index], let at = stream.freshness.retryAt else { return }
         look(index, at: isAsked || !stream.traits.hasSnapshotSource ? at : min(at, now.instant + Self.inquiryRetry))
     }
 
     private mutating func retry(_ index: Int) {
         guard let stream = streams[index] else { return }
-        let stalls = stream.stalls + 1
-        streams[index]?.stalls = stalls
-        if !stream.hasFrame, stream.traits.rhythm.isPeriodic { reportOutage(index, Self.unanswered(stream.name), attempts: stalls) }
+        let stalls = stream.freshness.stalls + 1
+        streams[index]?.freshness.stalls = stalls
+        if !stream.freshness.hasMessage, stream.traits.rhythm.isPeriodic { reportOutage(index, Self.unanswered(stream.name), attempts: stalls) }
         suspect(stream.connection)
         // At the second look, the fourth, the eighth …
         if stalls == 1 { subscribeAnew(index) } else if stalls & (stalls - 1) == 0 { rotate(stream.connection) }
@@ -186,8 +186,8 @@ extension FeedCore {
 
     private mutating func planRetry(_ index: Int) {
         guard let stream = streams[index] else { return }
-        let at = now.instant + max(min(stream.freshness.patience, .seconds(15)), .seconds(3)) * min(stream.stalls, 8)
-        streams[index]?.retryAt = at
+        let at = now.instant + max(min(stream.freshness.patience, .seconds(15)), .seconds(3)) * min(stream.freshness.stalls, 8)
+        streams[index]?.freshness.retryAt = at
         look(index, at: at)
     }
 
@@ -198,10 +198,12 @@ extension FeedCore {
 
     /// A stream that had stalled was subscribed to anew, and REST says that there is nothing to send: the market has gone quiet.
     private mutating func calmDown(_ index: Int, askedAt: Instant) {
-        guard let stream = streams[index], stream.subscription == .effective, stream.effectiveAt.map({ $0 < askedAt }) == true else { return }
-        streams[index]?.outage?.awaitsMessage = false
-        if case .possible = stream.backfill { streams[index]?.backfill = .none }
-        streams[index]?.needsFetch = false
+        guard let stream = streams[index], stream.subscription.isEffective, stream.subscription.effectiveSince.map({ $0 < askedAt }) == true else {
+            return
+        }
+        streams[index]?.freshness.outage?.awaitsMessage = false
+        if case .possible = stream.fetching.backfill { streams[index]?.fetching.backfill = .none }
+        streams[index]?.fetching.isNeeded = false
         streams[index]?.freshness.confirm(askedAt)
         endOutage(index, with: stream.content.rows)
         becomeLive(index)
@@ -210,11 +212,11 @@ extension FeedCore {
 
     /// - Parameter moment: the last of which there is evidence that the content was the newest; nil for when its connection was last heard.
     mutating func beginOutage(_ index: Int, verifiedAt moment: Instant?) {
-        if let stream = streams[index], stream.outage == nil {
+        if let stream = streams[index], stream.freshness.outage == nil {
             let since = min(moment ?? connections[stream.connection].lastHeard, now.instant)
-            streams[index]?.outage = StreamState.Outage(since: since, toldAt: now.instant, lastID: stream.content.lastID)
+            streams[index]?.freshness.outage = Freshness.Outage(since: since, toldAt: now.instant, lastID: stream.content.lastID)
         }
-        if streams[index]?.outage?.awaitsMessage == false { setState(index, .recovering) }
+        if streams[index]?.freshness.outage?.awaitsMessage == false { setState(index, .recovering) }
     }
 
     /// The stream is back: said once, with what it cost.
@@ -222,7 +224,7 @@ extension FeedCore {
     /// - Parameter rows: the content that ends it; ids in it tell what was missed.
     mutating func endOutage(_ index: Int, with rows: FeedRows? = nil) {
         var missed: UInt64?
-        if let before = streams[index]?.outage?.lastID, let ids = rows?.ids, ids.upperBound >= before {
+        if let before = streams[index]?.freshness.outage?.lastID, let ids = rows?.ids, ids.upperBound >= before {
             missed = ids.lowerBound > before ? ids.lowerBound - before - 1 : 0
         }
         endOutage(index, by: missed == 0 ? .continuous : .snapshot, missed: missed)
@@ -230,9 +232,9 @@ extension FeedCore {
 
     /// A stream that has stalled is back with a message, not with what REST says of it.
     mutating func endOutage(_ index: Int, by method: FeedRecovery.Method, missed: UInt64?) {
-        guard let outage = streams[index]?.outage, !outage.awaitsMessage else { return }
-        streams[index]?.outage = nil
-        streams[index]?.stalls = 0
+        guard let outage = streams[index]?.freshness.outage, !outage.awaitsMessage else { return }
+        streams[index]?.freshness.outage = nil
+        streams[index]?.freshness.stalls = 0
         guard !outage.isReported else { return }
         counters.recoveries &+= 1
         counters.missedMessages &+= missed ?? 0
@@ -241,8 +243,8 @@ extension FeedCore {
 
     /// The outage could not be ended; it is reported once, and goes on being worked at.
     mutating func reportOutage(_ index: Int, _ error: FeedError, attempts: Int) {
-        guard let outage = streams[index]?.outage, !outage.isReported else { return }
-        streams[index]?.outage?.isReported = true
+        guard let outage = streams[index]?.freshness.outage, !outage.isReported else { return }
+        streams[index]?.freshness.outage?.isReported = true
         counters.failedRecoveries &+= 1
         let failure = StreamSubscriberRecoverError(reason: error, attempts: attempts)
         publish(index, .recovered(recovery(outage, error: failure, method: .snapshot, missed: nil)))
@@ -250,7 +252,7 @@ extension FeedCore {
     }
 
     private func recovery(
-        _ outage: StreamState.Outage, error: StreamSubscriberRecoverError?, method: FeedRecovery.Method, missed: UInt64?
+        _ outage: Freshness.Outage, error: StreamSubscriberRecoverError?, method: FeedRecovery.Method, missed: UInt64?
     ) -> FeedRecovery {
         FeedRecovery(
             error: error, method: method, downMs: now.instant.milliseconds(since: outage.since),

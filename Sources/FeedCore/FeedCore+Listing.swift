@@ -48,34 +48,18 @@ extension FeedCore {
     private mutating func end(_ index: Int) {
         guard let stream = streams[index] else { return }
         let error = FeedError(.settled, "\(stream.name.symbol ?? "The symbol") has been settled or delisted; \(stream.name) has ended.")
-        publish(index, .failed(error, fetch: stream.fetch != nil))
-        if stream.outage != nil { reportOutage(index, error, attempts: 1) }
+        publish(index, .failed(error, fetch: stream.fetching.running != nil))
+        if stream.freshness.outage != nil { reportOutage(index, error, attempts: 1) }
         leave(index, connection: stream.connection)
-        streams[index]?.subscription = .none
-        streams[index]?.effectiveAt = nil
-        streams[index]?.standsAt = nil
-        streams[index]?.resubscribeAt = nil
-        streams[index]?.hasFrame = false
-        streams[index]?.isConnected = nil
-        streams[index]?.outage = nil
-        streams[index]?.freshness.lose()
-        streams[index]?.lookAt = nil
-        streams[index]?.stalls = 0
-        streams[index]?.needsFetch = false
-        streams[index]?.fetch = nil
-        streams[index]?.fetchAt = nil
-        streams[index]?.backfill = .none
-        streams[index]?.audit = nil
-        streams[index]?.auditAt = nil
+        streams[index]?.end()
         setState(index, .ended)
     }
 
     /// The symbol of a stream that had ended is listed again.
     private mutating func begin(_ index: Int) {
         guard let stream = streams[index] else { return }
-        streams[index]?.stalls = 0
         streams[index]?.content.beginGeneration()
-        streams[index]?.needsFetch = stream.traits.hasSnapshotSource
+        streams[index]?.fetching.isNeeded = stream.traits.hasSnapshotSource
         setState(index, .connecting)
         let slot = connectionSlot(stream.traits)
         streams[index]?.connection = slot

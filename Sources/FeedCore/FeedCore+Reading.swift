@@ -59,7 +59,7 @@ extension FeedCore {
 
     /// The observers a published event is for: who reads the stream, is not paused, and did not begin after it.
     package func readers(of event: FeedEvent) -> [ObserverID] {
-        guard let index = indices[event.stream], let observers = streams[index]?.observers else { return [] }
+        guard let index = indices[event.stream], let observers = streams[index]?.audience.observers else { return [] }
         return observers.compactMap { !$0.isPaused && $0.since < event.id.sequence ? $0.id : nil }
     }
 
@@ -93,8 +93,9 @@ extension FeedCore {
         guard let index = indices[name], let stream = streams[index] else { return nil }
         return StreamStatus(
             name: name, state: stream.state, contentID: stream.contentID, ageMs: stream.receivedInstant.map { now.milliseconds(since: $0) },
-            unverifiedMs: verifiedAt(index).map { now.milliseconds(since: $0) }, source: stream.source, isConnected: stream.isConnected == true,
-            observers: stream.observers.count)
+            unverifiedMs: verifiedAt(index).map { now.milliseconds(since: $0) }, source: stream.source,
+            isConnected: stream.audience.isConnected == true,
+            observers: stream.audience.observers.count)
     }
 
     /// What is known of every stream that somebody wants or lately wanted, in no order that means anything.

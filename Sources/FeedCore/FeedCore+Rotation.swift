@@ -37,7 +37,7 @@ extension FeedCore {
     /// number tells a hole, both sockets' are, and repetitions are left out.
     mutating func takesOver(_ index: Int, slot: Int, _ rows: FeedRows) -> Bool {
         guard let stream = streams[index], connections[slot].predecessor == stream.connection else { return false }
-        if stream.outage?.awaitsMessage == true {
+        if stream.freshness.outage?.awaitsMessage == true {
             handOver(index, to: slot)
             return true
         }
@@ -50,7 +50,7 @@ extension FeedCore {
     mutating func endOverlap(_ slot: Int) {
         guard let predecessor = connections[slot].predecessor else { return }
         for index in connections[predecessor].streams.sorted() where connections[slot].covered.contains(index) {
-            if streams[index]?.subscription != StreamState.Subscription.none { handOver(index, to: slot) }
+            if streams[index]?.subscription.isNone == false { handOver(index, to: slot) }
         }
         guard connections[slot].predecessor != nil else { return }
         separate(slot)
@@ -64,7 +64,7 @@ extension FeedCore {
         connections[predecessor].toSubscribe.removeAll { $0 == index }
         connections[slot].streams.insert(index)
         streams[index]?.connection = slot
-        if streams[index]?.subscription != .effective { streams[index]?.subscription = .requested }
+        if streams[index]?.subscription.isEffective != true { streams[index]?.subscription = .requested(standsAt: nil) }
         becomeEffective(index)
         guard connections[predecessor].streams.isEmpty else { return }
         counters.rotations &+= 1

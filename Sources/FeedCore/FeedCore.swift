@@ -141,7 +141,7 @@ package struct FeedCore: Sendable {
         case .resume(let observer, let names): resume(observer, names)
         case .refetch(let name): refetch(name)
         case .listed(let result): listed(result)
-        case .readers(let name, let count): if let index = indices[name] { streams[index]?.readers = count }
+        case .readers(let name, let count): if let index = indices[name] { streams[index]?.audience.readers = count }
         case .usedWeight(let used): rest.observe(used: used, self.now)
         case .opened(let id): opened(id)
         case .closed(let id, let reason, let retryAfter): closed(id, reason: reason, retryAfter: retryAfter)
@@ -167,7 +167,7 @@ package struct FeedCore: Sendable {
         for index in streams.indices where streams[index] != nil { passDeadlines(stream: index) }
         startDueFetches()
         for index in streams.indices {
-            guard let at = streams[index]?.auditAt else { continue }
+            guard let at = streams[index]?.audit.at else { continue }
             if at <= now.instant { audit(index) } else { wake(at: at) }
         }
         let turns = connections.map { $0.waitsUntil ?? now.instant }
@@ -190,7 +190,7 @@ package struct FeedCore: Sendable {
         guard let name = streams[index]?.name else { return }
         note(index, kind)
         let id = nextID()
-        streams[index]?.lastEvent = id.sequence
+        streams[index]?.audience.lastEvent = id.sequence
         let event = FeedEvent(stream: name, id: id, kind: kind)
         keepWhereItTellsOfTheConnection(event, index)
         effects.append(.publish(event))

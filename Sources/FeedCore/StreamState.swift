@@ -5,14 +5,22 @@ import DequeModule
 /// A value in a box: handing it around, or looking at one of its fields, costs a reference and not a copy of them all.
 @dynamicMemberLookup
 struct StreamState: Sendable {
+    /// How far the stream is subscribed to on its connection.
     enum Subscription: Sendable {
-        case none
-        /// Waiting for its turn on the paced sender.
+        /// Not asked for: the connection is down, or the upstream ended it, and it is asked for again at that moment.
+        case none(again: Instant?)
+        /// Waits for its turn on the paced sender.
         case queued
-        /// Asked for; the venue's answer is out.
-        case requested
-        /// Acknowledged, or data came.
-        case effective
+        /// Asked for. If the upstream answers no subscription, it is taken to stand from that moment on.
+        case requested(standsAt: Instant?)
+        /// Acknowledged, or data came, at that moment.
+        case effective(since: Instant)
+
+        var isNone: Bool { if case .none = self { true } else { false } }
+        var isQueued: Bool { if case .queued = self { true } else { false } }
+        var isRequested: Bool { if case .requested = self { true } else { false } }
+        var isEffective: Bool { effectiveSince != nil }
+        var effectiveSince: Instant? { if case .effective(let since) = self { since } else { nil } }
     }
 
     struct Observer: Sendable {
@@ -32,20 +40,6 @@ struct StreamState: Sendable {
         }
     }
 
-    struct Outage: Sendable {
-        /// The last moment of which there is evidence that the content was the newest.
-        let since: Instant
-        /// When readers were told.
-        let toldAt: Instant
-        /// The last message before it, where messages are counted.
-        let lastID: UInt64?
-        /// Whether a message alone ends it: the connection lives, and the stream has stalled on it.
-        var awaitsMessage = false
-        /// How many messages were missing within what was fetched to fill it.
-        var holes: UInt64 = 0
-        var isReported = false
-    }
-
     /// A hole in a stream of which every message counts.
     enum Backfill: Sendable {
         case none
@@ -55,17 +49,54 @@ struct StreamState: Sendable {
         case running(next: UInt64, requests: Int, held: [(rows: FeedRows, eventTime: Int64?)])
     }
 
-    /// A comparison of the book with REST: a second book, built from the answer and the same updates.
+    /// The book's comparisons with REST.
     struct Audit: Sendable {
-        let attempt: UInt64
-        var book: OrderBook
+        /// One comparison: a second book, built from the answer and the same updates.
+        struct Comparison: Sendable {
+            let attempt: UInt64
+            var book: OrderBook
+        }
+
+        var running: Comparison?
+        /// When the next one begins.
+        var at: Instant?
     }
 
-    struct Fetch: Sendable {
-        let attempt: UInt64
-        /// Whether the subscription was effective before the request, so that nothing falls between the two.
-        var followsSubscription: Bool
-        let askedAt: Instant
+    /// Who reads the stream, and what they were told of its connection.
+    struct Audience: Sendable {
+        var observers: [Observer] = []
+        /// How many readers there are behind the observers; zero if nobody told.
+        var readers = 0
+        var lingersUntil: Instant?
+        /// The newest event that was published.
+        var lastEvent: UInt64 = 0
+        /// What the observers were last told; nil at first.
+        var isConnected: Bool?
+        /// How the connection was lost last, and came back: for who was paused meanwhile.
+        var connectionEvents: [FeedEvent] = []
+    }
+
+    /// What is asked over REST for it.
+    struct Fetching: Sendable {
+        struct Request: Sendable {
+            let attempt: UInt64
+            /// Whether the subscription was effective before the request, so that nothing falls between the two.
+            var followsSubscription: Bool
+            let askedAt: Instant
+        }
+
+        /// Whether the content is not complete, or not confirmed, without it.
+        var isNeeded: Bool
+        var running: Request?
+        /// When the next request is due.
+        var at: Instant?
+        /// Before this readers are given a fetch together.
+        var allowedAt: Instant?
+        var backoff: Backoff
+        var backfill = Backfill.none
+
+        /// Nothing is asked any more.
+        mutating func end() { self = Fetching(isNeeded: false, allowedAt: allowedAt, backoff: backoff) }
     }
 
     private final class Box: @unchecked Sendable {
@@ -97,46 +128,27 @@ struct StreamState: Sendable {
         box.fields.contentAsHandedOut(kind, delta, unverifiedMs: unverifiedMs)
     }
 
+    /// Nothing more comes of it. What is cached stays to be read, and nothing that was under way goes on.
+    mutating func end() {
+        self.subscription = .none(again: nil)
+        self.freshness.end()
+        self.fetching.end()
+        self.audit = Audit()
+        self.audience.isConnected = nil
+    }
+
     struct Fields: Sendable {
         let name: FuturesServiceStreamName
         let traits: StreamTraits
         let rule: MergeRule
-        var observers: [Observer] = []
-        /// How many readers there are behind the observers; zero where nobody told.
-        var readers = 0
-        var lingersUntil: Instant?
+        var audience = Audience()
 
         var connection: Int
-        var subscription = Subscription.none
-        /// When it is asked for again after the upstream had ended it.
-        var resubscribeAt: Instant?
-        /// When a subscription that nobody answers is taken to stand.
-        var standsAt: Instant?
-        /// What the observers were last told; nil at first.
-        var isConnected: Bool?
-        var outage: Outage?
-
+        var subscription = Subscription.none(again: nil)
         var state = FeedState.connecting
         var freshness: Freshness
-        /// When its silence is looked at next.
-        var lookAt: Instant?
-        /// How many messages in a row were left out for a number far ahead.
-        var leaps = 0
-        /// When the subscription became effective.
-        var effectiveAt: Instant?
-        /// Whether a frame came since the subscription.
-        var hasFrame = false
-        /// How often in a row a look found that data that should have come did not.
-        var stalls = 0
-        /// When the next of them begins.
-        var retryAt: Instant?
         /// The last hundred things that went wrong, and how they ended.
         var incidents: Deque<StreamIncident> = []
-
-        /// The newest event that was published.
-        var lastEvent: UInt64 = 0
-        /// How the connection was lost last, and came back: for who was paused meanwhile.
-        var connectionEvents: [FeedEvent] = []
 
         var content: StreamContent
         var contentID: EventID?
@@ -145,23 +157,16 @@ struct StreamState: Sendable {
         var receivedAt: Int64 = 0
         var receivedInstant: Instant?
 
-        var needsFetch: Bool
-        var fetch: Fetch?
-        var fetchAt: Instant?
-        /// Before this readers are given a fetch together.
-        var refetchableAt: Instant?
-        var fetchBackoff: Backoff
-        var backfill = Backfill.none
-        var audit: Audit?
-        var auditAt: Instant?
+        var fetching: Fetching
+        var audit = Audit()
 
         /// Whether one frame is enough to have the content whole again.
-        var isWholeAfterUpdate: Bool { rule == .replace || !needsFetch }
+        var isWholeAfterUpdate: Bool { rule == .replace || !fetching.isNeeded }
 
         /// Whether there was evidence of the content since the subscription stands: what was there before may have changed unseen until then.
         var isConfirmed: Bool {
-            guard !hasFrame, traits.hasSnapshotSource, let effectiveAt else { return true }
-            return freshness.provedAt.map { $0 >= effectiveAt } ?? false
+            guard !freshness.hasMessage, traits.hasSnapshotSource, let since = subscription.effectiveSince else { return true }
+            return freshness.provedAt.map { $0 >= since } ?? false
         }
 
         /// The content as observers get it; nil where there is none yet.

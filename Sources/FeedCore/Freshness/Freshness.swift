@@ -27,6 +27,21 @@ struct Freshness: Sendable {
         let askedAt: Instant
     }
 
+    /// A time in which the content was not to be relied on.
+    struct Outage: Sendable {
+        /// The last moment of which there is evidence that the content was the newest.
+        let since: Instant
+        /// When readers were told.
+        let toldAt: Instant
+        /// The last message before it, if messages are counted.
+        let lastID: UInt64?
+        /// Whether a message alone ends it: the connection lives, and the stream has stalled on it.
+        var awaitsMessage = false
+        /// How many messages were missing within what was fetched to fill it.
+        var holes: UInt64 = 0
+        var isReported = false
+    }
+
     let rhythm: StreamRhythm
     /// When the last message came that was news, or when the first one began to be waited for.
     private(set) var heardAt: Instant?
@@ -38,6 +53,16 @@ struct Freshness: Sendable {
     /// Since when REST has been known to be ahead of the socket.
     private(set) var behindSince: Instant?
     private var cadence = Cadence()
+    /// Whether a message came since the connection stands.
+    var hasMessage = false
+    var outage: Outage?
+    /// How often in a row what should have come did not, and when the next try to bring it back begins.
+    var stalls = 0
+    var retryAt: Instant?
+    /// When the silence is looked at next.
+    var lookAt: Instant?
+    /// How many messages in a row were left out for a number far ahead.
+    var leaps = 0
 
     init(_ rhythm: StreamRhythm) { self.rhythm = rhythm }
 
@@ -116,6 +141,16 @@ struct Freshness: Sendable {
         inquiry = nil
         behindSince = nil
         heardAt = nil
+        hasMessage = false
+        stalls = 0
+        outage?.awaitsMessage = false
+    }
+
+    /// Nothing more comes: what was proved stays so.
+    mutating func end() {
+        let provedAt = provedAt
+        self = Freshness(rhythm)
+        self.provedAt = provedAt
     }
 
     /// What a look at the silence finds.

@@ -55,11 +55,11 @@ extension Simulation {
         wireWatch.spends(request.part == .newest ? 1 : Self.weight(name), wallClock: queue.wallClock, verdict)
         verdict.expect((0..<configuration.restHosts).contains(request.host), .effects, "REST host \(request.host)")
         verdict.expect(!watches[stream].isEnded, .endedIsEnded, "\(name) is fetched")
-        if state.audit?.attempt == request.attempt { return }
+        if state.audit.running?.attempt == request.attempt { return }
         let isRepeated = watches[stream].lastFailure.map { queue.now - $0 < .ms(50) } ?? false
         watches[stream].quickRepeats = isRepeated ? watches[stream].quickRepeats + 1 : 0
         verdict.expect(watches[stream].quickRepeats < 5, .fetchDelay, "\(name) is asked for again at once, five times in a row")
-        let follows = state.fetch?.followsSubscription == true
+        let follows = state.fetching.running?.followsSubscription == true
         // Whole data and a part that is missed may take each other's place, and so may what follows the subscription and what did not.
         // The same step may have lost the stream that was inquired about, and forgotten the inquiry.
         if request.part == .newest { return }

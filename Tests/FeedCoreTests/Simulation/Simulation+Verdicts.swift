@@ -66,7 +66,7 @@ extension Simulation {
             }
         }
         for reader in readers where reader.wants[stream] && !reader.isPaused[stream] {
-            guard let told = reader.models[stream]?.isConnected, let isConnected = state.isConnected else { continue }
+            guard let told = reader.models[stream]?.isConnected, let isConnected = state.audience.isConnected else { continue }
             verdict.expect(
                 told == isConnected, .everyReaderIsTold, "reader \(reader.id.value) of \(name) takes it for \(told ? "" : "dis")connected")
         }
@@ -123,7 +123,8 @@ extension Simulation {
             guard let row = rows.first else { return }
             let truth = market.depth(name.channel == .depth ? venue.bookDepth : 5, at: row.lastUpdateID)
             let isSame = truth.bids.starts(with: row.bids) && truth.asks.starts(with: row.asks)
-            let awaitsUpdate = name.channel == .depth && (state.content.book?.stands == false || state.fetch != nil || state.fetchAt != nil)
+            let awaitsUpdate =
+                name.channel == .depth && (state.content.book?.stands == false || state.fetching.running != nil || state.fetching.at != nil)
             let isDeep = awaitsUpdate || row.bids.count >= min(truth.bids.count, 2) && row.asks.count >= min(truth.asks.count, 2)
             verdict.expect(isDeep, .bookIsDeep, detail("has \(row.bids.count) + \(row.asks.count) levels"))
             verdict.expect(

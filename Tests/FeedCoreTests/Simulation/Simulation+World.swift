@@ -122,7 +122,7 @@ extension Simulation {
         case .fetched(let name, let attempt, let result):
             guard let stream = index(name) else { return }
             watches[stream].attempts.removeAll { $0.attempt == attempt }
-            let isCurrent = state(of: stream)?.fetch?.attempt == attempt
+            let isCurrent = state(of: stream)?.fetching.running?.attempt == attempt
             switch result {
             case .success(let content):
                 guard isCurrent || state(of: stream)?.freshness.inquiry?.attempt == attempt else { return }
@@ -142,7 +142,7 @@ extension Simulation {
         case .rows(let name, let rows, _):
             guard let stream = index(name) else { return }
             if state(of: stream) != nil, core.connections.contains(where: { $0.id == id && $0.phase == .open }) { wireWatch.gotData(id) }
-            if state(of: stream)?.outage?.awaitsMessage == true { renew(stream) }
+            if state(of: stream)?.freshness.outage?.awaitsMessage == true { renew(stream) }
             guard connection(of: stream) == id, isKind(rows, of: name) else { return }
             if !watches[stream].hadDataSinceSubscription { renew(stream) }
             watches[stream].hadDataSinceSubscription = true
