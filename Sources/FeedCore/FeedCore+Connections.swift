@@ -348,6 +348,7 @@ extension FeedCore {
 
     mutating func received(_ id: ConnectionID, _ event: UpstreamEvent) {
         guard let slot = slot(id), connections[slot].phase == .open else { return }
+        hear(slot)
         switch event {
         case .rows(let name, let rows, let eventTime):
             guard let index = indices[name], streams[index]?.state != .ended else {

@@ -140,7 +140,7 @@ package enum FeedInput: Sendable {
     case closed(ConnectionID, reason: String, retryAfter: Duration? = nil)
     /// The upstream does not take this client, so that coming back soon cannot help; also ends the connection.
     case refused(ConnectionID, FeedError)
-    /// Any frame at all came, also a ping or a pong.
+    /// A frame came of which nothing is received: a ping, a pong, or a part of a message.
     case heard(ConnectionID)
     case received(ConnectionID, UpstreamEvent)
     case fetched(FuturesServiceStreamName, attempt: UInt64, Result<FetchedContent, FeedError>)

@@ -81,10 +81,17 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
     private func read(_ message: ByteBuffer, isBinary: Bool = false) {
         engine.received(message.readableBytes, upstream: upstream)
         let session = state.value.session
+        var isReceived = false
         message.withUnsafeReadableBytes { bytes in
             let bytes = bytes.bindMemory(to: UInt8.self)
+            let act = { (event: SessionEvent) in
+                if case .event = event { isReceived = true }
+                self.act(on: event)
+            }
             if isBinary { session.receiveBinary(bytes, act) } else { session.receive(bytes, act) }
         }
+        // What the core receives it hears too.
+        if !isReceived { engine.step(.heard(id)) }
     }
 
     private func act(on event: SessionEvent) {

@@ -76,8 +76,10 @@ final class WebSocketMessageHandler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = Self.unwrapInboundIn(data)
         guard state != .closed, let connection, let receiver else { return }
-        receiver.webSocketDidHear(connection)
-        guard state != .closed else { return }
+        if !frame.endsMessage {
+            receiver.webSocketDidHear(connection)
+            guard state != .closed else { return }
+        }
         if state == .closing, frame.opcode != .connectionClose { return }
 
         // No extension is ever offered, so no reserved bit has a meaning (§5.2); a server never masks (§5.1).
@@ -230,4 +232,9 @@ final class WebSocketMessageHandler: ChannelInboundHandler {
     }
 
     private static let lost = TransportError(.closed, "The connection ended without a closing handshake.")
+}
+
+extension WebSocketFrame {
+    /// Whether a message is complete with it, which the receiver is then given.
+    fileprivate var endsMessage: Bool { fin && (opcode == .text || opcode == .binary || opcode == .continuation) }
 }

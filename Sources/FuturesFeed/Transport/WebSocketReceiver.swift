@@ -11,7 +11,7 @@ package protocol WebSocketReceiver: AnyObject, Sendable {
     /// One complete binary message.
     func webSocket(_ connection: WebSocketConnection, didReceiveBinary bytes: ByteBuffer)
 
-    /// Any complete inbound frame, control frames included, before it is acted upon.
+    /// An inbound frame that completes no message: a ping, a pong, a close, or a part of a message; before it is acted upon.
     func webSocketDidHear(_ connection: WebSocketConnection)
 
     /// The connection is over; called exactly once for every connection that `connect` delivered, and nothing is called after it.
