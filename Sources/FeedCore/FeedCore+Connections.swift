@@ -341,7 +341,7 @@ extension FeedCore {
     mutating func passDeadlines(subscriptionOf index: Int) {
         switch streams[index]?.subscription {
         case .none(let at?)?: if at <= now.instant { resubscribe(index) } else { wake(at: at) }
-        case .requested(let at?)?: if at <= now.instant { becomeEffective(index) } else { wake(at: at) }
+        case .requested(let at?)?: if at <= now.instant { subscriptionConfirmed(index) } else { wake(at: at) }
         case .none(nil)?, .queued?, .requested(nil)?, .effective?, nil: break
         }
     }
@@ -368,7 +368,7 @@ extension FeedCore {
         case .acknowledged(let request):
             for name in connections[slot].requests.removeValue(forKey: request) ?? [] {
                 guard let index = indices[name] else { continue }
-                if streams[index]?.connection == slot { becomeEffective(index) } else { connections[slot].covered.insert(index) }
+                if streams[index]?.connection == slot { subscriptionConfirmed(index) } else { connections[slot].covered.insert(index) }
             }
         case .rejected(let request, let error):
             let names = request.flatMap { connections[slot].requests.removeValue(forKey: $0) } ?? []

@@ -1,6 +1,6 @@
 extension FeedCore {
     /// The subscription stands: complete data asked for from now on misses nothing.
-    mutating func becomeEffective(_ index: Int) {
+    mutating func subscriptionConfirmed(_ index: Int) {
         guard streams[index]?.subscription.isRequested == true, let stream = streams[index] else { return }
         streams[index]?.subscription = .effective(since: now.instant)
         if stream.freshness.heardAt == nil { beginPatience(index) } else { watch(index) }
@@ -60,7 +60,7 @@ extension FeedCore {
         }
         if rule == .append {
             if let newest = rows.ids?.upperBound, newest > streams[index]?.content.lastID ?? 0 { hearNews(index) }
-            becomeEffective(index)
+            subscriptionConfirmed(index)
             if hold(index, rows, eventTime: eventTime) { return }
             if rows.ids != nil, streams[index]?.content.beginsAnew == false, streams[index]?.content.isContinued(by: rows) == false {
                 loseMessages(index)
@@ -76,7 +76,7 @@ extension FeedCore {
         if changed.count > 0, streams[index]?.freshness.heardAt != now.instant { hearNews(index) }
         streams[index]?.freshness.hasMessage = true
         if rule == .replace, streams[index]?.freshness.outage == nil { streams[index]?.fetching.isNeeded = false }
-        becomeEffective(index)
+        subscriptionConfirmed(index)
         let isFirst = streams[index]?.contentID == nil
         let isWhole = streams[index]?.isWholeAfterUpdate ?? true
         let recovers = isWhole && streams[index]?.freshness.outage != nil

@@ -65,7 +65,7 @@ extension FeedCore {
 
     /// The last look before an event is handed to an observer: false where it does not want the stream any more, or paused meanwhile. What it
     /// was handed is remembered, so that resuming tells exactly who missed something. A name that was refused has no stream to look at.
-    package mutating func hands(_ event: FeedEvent, to observer: ObserverID) -> Bool {
+    package mutating func markDelivered(_ event: FeedEvent, to observer: ObserverID) -> Bool {
         guard let index = indices[event.stream] else { return event.isRefusal }
         var isHanded = false
         change(observer, at: index) {

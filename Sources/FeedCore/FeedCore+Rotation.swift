@@ -65,7 +65,7 @@ extension FeedCore {
         connections[slot].streams.insert(index)
         streams[index]?.connection = slot
         if streams[index]?.subscription.isEffective != true { streams[index]?.subscription = .requested(standsAt: nil) }
-        becomeEffective(index)
+        subscriptionConfirmed(index)
         guard connections[predecessor].streams.isEmpty else { return }
         counters.rotations &+= 1
         separate(slot)

@@ -107,7 +107,7 @@ import Testing
             return
         }
         #expect(content.rows == .markPrice([.price(2)]))
-        let isHanded = harness.core.hands(told, to: .one)
+        let isHanded = harness.core.markDelivered(told, to: .one)
         #expect(isHanded)
         harness.step(.pause(.one, [.btc]))
         #expect(harness.step(.resume(.one, [.btc])).isEmpty, "nothing changed, so nothing is told")
@@ -119,14 +119,14 @@ import Testing
         harness.receive(.btc, .markPrice([.price(1)]))
         guard let event = harness.events.last else { return }
         harness.step(.pause(.one, nil))
-        var isHanded = harness.core.hands(event, to: .one)
+        var isHanded = harness.core.markDelivered(event, to: .one)
         #expect(!isHanded)
         guard case .tell(.one, let first)? = harness.step(.resume(.one, nil)).last, case .updated = first.kind else {
             Issue.record("the event is lost")
             return
         }
         harness.step(.pause(.one, nil))
-        isHanded = harness.core.hands(first, to: .one)
+        isHanded = harness.core.markDelivered(first, to: .one)
         #expect(!isHanded)
         guard case .tell(.one, let again)? = harness.step(.resume(.one, nil)).last, case .updated = again.kind else {
             Issue.record("nor was what resuming told handed over")
@@ -138,7 +138,7 @@ import Testing
         var harness = CoreHarness()
         harness.goLive([.btc])
         harness.receive(.btc, .markPrice([.price(1)]))
-        for event in harness.events { _ = harness.core.hands(event, to: .one) }
+        for event in harness.events { _ = harness.core.markDelivered(event, to: .one) }
         harness.step(.pause(.one, nil))
         harness.step(.closed(harness.connection, reason: "cut"))
         harness.pass(.seconds(2))
@@ -147,11 +147,11 @@ import Testing
         harness.receive(.btc, .markPrice([.price(2)]))
         let told = harness.step(.resume(.one, nil)).compactMap { if case .tell(.one, let event) = $0 { event } else { nil } }
         #expect(told.map { CoreHarness.kind($0) } == ["disconnect", "connect", "recover success", "update full"])
-        for event in told.dropLast() { _ = harness.core.hands(event, to: .one) }
+        for event in told.dropLast() { _ = harness.core.markDelivered(event, to: .one) }
         harness.step(.pause(.one, nil))
         let rest = harness.step(.resume(.one, nil)).compactMap { if case .tell(.one, let event) = $0 { event } else { nil } }
         #expect(rest.map { CoreHarness.kind($0) } == ["update full"], "what was not handed over is told again")
-        for event in rest { _ = harness.core.hands(event, to: .one) }
+        for event in rest { _ = harness.core.markDelivered(event, to: .one) }
         harness.step(.pause(.one, nil))
         #expect(harness.step(.resume(.one, nil)).isEmpty, "nothing is told twice")
     }

@@ -68,9 +68,9 @@ import Testing
 
     @Test func theBiggestLogsGiveUpWhatIsTooMuch() {
         func shares(_ sizes: [[Int]], budget: Int) -> [UInt64] {
-            var share = LogShare(of: 8 << 20)
+            var share = RingQuota(of: 8 << 20)
             return sizes.map { sizes in
-                share.settle(sizes.map { LogShare.Size(bytes: UInt64($0) << 10, events: 16) }, within: budget << 10)
+                share.settle(sizes.map { RingQuota.Size(bytes: UInt64($0) << 10, events: 16) }, within: budget << 10)
                 return share.bytes >> 10
             }
         }
@@ -79,9 +79,9 @@ import Testing
         #expect(shares([[4096, 64, 64], [2048, 64, 64], [2048, 64, 64]], budget: 4096) == [2048, 2048, 2048])
         #expect(shares([[1024, 1024, 1024], [256, 256, 256], [64, 64, 64]], budget: 1024) == [256, 256, 8192])
         #expect(shares([Array(repeating: 4, count: 1000)], budget: 1024) == [4])
-        var share = LogShare(of: 5000)
+        var share = RingQuota(of: 5000)
         #expect(share.maximum == 8192)
-        share.settle(Array(repeating: LogShare.Size(bytes: 8192, events: 1 << 20), count: 4), within: 32 << 10)
+        share.settle(Array(repeating: RingQuota.Size(bytes: 8192, events: 1 << 20), count: 4), within: 32 << 10)
         #expect(share.bytes == 4096 && share.events == 64)
     }
 
@@ -90,7 +90,7 @@ import Testing
         let body = [UInt8](repeating: 7, count: 99)
         for sequence in 10..<UInt64(5010) { log.append(sequence: sequence, body: body, id: [UInt8(sequence & 0xff)], carriesData: true, now: 0) }
         #expect(log.floor == 9 && log.held == 500_000)
-        var share = LogShare(of: 1 << 20)
+        var share = RingQuota(of: 1 << 20)
         share.settle([log.size], within: 128 << 10)
         #expect(share.bytes == 64 << 10)
         log.limit(to: share)

@@ -228,7 +228,7 @@ package final class FeedEngine: Sendable {
 
     /// The last look before the call: who unsubscribed or paused meanwhile is left in peace.
     private func deliver(_ event: FeedEvent, to id: ObserverID) {
-        let reader = state.withLockedValue { $0.core.hands(event, to: id) ? $0.readers[id] : nil }
+        let reader = state.withLockedValue { $0.core.markDelivered(event, to: id) ? $0.readers[id] : nil }
         reader?.receive(event)
     }
 

@@ -15,7 +15,7 @@ struct EventClient {
     }
 
     /// Bytes as they go over the wire.
-    struct Own {
+    struct PrivateBytes {
         let bytes: [UInt8]
         var sent = 0
     }
@@ -30,7 +30,7 @@ struct EventClient {
     let tellsHeartbeats: Bool
     /// When it ends, monotonic nanoseconds.
     let endsAt: Int64
-    var reader: LogReader
+    var reader: ReaderCursors
     /// What its gzip trailer will say; nil where it is sent bytes as they are.
     var checksum: GzipChecksum?
     /// While it reads a compressed set instead of the logs; its places in those are where it left them.
@@ -38,7 +38,7 @@ struct EventClient {
     /// The set it changes to as soon as that has nothing that it has had already.
     var awaitedSet: Int?
     /// What is sent before anything from the logs: the session, cached values, the rest of an event cut by a full socket, the farewell.
-    var own: [Own] = []
+    var own: [PrivateBytes] = []
     var lastWrite: Int64
     /// The socket is full; the kernel tells when it is not.
     var isBlocked = false

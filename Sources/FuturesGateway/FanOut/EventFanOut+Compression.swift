@@ -10,7 +10,7 @@ extension EventFanOut {
 
     /// Puts bytes before everything from the logs.
     func tell(_ client: UnsafeMutablePointer<EventClient>, _ bytes: [UInt8]) {
-        guard client.pointee.checksum != nil, !bytes.isEmpty else { return client.pointee.own.append(EventClient.Own(bytes: bytes)) }
+        guard client.pointee.checksum != nil, !bytes.isEmpty else { return client.pointee.own.append(EventClient.PrivateBytes(bytes: bytes)) }
         bytes.withUnsafeBufferPointer { tell(client, compressed: $0) }
     }
 
@@ -19,7 +19,7 @@ extension EventFanOut {
         if client.pointee.membership != nil { leaveSet(client.pointee.stream.slot, client) }
         guard let block = ownDeflater.block(bytes) else { return client.pointee.stream.abort() }
         client.pointee.checksum?.append(block.part)
-        client.pointee.own.append(EventClient.Own(bytes: block.bytes))
+        client.pointee.own.append(EventClient.PrivateBytes(bytes: block.bytes))
     }
 
     /// A stream has grown: the sets that have it compress what came, at the end of their window, or now where that is much.
@@ -59,7 +59,7 @@ extension EventFanOut {
     }
 
     /// False where more came in a window than the logs hold.
-    private func compress(_ set: UnsafeMutablePointer<CompressedSet>, _ now: Int64) -> Bool {
+    private func compress(_ set: UnsafeMutablePointer<CompressionGroup>, _ now: Int64) -> Bool {
         set.pointee.compressedAt = now
         guard set.pointee.reader.subscriptions.allSatisfy({ $0.cursor >= logs[$0.log]?.pointee.ring.firstOrdinal ?? 0 }) else { return false }
         while true {
@@ -98,7 +98,7 @@ extension EventFanOut {
                 let log = logs[subscription.log], subscription.cursor == log.pointee.ring.endOrdinal
             else { return }
         }
-        let key = CompressedSet.Key(logs: client.pointee.reader.subscriptions.map(\.log).sorted(), format: client.pointee.reader.format)
+        let key = CompressionGroup.Key(logs: client.pointee.reader.subscriptions.map(\.log).sorted(), format: client.pointee.reader.format)
         guard !key.logs.isEmpty, let index = setIndices[key] ?? addSet(key, now), let set = sets[index] else { return }
         let isLevel = set.pointee.reader.subscriptions.allSatisfy { $0.cursor == logs[$0.log]?.pointee.ring.endOrdinal }
         guard isLevel, set.pointee.takesReaders(now: now) else {
@@ -112,17 +112,17 @@ extension EventFanOut {
     }
 
     /// Nil where there are as many sets as may be: what is for few is compressed for each.
-    private func addSet(_ key: CompressedSet.Key, _ now: Int64) -> Int? {
+    private func addSet(_ key: CompressionGroup.Key, _ now: Int64) -> Int? {
         guard setIndices.count < limits.compressedSets else { return nil }
-        var reader = LogReader(format: key.format)
+        var reader = ReaderCursors(format: key.format)
         for log in key.logs {
-            reader.subscriptions.append(LogReader.Subscription(log: log, cursor: logs[log]?.pointee.ring.endOrdinal ?? 0))
+            reader.subscriptions.append(ReaderCursors.Subscription(log: log, cursor: logs[log]?.pointee.ring.endOrdinal ?? 0))
             if let streams = logs[log]?.pointee.streams { reader.streams.insert(streams) }
         }
         let index = sets.firstIndex { $0 == nil } ?? sets.count
         if index == sets.count { sets.append(nil) }
-        let set = UnsafeMutablePointer<CompressedSet>.allocate(capacity: 1)
-        set.initialize(to: CompressedSet(key: key, reader: reader, blocks: makeLog(floor: 0, of: StreamSet(), .events), now: now))
+        let set = UnsafeMutablePointer<CompressionGroup>.allocate(capacity: 1)
+        set.initialize(to: CompressionGroup(key: key, reader: reader, blocks: makeLog(floor: 0, of: StreamSet(), .events), now: now))
         sets[index] = set
         setIndices[key] = index
         for log in key.logs { logs[log]?.pointee.sets.append(index) }
@@ -173,7 +173,7 @@ extension EventFanOut {
     }
 
     /// Those who waited for it find another.
-    private func removeSet(_ index: Int, _ set: UnsafeMutablePointer<CompressedSet>) {
+    private func removeSet(_ index: Int, _ set: UnsafeMutablePointer<CompressionGroup>) {
         for log in set.pointee.key.logs { logs[log]?.pointee.sets.removeAll { $0 == index } }
         for slot in set.pointee.waiting where clients[slot]?.pointee.awaitedSet == index { clients[slot]?.pointee.awaitedSet = nil }
         setIndices[set.pointee.key] = nil
@@ -202,7 +202,7 @@ extension EventFanOut {
             if left < length {
                 client.pointee.isBlocked = true
                 guard left > 0 else { break }
-                client.pointee.own.append(EventClient.Own(bytes: set.pointee.blocks.copy(from: block.start + UInt64(left), to: block.end)))
+                client.pointee.own.append(EventClient.PrivateBytes(bytes: set.pointee.blocks.copy(from: block.start + UInt64(left), to: block.end)))
             }
             let held = set.pointee.held(next)
             client.pointee.checksum?.append(held.part)

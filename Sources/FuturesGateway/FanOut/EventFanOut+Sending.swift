@@ -106,7 +106,7 @@ extension EventFanOut {
         if count > 0 { wrote(count, client, now) }
         let rest = batch.advance(&client.pointee.reader, logs, by: max(0, count))
         tally.deliveries &+= batch.advanced
-        if let rest, !rest.isEmpty { client.pointee.own.append(EventClient.Own(bytes: rest)) }
+        if let rest, !rest.isEmpty { client.pointee.own.append(EventClient.PrivateBytes(bytes: rest)) }
         client.pointee.isBlocked = rest != nil
         return rest == nil
     }
@@ -117,7 +117,7 @@ extension EventFanOut {
         tally.farewells[code, default: 0] &+= 1
         let format = client.pointee.reader.format
         tell(client, EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, format))
-        if let checksum = client.pointee.checksum { client.pointee.own.append(EventClient.Own(bytes: checksum.end)) }
+        if let checksum = client.pointee.checksum { client.pointee.own.append(EventClient.PrivateBytes(bytes: checksum.end)) }
         client.pointee.isEnding = true
     }
 

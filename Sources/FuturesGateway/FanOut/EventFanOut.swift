@@ -52,15 +52,15 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     var nextTurn: Int64?
     /// What all logs together may take, what one of them may therefore, and when that was looked at last.
     var logBudget: Int
-    var logShare: LogShare
+    var logShare: RingQuota
     var balancedAt: Int64 = .min
     let batch = GatherList()
     var tally = FanOutTally()
     /// When the oldest of the events that nobody has had a turn for was received.
     var oldestReceipt = Int64.max
     /// The sets of streams that are read compressed, and those that have something to compress.
-    var sets: [UnsafeMutablePointer<CompressedSet>?] = []
-    var setIndices: [CompressedSet.Key: Int] = [:]
+    var sets: [UnsafeMutablePointer<CompressionGroup>?] = []
+    var setIndices: [CompressionGroup.Key: Int] = [:]
     var dueSets: [Int] = []
     let deflater = Deflater(level: 6)
     /// For what is for one reader alone.
@@ -71,7 +71,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         self.callbacks = callbacks
         wakeLoop = wake
         logBudget = limits.maximumLogBytes
-        logShare = LogShare(of: limits.logBytes)
+        logShare = RingQuota(of: limits.logBytes)
     }
 
     deinit {
@@ -238,7 +238,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             to: EventClient(
                 number: number, stream: stream, heartbeat: Int64(opening.heartbeat) * 1_000_000_000, interval: opening.interval,
                 tellsHeartbeats: opening.tellsHeartbeats, endsAt: opening.lifetime.map { now &+ $0 } ?? .max,
-                reader: LogReader(format: opening.format, remaining: opening.count), checksum: opening.isCompressed ? GzipChecksum() : nil,
+                reader: ReaderCursors(format: opening.format, remaining: opening.count), checksum: opening.isCompressed ? GzipChecksum() : nil,
                 lastWrite: now))
         clients[stream.slot] = client
         slots[number] = stream.slot
@@ -246,7 +246,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         for value in opening.values { join(stream.slot, client, value.log) }
         let replayed = replay(client, opening)
         tally.resumes[opening.resumption(replayed: replayed), default: 0] &+= 1
-        if opening.isCompressed { client.pointee.own.append(EventClient.Own(bytes: GzipChecksum.header)) }
+        if opening.isCompressed { client.pointee.own.append(EventClient.PrivateBytes(bytes: GzipChecksum.header)) }
         if opening.isPadded { tell(client, Self.padding) }
         tell(client, EventEncoder.session(opening, replayed: replayed))
         if replayed == nil { hand(opening.values, to: stream.slot, client, opening.head, now) } else { flush(stream.slot, client, now) }
@@ -275,7 +275,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
 
     private func join(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ index: Int) {
         guard let log = logs[index] else { return }
-        client.pointee.reader.subscriptions.append(LogReader.Subscription(log: index, cursor: log.pointee.ring.endOrdinal))
+        client.pointee.reader.subscriptions.append(ReaderCursors.Subscription(log: index, cursor: log.pointee.ring.endOrdinal))
         client.pointee.reader.streams.insert(log.pointee.streams)
         attach(slot, client, client.pointee.reader.subscriptions.count - 1)
     }
@@ -306,7 +306,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     }
 
     func change(
-        _ client: UnsafeMutablePointer<EventClient>, _ logs: [Int], _ change: (inout LogReader.Subscription) -> Void
+        _ client: UnsafeMutablePointer<EventClient>, _ logs: [Int], _ change: (inout ReaderCursors.Subscription) -> Void
     ) {
         for place in client.pointee.reader.subscriptions.indices where logs.contains(client.pointee.reader.subscriptions[place].log) {
             change(&client.pointee.reader.subscriptions[place])

@@ -10,7 +10,7 @@ extension EventHub {
         let id: String
         var streams: [FuturesServiceStreamName]
         var paused: Set<FuturesServiceStreamName> = []
-        let wishes: Wishes
+        let options: ConnectionOptions
         /// Who opened it, as of when that was last judged.
         var principal: Principal
         /// Where it was opened from.
@@ -26,7 +26,7 @@ extension EventHub {
     }
 
     /// What a connection asked for besides its streams.
-    struct Wishes: Sendable {
+    struct ConnectionOptions: Sendable {
         /// Seconds.
         var heartbeat: Int
         /// The id it saw last; nil where it is new.
@@ -75,7 +75,7 @@ extension EventHub {
     }
 
     /// Notes a client that is about to connect and returns its number.
-    func prepare(streams: [FuturesServiceStreamName], _ wishes: Wishes, for caller: Access.Caller) throws(Refusal) -> UInt64 {
+    func prepare(streams: [FuturesServiceStreamName], _ options: ConnectionOptions, for caller: Access.Caller) throws(Refusal) -> UInt64 {
         guard !state.value.isDraining else { throw .draining }
         guard state.value.clients.count < limits.maximumReaders, !isShort() else { throw .full }
         try checkRoom(for: streams, from: caller.address)
@@ -83,7 +83,7 @@ extension EventHub {
         do throws(LimitReached) {
             lease = try gatekeeper.open(caller.principal, from: caller.address, streams: streams.count, at: Access.now)
         } catch { throw .limited(error) }
-        if wishes.forceFetch {
+        if options.forceFetch {
             let fetches = streams.count { engine.dialect.traits(of: $0)?.hasSnapshotSource == true }
             do throws(LimitReached) { try gatekeeper.refetch(fetches, by: caller.principal, from: caller.address, at: Access.now) } catch {
                 gatekeeper.close(lease, streams: streams.count)
@@ -94,7 +94,7 @@ extension EventHub {
         let number = state.value.lastNumber
         let id = Self.randomID()
         state.value.clients[number] = Client(
-            id: id, streams: streams, wishes: wishes, principal: caller.principal, address: caller.address, lease: lease)
+            id: id, streams: streams, options: options, principal: caller.principal, address: caller.address, lease: lease)
         state.value.numbers[id] = number
         return number
     }
@@ -137,22 +137,22 @@ extension EventHub {
         guard let client = state.value.clients[number], !client.isOpen else { return }
         state.value.clients[number]?.isOpen = true
         begin(client.streams, from: client.address)
-        let (values, head) = values(of: client.streams, client.wishes.format)
+        let (values, head) = values(of: client.streams, client.options.format)
         let resume: Resume =
-            switch client.wishes.lastEventID {
+            switch client.options.lastEventID {
             case nil: .none
             case .point(let point) where point.id.epoch == head.epoch: .after(point.id.sequence, of: point.streams)
             case .point, .unreadable: .lost
             }
         let opening = Opening(
-            client: client.id, streams: client.streams, heartbeat: client.wishes.heartbeat,
-            interval: client.wishes.maxRate.map { Int64(1_000_000_000 / $0) } ?? 0, format: client.wishes.format,
-            tellsHeartbeats: client.wishes.tellsHeartbeats, isPadded: client.wishes.isPadded, isCompressed: client.wishes.isCompressed,
-            count: client.wishes.count,
-            lifetime: client.wishes.timeout.map { Int64($0) * 1_000_000_000 }, retryMs: Self.retryMs, resume: resume, values: values, head: head,
-            troubles: troubles(of: client.streams, client.wishes.format))
+            client: client.id, streams: client.streams, heartbeat: client.options.heartbeat,
+            interval: client.options.maxRate.map { Int64(1_000_000_000 / $0) } ?? 0, format: client.options.format,
+            tellsHeartbeats: client.options.tellsHeartbeats, isPadded: client.options.isPadded, isCompressed: client.options.isCompressed,
+            count: client.options.count,
+            lifetime: client.options.timeout.map { Int64($0) * 1_000_000_000 }, retryMs: Self.retryMs, resume: resume, values: values, head: head,
+            troubles: troubles(of: client.streams, client.options.format))
         post(.open(number: number, stream, opening))
-        retain(client.streams, forceFetch: client.wishes.forceFetch)
+        retain(client.streams, forceFetch: client.options.forceFetch)
         if state.value.isDraining { end(number, code: "draining", reason: "The gateway is stopping.") }
         judge(number)
     }
@@ -172,7 +172,7 @@ extension EventHub {
         guard let client = state.value.clients[number],
             let name = client.streams.first(where: { state.value.streams[$0]?.logs.contains(log) == true })
         else { return }
-        for value in values(of: [name], client.wishes.format).values { post(.refill(number: number, value)) }
+        for value in values(of: [name], client.options.format).values { post(.refill(number: number, value)) }
     }
 
     /// Nil where there is no such client, or somebody else opened it.
@@ -201,14 +201,14 @@ extension EventHub {
         case .resume:
             let affected = client.streams.filter { wanted.contains($0) && client.paused.contains($0) }
             setPaused(client.paused.subtracting(affected), number)
-            let (values, head) = values(of: affected, client.wishes.format)
+            let (values, head) = values(of: affected, client.options.format)
             answer = self.answer(number, done)
             post(.resume(number: number, values, head: head, done: answer))
         case .subscribe:
             let new = wanted.filter { !client.streams.contains($0) }
             state.value.clients[number]?.streams += new
             begin(new, from: client.address)
-            let (values, head) = values(of: new, client.wishes.format)
+            let (values, head) = values(of: new, client.options.format)
             answer = self.answer(number, done)
             post(.subscribe(number: number, values, head: head, done: answer))
             retain(new)
@@ -230,7 +230,7 @@ extension EventHub {
     }
 
     private func logs(of names: [FuturesServiceStreamName], _ client: Client) -> [Int] {
-        names.compactMap { state.value.streams[$0]?.logs[client.wishes.format.rawValue] }
+        names.compactMap { state.value.streams[$0]?.logs[client.options.format.rawValue] }
     }
 
     /// Whether the connection may be controlled again so soon: 20 requests at once, then 10 a second.

@@ -86,13 +86,13 @@ final class GatherList {
 
     /// The first event a reader lacks and is not sent now, because it has paused the stream, waits for its value, or its turn comes later:
     /// from there on events carry no id, since an id says that everything up to it has come.
-    func idFloor(_ reader: LogReader, _ logs: [UnsafeMutablePointer<EventLog>?]) -> UInt64 {
+    func idFloor(_ reader: ReaderCursors, _ logs: [UnsafeMutablePointer<EventLog>?]) -> UInt64 {
         var floor = UInt64.max
         for place in reader.subscriptions.indices { floor = min(floor, hidden(reader.subscriptions[place], logs)) }
         return floor
     }
 
-    private func hidden(_ subscription: LogReader.Subscription, _ logs: [UnsafeMutablePointer<EventLog>?]) -> UInt64 {
+    private func hidden(_ subscription: ReaderCursors.Subscription, _ logs: [UnsafeMutablePointer<EventLog>?]) -> UInt64 {
         if subscription.awaitsValue || subscription.needsValue { return 0 }
         guard subscription.isPaused || subscription.isHeld, let log = logs[subscription.log], subscription.cursor < log.pointee.ring.endOrdinal
         else { return .max }
@@ -100,7 +100,7 @@ final class GatherList {
     }
 
     /// - Parameter atMost: about how many bytes; one event at least is taken.
-    func gather(_ reader: inout LogReader, _ logs: [UnsafeMutablePointer<EventLog>?], atMost: Int = .max) {
+    func gather(_ reader: inout ReaderCursors, _ logs: [UnsafeMutablePointer<EventLog>?], atMost: Int = .max) {
         count = 0
         partCount = 0
         room = atMost
@@ -157,7 +157,7 @@ final class GatherList {
     /// Adds events one by one. Returns the event after the last one taken; `end` where the reader wants no more.
     @discardableResult
     private func take(
-        _ place: Int, _ reader: inout LogReader, _ logs: [UnsafeMutablePointer<EventLog>?], from first: UInt64,
+        _ place: Int, _ reader: inout ReaderCursors, _ logs: [UnsafeMutablePointer<EventLog>?], from first: UInt64,
         to end: UInt64
     ) -> UInt64 {
         let subscription = reader.subscriptions[place]
@@ -209,7 +209,7 @@ final class GatherList {
     /// Moves the reader's cursors past what was sent. Nil where that was all; else the rest of the event that was cut, empty where the cut
     /// fell between two events.
     func advance(
-        _ reader: inout LogReader, _ logs: [UnsafeMutablePointer<EventLog>?], by sent: Int
+        _ reader: inout ReaderCursors, _ logs: [UnsafeMutablePointer<EventLog>?], by sent: Int
     ) -> [UInt8]? {
         var left = sent
         advanced = 0

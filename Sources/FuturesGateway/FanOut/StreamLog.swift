@@ -86,9 +86,9 @@ struct StreamLog: ~Copyable {
     /// How many bytes of events are held, and of memory for them.
     var held: UInt64 { endOffset - startOffset }
     var memory: UInt64 { capacity + entryCapacity * Self.bytesPerEvent }
-    var size: LogShare.Size {
+    var size: RingQuota.Size {
         let newest = firstOrdinal < endOrdinal ? endOffset - self[endOrdinal - 1].start : 0
-        return LogShare.Size(bytes: capacity, events: entryCapacity, least: Self.ring(for: newest))
+        return RingQuota.Size(bytes: capacity, events: entryCapacity, least: Self.ring(for: newest))
     }
     static let bytesPerEvent = UInt64(MemoryLayout<Entry>.stride)
 
@@ -163,7 +163,7 @@ struct StreamLog: ~Copyable {
     }
 
     /// From now on it takes no more memory than its share. What is too much goes, the oldest events first; the newest one stays in any case.
-    mutating func limit(to share: LogShare) {
+    mutating func limit(to share: RingQuota) {
         maximumBytes = min(configuredBytes, share.bytes)
         maximumEvents = max(1, min(configuredEvents, share.events ?? .max))
         guard capacity > share.bytes || entryCapacity > share.events ?? .max else { return }

@@ -26,8 +26,8 @@ struct EventHandlers: Sendable {
         guard names.count <= hub.limits.streamsPerClient else {
             return responder.respond(Problems.badParameter("streams", "takes at most \(hub.limits.streamsPerClient) names.").response)
         }
-        guard let wishes = wishes(of: request, responder) else { return }
-        guard !wishes.forceFetch || caller.principal.permission.allows(.refetch) else {
+        guard let options = options(of: request, responder) else { return }
+        guard !options.forceFetch || caller.principal.permission.allows(.refetch) else {
             hub.gatekeeper.count(.forbidden)
             return responder.respond(Problems.forbiddenFetch.response)
         }
@@ -36,13 +36,13 @@ struct EventHandlers: Sendable {
         hub.run { [loop] hub in
             if names.allSatisfy({ hub.isRetired($0) }) { return responder.respond(HTTPResponse(status: 204, headers: [], body: [])) }
             guard !isHead else {
-                return responder.openStream(headers: Self.headers(wishes.format, isCompressed: wishes.isCompressed), loop: loop, context: 0)
+                return responder.openStream(headers: Self.headers(options.format, isCompressed: options.isCompressed), loop: loop, context: 0)
             }
             do throws(EventHub.Refusal) {
-                let number = try hub.prepare(streams: names, wishes, for: caller)
-                responder.openStream(headers: Self.headers(wishes.format, isCompressed: wishes.isCompressed), loop: loop, context: number)
+                let number = try hub.prepare(streams: names, options, for: caller)
+                responder.openStream(headers: Self.headers(options.format, isCompressed: options.isCompressed), loop: loop, context: number)
             } catch {
-                responder.respond(isStrict || error.isPermanent ? Self.problem(error) : Self.passing(error, wishes.format))
+                responder.respond(isStrict || error.isPermanent ? Self.problem(error) : Self.passing(error, options.format))
             }
         }
     }
@@ -72,7 +72,7 @@ struct EventHandlers: Sendable {
     }
 
     /// What a connection asks for besides its streams; nil where the request was answered with what is wrong.
-    private func wishes(of request: HTTPRequest, _ responder: HTTPResponder) -> EventHub.Wishes? {
+    private func options(of request: HTTPRequest, _ responder: HTTPResponder) -> EventHub.ConnectionOptions? {
         guard var format = Self.format(request.header("Accept")) else {
             responder.respond(
                 HTTPProblem(
@@ -93,7 +93,7 @@ struct EventHandlers: Sendable {
             let lastEventID = lastEventID(of: request, responder), let maxRate = maxRate(of: request, responder),
             let mayCompress = flag("gzip", of: request, default: true, responder)
         else { return nil }
-        return EventHub.Wishes(
+        return EventHub.ConnectionOptions(
             heartbeat: heartbeat ?? hub.limits.heartbeat, lastEventID: lastEventID, forceFetch: forceFetch, maxRate: maxRate, format: format,
             tellsHeartbeats: tellsHeartbeats, isPadded: isPadded && format != .lines,
             isCompressed: mayCompress && request.acceptsGzip, count: count, timeout: timeout)

@@ -4,7 +4,7 @@ import DequeModule
 ///
 /// It reads the streams' logs as any reader does, at most once per window, and puts what it found into a log of its own, as one block. A block
 /// refers to those before it, so readers begin where one does not: at the set's first and, where some wait, at one every second.
-struct CompressedSet: ~Copyable {
+struct CompressionGroup: ~Copyable {
     /// Which streams, by their logs in rising order, in which format.
     struct Key: Hashable {
         let logs: [Int]
@@ -12,7 +12,7 @@ struct CompressedSet: ~Copyable {
     }
 
     let key: Key
-    var reader: LogReader
+    var reader: ReaderCursors
     var blocks: StreamLog
     /// What has to be known of each of the blocks held.
     private var parts: Deque<(part: GzipChecksum.Part, events: UInt64)> = []
@@ -26,7 +26,7 @@ struct CompressedSet: ~Copyable {
     /// It has something to compress, now or at the end of its window.
     var isDue = false
 
-    init(key: Key, reader: LogReader, blocks: consuming StreamLog, now: Int64) {
+    init(key: Key, reader: ReaderCursors, blocks: consuming StreamLog, now: Int64) {
         beganAt = now
         self.key = key
         self.reader = reader
@@ -60,7 +60,7 @@ struct CompressedSet: ~Copyable {
         dropParts()
     }
 
-    mutating func limit(to share: LogShare) {
+    mutating func limit(to share: RingQuota) {
         blocks.limit(to: share)
         dropParts()
     }

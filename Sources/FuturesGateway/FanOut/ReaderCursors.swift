@@ -1,5 +1,5 @@
 /// Someone's places in the logs: a reader's, or those of a set of streams that is compressed.
-struct LogReader {
+struct ReaderCursors {
     struct Subscription {
         let log: Int
         /// The next event to be read.

@@ -1,5 +1,5 @@
 /// How much memory one log may take, so that all of them stay within what they may take together: the biggest give up what is too much.
-struct LogShare {
+struct RingQuota {
     /// The memory of one log: its ring of bytes, and the places of its events.
     struct Size {
         let bytes: UInt64
@@ -27,12 +27,12 @@ struct LogShare {
     /// that fills its share would take twice as much if it could.
     mutating func settle(_ sizes: [Size], within budget: Int) {
         let budget = UInt64(clamping: budget - budget / 8)
-        let wishes = sizes.map { size in
+        let options = sizes.map { size in
             let isFull = bytes < maximum && (size.bytes >= bytes || size.events >= events ?? .max)
             return isFull ? Size(bytes: size.bytes * 2, events: size.events * 2, least: size.least) : size
         }
         var share = maximum
-        while share > 4096, wishes.reduce(0, { $0 &+ Self.memory($1, share, maximum) }) > budget { share /= 2 }
+        while share > 4096, options.reduce(0, { $0 &+ Self.memory($1, share, maximum) }) > budget { share /= 2 }
         bytes = share
     }
 
