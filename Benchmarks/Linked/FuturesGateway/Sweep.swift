@@ -4,7 +4,7 @@ import FuturesFeed
 /// Readers on the logs of streams, without sockets: what appending an event costs, and what finding out what each reader lacks.
 package final class Sweep {
     private var logs: [UnsafeMutablePointer<EventLog>?] = []
-    private var readers: [LogReader] = []
+    private var readers: [ReaderCursors] = []
     private let list = GatherList()
     private let body: [UInt8]
     private let id: [UInt8]
@@ -26,10 +26,10 @@ package final class Sweep {
             logs.append(log)
         }
         for number in 0..<count {
-            var reader = LogReader(format: .events)
+            var reader = ReaderCursors(format: .events)
             for place in 0..<each {
                 let log = (number * 7 + place) % streams
-                reader.subscriptions.append(LogReader.Subscription(log: log, cursor: 0))
+                reader.subscriptions.append(ReaderCursors.Subscription(log: log, cursor: 0))
                 if let streams = logs[log]?.pointee.streams { reader.streams.insert(streams) }
             }
             readers.append(reader)
