@@ -19,7 +19,7 @@ final class Recorder: WebSocketReceiver {
         self.onText = onText
     }
 
-    /// Inbound frames of any kind.
+    /// Inbound frames that complete no message.
     var frames: Int { heard.withLockedValue { $0 } }
 
     func webSocket(_ connection: WebSocketConnection, didReceive text: ByteBuffer) {
