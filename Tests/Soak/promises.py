@@ -54,7 +54,7 @@ ROWS = [
     Row("A gateway that is killed mixes no two lives", "restarts --restarts 50", "restarts --restarts 3 --readers 50", r"\d+ restarts under.*",
         r"was told \['exact'\] by a gateway that knows nothing", unsafe="epoch", less="restarts --restarts 12", is_light=True),
     Row("Readers that stop cost the others nothing", "stopped", None, r".*p99.*|.*KiB.*|\d+ of \d+ stopped.*", r"p99 of the others grows by|KiB of the kernel's for each",
-        unsafe="send buffers", less="stopped --rounds 1"),
+        unsafe="send buffers", less="stopped --rounds 1 --readers 100"),
     Row("A reader that reads slowly is served, one that is gone is noticed", "slow", None, r"a buffer of .*|a machine .*", r"reset without bye", unsafe="user timeout",
         is_light=True),
     Row("Slow clients by the thousand turn nobody away", "attack --seconds 40", "attack --seconds 12 --p99 2000", r"slow (?:heads|bodies|readers): \d.*",
