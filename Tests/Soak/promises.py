@@ -65,7 +65,6 @@ ROWS = [
         unsafe="coalescing"),
     Row("Lists and probes delay no events", "lists", None, r"\d+ streams, .*|RSS .*|.*different queries.*", r"/streams delays events|/streams: \d+ of \d+ requests", unsafe="stream tables",
         less="lists --seconds 6 --queries 100"),
-    Row("Queries made up leave nothing behind", "lists --seconds 4 --requests 100 --growth 1000", None, r".*different queries.*", r"different queries left", unsafe="prepared answers"),
     Row("Ten thousand readers miss nothing", "crowd --seconds 120", None, r"\d+ readers, .*", r"\d+ missing", control="--control", less="crowd --seconds 20"),
     Row("Nothing grows", "endure --minutes 15", None, r".*MB an hour.*", r"memory grows by", control="--control", less="endure --minutes 2 --rate 200",
         is_light=True),
