@@ -80,7 +80,7 @@ struct Tally {
     private func identity(in event: UnsafeBufferPointer<UInt8>) -> UInt64? {
         guard let start = find(id, in: event), let point = event[start...].firstIndex(of: UInt8(ascii: ".")) else { return nil }
         var number: UInt64 = 0
-        for byte in event[(point + 1)...] where byte != UInt8(ascii: "\n") {
+        for byte in event[(point + 1)...].prefix(while: { $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "\n") }) {
             number = number &* 36 &+ UInt64(byte < UInt8(ascii: "a") ? byte &- UInt8(ascii: "0") : byte &- UInt8(ascii: "a") &+ 10)
         }
         return number
