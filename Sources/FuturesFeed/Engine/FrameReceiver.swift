@@ -84,19 +84,22 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
         var isReceived = false
         message.withUnsafeReadableBytes { bytes in
             let bytes = bytes.bindMemory(to: UInt8.self)
-            let act = { (event: SessionEvent) in
-                if case .event = event { isReceived = true }
-                self.act(on: event)
+            if isBinary {
+                session.receiveBinary(bytes) { if act(on: $0) { isReceived = true } }
+            } else {
+                session.receive(bytes) { if act(on: $0) { isReceived = true } }
             }
-            if isBinary { session.receiveBinary(bytes, act) } else { session.receive(bytes, act) }
         }
         // What the core receives it hears too.
         if !isReceived { engine.step(.heard(id)) }
     }
 
-    private func act(on event: SessionEvent) {
+    /// Whether the core received it.
+    private func act(on event: SessionEvent) -> Bool {
         switch event {
-        case .event(let event): engine.step(.received(id, event))
+        case .event(let event):
+            engine.step(.received(id, event))
+            return true
         case .send(let frame): send(frame)
         case .ready:
             state.value.patience?.cancel()
@@ -105,6 +108,7 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
             engine.refused(id, error)
             close(code: 1000, reason: "")
         }
+        return false
     }
 
     func webSocket(_ connection: WebSocketConnection, didReceive text: ByteBuffer) { read(text) }
