@@ -9,6 +9,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENTS = ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs"]
 FOREIGN = {"EventSource", "MHD", "Synchronization"}
 """Names with members that are not ours."""
+IGNORED = (ROOT / ".gitignore").read_text().split()
+"""What a tree has only after a build: a document may name it, and it counts as no file."""
 CODE = ("swift", "py", "js", "mjs", "h", "patch")
 MODIFIERS = r"(?:(?:public|package|private|fileprivate|internal|open|static|final|mutating|nonisolated|override|weak|lazy|indirect|@\w+)(?:\([^)]*\))?\s+)*"
 SWIFT = rf"^\s*{MODIFIERS}(?:func|var|let|class|struct|enum|protocol|actor|typealias)\s+`?{{0}}\b|^\s*(?:indirect )?case [^.:]*(?<![.\w(]){{0}}\b"
@@ -27,7 +29,7 @@ def files():
     found = []
     for folder, below, names in os.walk(ROOT):
         below[:] = sorted(name for name in below if not name.startswith(".") or name == ".ci")
-        found += [(pathlib.Path(folder) / name).relative_to(ROOT).as_posix() for name in sorted(names)]
+        found += [(pathlib.Path(folder) / name).relative_to(ROOT).as_posix() for name in sorted(names) if name not in IGNORED]
     return found
 
 
@@ -80,6 +82,8 @@ def at_path(reference):
 
 def in_span(span):
     """What stands between two backticks."""
+    if span in IGNORED:
+        return []
     roots = {path.split("/")[0] for path in files()}
     if match := re.fullmatch(rf"([\w+./-]+): ([\w]+(?:, \w+)*)", span):
         return in_file(match[1], match[2].split(", ")) if match[1].split(".")[-1] in CODE else []
