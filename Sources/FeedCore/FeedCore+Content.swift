@@ -17,22 +17,29 @@ extension FeedCore {
             becomeLive(index)
         }
         guard stream.freshness.stalls == 0 else { return }
-        if stream.freshness.outage == nil, stream.contentID != nil, isWithinBound(index) { becomeLive(index) }
+        if stream.freshness.outage == nil, stream.contentID != nil, isConfirmed(index), isWithinBound(index) { becomeLive(index) }
     }
+
+    /// Whether what is here was confirmed since the subscription stands. Where silence says nothing there is nothing that could confirm it.
+    private func isConfirmed(_ index: Int) -> Bool { streams[index].map { $0.isConfirmed || $0.traits.rhythm == .sporadic } ?? false }
 
     /// Whether the rows may be true: a time or a number far ahead would never be replaced by what is. Such a message is left out and told, but for
     /// the third in a row, which is believed: the venue counts anew.
     mutating func isPlausible(_ index: Int, _ rows: FeedRows, eventTime: Int64?) -> Bool {
-        guard let fault = fault(index, rows, eventTime: eventTime) else { return true }
+        guard let fault = fault(index, rows, eventTime: eventTime, isMessage: true) else { return true }
         counters.malformedFrames &+= 1
         publish(index, .failed(FeedError(.malformed, "The venue sent data with a \(fault); they were left out."), fetch: false))
         return false
     }
 
-    private mutating func fault(_ index: Int, _ rows: FeedRows, eventTime: Int64?) -> String? {
+    private mutating func fault(_ index: Int, _ rows: FeedRows, eventTime: Int64?, isMessage: Bool) -> String? {
         guard let stream = streams[index] else { return nil }
-        if let eventTime, stream.traits.endpoint < Self.endpointsPerUpstream, !venueClock.believes(eventTime, at: now.instant) {
-            return "time (\(eventTime)) more than a minute ahead of the venue's other data"
+        if let eventTime, stream.traits.endpoint < Self.endpointsPerUpstream {
+            switch venueClock.judge(eventTime, at: now.instant, isMessage: isMessage) {
+            case .plausible: break
+            case .tooFarAhead: return "time (\(eventTime)) more than a minute ahead of the venue's other data"
+            case .corrected: loseTimes(aheadOf: eventTime)
+            }
         }
         guard let leap = stream.content.leap(to: rows) else {
             if stream.freshness.leaps > 0 { streams[index]?.freshness.leaps = 0 }
@@ -43,6 +50,16 @@ extension FeedCore {
         streams[index]?.freshness.leaps = 0
         streams[index]?.content.beginGeneration()
         return nil
+    }
+
+    /// Times that were believed were wrong: what carries one gives way to whatever comes next.
+    private mutating func loseTimes(aheadOf time: Int64) {
+        for index in streams.indices {
+            guard let stream = streams[index], stream.rule == .replace || stream.rule == .byKey, let eventTime = stream.eventTime,
+                VenueClock.isAhead(eventTime, of: time)
+            else { continue }
+            streams[index]?.content.beginGeneration()
+        }
     }
 
     mutating func reject(_ index: Int, _ error: FeedError) {
@@ -73,7 +90,7 @@ extension FeedCore {
             publish(index, .failed(FeedError(.malformed, "The venue sent another stream's data under this name; it was left out."), fetch: false))
             return
         }
-        if changed.count > 0, streams[index]?.freshness.heardAt != now.instant { hearNews(index) }
+        if changed.count > 0, streams[index]?.freshness.provedAt != now.instant { hearNews(index) }
         streams[index]?.freshness.hasMessage = true
         if rule == .replace, streams[index]?.freshness.outage == nil { streams[index]?.fetching.isNeeded = false }
         subscriptionConfirmed(index)
@@ -84,7 +101,7 @@ extension FeedCore {
             if case .possible? = streams[index]?.fetching.backfill { streams[index]?.fetching.backfill = .none }
             endOutage(index, with: streams[index]?.content.rows)
         }
-        if changed.count > 0 { becomeLive(index) }
+        if changed.count > 0 || recovers { becomeLive(index) }
         guard changed.count > 0 || recovers else { return }
         remember(index, source: .websocket, eventTime: eventTime)
         let kind: FuturesServiceFeedContent.Kind = rule == .replace || isFirst || recovers || beginsAnew ? .full : .delta
@@ -248,7 +265,7 @@ extension FeedCore {
 
     private mutating func complete(_ index: Int, _ fetched: FetchedContent, _ fetch: StreamState.Fetching.Request) {
         let followsSubscription = fetch.followsSubscription
-        if let fault = fault(index, fetched.rows, eventTime: fetched.eventTime) {
+        if let fault = fault(index, fetched.rows, eventTime: fetched.eventTime, isMessage: false) {
             fetchFailed(index, FeedError(.malformed, "The venue's REST answer has a \(fault); it was left out.", isTransient: true))
             return
         }
@@ -273,15 +290,15 @@ extension FeedCore {
             abandonBackfill(index)
         }
         // Asked for before the subscription stood, it is older than what came since, whatever its numbers say: the venue may count anew.
-        let rule = streams[index]?.rule
-        let isOvertaken = !followsSubscription && streams[index]?.freshness.hasMessage == true && (rule == .replace || rule == .byKey)
+        let isOvertaken = !followsSubscription && hasMessage(index, since: fetch.askedAt)
         guard let stream = streams[index], isOvertaken || streams[index]?.content.complete(fetched.rows) == true else {
             fetchFailed(index, FeedError(.malformed, "The venue's REST answer carries another stream's data."))
             return
         }
         streams[index]?.fetching.backoff.reset()
         if !isOvertaken { streams[index]?.freshness.prove(fetch.askedAt) }
-        if case .none = stream.fetching.backfill, !stream.subscription.isEffective, !stream.freshness.hasMessage {
+        let outlivesConnection = !stream.subscription.isEffective && !stream.freshness.hasMessage && stream.freshness.outage?.awaitsMessage != true
+        if case .none = stream.fetching.backfill, outlivesConnection {
             streams[index]?.content.beginGeneration()
         }
         let awaitsMessage = stream.rule == .replace && stream.freshness.outage == nil && !stream.traits.rhythm.isTicking
@@ -296,11 +313,17 @@ extension FeedCore {
             if needsConfirmation { awaitConfirmation(index) }
             if !needsConfirmation, streams[index]?.fetching.isNeeded == true {
                 startFetch(index)
-            } else if stream.state == .connecting {
+            } else if stream.state == .connecting, isConfirmed(index) {
                 becomeLive(index)
             }
         }
         publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched)
+    }
+
+    /// Whether a message came later than a request for complete data, of a stream whose values replace each other.
+    private func hasMessage(_ index: Int, since askedAt: Instant) -> Bool {
+        guard let stream = streams[index], stream.rule == .replace || stream.rule == .byKey, stream.freshness.hasMessage else { return false }
+        return stream.freshness.provedAt.map { $0 >= askedAt } ?? false
     }
 
     mutating func fetchFailed(_ index: Int, _ error: FeedError) {

@@ -124,7 +124,16 @@ extension FeedCore {
     mutating func findAhead(_ index: Int) {
         guard let stream = streams[index], stream.subscription.isEffective else { return }
         if stream.freshness.outage?.awaitsMessage == true {
-            if stream.fetching.running == nil, stream.rule != .append { startFetch(index) }
+            guard stream.fetching.running == nil else { return }
+            switch stream.fetching.backfill {
+            case .possible: startBackfill(index)
+            case .none: startFetch(index)
+            case .running: return
+            }
+            guard stream.freshness.stalls == 1 else { return }
+            // All of it may be of before the subscription, and the market quiet since: the next answer tells.
+            streams[index]?.freshness.forgetInquiry()
+            look(index, at: now.instant + .seconds(1))
         } else if stream.freshness.outage == nil {
             streams[index]?.freshness.fallBehind(now.instant)
             streams[index]?.freshness.lookAt = nil

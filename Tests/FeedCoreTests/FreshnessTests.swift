@@ -276,16 +276,98 @@ import Testing
         #expect(harness.core.content(of: Self.ticker)?.rows == ticker(6))
     }
 
-    @Test func aValueOfLongBeforeTheSubscriptionIsNotLiveWithIt() {
+    @Test(arguments: [Duration.milliseconds(100), .seconds(60)])
+    func aValueOfBeforeTheSubscriptionIsNotLiveWithIt(wait: Duration) {
         var harness = CoreHarness()
         harness.step(.observe(.one, [.btc], forceFetch: false))
         harness.answerFetches { _ in .success(FetchedContent(rows: .markPrice([.price(1)]), eventTime: nil)) }
-        harness.pass(.seconds(60))
+        harness.pass(wait)
         harness.step(.opened(harness.connection))
         harness.acknowledge()
         #expect(harness.core.content(of: .btc)?.state == .connecting)
         harness.receive(.btc, .markPrice([.price(2, time: 2)]))
         #expect(harness.core.content(of: .btc)?.state == .live)
+    }
+
+    @Test func theFirstTimeOfAllMayBeTheWrongOne() {
+        var harness = CoreHarness()
+        harness.goLive([.btc])
+        let price = { (time: Int64) in FeedRows.markPrice([.price(1, time: time)]) }
+        harness.step(.received(harness.connection, .rows(.btc, price(1_700_003_600_000), eventTime: 1_700_003_600_000)))
+        for time in stride(from: 1_700_000_001_000, through: 1_700_000_003_000, by: 1_000) as StrideThrough<Int64> {
+            harness.step(.received(harness.connection, .rows(.btc, price(time), eventTime: time)))
+        }
+        #expect(harness.core.content(of: .btc)?.rows == price(1_700_000_003_000), "it is not frozen for an hour")
+    }
+
+    @Test func aTapeThatStalledIsBackOnceRESTGaveWhatWasMissedAndHasNoMore() {
+        var harness = CoreHarness(backfillLimit: 100)
+        harness.goLive([.trades])
+        harness.answerFetches { _ in .success(FetchedContent(rows: AggregateTrade.trades(1...1), eventTime: nil)) }
+        for id in 2...40 as ClosedRange<UInt64> {
+            harness.pass(.milliseconds(100))
+            harness.receive(.trades, AggregateTrade.trades(id...id))
+        }
+        harness.pass(.seconds(3))
+        #expect(harness.core.content(of: .trades)?.state == .stale)
+        harness.acknowledge()
+        harness.forgetEffects()
+        var answered: Set<UInt64> = []
+        for _ in 0..<60 {
+            harness.pass(.milliseconds(100))
+            for (name, attempt) in harness.inquiries + harness.attempts where answered.insert(attempt).inserted {
+                harness.step(.fetched(name, attempt: attempt, .success(FetchedContent(rows: AggregateTrade.trades(39...45), eventTime: nil))))
+            }
+        }
+        #expect(harness.core.content(of: .trades)?.rows == AggregateTrade.trades(41...45))
+        #expect(harness.core.content(of: .trades)?.state == .live)
+        #expect(harness.kinds.count { $0 == "recover success" } == 1)
+    }
+
+    private func bar(_ trades: Int) -> FeedRows {
+        let number = DecimalString(trades)
+        return .kline([
+            Kline(
+                openTime: 60_000, closeTime: 119_999, open: number, high: number, low: number, close: number, volume: number, quoteVolume: number,
+                tradeCount: UInt64(trades), takerBuyVolume: number, takerBuyQuoteVolume: number, isClosed: false)
+        ])
+    }
+
+    @Test func aBarThatStalledDoesNotGoBackToWhatWasOnItsWay() {
+        var harness = CoreHarness()
+        harness.goLive([.bars])
+        harness.answerFetches { _ in .success(FetchedContent(rows: self.bar(1), eventTime: nil)) }
+        for trades in 2...40 {
+            harness.pass(.milliseconds(100))
+            harness.receive(.bars, bar(trades))
+        }
+        harness.pass(.seconds(3))
+        #expect(harness.core.content(of: .bars)?.state == .stale)
+        harness.step(.refetch(.bars))
+        harness.answerFetches { _ in .success(FetchedContent(rows: self.bar(50), eventTime: nil)) }
+        harness.receive(.bars, bar(45))
+        #expect(harness.core.content(of: .bars)?.rows == bar(50))
+    }
+
+    @Test func aRepetitionThatEndsAnOutageMakesTheStreamLive() {
+        var harness = CoreHarness()
+        harness.goLive([.bars])
+        harness.answerFetches { _ in .success(FetchedContent(rows: self.bar(1), eventTime: nil)) }
+        harness.step(.closed(harness.connection, reason: "gone"))
+        harness.pass(.seconds(3))
+        harness.forgetEffects()
+        harness.step(.opened(harness.connection))
+        while harness.core.content(of: .bars)?.state != .failed, harness.now.nanoseconds < 600_000_000_000 {
+            harness.pass(.seconds(1))
+            harness.acknowledge()
+            harness.answerFetches { _ in .failure(FeedError(.unreachable, "no answer", isTransient: true)) }
+        }
+        #expect(harness.core.content(of: .bars)?.state == .failed)
+        harness.forgetEffects()
+        harness.pass(.seconds(60))
+        harness.answerFetches { _ in .failure(FeedError(.venueRejected, "no such bars")) }
+        harness.receive(.bars, bar(1))
+        #expect(harness.core.content(of: .bars)?.state == .live)
     }
 
     @Test func aMessageConfirmsWhatWasThereBeforeIt() {

@@ -19,7 +19,9 @@ import Testing
         harness.step(.observe(.one, [name], forceFetch: false))
         harness.step(.opened(harness.connection))
         harness.answerFetches { _ in .success(FetchedContent(rows: ticker(1), eventTime: nil)) }
-        harness.pass(.seconds(60))
+        harness.pass(.seconds(5))
+        #expect(harness.core.content(of: name)?.state == .connecting, "it may have changed before the subscription stood")
+        harness.answerFetches { _ in .success(FetchedContent(rows: ticker(1), eventTime: nil)) }
         #expect(harness.core.content(of: name)?.state == .live)
     }
 

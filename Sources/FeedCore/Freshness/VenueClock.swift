@@ -4,10 +4,20 @@
 struct VenueClock: Sendable {
     /// What times of different streams may differ by, and what no true one is ahead by, ms.
     private static let tolerance: Int64 = 60_000
-    /// So many times in a row that are ahead are believed, and so many that are behind: the first one of all may have been wrong.
-    private static let conviction = (ahead: 3, behind: 20)
+    /// So many times in a row that are ahead are believed, and so many that are behind; fewer as long as no other time agrees with the first.
+    private static let conviction = (ahead: 3, behind: 20, behindTheFirst: 3)
+
+    enum Judgement {
+        case plausible
+        /// Too far ahead to be believed.
+        case tooFarAhead
+        /// It is true, and the times before it were too far ahead.
+        case corrected
+    }
 
     private var reference: (time: Int64, at: Instant)?
+    /// Whether a second time agreed with the first.
+    private var isConfirmed = false
     private var doubts = 0
 
     /// The venue's time, ms since 1970 UTC; nil until it has told one.
@@ -15,25 +25,35 @@ struct VenueClock: Sendable {
         reference.map { $0.time.addingReportingOverflow(instant.milliseconds(since: $0.at)).partialValue }
     }
 
-    /// Takes a time, ms since 1970 UTC; false where it is too far ahead to be believed.
-    mutating func believes(_ time: Int64, at instant: Instant) -> Bool {
+    /// Whether a time, ms since 1970 UTC, is more than any two streams differ by ahead of another.
+    static func isAhead(_ time: Int64, of other: Int64) -> Bool {
+        let (ahead, isAbsurd) = time.subtractingReportingOverflow(other)
+        return isAbsurd ? time > other : ahead > tolerance
+    }
+
+    /// Takes a time, ms since 1970 UTC.
+    ///
+    /// - Parameter isMessage: whether it was just sent. What REST has may have lain there for long, and being behind says nothing.
+    mutating func judge(_ time: Int64, at instant: Instant, isMessage: Bool) -> Judgement {
         guard let reference else {
             self.reference = (time, instant)
-            return true
+            return .plausible
         }
         let expected = reference.time.addingReportingOverflow(instant.milliseconds(since: reference.at)).partialValue
-        let (ahead, isAbsurd) = time.subtractingReportingOverflow(expected)
-        if !isAbsurd, abs(ahead) <= Self.tolerance {
+        let isAhead = Self.isAhead(time, of: expected)
+        guard isAhead || Self.isAhead(expected, of: time) else {
             doubts = 0
-            if ahead > 0 { self.reference = (time, instant) }
-            return true
+            isConfirmed = true
+            if time > expected { self.reference = (time, instant) }
+            return .plausible
         }
+        guard isAhead || isMessage else { return .plausible }
         doubts += 1
-        if doubts >= (time > expected ? Self.conviction.ahead : Self.conviction.behind) {
+        if doubts >= (isAhead ? Self.conviction.ahead : isConfirmed ? Self.conviction.behind : Self.conviction.behindTheFirst) {
             doubts = 0
             self.reference = (time, instant)
-            return true
+            return isAhead ? .plausible : .corrected
         }
-        return time < expected
+        return isAhead ? .tooFarAhead : .plausible
     }
 }

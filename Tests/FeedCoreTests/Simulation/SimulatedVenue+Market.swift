@@ -110,7 +110,8 @@ extension SimulatedVenue {
             if channel == .aggregateTrade, faults.occurs(.dropTrade, &dice) { continue }
             if faults.occurs(.malformedFrame, &dice) { send(.malformed(dice.chance(0.5) ? name : nil, "garbled"), on: id) }
             if faults.occurs(.otherData, &dice) { send(.rows(name, otherRows(than: channel), eventTime: nil), on: id) }
-            if channel == .markPrice, case .markPrice(var prices) = rows, !prices.isEmpty, faults.occurs(.farAhead, &dice) {
+            // Nothing tells of the first time of all that it is wrong.
+            if hasToldTime, channel == .markPrice, case .markPrice(var prices) = rows, !prices.isEmpty, faults.occurs(.farAhead, &dice) {
                 for place in prices.indices { prices[place].time += 3_600_000 }
                 send(.rows(name, .markPrice(prices), eventTime: queue.wallClock + 3_600_000), on: id)
             }
@@ -123,6 +124,7 @@ extension SimulatedVenue {
                 continue
             }
             send(event, on: id)
+            hasToldTime = true
             if faults.occurs(.duplicate, &dice) { send(event, on: id) }
         }
     }

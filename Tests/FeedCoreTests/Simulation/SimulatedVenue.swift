@@ -66,6 +66,7 @@ final class SimulatedVenue {
     /// The hosts that do not answer, for as long as they do not.
     var deadHost: Int?
     var deadRESTHost: Int?
+    var hasToldTime = false
     /// Symbols the venue does not trade any more.
     var settled: Set<Int> = []
     var everSettled: Set<Int> = []

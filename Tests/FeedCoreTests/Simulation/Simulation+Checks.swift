@@ -59,7 +59,7 @@ extension Simulation {
         let isRepeated = watches[stream].lastFailure.map { queue.now - $0 < .ms(50) } ?? false
         watches[stream].quickRepeats = isRepeated ? watches[stream].quickRepeats + 1 : 0
         verdict.expect(watches[stream].quickRepeats < 5, .fetchDelay, "\(name) is asked for again at once, five times in a row")
-        let follows = state.fetching.running?.followsSubscription == true
+        let follows = state.fetching.running.map { $0.attempt == request.attempt && $0.followsSubscription } ?? false
         // Whole data and a part that is missed may take each other's place, and so may what follows the subscription and what did not.
         // The same step may have lost the stream that was inquired about, and forgotten the inquiry.
         if request.part == .newest { return }

@@ -5,6 +5,8 @@ extension Simulation {
     private var slack: Nanoseconds { timerLag + .ms(100) }
 
     func checkWorld() {
+        let weight = core.weight(now: moment)
+        if weight.used * 2 > weight.limit - 50 { weightWasShortAt = queue.now }
         for stream in watches.indices { check(stream) }
         for connection in core.connections where connection.phase == .open {
             guard let last = wireWatch.lastHeard(connection.id) else { continue }
@@ -107,9 +109,8 @@ extension Simulation {
         guard let content = core.content(of: name) else {
             return verdict.expect(name.channel == .liquidation, .convergence, detail("has no content; state \(state.state)"))
         }
-        // A silence that the budget leaves nothing to ask about is stale.
-        let weight = core.weight(now: moment)
-        if content.state == .stale, name.channel != .markPrice, weight.used * 2 > weight.limit - 50 { return }
+        // A silence that the budget left nothing to ask about is stale, and back a while after there is weight again.
+        if content.state == .stale, name.channel != .markPrice, weightWasShortAt.map({ queue.now - $0 < .seconds(30) }) ?? false { return }
         verdict.expect(watches[stream].outage == .none, .convergence, detail("has an outage that never ended (\(watches[stream].outage))"))
         verdict.expect(content.state == .live, .convergence, detail("is \(content.state)"))
         guard let symbol = venue.streams[stream].symbol else {

@@ -33,6 +33,8 @@ final class Simulation {
     /// How long the silence of a stream that comes with the market is believed without asking.
     let patience: Duration
     let script: Script?
+    /// When there was little left last of the weight for requests.
+    var weightWasShortAt: Nanoseconds?
     /// What was published, where there is a script.
     var told: [(at: Nanoseconds, event: FeedEvent)] = []
     /// From then on readers want nothing new.
