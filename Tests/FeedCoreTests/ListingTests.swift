@@ -93,6 +93,15 @@ struct ListingTests {
         #expect(!harness.effects.contains { if case .connect = $0 { true } else { false } }, "and nothing is sent upstream")
     }
 
+    @Test func aListingThatIsRefusedForTooManyRequestsSilencesREST() {
+        var harness = CoreHarness()
+        harness.step(.listed(.failure(FeedError(.rateLimited, "too many requests", retryAfterMs: 30_000, isTransient: true))))
+        harness.step(.observe(.one, [.btc], forceFetch: false))
+        #expect(harness.attempts.isEmpty, "the venue is not asked by another way either")
+        harness.pass(.seconds(31))
+        #expect(harness.attempts.count == 1)
+    }
+
     @Test func aNewListingCanBeAskedForAtOnce() {
         var harness = CoreHarness()
         list(&harness, symbols: ["ETHUSDT"])

@@ -116,6 +116,25 @@ import Testing
         for channel in channels { #expect(told[channel, default: .max] <= stalled + patience + .seconds(3), "\(channel)") }
     }
 
+    @Test func aStreamThatStallsForAMinuteIsLostOnceAndBackOnceWhateverRESTSaysMeanwhile() {
+        let stall: (Simulation) -> Void = { simulation in
+            simulation.venue.mutesAll = true
+            for place in simulation.venue.wires.indices { simulation.venue.wires[place].mood = .stalled }
+        }
+        let heal: (Simulation) -> Void = { simulation in
+            simulation.venue.mutesAll = false
+            for place in simulation.venue.wires.indices { simulation.venue.wires[place].mood = .healthy }
+        }
+        let channels: Set<FuturesServiceStreamName.Channel> = [.depth, .bookTicker, .kline]
+        let acts = [(at: Nanoseconds.seconds(100), act: stall), (at: Nanoseconds.seconds(160), act: heal)]
+        let simulation = run(Script(channels: channels, duration: .seconds(300), pause: Script.busy, acts: acts))
+        for name in simulation.venue.streams.map(\.name) where channels.contains(name.channel) {
+            let kinds = simulation.told.filter { $0.at > .seconds(100) && $0.event.stream == name }.map(\.event.kind)
+            #expect(kinds.count { if case .status(.stale, _, _) = $0 { true } else { false } } == 1, "\(name)")
+            #expect(kinds.count { if case .recovered = $0 { true } else { false } } == 1, "\(name)")
+        }
+    }
+
     @Test func aBookThatCannotBeBuiltForAnHourHoldsBackNoMoreThanItsBound() {
         let lose: (Simulation) -> Void = { simulation in
             simulation.venue.deadRESTHost = 0
