@@ -29,6 +29,7 @@ struct ServeCommand: AsyncParsableCommand {
         let configuration: ServeConfiguration
         do throws(Mistakes) { configuration = try read() } catch { throw error.told() }
         guard !printConfig else { return announce(String(configuration.settings.yaml.dropLast())) }
+        shareAllocatorArenas()
         let threshold = LogThreshold(configuration.settings.logLevel)
         let writer = LogWriter(format: configuration.settings.logFormat ?? .standard)
         // What the log says last is often why the program ended.
