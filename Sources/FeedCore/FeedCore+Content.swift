@@ -64,6 +64,8 @@ extension FeedCore {
 
     mutating func reject(_ index: Int, _ error: FeedError) {
         streams[index]?.subscription = .none(again: nil)
+        streams[index]?.fetching.running?.followsSubscription = false
+        if case .running? = streams[index]?.fetching.backfill { abandonBackfill(index) }
         publish(index, .failed(error, fetch: false))
         reportOutage(index, error, attempts: 1)
         setState(index, .failed)

@@ -289,6 +289,25 @@ import Testing
         #expect(harness.core.content(of: .btc)?.state == .live)
     }
 
+    @Test func anAnswerMakesNothingLiveWhoseSubscriptionIsRefused() {
+        var harness = CoreHarness()
+        harness.step(.observe(.one, [Self.ticker], forceFetch: false))
+        harness.step(.opened(harness.connection))
+        harness.answerFetches { _ in .success(FetchedContent(rows: self.ticker(1), eventTime: nil)) }
+        harness.receive(Self.ticker, ticker(2))
+        harness.pass(.seconds(5))
+        harness.step(.refetch(Self.ticker))
+        guard case .subscribe(let id, _, let request)? = harness.effects.last(where: { if case .subscribe = $0 { true } else { false } }) else {
+            Issue.record("nothing was subscribed")
+            return
+        }
+        harness.step(.received(id, .rejected(request: request, FeedError(.subscriptionRejected, "no"))))
+        #expect(harness.core.content(of: Self.ticker)?.state == .failed)
+        harness.answerFetches { _ in .success(FetchedContent(rows: self.ticker(3), eventTime: nil)) }
+        #expect(harness.core.content(of: Self.ticker)?.rows == ticker(3))
+        #expect(harness.core.content(of: Self.ticker)?.state == .failed, "nothing would tell of the next change")
+    }
+
     @Test func theFirstTimeOfAllMayBeTheWrongOne() {
         var harness = CoreHarness()
         harness.goLive([.btc])
