@@ -1,30 +1,10 @@
 import FuturesFeed
 import MicroHTTP
-import NIOConcurrencyHelpers
 
 /// The reader side of the hub: appends events to their streams' logs and sends every reader all it lacks, in one call per reader and sweep.
 ///
-/// Runs on the event stream loop's thread alone. Other threads only put commands into the inbox, which keeps the order in which the hub
-/// decided: what a reader is opened with and what follows can therefore neither overlap nor leave a hole.
+/// Runs on the event stream loop's thread alone; other threads only post commands to its inbox.
 final class EventFanOut: EventStreamWriter, @unchecked Sendable {
-    enum Command: Sendable {
-        /// `like` is the log of the same stream's `events`, for another format.
-        case addLog(Int, FuturesServiceStreamName, EventFormat, floor: UInt64, like: Int?)
-        case removeLog(Int)
-        case append(Int, body: [UInt8], id: [UInt8], carriesData: Bool, sequence: UInt64, receivedAt: Int64)
-        case open(number: UInt64, EventStream, Opening)
-        case subscribe(number: UInt64, [CachedValue], head: EventID, done: @Sendable () -> Void)
-        case unsubscribe(number: UInt64, [Int], done: @Sendable () -> Void)
-        case pause(number: UInt64, [Int], done: @Sendable () -> Void)
-        case resume(number: UInt64, [CachedValue], head: EventID, done: @Sendable () -> Void)
-        case refill(number: UInt64, CachedValue)
-        case end(number: UInt64, code: String, reason: String)
-        /// Memory is short, or is not any more.
-        case relieve(MemoryPressure.Relief)
-        /// Called on the loop's thread.
-        case measure(@Sendable (FanOutReading) -> Void)
-    }
-
     /// What the fan-out tells the hub; called on the loop's thread.
     struct Callbacks: Sendable {
         let opened: @Sendable (EventStream, UInt64) -> Void
@@ -33,10 +13,9 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         let fellBehind: @Sendable (_ number: UInt64, _ log: Int) -> Void
     }
 
-    private let inbox = NIOLockedValueBox<[Command]>([])
+    private let inbox: FanOutInbox
     let callbacks: Callbacks
     let limits: GatewayConfiguration.Events
-    private let wakeLoop: @Sendable () -> Void
 
     // Only the loop's thread touches what follows.
     var logs: [UnsafeMutablePointer<EventLog>?] = []
@@ -66,10 +45,10 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     /// For what is for one reader alone.
     let ownDeflater = Deflater(level: 1)
 
-    init(limits: GatewayConfiguration.Events, callbacks: Callbacks, wake: @escaping @Sendable () -> Void) {
+    init(limits: GatewayConfiguration.Events, callbacks: Callbacks, inbox: FanOutInbox) {
         self.limits = limits
         self.callbacks = callbacks
-        wakeLoop = wake
+        self.inbox = inbox
         logBudget = limits.maximumLogBytes
         logShare = RingQuota(of: limits.logBytes)
     }
@@ -89,23 +68,9 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         }
     }
 
-    /// From any thread: carries out the command after those before it.
-    func post(_ command: Command) {
-        let isFirst = inbox.withLockedValue { inbox in
-            inbox.append(command)
-            return inbox.count == 1
-        }
-        if isFirst { wakeLoop() }
-    }
-
     func streamsDidWake() {
-        let commands = inbox.withLockedValue { inbox in
-            let commands = inbox
-            inbox.removeAll(keepingCapacity: commands.count < 4096)
-            return commands
-        }
         let now = Self.now
-        for command in commands { perform(command, now) }
+        for command in inbox.take() { perform(command, now) }
         enqueueReaders()
         compressDue(now)
         sweep(now)
@@ -169,7 +134,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         return (slot, client)
     }
 
-    private func perform(_ command: Command, _ now: Int64) {
+    private func perform(_ command: FanOutInbox.Command, _ now: Int64) {
         switch command {
         case .addLog(let index, let name, let format, let floor, let events):
             while logs.count <= index { logs.append(nil) }

@@ -151,7 +151,7 @@ extension EventHub {
             count: client.options.count,
             lifetime: client.options.timeout.map { Int64($0) * 1_000_000_000 }, retryMs: Self.retryMs, resume: resume, values: values, head: head,
             troubles: troubles(of: client.streams, client.options.format))
-        post(.open(number: number, stream, opening))
+        fanOut.post(.open(number: number, stream, opening))
         retain(client.streams, forceFetch: client.options.forceFetch)
         if state.value.isDraining { end(number, code: "draining", reason: "The gateway is stopping.") }
         judge(number)
@@ -172,7 +172,7 @@ extension EventHub {
         guard let client = state.value.clients[number],
             let name = client.streams.first(where: { state.value.streams[$0]?.logs.contains(log) == true })
         else { return }
-        for value in values(of: [name], client.options.format).values { post(.refill(number: number, value)) }
+        for value in values(of: [name], client.options.format).values { fanOut.post(.refill(number: number, value)) }
     }
 
     /// Nil where there is no such client, or somebody else opened it.
@@ -197,20 +197,20 @@ extension EventHub {
             let affected = client.streams.filter { wanted.contains($0) }
             setPaused(client.paused.union(affected), number)
             answer = self.answer(number, done)
-            post(.pause(number: number, logs(of: affected, client), done: answer))
+            fanOut.post(.pause(number: number, logs(of: affected, client), done: answer))
         case .resume:
             let affected = client.streams.filter { wanted.contains($0) && client.paused.contains($0) }
             setPaused(client.paused.subtracting(affected), number)
             let (values, head) = values(of: affected, client.options.format)
             answer = self.answer(number, done)
-            post(.resume(number: number, values, head: head, done: answer))
+            fanOut.post(.resume(number: number, values, head: head, done: answer))
         case .subscribe:
             let new = wanted.filter { !client.streams.contains($0) }
             state.value.clients[number]?.streams += new
             begin(new, from: client.address)
             let (values, head) = values(of: new, client.options.format)
             answer = self.answer(number, done)
-            post(.subscribe(number: number, values, head: head, done: answer))
+            fanOut.post(.subscribe(number: number, values, head: head, done: answer))
             retain(new)
         case .unsubscribe:
             let gone = client.streams.filter { wanted.contains($0) }
@@ -218,7 +218,7 @@ extension EventHub {
             setPaused(client.paused.subtracting(gone), number)
             gatekeeper.remove(streams: gone.count, from: client.lease)
             answer = self.answer(number, done)
-            post(.unsubscribe(number: number, logs(of: gone, client), done: answer))
+            fanOut.post(.unsubscribe(number: number, logs(of: gone, client), done: answer))
             release(gone)
         }
     }
@@ -295,7 +295,7 @@ extension EventHub {
     }
 
     private func end(_ number: UInt64, code: String, reason: String) {
-        post(.end(number: number, code: code, reason: reason))
+        fanOut.post(.end(number: number, code: code, reason: reason))
     }
 
     /// Two seconds, a quarter more or less, so that readers do not all come back at once.
