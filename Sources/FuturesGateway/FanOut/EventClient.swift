@@ -22,12 +22,7 @@ struct EventClient {
 
     let number: UInt64
     let stream: EventStream
-    /// Nanoseconds of silence after which a comment is sent.
-    let heartbeat: Int64
-    /// The least nanoseconds between two deliveries of one stream; zero for every event at once.
-    let interval: Int64
-    /// Whether a heartbeat is an event rather than a comment.
-    let tellsHeartbeats: Bool
+    let options: ConnectionOptions
     /// When it ends, monotonic nanoseconds.
     let endsAt: Int64
     var reader: ReaderCursors
@@ -49,4 +44,17 @@ struct EventClient {
     var cutAt = Int64.max
     /// It is on the list of those whose turn comes later.
     var isWaiting = false
+
+    init(number: UInt64, stream: EventStream, options: ConnectionOptions, now: Int64) {
+        self.number = number
+        self.stream = stream
+        self.options = options
+        endsAt = options.timeout.map { now &+ Int64($0) * 1_000_000_000 } ?? .max
+        reader = ReaderCursors(format: options.format, remaining: options.count)
+        checksum = options.isCompressed ? GzipChecksum() : nil
+        lastWrite = now
+    }
+
+    /// Nanoseconds of silence after which a heartbeat is sent.
+    var heartbeat: Int64 { Int64(options.heartbeat) * 1_000_000_000 }
 }

@@ -90,8 +90,9 @@ extension EventFanOut {
 
     /// A gzip reader that has had everything reads the set of its streams from now on, or as soon as that has come as far.
     func share(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ now: Int64) {
-        guard client.pointee.checksum != nil, client.pointee.membership == nil, client.pointee.awaitedSet == nil, client.pointee.interval == 0,
-            client.pointee.reader.remaining == nil, !client.pointee.isBlocked, !client.pointee.isEnding, client.pointee.own.isEmpty
+        guard client.pointee.checksum != nil, client.pointee.membership == nil, client.pointee.awaitedSet == nil,
+            client.pointee.options.interval == 0, client.pointee.reader.remaining == nil, !client.pointee.isBlocked, !client.pointee.isEnding,
+            client.pointee.own.isEmpty
         else { return }
         for subscription in client.pointee.reader.subscriptions {
             guard !subscription.isPaused, !subscription.awaitsValue, !subscription.needsValue, !subscription.isHeld,

@@ -18,7 +18,7 @@ extension EventFanOut {
                 continue
             }
             client.pointee.reader.subscriptions[place].isHeld = false
-            client.pointee.reader.subscriptions[place].dueAt = now &+ client.pointee.interval
+            client.pointee.reader.subscriptions[place].dueAt = now &+ client.pointee.options.interval
             conflate(client, place, log)
         }
         guard let turn else { return }

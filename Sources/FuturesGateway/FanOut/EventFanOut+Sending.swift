@@ -56,7 +56,7 @@ extension EventFanOut {
             return
         }
         if let membership = client.pointee.membership { return sendBlocks(slot, client, membership, now) }
-        if client.pointee.interval > 0 { pace(slot, client, now) }
+        if client.pointee.options.interval > 0 { pace(slot, client, now) }
         repeat {
             catchFallen(client)
             if !client.pointee.own.isEmpty, !sendOwn(client, now) { return }

@@ -69,8 +69,9 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     }
 
     func streamsDidWake() {
+        let commands = inbox.take()
         let now = Self.now
-        for command in inbox.take() { perform(command, now) }
+        for command in commands { perform(command, now) }
         enqueueReaders()
         compressDue(now)
         sweep(now)
@@ -113,7 +114,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
                 if silence > limits.stoppedReader.nanoseconds || now >= client.pointee.cutAt { sendOff(slot, client, silence, now) }
             } else if silence >= client.pointee.heartbeat {
                 let format = client.pointee.reader.format
-                tell(client, client.pointee.tellsHeartbeats ? EventEncoder.heartbeat(format) : format.heartbeat)
+                tell(client, client.pointee.options.tellsHeartbeats ? EventEncoder.heartbeat(format) : format.heartbeat)
                 flush(slot, client, now)
             }
             guard let client = clients[slot], client.pointee.endsAt <= now, !client.pointee.isEnding else { continue }
@@ -199,20 +200,15 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         }
         while clients.count <= stream.slot { clients.append(nil) }
         let client = UnsafeMutablePointer<EventClient>.allocate(capacity: 1)
-        client.initialize(
-            to: EventClient(
-                number: number, stream: stream, heartbeat: Int64(opening.heartbeat) * 1_000_000_000, interval: opening.interval,
-                tellsHeartbeats: opening.tellsHeartbeats, endsAt: opening.lifetime.map { now &+ $0 } ?? .max,
-                reader: ReaderCursors(format: opening.format, remaining: opening.count), checksum: opening.isCompressed ? GzipChecksum() : nil,
-                lastWrite: now))
+        client.initialize(to: EventClient(number: number, stream: stream, options: opening.options, now: now))
         clients[stream.slot] = client
         slots[number] = stream.slot
-        tally.opened(opening.format, isCompressed: opening.isCompressed)
+        tally.opened(opening.options.format, isCompressed: opening.options.isCompressed)
         for value in opening.values { join(stream.slot, client, value.log) }
         let replayed = replay(client, opening)
         tally.resumes[opening.resumption(replayed: replayed), default: 0] &+= 1
-        if opening.isCompressed { client.pointee.own.append(EventClient.PrivateBytes(bytes: GzipChecksum.header)) }
-        if opening.isPadded { tell(client, Self.padding) }
+        if opening.options.isCompressed { client.pointee.own.append(EventClient.PrivateBytes(bytes: GzipChecksum.header)) }
+        if opening.options.isPadded { tell(client, Self.padding) }
         tell(client, EventEncoder.session(opening, replayed: replayed))
         if replayed == nil { hand(opening.values, to: stream.slot, client, opening.head, now) } else { flush(stream.slot, client, now) }
     }

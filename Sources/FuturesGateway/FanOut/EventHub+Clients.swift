@@ -25,32 +25,6 @@ extension EventHub {
         var creditedAt: Int64 = 0
     }
 
-    /// What a connection asked for besides its streams.
-    struct ConnectionOptions: Sendable {
-        /// Seconds.
-        var heartbeat: Int
-        /// The id it saw last; nil where it is new.
-        var lastEventID: LastEventID?
-        var forceFetch = false
-        /// Deliveries of one stream per second at most; nil for all.
-        var maxRate: Double?
-        var format = EventFormat.events
-        /// Heartbeats as events rather than comments.
-        var tellsHeartbeats = false
-        /// Two kibibytes of comment first.
-        var isPadded = false
-        var isCompressed = false
-        /// How many events with data, and for how many seconds; nil for all, and for ever.
-        var count: Int?
-        var timeout: Int?
-    }
-
-    /// The point a reader wants to go on from, as far as it can be read.
-    enum LastEventID: Sendable {
-        case point(ResumePoint)
-        case unreadable
-    }
-
     /// What a client's control requests are answered with.
     struct ClientView: Sendable {
         let id: String
@@ -145,11 +119,7 @@ extension EventHub {
             case .point, .unreadable: .lost
             }
         let opening = Opening(
-            client: client.id, streams: client.streams, heartbeat: client.options.heartbeat,
-            interval: client.options.maxRate.map { Int64(1_000_000_000 / $0) } ?? 0, format: client.options.format,
-            tellsHeartbeats: client.options.tellsHeartbeats, isPadded: client.options.isPadded, isCompressed: client.options.isCompressed,
-            count: client.options.count,
-            lifetime: client.options.timeout.map { Int64($0) * 1_000_000_000 }, retryMs: Self.retryMs, resume: resume, values: values, head: head,
+            client: client.id, streams: client.streams, options: client.options, retryMs: Self.retryMs, resume: resume, values: values, head: head,
             troubles: troubles(of: client.streams, client.options.format))
         fanOut.post(.open(number: number, stream, opening))
         retain(client.streams, forceFetch: client.options.forceFetch)
