@@ -2,13 +2,16 @@ import FuturesFeed
 import MicroHTTP
 
 /// One reader on the fan-out's thread: its places in the logs, and the few bytes that are its own.
-struct EventClient {
-    /// A place in a compressed set.
+struct EventClient: ~Copyable {
+    /// Whether it can be sent more. Whoever has a reader served lets go of one whose connection has ended with that.
+    enum Connection { case open, ended }
+
+    /// A place in a compression group.
     struct Membership {
-        let set: Int
+        let group: Int
         /// The next block to be sent.
         var block: UInt64
-        /// Its place in the set's list of readers.
+        /// Its place in the group's list of readers.
         var readerIndex: Int
         /// The last event of the last block it was sent; nil before the first.
         var lastSequence: UInt64?
@@ -28,10 +31,10 @@ struct EventClient {
     var reader: ReaderCursors
     /// What its gzip trailer will say; nil where it is sent bytes as they are.
     var checksum: GzipChecksum?
-    /// While it reads a compressed set instead of the logs; its places in those are where it left them.
+    /// While it reads a compression group instead of the logs; its places in those are where it left them.
     var membership: Membership?
-    /// The set it changes to as soon as that has nothing that it has had already.
-    var awaitedSet: Int?
+    /// The group it joins as soon as that has nothing that it has had already.
+    var awaitedGroup: Int?
     /// What is sent before anything from the logs: the session, cached values, the rest of an event cut by a full socket, the farewell.
     var own: [PrivateBytes] = []
     var lastWrite: Int64
