@@ -17,7 +17,7 @@ struct CompressionGroup: ~Copyable {
     /// What has to be known of each of the blocks held.
     private var parts: Deque<(part: GzipChecksum.Part, events: UInt64)> = []
     /// The slots of those who read it, and of those who will as soon as they have had no more than it.
-    var readers: [Int] = []
+    var readers: Set<Int> = []
     var waiting: [Int] = []
     var compressedAt: Int64 = .min
     /// The end of what blocks to come may refer to, and when it was last dropped.

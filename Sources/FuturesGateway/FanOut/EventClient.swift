@@ -11,8 +11,6 @@ struct EventClient: ~Copyable {
         let group: Int
         /// The next block to be sent.
         var block: UInt64
-        /// Its place in the group's list of readers.
-        var readerIndex: Int
         /// The last event of the last block it was sent; nil before the first.
         var lastSequence: UInt64?
     }

@@ -18,7 +18,7 @@ extension EventFanOut {
         tally.blocked += 1
         for own in client.own { tally.backlog &+= UInt64(own.bytes.count - own.sent) }
         if let membership = client.membership {
-            tally.backlog &+= groups[membership.group].blocks.bytes(from: membership.block)
+            tally.backlog &+= compression.groups[membership.group].blocks.bytes(from: membership.block)
             return
         }
         for subscription in client.reader.subscriptions where !subscription.isPaused && logs.contains(subscription.log) {

@@ -33,9 +33,8 @@ extension EventFanOut {
 
     /// What the logs and the compression groups have taken.
     var logMemory: UInt64 {
-        var memory: UInt64 = 0
+        var memory = compression.memory
         for index in logs.indices where logs.contains(index) { memory &+= logs[index].ring.memory }
-        for index in groups.indices where groups.contains(index) { memory &+= groups[index].blocks.memory }
         return memory
     }
 
@@ -44,12 +43,11 @@ extension EventFanOut {
         guard now >= balancedAt else { return }
         balancedAt = now &+ 250_000_000
         guard logShare.bytes < logShare.maximum || logMemory > UInt64(clamping: logBudget - logBudget / 8) else { return }
-        var sizes: [RingQuota.Size] = []
+        var sizes = compression.sizes
         for index in logs.indices where logs.contains(index) { sizes.append(logs[index].ring.size) }
-        for index in groups.indices where groups.contains(index) { sizes.append(groups[index].blocks.size) }
         logShare.settle(sizes, within: logBudget)
         for index in logs.indices where logs.contains(index) { logs[index].ring.limit(to: logShare) }
-        for index in groups.indices where groups.contains(index) { groups[index].limit(to: logShare) }
+        compression.limit(to: logShare)
     }
 
     /// Of the readers whose sockets are full those go that have taken nothing for longest, but nobody who took something within a second. They have

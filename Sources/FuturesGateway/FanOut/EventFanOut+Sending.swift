@@ -20,7 +20,7 @@ extension EventFanOut {
         }
         for log in dirtyLogs where logs.contains(log) {
             logs[log].isDirty = false
-            markGroups(log)
+            compression.logGrew(log, logs[log])
             for slot in logs[log].readers { enqueue(slot) }
         }
         dirtyLogs.removeAll(keepingCapacity: true)
@@ -65,7 +65,7 @@ extension EventFanOut {
         repeat {
             catchFallen(&client)
             if !client.own.isEmpty, !sendOwn(&client, now) { return .open }
-            batch.gather(&client.reader, logs, atMost: client.checksum == nil ? .max : Self.ownBlock)
+            batch.gather(&client.reader, logs, atMost: client.checksum == nil ? .max : Compression.ownBlock)
         } while batch.count > 0 && sendBatch(&client, now)
         joinGroup(&client, now)
         guard client.reader.remaining == 0, !client.isBlocked, !client.isEnding else { return .open }

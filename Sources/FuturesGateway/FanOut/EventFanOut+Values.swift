@@ -10,7 +10,7 @@ extension EventFanOut {
         var queued = 0
         for (index, value) in values.enumerated() where client.reader.remaining != 0 {
             guard let body = value.body else { continue }
-            if queued > Self.ownBlock, sendOwn(&client, now) { queued = 0 }
+            if queued > Compression.ownBlock, sendOwn(&client, now) { queued = 0 }
             if client.isBlocked {
                 change(&client, [value.log]) { $0.needsValue = true }
                 continue
@@ -92,11 +92,11 @@ extension EventFanOut {
     /// A reader whose place is gone from the ring: a stream in which every message counts says what was dropped and goes on with the
     /// oldest there is; any other is given its latest full value. Of outages both are told.
     func catchFallen(_ client: inout EventClient) {
-        for place in client.reader.subscriptions.indices {
+        var next = 0
+        while let place = client.reader.firstFallen(from: next, logs) {
+            next = place + 1
             let subscription = client.reader.subscriptions[place]
-            guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, logs.contains(subscription.log) else { continue }
             let first = logs[subscription.log].ring.firstOrdinal
-            guard subscription.needsValue || subscription.cursor < first else { continue }
             if !subscription.needsValue, logs[subscription.log].name.mergeRule == .append {
                 let dropped = first - subscription.cursor - tellNotices(&client, subscription.log, from: subscription.cursor, to: first)
                 client.reader.subscriptions[place].cursor = first

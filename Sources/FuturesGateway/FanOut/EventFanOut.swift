@@ -38,13 +38,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     var tally = FanOutTally()
     /// When the oldest of the events that nobody has had a turn for was received.
     var oldestReceipt = Int64.max
-    /// The groups of readers that are sent the same blocks, and those that have something to compress.
-    var groups = Slab<CompressionGroup>()
-    var groupIndices: [CompressionGroup.Key: Int] = [:]
-    var dueGroups: [Int] = []
-    let deflater = Deflater(level: 6)
-    /// For what is for one reader alone.
-    let ownDeflater = Deflater(level: 1)
+    var compression: Compression
 
     init(limits: GatewayConfiguration.Events, callbacks: Callbacks, inbox: FanOutInbox) {
         self.limits = limits
@@ -52,6 +46,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         self.inbox = inbox
         logBudget = limits.maximumLogBytes
         logShare = RingQuota(of: limits.logBytes)
+        compression = Compression(mostGroups: limits.compressedSets, window: limits.compressionWindow)
     }
 
     func streamsDidWake() {

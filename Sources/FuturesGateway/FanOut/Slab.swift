@@ -1,11 +1,11 @@
-/// Elements that stay where they are until they are taken out, each found by a small number that the next one may have then.
+/// Elements that stay where they are until they are taken out, each found by a small number that another one may have afterwards.
 ///
-/// Any number of them can be used and changed at once, since each is a place of its own; to put one in or take one out is to change the slab,
-/// which nobody can while one of them is in use.
+/// Several can be changed at once, since each has a place of its own. Putting one in or taking one out changes the slab itself, and Swift's check of
+/// exclusive access ends a program that does it while an element is in use.
 struct Slab<Element: ~Copyable>: ~Copyable {
     private var places: [UnsafeMutablePointer<Element>?] = []
 
-    /// The numbers there have been.
+    /// All numbers that elements have or had.
     var indices: Range<Int> { places.indices }
 
     /// The lowest number that no element has.
@@ -17,11 +17,13 @@ struct Slab<Element: ~Copyable>: ~Copyable {
 
     func contains(_ index: Int) -> Bool { places.indices.contains(index) && places[index] != nil }
 
+    /// The element of a number that has one.
     subscript(index: Int) -> Element {
         @inline(__always) _read { yield place(index).pointee }
         @inline(__always) nonmutating _modify { yield &place(index).pointee }
     }
 
+    /// Puts an element in; one that had the number goes.
     mutating func insert(_ element: consuming Element, at index: Int) {
         remove(index)
         while places.count <= index { places.append(nil) }
