@@ -2,7 +2,6 @@ public import FuturesFeed
 public import GatewayAccess
 public import Logging
 public import MicroHTTP
-import NIOConcurrencyHelpers
 public import ServiceLifecycle
 
 /// The gateway: one feed, one hub, one fan-out and one HTTP server, wired together and taken down in the right order.
@@ -16,7 +15,7 @@ public final class Gateway: Service {
     private let server: HTTPServer
     private let gatekeeper: Gatekeeper
     private let memory: MemoryWatch
-    private let wiring = Wiring()
+    private let inbox: FanOutInbox
 
     /// This program's version.
     public static let version = "0.1.0"
@@ -35,32 +34,32 @@ public final class Gateway: Service {
         self.listening = listening
         service = FuturesFeedService(configuration: configuration.feed, logger: logger)
         let engine = service.engine
-        let wiring = wiring
         // A sixteenth of what events may take is for snapshots that are answered beforehand.
         let prepared = PreparedAnswers(maximumBytes: configuration.events.maximumLogBytes / 16)
         var events = configuration.events
         events.maximumLogBytes -= events.maximumLogBytes / 16
         let gatekeeper = Gatekeeper(rules: configuration.access)
         let access = Access(gatekeeper: gatekeeper, allowedOrigins: configuration.http.allowedOrigins)
+        let waker = EventStreamWaker()
+        let inbox = FanOutInbox(waker: waker)
         let memory = MemoryWatch(logBytes: events.maximumLogBytes, logger: logger, read: configuration.readFile) {
-            wiring.fanOut?.post(.relieve($0))
+            inbox.post(.relieve($0))
         }
         let hub = EventHub(
             engine: engine, limits: events, gatekeeper: gatekeeper, preparedAnswers: prepared,
-            isShort: { memory.isShort }, post: { wiring.fanOut?.post($0) })
+            isShort: { memory.isShort }, fanOut: inbox)
         let fanOut = EventFanOut(
             limits: events,
             callbacks: EventFanOut.Callbacks(
                 opened: { stream, number in hub.run { $0.open(stream, number: number) } },
                 closed: { number in hub.run { $0.closed(number) } },
                 fellBehind: { number, log in hub.run { $0.refill(number, log: log) } }),
-            wake: { wiring.loop?.wake() })
-        let loop = EventStreamLoop(writer: fanOut)
-        wiring.connect(fanOut, loop)
+            inbox: inbox)
+        let loop = EventStreamLoop(writer: fanOut, waker: waker)
         var http = configuration.http
         http.commonHeaders += Routes.commonHeaders + (http.allowedOrigins == nil ? [Routes.anyOrigin] : [])
         http.preflightHeaders += Routes.preflightHeaders
-        let metrics = MetricsHandler(hub: hub, memory: memory, http: { wiring.server?.reading }, log: log)
+        let metrics = MetricsHandler(hub: hub, memory: memory, log: log)
         let router = Routes.router(hub: hub, loop: loop, metrics: metrics, access: access)
         server = HTTPServer(
             configuration: http, router: router, prepared: prepared, preparedRoute: "/streams/{name}", admitsPrepared: access.admitsPrepared
@@ -72,7 +71,7 @@ public final class Gateway: Service {
         self.memory = memory
         self.hub = hub
         self.loop = loop
-        wiring.connect(server)
+        self.inbox = inbox
         engine.listen(hub)
     }
 
@@ -143,7 +142,7 @@ public final class Gateway: Service {
         memory.stop()
         loop.stop()
         await service.stop()
-        wiring.disconnect()
+        inbox.close()
         logger.notice("stopped")
     }
 
@@ -151,21 +150,5 @@ public final class Gateway: Service {
     private func awaitFirstRequests() async {
         let patience = ContinuousClock.now + .seconds(3)
         while server.unansweredCount > 0, ContinuousClock.now < patience { try? await Task.sleep(for: .milliseconds(10)) }
-    }
-
-    /// The fan-out needs its loop to be woken by and the loop its fan-out to write with, a handler the server it answers for; this is where they meet.
-    private final class Wiring: Sendable {
-        private let parts = NIOLockedValueBox<(EventFanOut, EventStreamLoop)?>(nil)
-        var fanOut: EventFanOut? { parts.withLockedValue { $0?.0 } }
-        var loop: EventStreamLoop? { parts.withLockedValue { $0?.1 } }
-        private let served = NIOLockedValueBox<HTTPServer?>(nil)
-        var server: HTTPServer? { served.withLockedValue { $0 } }
-        func connect(_ server: HTTPServer) { served.withLockedValue { $0 = server } }
-        /// Ends the circle of hub, fan-out and loop, so that a stopped gateway is freed.
-        func disconnect() {
-            parts.withLockedValue { $0 = nil }
-            served.withLockedValue { $0 = nil }
-        }
-        func connect(_ fanOut: EventFanOut, _ loop: EventStreamLoop) { parts.withLockedValue { $0 = (fanOut, loop) } }
     }
 }

@@ -221,7 +221,7 @@ extension MicroHTTPTests {
                 }
             }
             _ = entered.next()
-            for _ in 0..<1000 { loop.wake() }
+            for _ in 0..<1000 { loop.waker.wake() }
             release.signal()
             guard case .woke? = writer.events.next() else {
                 Issue.record("no wake")

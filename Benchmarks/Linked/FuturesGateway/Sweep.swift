@@ -3,7 +3,7 @@ import FuturesFeed
 
 /// Readers on the logs of streams, without sockets: what appending an event costs, and what finding out what each reader lacks.
 package final class Sweep {
-    private var logs: [UnsafeMutablePointer<EventLog>?] = []
+    private var logs = Slab<EventLog>()
     private var readers: [ReaderCursors] = []
     private let list = GatherList()
     private let body: [UInt8]
@@ -19,35 +19,26 @@ package final class Sweep {
         body = EventFormat.events.body("update", of: nil, Array(ticker.utf8))
         id = EventFormat.events.idStart(EventID(epoch: .max, sequence: 1_000_000))
         for number in 0..<streams {
-            let log = UnsafeMutablePointer<EventLog>.allocate(capacity: 1)
             guard let name = FuturesServiceStreamName("s\(number)usdt@bookTicker") else { continue }
-            log.initialize(
-                to: EventLog(name: name, ring: StreamLog(floor: 0, maximumBytes: 8 << 20, maximumEvents: 100_000, maximumAge: .max)))
-            logs.append(log)
+            let ring = StreamLog(floor: 0, maximumBytes: 8 << 20, maximumEvents: 100_000, maximumAge: .max)
+            logs.insert(EventLog(name: name, ring: ring), at: number)
         }
         for number in 0..<count {
             var reader = ReaderCursors(format: .events)
             for place in 0..<each {
                 let log = (number * 7 + place) % streams
                 reader.subscriptions.append(ReaderCursors.Subscription(log: log, cursor: 0))
-                if let streams = logs[log]?.pointee.streams { reader.streams.insert(streams) }
+                reader.streams.insert(logs[log].streams)
             }
             readers.append(reader)
         }
     }
 
-    deinit {
-        for log in logs {
-            log?.deinitialize(count: 1)
-            log?.deallocate()
-        }
-    }
-
     /// Appends an event to every stream.
     package func append() {
-        for log in logs {
+        for log in logs.indices {
             sequence += 1
-            log?.pointee.ring.append(sequence: sequence, body: body, id: id, carriesData: true, now: 0)
+            logs[log].ring.append(sequence: sequence, body: body, id: id, carriesData: true, now: 0)
         }
     }
 

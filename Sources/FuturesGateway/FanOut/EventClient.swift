@@ -2,14 +2,15 @@ import FuturesFeed
 import MicroHTTP
 
 /// One reader on the fan-out's thread: its places in the logs, and the few bytes that are its own.
-struct EventClient {
-    /// A place in a compressed set.
+struct EventClient: ~Copyable {
+    /// Whether it can be sent more. Whoever has a reader served lets go of one whose connection has ended with that.
+    enum Connection { case open, ended }
+
+    /// A place in a compression group.
     struct Membership {
-        let set: Int
+        let group: Int
         /// The next block to be sent.
         var block: UInt64
-        /// Its place in the set's list of readers.
-        var readerIndex: Int
         /// The last event of the last block it was sent; nil before the first.
         var lastSequence: UInt64?
     }
@@ -22,21 +23,16 @@ struct EventClient {
 
     let number: UInt64
     let stream: EventStream
-    /// Nanoseconds of silence after which a comment is sent.
-    let heartbeat: Int64
-    /// The least nanoseconds between two deliveries of one stream; zero for every event at once.
-    let interval: Int64
-    /// Whether a heartbeat is an event rather than a comment.
-    let tellsHeartbeats: Bool
+    let options: ConnectionOptions
     /// When it ends, monotonic nanoseconds.
     let endsAt: Int64
     var reader: ReaderCursors
     /// What its gzip trailer will say; nil where it is sent bytes as they are.
     var checksum: GzipChecksum?
-    /// While it reads a compressed set instead of the logs; its places in those are where it left them.
+    /// While it reads a compression group instead of the logs; its places in those are where it left them.
     var membership: Membership?
-    /// The set it changes to as soon as that has nothing that it has had already.
-    var awaitedSet: Int?
+    /// The group it joins as soon as that has nothing that it has had already.
+    var awaitedGroup: Int?
     /// What is sent before anything from the logs: the session, cached values, the rest of an event cut by a full socket, the farewell.
     var own: [PrivateBytes] = []
     var lastWrite: Int64
@@ -49,4 +45,17 @@ struct EventClient {
     var cutAt = Int64.max
     /// It is on the list of those whose turn comes later.
     var isWaiting = false
+
+    init(number: UInt64, stream: EventStream, options: ConnectionOptions, now: Int64) {
+        self.number = number
+        self.stream = stream
+        self.options = options
+        endsAt = options.timeout.map { now &+ Int64($0) * 1_000_000_000 } ?? .max
+        reader = ReaderCursors(format: options.format, remaining: options.count)
+        checksum = options.isCompressed ? GzipChecksum() : nil
+        lastWrite = now
+    }
+
+    /// Nanoseconds of silence after which a heartbeat is sent.
+    var heartbeat: Int64 { Int64(options.heartbeat) * 1_000_000_000 }
 }

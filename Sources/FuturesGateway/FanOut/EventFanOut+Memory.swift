@@ -11,16 +11,16 @@ extension EventFanOut {
     }
 
     /// A log that begins with the newest events of the stream's log of `events`, so that its first reader, too, can go on from a snapshot.
-    func makeLog(like events: UnsafeMutablePointer<EventLog>, _ format: EventFormat) -> StreamLog {
-        var first = events.pointee.ring.endOrdinal
-        while first > events.pointee.ring.firstOrdinal, events.pointee.ring.bytes(from: first - 1) <= Self.mostCopied { first -= 1 }
-        let isWhole = first == events.pointee.ring.firstOrdinal
+    func makeLog(like events: borrowing EventLog, _ format: EventFormat) -> StreamLog {
+        var first = events.ring.endOrdinal
+        while first > events.ring.firstOrdinal, events.ring.bytes(from: first - 1) <= Self.mostCopied { first -= 1 }
+        let isWhole = first == events.ring.firstOrdinal
         var log = makeLog(
-            floor: isWhole ? events.pointee.ring.floor : events.pointee.ring[first - 1].sequence, of: events.pointee.streams, format)
-        for ordinal in first..<events.pointee.ring.endOrdinal {
-            let entry = events.pointee.ring[ordinal]
-            let body = format.body(of: events.pointee.name.description, like: events.pointee.ring.copy(from: entry.start, to: entry.bodyEnd))
-            let id = events.pointee.ring.copy(from: entry.bodyEnd, to: events.pointee.ring.idEnd(of: entry))
+            floor: isWhole ? events.ring.floor : events.ring[first - 1].sequence, of: events.streams, format)
+        for ordinal in first..<events.ring.endOrdinal {
+            let entry = events.ring[ordinal]
+            let body = format.body(of: events.name.description, like: events.ring.copy(from: entry.start, to: entry.bodyEnd))
+            let id = events.ring.copy(from: entry.bodyEnd, to: events.ring.idEnd(of: entry))
             log.append(
                 sequence: entry.sequence, body: entry.carriesData ? body : body + format.end(nil), id: format.idStart(like: id),
                 carriesData: entry.carriesData, now: entry.appendedAt)
@@ -31,10 +31,11 @@ extension EventFanOut {
     /// Bytes: what is copied keeps everybody waiting.
     private static let mostCopied: UInt64 = 256 << 10
 
-    /// What the logs and the compressed sets have taken.
+    /// What the logs and the compression groups have taken.
     var logMemory: UInt64 {
-        let sets = sets.reduce(0) { $0 &+ ($1?.pointee.blocks.memory ?? 0) }
-        return logs.reduce(sets) { $0 &+ ($1?.pointee.ring.memory ?? 0) }
+        var memory = compression.memory
+        for index in logs.indices where logs.contains(index) { memory &+= logs[index].ring.memory }
+        return memory
     }
 
     /// Keeps them within their budget, looking four times a second while events come: without those none of them grows.
@@ -42,10 +43,11 @@ extension EventFanOut {
         guard now >= balancedAt else { return }
         balancedAt = now &+ 250_000_000
         guard logShare.bytes < logShare.maximum || logMemory > UInt64(clamping: logBudget - logBudget / 8) else { return }
-        logShare.settle(
-            logs.compactMap { $0?.pointee.ring.size } + sets.compactMap { $0?.pointee.blocks.size }, within: logBudget)
-        for log in logs { log?.pointee.ring.limit(to: logShare) }
-        for set in sets { set?.pointee.limit(to: logShare) }
+        var sizes = compression.sizes
+        for index in logs.indices where logs.contains(index) { sizes.append(logs[index].ring.size) }
+        logShare.settle(sizes, within: logBudget)
+        for index in logs.indices where logs.contains(index) { logs[index].ring.limit(to: logShare) }
+        compression.limit(to: logShare)
     }
 
     /// Of the readers whose sockets are full those go that have taken nothing for longest, but nobody who took something within a second. They have
@@ -56,13 +58,12 @@ extension EventFanOut {
             balancedAt = .min
         }
         guard relief.readers > 0 else { return }
-        let stopped = clients.enumerated().compactMap { slot, client -> (slot: Int, client: UnsafeMutablePointer<EventClient>)? in
-            guard let client, client.pointee.isBlocked, !client.pointee.isEnding, now &- client.pointee.lastWrite >= 1_000_000_000 else { return nil }
-            return (slot, client)
+        let stopped = clients.indices.filter { slot in
+            clients.contains(slot) && clients[slot].isBlocked && !clients[slot].isEnding && now &- clients[slot].lastWrite >= 1_000_000_000
         }
-        for (slot, client) in stopped.sorted(by: { $0.client.pointee.lastWrite < $1.client.pointee.lastWrite }).prefix(relief.readers) {
-            sendOff(slot, client, reason: "Memory is short, and nothing could be sent.")
-            client.pointee.cutAt = now &+ 1_000_000_000
+        for slot in stopped.sorted(by: { clients[$0].lastWrite < clients[$1].lastWrite }).prefix(relief.readers) {
+            sendOff(&clients[slot], reason: "Memory is short, and nothing could be sent.")
+            clients[slot].cutAt = now &+ 1_000_000_000
             tally.relieved &+= 1
         }
     }

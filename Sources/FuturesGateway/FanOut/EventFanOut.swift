@@ -1,30 +1,10 @@
 import FuturesFeed
 import MicroHTTP
-import NIOConcurrencyHelpers
 
 /// The reader side of the hub: appends events to their streams' logs and sends every reader all it lacks, in one call per reader and sweep.
 ///
-/// Runs on the event stream loop's thread alone. Other threads only put commands into the inbox, which keeps the order in which the hub
-/// decided: what a reader is opened with and what follows can therefore neither overlap nor leave a hole.
+/// Runs on the event stream loop's thread alone; other threads only post commands to its inbox.
 final class EventFanOut: EventStreamWriter, @unchecked Sendable {
-    enum Command: Sendable {
-        /// `like` is the log of the same stream's `events`, for another format.
-        case addLog(Int, FuturesServiceStreamName, EventFormat, floor: UInt64, like: Int?)
-        case removeLog(Int)
-        case append(Int, body: [UInt8], id: [UInt8], carriesData: Bool, sequence: UInt64, receivedAt: Int64)
-        case open(number: UInt64, EventStream, Opening)
-        case subscribe(number: UInt64, [CachedValue], head: EventID, done: @Sendable () -> Void)
-        case unsubscribe(number: UInt64, [Int], done: @Sendable () -> Void)
-        case pause(number: UInt64, [Int], done: @Sendable () -> Void)
-        case resume(number: UInt64, [CachedValue], head: EventID, done: @Sendable () -> Void)
-        case refill(number: UInt64, CachedValue)
-        case end(number: UInt64, code: String, reason: String)
-        /// Memory is short, or is not any more.
-        case relieve(MemoryPressure.Relief)
-        /// Called on the loop's thread.
-        case measure(@Sendable (FanOutReading) -> Void)
-    }
-
     /// What the fan-out tells the hub; called on the loop's thread.
     struct Callbacks: Sendable {
         let opened: @Sendable (EventStream, UInt64) -> Void
@@ -33,14 +13,14 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         let fellBehind: @Sendable (_ number: UInt64, _ log: Int) -> Void
     }
 
-    private let inbox = NIOLockedValueBox<[Command]>([])
+    private let inbox: FanOutInbox
     let callbacks: Callbacks
     let limits: GatewayConfiguration.Events
-    private let wakeLoop: @Sendable () -> Void
 
     // Only the loop's thread touches what follows.
-    var logs: [UnsafeMutablePointer<EventLog>?] = []
-    var clients: [UnsafeMutablePointer<EventClient>?] = []
+    var logs = Slab<EventLog>()
+    /// The readers, by the slots of their streams.
+    var clients = Slab<EventClient>()
     private var slots: [UInt64: Int] = [:]
     private var unclaimed: Set<EventStream> = []
     var dirtyLogs: [Int] = []
@@ -58,52 +38,19 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     var tally = FanOutTally()
     /// When the oldest of the events that nobody has had a turn for was received.
     var oldestReceipt = Int64.max
-    /// The sets of streams that are read compressed, and those that have something to compress.
-    var sets: [UnsafeMutablePointer<CompressionGroup>?] = []
-    var setIndices: [CompressionGroup.Key: Int] = [:]
-    var dueSets: [Int] = []
-    let deflater = Deflater(level: 6)
-    /// For what is for one reader alone.
-    let ownDeflater = Deflater(level: 1)
+    var compression: Compression
 
-    init(limits: GatewayConfiguration.Events, callbacks: Callbacks, wake: @escaping @Sendable () -> Void) {
+    init(limits: GatewayConfiguration.Events, callbacks: Callbacks, inbox: FanOutInbox) {
         self.limits = limits
         self.callbacks = callbacks
-        wakeLoop = wake
+        self.inbox = inbox
         logBudget = limits.maximumLogBytes
         logShare = RingQuota(of: limits.logBytes)
-    }
-
-    deinit {
-        for log in logs {
-            log?.deinitialize(count: 1)
-            log?.deallocate()
-        }
-        for client in clients {
-            client?.deinitialize(count: 1)
-            client?.deallocate()
-        }
-        for set in sets {
-            set?.deinitialize(count: 1)
-            set?.deallocate()
-        }
-    }
-
-    /// From any thread: carries out the command after those before it.
-    func post(_ command: Command) {
-        let isFirst = inbox.withLockedValue { inbox in
-            inbox.append(command)
-            return inbox.count == 1
-        }
-        if isFirst { wakeLoop() }
+        compression = Compression(mostGroups: limits.compressedSets, window: limits.compressionWindow)
     }
 
     func streamsDidWake() {
-        let commands = inbox.withLockedValue { inbox in
-            let commands = inbox
-            inbox.removeAll(keepingCapacity: commands.count < 4096)
-            return commands
-        }
+        let commands = inbox.take()
         let now = Self.now
         for command in commands { perform(command, now) }
         enqueueReaders()
@@ -126,100 +73,77 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     func streamDidNotOpen(context: UInt64) { callbacks.closed(context) }
 
     func streamDidBecomeWritable(_ stream: EventStream) {
-        guard let client = client(stream) else { return }
-        client.pointee.isBlocked = false
-        flush(stream.slot, client, Self.now)
+        guard isRead(stream) else { return }
+        clients[stream.slot].isBlocked = false
+        settle(stream.slot, flush(&clients[stream.slot], Self.now))
     }
 
     func streamDidClose(_ stream: EventStream) {
-        guard unclaimed.remove(stream) == nil, let client = client(stream) else { return }
-        forget(stream.slot, client)
+        if unclaimed.remove(stream) == nil, isRead(stream) { forget(stream.slot) }
     }
 
     func streamsDidTick(now: ContinuousClock.Instant) {
         let now = Self.now
         (tally.blocked, tally.backlog) = (0, 0)
-        for (slot, client) in clients.enumerated() {
-            guard let client else { continue }
-            if client.pointee.isBlocked { countBlocked(client) }
-            guard !client.pointee.isDirty else { continue }
-            let silence = now - client.pointee.lastWrite
-            if client.pointee.isBlocked {
-                if silence > limits.stoppedReader.nanoseconds || now >= client.pointee.cutAt { sendOff(slot, client, silence, now) }
-            } else if silence >= client.pointee.heartbeat {
-                let format = client.pointee.reader.format
-                tell(client, client.pointee.tellsHeartbeats ? EventEncoder.heartbeat(format) : format.heartbeat)
-                flush(slot, client, now)
-            }
-            guard let client = clients[slot], client.pointee.endsAt <= now, !client.pointee.isEnding else { continue }
-            end(client, code: "timeout", reason: "The time asked for has passed.")
-            flush(slot, client, now)
+        for slot in clients.indices where clients.contains(slot) { settle(slot, tick(&clients[slot], now)) }
+    }
+
+    private func tick(_ client: inout EventClient, _ now: Int64) -> EventClient.Connection {
+        if client.isBlocked { countBlocked(client) }
+        guard !client.isDirty else { return .open }
+        let silence = now - client.lastWrite
+        if client.isBlocked {
+            if silence > limits.stoppedReader.nanoseconds || now >= client.cutAt, sendOff(&client, silence, now) == .ended { return .ended }
+        } else if silence >= client.heartbeat {
+            let format = client.options.format
+            tell(&client, client.options.tellsHeartbeats ? EventEncoder.heartbeat(format) : format.heartbeat)
+            if flush(&client, now) == .ended { return .ended }
         }
+        guard client.endsAt <= now, !client.isEnding else { return .open }
+        end(&client, code: "timeout", reason: "The time asked for has passed.")
+        return flush(&client, now)
     }
 
     static var now: Int64 { Moment.current.instant.nanoseconds }
 
-    private func client(_ stream: EventStream) -> UnsafeMutablePointer<EventClient>? {
-        guard clients.indices.contains(stream.slot), let client = clients[stream.slot], client.pointee.stream == stream else { return nil }
-        return client
-    }
+    private func isRead(_ stream: EventStream) -> Bool { clients.contains(stream.slot) && clients[stream.slot].stream == stream }
 
-    private func client(_ number: UInt64) -> (slot: Int, UnsafeMutablePointer<EventClient>)? {
-        guard let slot = slots[number], let client = clients[slot] else { return nil }
-        return (slot, client)
-    }
-
-    private func perform(_ command: Command, _ now: Int64) {
+    private func perform(_ command: FanOutInbox.Command, _ now: Int64) {
         switch command {
         case .addLog(let index, let name, let format, let floor, let events):
-            while logs.count <= index { logs.append(nil) }
-            let log = UnsafeMutablePointer<EventLog>.allocate(capacity: 1)
-            let ring = events.flatMap { logs[$0] }.map { makeLog(like: $0, format) }
-            log.initialize(to: EventLog(name: name, ring: ring ?? makeLog(floor: floor, of: StreamSet(name), format)))
-            logs[index] = log
+            let events = events.flatMap { logs.contains($0) ? $0 : nil }
+            let ring = if let events { makeLog(like: logs[events], format) } else { makeLog(floor: floor, of: StreamSet(name), format) }
+            logs.insert(EventLog(name: name, ring: ring), at: index)
         case .removeLog(let index):
-            guard let log = logs[index] else { return }
-            for set in log.pointee.sets { dissolve(set) }
-            log.deinitialize(count: 1)
-            log.deallocate()
-            logs[index] = nil
+            guard logs.contains(index) else { return }
+            for group in logs[index].groups { dissolve(group) }
+            logs.remove(index)
             dirtyLogs.removeAll { $0 == index }
         case .append(let index, let body, let id, let carriesData, let sequence, let receivedAt):
-            guard let log = logs[index] else { return }
-            if carriesData, !log.pointee.readers.isEmpty { oldestReceipt = min(oldestReceipt, receivedAt) }
-            log.pointee.ring.append(sequence: sequence, body: body, id: id, carriesData: carriesData, now: now)
-            guard !log.pointee.isDirty, !(log.pointee.readers.isEmpty && log.pointee.sets.isEmpty) else { return }
-            log.pointee.isDirty = true
-            dirtyLogs.append(index)
+            guard logs.contains(index) else { return }
+            if carriesData, !logs[index].readers.isEmpty { oldestReceipt = min(oldestReceipt, receivedAt) }
+            logs[index].ring.append(sequence: sequence, body: body, id: id, carriesData: carriesData, now: now)
+            markDirty(index)
         case .open(let number, let stream, let opening):
             open(number, stream, opening, now)
         case .subscribe(let number, let values, let head, let done):
-            if let (slot, client) = client(number), sendBefore(slot, client, now) {
-                for value in values { join(slot, client, value.log) }
-                hand(values, to: slot, client, head, now)
-            }
+            if let slot = slots[number] { settle(slot, subscribe(&clients[slot], values, head, now)) }
             done()
         case .unsubscribe(let number, let logs, let done):
-            if let (slot, client) = client(number) {
-                leaveSetOrEnd(slot, client)
-                for log in logs { leave(slot, client, log) }
-            }
+            if let slot = slots[number] { unsubscribe(&clients[slot], logs) }
             done()
         case .pause(let number, let logs, let done):
-            if let (slot, client) = client(number) {
-                leaveSetOrEnd(slot, client)
-                change(client, logs) { $0.isPaused = true }
-            }
+            if let slot = slots[number] { pause(&clients[slot], logs) }
             done()
         case .resume(let number, let values, let head, let done):
-            if let (slot, client) = client(number) { resume(slot, client, values, head, now) }
+            if let slot = slots[number] { settle(slot, resume(&clients[slot], values, head, now)) }
             done()
         case .refill(let number, let value):
-            if let (slot, client) = client(number) { refill(slot, client, value, now) }
+            if let slot = slots[number] { settle(slot, refill(&clients[slot], value, now)) }
         case .end(let number, let code, let reason):
-            guard let (slot, client) = client(number) else { return }
-            end(client, code: code, reason: reason)
-            flush(slot, client, now)
+            guard let slot = slots[number] else { return }
+            end(&clients[slot], code: code, reason: reason)
+            settle(slot, flush(&clients[slot], now))
         case .relieve(let relief):
             relieve(relief, now)
         case .measure(let answer):
@@ -232,24 +156,20 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             callbacks.closed(number)
             return
         }
-        while clients.count <= stream.slot { clients.append(nil) }
-        let client = UnsafeMutablePointer<EventClient>.allocate(capacity: 1)
-        client.initialize(
-            to: EventClient(
-                number: number, stream: stream, heartbeat: Int64(opening.heartbeat) * 1_000_000_000, interval: opening.interval,
-                tellsHeartbeats: opening.tellsHeartbeats, endsAt: opening.lifetime.map { now &+ $0 } ?? .max,
-                reader: ReaderCursors(format: opening.format, remaining: opening.count), checksum: opening.isCompressed ? GzipChecksum() : nil,
-                lastWrite: now))
-        clients[stream.slot] = client
+        clients.insert(EventClient(number: number, stream: stream, options: opening.options, now: now), at: stream.slot)
         slots[number] = stream.slot
-        tally.opened(opening.format, isCompressed: opening.isCompressed)
-        for value in opening.values { join(stream.slot, client, value.log) }
-        let replayed = replay(client, opening)
+        tally.opened(opening.options.format, isCompressed: opening.options.isCompressed)
+        settle(stream.slot, begin(&clients[stream.slot], opening, now))
+    }
+
+    private func begin(_ client: inout EventClient, _ opening: Opening, _ now: Int64) -> EventClient.Connection {
+        for value in opening.values { join(&client, value.log) }
+        let replayed = replay(&client, opening)
         tally.resumes[opening.resumption(replayed: replayed), default: 0] &+= 1
-        if opening.isCompressed { client.pointee.own.append(EventClient.PrivateBytes(bytes: GzipChecksum.header)) }
-        if opening.isPadded { tell(client, Self.padding) }
-        tell(client, EventEncoder.session(opening, replayed: replayed))
-        if replayed == nil { hand(opening.values, to: stream.slot, client, opening.head, now) } else { flush(stream.slot, client, now) }
+        if client.options.isCompressed { client.own.append(EventClient.PrivateBytes(bytes: GzipChecksum.header)) }
+        if client.options.isPadded { tell(&client, Self.padding) }
+        tell(&client, EventEncoder.session(opening, replayed: replayed))
+        return replayed == nil ? hand(opening.values, to: &client, opening.head, now) : flush(&client, now)
     }
 
     /// Two kibibytes of comment, for what holds back the first bytes of an answer.
@@ -257,71 +177,93 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
 
     /// Places the reader's cursors behind the event it saw last, where that was an event of the same streams and the logs still hold all that
     /// followed in each of them; returns how many events that is, nil where it cannot be done.
-    private func replay(_ client: UnsafeMutablePointer<EventClient>, _ opening: Opening) -> Int? {
-        guard case .after(let sequence, let streams) = opening.resume, streams == client.pointee.reader.streams,
-            sequence <= opening.head.sequence,
-            opening.values.allSatisfy({ value in logs[value.log].map { $0.pointee.ring.floor <= sequence } ?? false })
+    private func replay(_ client: inout EventClient, _ opening: Opening) -> Int? {
+        guard case .after(let sequence, let streams) = opening.resume, streams == client.reader.streams, sequence <= opening.head.sequence,
+            opening.values.allSatisfy({ logs.contains($0.log) && logs[$0.log].ring.floor <= sequence })
         else { return nil }
         var replayed = 0
-        for place in client.pointee.reader.subscriptions.indices {
-            guard let log = logs[client.pointee.reader.subscriptions[place].log] else { continue }
-            let cursor = log.pointee.ring.ordinal(after: sequence)
-            client.pointee.reader.subscriptions[place].cursor = cursor
-            replayed += Int(log.pointee.ring.endOrdinal - cursor)
+        for place in client.reader.subscriptions.indices {
+            let log = client.reader.subscriptions[place].log
+            guard logs.contains(log) else { continue }
+            let cursor = logs[log].ring.ordinal(after: sequence)
+            client.reader.subscriptions[place].cursor = cursor
+            replayed += Int(logs[log].ring.endOrdinal - cursor)
         }
-        client.pointee.reader.lastSequence = sequence
+        client.reader.lastSequence = sequence
         return replayed
     }
 
-    private func join(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ index: Int) {
-        guard let log = logs[index] else { return }
-        client.pointee.reader.subscriptions.append(ReaderCursors.Subscription(log: index, cursor: log.pointee.ring.endOrdinal))
-        client.pointee.reader.streams.insert(log.pointee.streams)
-        attach(slot, client, client.pointee.reader.subscriptions.count - 1)
+    private func subscribe(_ client: inout EventClient, _ values: [CachedValue], _ head: EventID, _ now: Int64) -> EventClient.Connection {
+        guard sendBefore(&client, now) == .open else { return .ended }
+        for value in values { join(&client, value.log) }
+        return hand(values, to: &client, head, now)
+    }
+
+    private func unsubscribe(_ client: inout EventClient, _ logs: [Int]) {
+        leaveGroupOrEnd(&client)
+        for log in logs { leave(&client, log) }
+    }
+
+    private func pause(_ client: inout EventClient, _ logs: [Int]) {
+        leaveGroupOrEnd(&client)
+        change(&client, logs) { $0.isPaused = true }
+    }
+
+    private func join(_ client: inout EventClient, _ log: Int) {
+        guard logs.contains(log) else { return }
+        client.reader.subscriptions.append(ReaderCursors.Subscription(log: log, cursor: logs[log].ring.endOrdinal))
+        client.reader.streams.insert(logs[log].streams)
+        attach(&client, client.reader.subscriptions.count - 1)
     }
 
     /// The reader is sent what comes in the stream.
-    func attach(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ place: Int) {
-        guard let log = logs[client.pointee.reader.subscriptions[place].log] else { return }
-        client.pointee.reader.subscriptions[place].readerIndex = log.pointee.readers.count
-        log.pointee.readers.append(slot)
+    func attach(_ client: inout EventClient, _ place: Int) {
+        let log = client.reader.subscriptions[place].log
+        guard logs.contains(log) else { return }
+        client.reader.subscriptions[place].readerIndex = logs[log].readers.count
+        logs[log].readers.append(client.stream.slot)
     }
 
-    /// It is not, until it is attached again.
-    func detach(_ client: UnsafeMutablePointer<EventClient>, _ place: Int) {
-        let subscription = client.pointee.reader.subscriptions[place]
-        client.pointee.reader.subscriptions[place].readerIndex = -1
-        guard subscription.readerIndex >= 0, let log = logs[subscription.log], let lastReader = log.pointee.readers.popLast(),
-            subscription.readerIndex < log.pointee.readers.count, let moved = clients[lastReader]
+    /// It is not, until it is attached again. The last of the log's readers takes its place in their list.
+    func detach(_ client: inout EventClient, _ place: Int) {
+        let (log, index) = (client.reader.subscriptions[place].log, client.reader.subscriptions[place].readerIndex)
+        client.reader.subscriptions[place].readerIndex = -1
+        guard index >= 0, logs.contains(log), let last = logs[log].readers.popLast(), index < logs[log].readers.count,
+            last != client.stream.slot, clients.contains(last)
         else { return }
-        log.pointee.readers[subscription.readerIndex] = lastReader
-        change(moved, [subscription.log]) { $0.readerIndex = subscription.readerIndex }
+        logs[log].readers[index] = last
+        change(&clients[last], [log]) { $0.readerIndex = index }
     }
 
-    func leave(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>, _ index: Int) {
-        guard let place = client.pointee.reader.subscriptions.firstIndex(where: { $0.log == index }) else { return }
-        detach(client, place)
-        client.pointee.reader.subscriptions.remove(at: place)
-        if let log = logs[index] { client.pointee.reader.streams.remove(log.pointee.streams) }
+    private func leave(_ client: inout EventClient, _ log: Int) {
+        guard let place = client.reader.subscriptions.firstIndex(where: { $0.log == log }) else { return }
+        detach(&client, place)
+        client.reader.subscriptions.remove(at: place)
+        if logs.contains(log) { client.reader.streams.remove(logs[log].streams) }
     }
 
-    func change(
-        _ client: UnsafeMutablePointer<EventClient>, _ logs: [Int], _ change: (inout ReaderCursors.Subscription) -> Void
-    ) {
-        for place in client.pointee.reader.subscriptions.indices where logs.contains(client.pointee.reader.subscriptions[place].log) {
-            change(&client.pointee.reader.subscriptions[place])
+    func leaveAll(_ client: inout EventClient) {
+        leaveGroup(&client)
+        for log in client.reader.subscriptions.map(\.log) { leave(&client, log) }
+    }
+
+    func change(_ client: inout EventClient, _ logs: [Int], _ change: (inout ReaderCursors.Subscription) -> Void) {
+        for place in client.reader.subscriptions.indices where logs.contains(client.reader.subscriptions[place].log) {
+            change(&client.reader.subscriptions[place])
         }
     }
 
-    func forget(_ slot: Int, _ client: UnsafeMutablePointer<EventClient>) {
-        let number = client.pointee.number
-        tally.closed(client.pointee.reader.format, isCompressed: client.pointee.checksum != nil)
-        leaveSet(slot, client)
-        for index in client.pointee.reader.subscriptions.map(\.log) { leave(slot, client, index) }
+    /// Lets go of a reader that was served, if its connection has ended.
+    func settle(_ slot: Int, _ connection: EventClient.Connection) {
+        if connection == .ended { forget(slot) }
+    }
+
+    private func forget(_ slot: Int) {
+        leaveAll(&clients[slot])
+        let number = clients[slot].number
+        tally.closed(clients[slot].options.format, isCompressed: clients[slot].options.isCompressed)
         slots[number] = nil
-        clients[slot] = nil
-        client.deinitialize(count: 1)
-        client.deallocate()
+        clients.remove(slot)
         callbacks.closed(number)
     }
 }

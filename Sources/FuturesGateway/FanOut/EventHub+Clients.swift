@@ -25,32 +25,6 @@ extension EventHub {
         var creditedAt: Int64 = 0
     }
 
-    /// What a connection asked for besides its streams.
-    struct ConnectionOptions: Sendable {
-        /// Seconds.
-        var heartbeat: Int
-        /// The id it saw last; nil where it is new.
-        var lastEventID: LastEventID?
-        var forceFetch = false
-        /// Deliveries of one stream per second at most; nil for all.
-        var maxRate: Double?
-        var format = EventFormat.events
-        /// Heartbeats as events rather than comments.
-        var tellsHeartbeats = false
-        /// Two kibibytes of comment first.
-        var isPadded = false
-        var isCompressed = false
-        /// How many events with data, and for how many seconds; nil for all, and for ever.
-        var count: Int?
-        var timeout: Int?
-    }
-
-    /// The point a reader wants to go on from, as far as it can be read.
-    enum LastEventID: Sendable {
-        case point(ResumePoint)
-        case unreadable
-    }
-
     /// What a client's control requests are answered with.
     struct ClientView: Sendable {
         let id: String
@@ -145,13 +119,9 @@ extension EventHub {
             case .point, .unreadable: .lost
             }
         let opening = Opening(
-            client: client.id, streams: client.streams, heartbeat: client.options.heartbeat,
-            interval: client.options.maxRate.map { Int64(1_000_000_000 / $0) } ?? 0, format: client.options.format,
-            tellsHeartbeats: client.options.tellsHeartbeats, isPadded: client.options.isPadded, isCompressed: client.options.isCompressed,
-            count: client.options.count,
-            lifetime: client.options.timeout.map { Int64($0) * 1_000_000_000 }, retryMs: Self.retryMs, resume: resume, values: values, head: head,
+            client: client.id, streams: client.streams, options: client.options, retryMs: Self.retryMs, resume: resume, values: values, head: head,
             troubles: troubles(of: client.streams, client.options.format))
-        post(.open(number: number, stream, opening))
+        fanOut.post(.open(number: number, stream, opening))
         retain(client.streams, forceFetch: client.options.forceFetch)
         if state.value.isDraining { end(number, code: "draining", reason: "The gateway is stopping.") }
         judge(number)
@@ -172,7 +142,7 @@ extension EventHub {
         guard let client = state.value.clients[number],
             let name = client.streams.first(where: { state.value.streams[$0]?.logs.contains(log) == true })
         else { return }
-        for value in values(of: [name], client.options.format).values { post(.refill(number: number, value)) }
+        for value in values(of: [name], client.options.format).values { fanOut.post(.refill(number: number, value)) }
     }
 
     /// Nil where there is no such client, or somebody else opened it.
@@ -197,20 +167,20 @@ extension EventHub {
             let affected = client.streams.filter { wanted.contains($0) }
             setPaused(client.paused.union(affected), number)
             answer = self.answer(number, done)
-            post(.pause(number: number, logs(of: affected, client), done: answer))
+            fanOut.post(.pause(number: number, logs(of: affected, client), done: answer))
         case .resume:
             let affected = client.streams.filter { wanted.contains($0) && client.paused.contains($0) }
             setPaused(client.paused.subtracting(affected), number)
             let (values, head) = values(of: affected, client.options.format)
             answer = self.answer(number, done)
-            post(.resume(number: number, values, head: head, done: answer))
+            fanOut.post(.resume(number: number, values, head: head, done: answer))
         case .subscribe:
             let new = wanted.filter { !client.streams.contains($0) }
             state.value.clients[number]?.streams += new
             begin(new, from: client.address)
             let (values, head) = values(of: new, client.options.format)
             answer = self.answer(number, done)
-            post(.subscribe(number: number, values, head: head, done: answer))
+            fanOut.post(.subscribe(number: number, values, head: head, done: answer))
             retain(new)
         case .unsubscribe:
             let gone = client.streams.filter { wanted.contains($0) }
@@ -218,7 +188,7 @@ extension EventHub {
             setPaused(client.paused.subtracting(gone), number)
             gatekeeper.remove(streams: gone.count, from: client.lease)
             answer = self.answer(number, done)
-            post(.unsubscribe(number: number, logs(of: gone, client), done: answer))
+            fanOut.post(.unsubscribe(number: number, logs(of: gone, client), done: answer))
             release(gone)
         }
     }
@@ -295,7 +265,7 @@ extension EventHub {
     }
 
     private func end(_ number: UInt64, code: String, reason: String) {
-        post(.end(number: number, code: code, reason: reason))
+        fanOut.post(.end(number: number, code: code, reason: reason))
     }
 
     /// Two seconds, a quarter more or less, so that readers do not all come back at once.

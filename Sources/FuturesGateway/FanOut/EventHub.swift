@@ -92,7 +92,7 @@ final class EventHub: FeedReader {
     let limits: GatewayConfiguration.Events
     let gatekeeper: Gatekeeper
     let state: NIOLoopBoundBox<State>
-    let post: @Sendable (EventFanOut.Command) -> Void
+    let fanOut: FanOutInbox
     private let demand: ObserverID
     let preparedAnswers: PreparedAnswers
     /// Whether memory is short.
@@ -101,17 +101,17 @@ final class EventHub: FeedReader {
     /// - Parameters:
     ///   - preparedAnswers: where snapshots are left for the server's threads.
     ///   - isShort: whether memory is short.
-    ///   - post: hands a command to the fan-out.
+    ///   - fanOut: what the fan-out is to do.
     init(
         engine: FeedEngine, limits: GatewayConfiguration.Events, gatekeeper: Gatekeeper, preparedAnswers: PreparedAnswers,
-        isShort: @escaping @Sendable () -> Bool, post: @escaping @Sendable (EventFanOut.Command) -> Void
+        isShort: @escaping @Sendable () -> Bool, fanOut: FanOutInbox
     ) {
         self.isShort = isShort
         self.preparedAnswers = preparedAnswers
         self.engine = engine
         self.limits = limits
         self.gatekeeper = gatekeeper
-        self.post = post
+        self.fanOut = fanOut
         state = NIOLoopBoundBox.makeBoxSendingValue(
             State(tally: FeedTally(upstreams: engine.dialect.upstreams.map(\.name)), troubles: engine.dialect.upstreams.map { _ in nil }),
             eventLoop: engine.loop)
@@ -138,7 +138,7 @@ final class EventHub: FeedReader {
             guard let log = state.value.streams[event.stream]?.logs[format.rawValue] else { continue }
             let body = format.body(words.name, of: event.stream.description, words.members) + (carriesData ? [] : format.end(nil))
             let id = words.id.map { format.idStart($0) } ?? []
-            post(.append(log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, receivedAt: receivedAt))
+            fanOut.post(.append(log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, receivedAt: receivedAt))
         }
         note(event)
         switch event.kind {
@@ -170,7 +170,7 @@ final class EventHub: FeedReader {
         if log == state.value.logCount { state.value.logCount += 1 }
         state.value.streams[name, default: Stream()].logs[format.rawValue] = log
         tables.outdate()
-        post(.addLog(log, name, format, floor: floor ?? engine.read { core, _ in core.sequence }, like: events))
+        fanOut.post(.addLog(log, name, format, floor: floor ?? engine.read { core, _ in core.sequence }, like: events))
         return log
     }
 
@@ -191,7 +191,7 @@ final class EventHub: FeedReader {
         tables.outdate()
         for log in stream.logs.compactMap(\.self) {
             state.value.freeLogs.append(log)
-            post(.removeLog(log))
+            fanOut.post(.removeLog(log))
         }
     }
 

@@ -6,9 +6,9 @@ struct EventLog: ~Copyable {
     /// The stream alone.
     let streams: StreamSet
     var ring: StreamLog
-    /// The slots of the readers, and the compressed sets the stream is in.
+    /// The slots of the readers, and the compression groups the stream is in.
     var readers: [Int] = []
-    var sets: [Int] = []
+    var groups: [Int] = []
     var isDirty = false
 
     init(name: FuturesServiceStreamName, ring: consuming StreamLog) {

@@ -86,21 +86,22 @@ final class GatherList {
 
     /// The first event a reader lacks and is not sent now, because it has paused the stream, waits for its value, or its turn comes later:
     /// from there on events carry no id, since an id says that everything up to it has come.
-    func idFloor(_ reader: ReaderCursors, _ logs: [UnsafeMutablePointer<EventLog>?]) -> UInt64 {
+    func idFloor(_ reader: ReaderCursors, _ logs: borrowing Slab<EventLog>) -> UInt64 {
         var floor = UInt64.max
         for place in reader.subscriptions.indices { floor = min(floor, hidden(reader.subscriptions[place], logs)) }
         return floor
     }
 
-    private func hidden(_ subscription: ReaderCursors.Subscription, _ logs: [UnsafeMutablePointer<EventLog>?]) -> UInt64 {
+    private func hidden(_ subscription: ReaderCursors.Subscription, _ logs: borrowing Slab<EventLog>) -> UInt64 {
         if subscription.awaitsValue || subscription.needsValue { return 0 }
-        guard subscription.isPaused || subscription.isHeld, let log = logs[subscription.log], subscription.cursor < log.pointee.ring.endOrdinal
+        guard subscription.isPaused || subscription.isHeld, logs.contains(subscription.log),
+            subscription.cursor < logs[subscription.log].ring.endOrdinal
         else { return .max }
-        return subscription.cursor < log.pointee.ring.firstOrdinal ? 0 : log.pointee.ring[subscription.cursor].sequence
+        return subscription.cursor < logs[subscription.log].ring.firstOrdinal ? 0 : logs[subscription.log].ring[subscription.cursor].sequence
     }
 
     /// - Parameter atMost: about how many bytes; one event at least is taken.
-    func gather(_ reader: inout ReaderCursors, _ logs: [UnsafeMutablePointer<EventLog>?], atMost: Int = .max) {
+    func gather(_ reader: inout ReaderCursors, _ logs: borrowing Slab<EventLog>, atMost: Int = .max) {
         count = 0
         partCount = 0
         room = atMost
@@ -111,35 +112,45 @@ final class GatherList {
         heapCount = 0
         for place in 0..<min(reader.subscriptions.count, Self.mostStreams) {
             let subscription = reader.subscriptions[place]
-            guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, let log = logs[subscription.log] else {
+            guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, logs.contains(subscription.log) else {
                 idFloor = min(idFloor, hidden(subscription, logs))
                 continue
             }
-            let end = log.pointee.ring.endOrdinal
-            guard subscription.cursor < end else { continue }
-            heap[heapCount] = Next(
-                sequence: log.pointee.ring[subscription.cursor].sequence, place: place, log: subscription.log, cursor: subscription.cursor, end: end)
-            heapCount += 1
+            add(subscription, place, logs[subscription.log])
         }
         if heapCount == 1 {
-            take(heap[0].place, &reader, logs, from: heap[0].cursor, to: heap[0].end)
+            take(heap[0].place, &reader, logs[heap[0].log], from: heap[0].cursor, to: heap[0].end)
             return
         }
         for place in stride(from: heapCount / 2 - 1, through: 0, by: -1) { sink(place) }
-        while heapCount > 0, count + 3 <= Self.capacity, room > 0, let log = logs[heap[0].log] {
-            let first = heap[0].cursor
-            let second = heapCount < 2 ? .max : heapCount < 3 ? heap[1].sequence : min(heap[1].sequence, heap[2].sequence)
-            var end = first + 1
-            while end < heap[0].end, log.pointee.ring[end].sequence < second { end += 1 }
-            let next = take(heap[0].place, &reader, logs, from: first, to: end)
-            if next < heap[0].end {
-                heap[0].cursor = next
-                heap[0].sequence = log.pointee.ring[next].sequence
-            } else {
-                heapCount -= 1
-                heap[0] = heap[heapCount]
-            }
+        while heapCount > 0, count + 3 <= Self.capacity, room > 0 {
+            takeFirst(&reader, logs[heap[0].log])
             sink(0)
+        }
+    }
+
+    /// Adds a stream that has events the reader lacks.
+    private func add(_ subscription: ReaderCursors.Subscription, _ place: Int, _ log: borrowing EventLog) {
+        let end = log.ring.endOrdinal
+        guard subscription.cursor < end else { return }
+        heap[heapCount] = Next(
+            sequence: log.ring[subscription.cursor].sequence, place: place, log: subscription.log, cursor: subscription.cursor, end: end)
+        heapCount += 1
+    }
+
+    /// Takes the first stream's events up to the next stream's.
+    private func takeFirst(_ reader: inout ReaderCursors, _ log: borrowing EventLog) {
+        let first = heap[0].cursor
+        let second = heapCount < 2 ? .max : heapCount < 3 ? heap[1].sequence : min(heap[1].sequence, heap[2].sequence)
+        var end = first + 1
+        while end < heap[0].end, log.ring[end].sequence < second { end += 1 }
+        let next = take(heap[0].place, &reader, log, from: first, to: end)
+        if next < heap[0].end {
+            heap[0].cursor = next
+            heap[0].sequence = log.ring[next].sequence
+        } else {
+            heapCount -= 1
+            heap[0] = heap[heapCount]
         }
     }
 
@@ -157,26 +168,24 @@ final class GatherList {
     /// Adds events one by one. Returns the event after the last one taken; `end` where the reader wants no more.
     @discardableResult
     private func take(
-        _ place: Int, _ reader: inout ReaderCursors, _ logs: [UnsafeMutablePointer<EventLog>?], from first: UInt64,
-        to end: UInt64
+        _ place: Int, _ reader: inout ReaderCursors, _ log: borrowing EventLog, from first: UInt64, to end: UInt64
     ) -> UInt64 {
         let subscription = reader.subscriptions[place]
-        guard let log = logs[subscription.log] else { return end }
         let bareEnd = UnsafeRawBufferPointer(bareEnds[reader.format.rawValue])
         let idEnd = UnsafeRawBufferPointer(rebasing: idEnd.prefix(idEndCount))
         let noEnd = UnsafeRawBufferPointer(start: nil, count: 0)
-        let isAlone = reader.streams == log.pointee.streams && remaining == .max
+        let isAlone = reader.streams == log.streams && remaining == .max
         var next = first
         while next < end, remaining > 0, room > 0, count + 3 <= Self.capacity {
-            let entry = log.pointee.ring[next]
+            let entry = log.ring[next]
             let isBare = next < subscription.withoutIDUntil || entry.sequence >= idFloor
             if isAlone, !isBare {
                 next = takeRun(place, log, from: next, to: end)
                 continue
             }
-            let stop = isBare ? entry.bodyEnd : log.pointee.ring.idEnd(of: entry)
+            let stop = isBare ? entry.bodyEnd : log.ring.idEnd(of: entry)
             let tail = !entry.carriesData ? noEnd : isBare ? bareEnd : idEnd
-            count += log.pointee.ring.vectors(from: entry.start, to: stop, into: vectors + count)
+            count += log.ring.vectors(from: entry.start, to: stop, into: vectors + count)
             if tail.count > 0 {
                 vectors[count] = iovec(iov_base: UnsafeMutableRawPointer(mutating: tail.baseAddress), iov_len: tail.count)
                 count += 1
@@ -189,12 +198,12 @@ final class GatherList {
     }
 
     /// Adds events as they stand in the log, as many as there is room for, one at least. Returns the event after the last one taken.
-    private func takeRun(_ place: Int, _ log: UnsafeMutablePointer<EventLog>, from first: UInt64, to end: UInt64) -> UInt64 {
-        var next = idFloor == .max ? end : min(end, max(first + 1, log.pointee.ring.ordinal(after: idFloor - 1)))
-        let start = log.pointee.ring[first].start
-        while next > first + 1, log.pointee.ring[next - 1].end - start > UInt64(room) { next = first + (next - first) / 2 }
-        let stop = log.pointee.ring[next - 1].end
-        count += log.pointee.ring.vectors(from: start, to: stop, into: vectors + count)
+    private func takeRun(_ place: Int, _ log: borrowing EventLog, from first: UInt64, to end: UInt64) -> UInt64 {
+        var next = idFloor == .max ? end : min(end, max(first + 1, log.ring.ordinal(after: idFloor - 1)))
+        let start = log.ring[first].start
+        while next > first + 1, log.ring[next - 1].end - start > UInt64(room) { next = first + (next - first) / 2 }
+        let stop = log.ring[next - 1].end
+        count += log.ring.vectors(from: start, to: stop, into: vectors + count)
         let noEnd = UnsafeRawBufferPointer(start: nil, count: 0)
         add(Part(subscription: place, first: first, next: next, end: stop, tail: noEnd, bytes: Int(stop - start)))
         return next
@@ -209,37 +218,42 @@ final class GatherList {
     /// Moves the reader's cursors past what was sent. Nil where that was all; else the rest of the event that was cut, empty where the cut
     /// fell between two events.
     func advance(
-        _ reader: inout ReaderCursors, _ logs: [UnsafeMutablePointer<EventLog>?], by sent: Int
+        _ reader: inout ReaderCursors, _ logs: borrowing Slab<EventLog>, by sent: Int
     ) -> [UInt8]? {
         var left = sent
         advanced = 0
         for index in 0..<partCount {
-            let part = parts[index]
-            guard let log = logs[reader.subscriptions[part.subscription].log] else { continue }
+            let log = reader.subscriptions[parts[index].subscription].log
+            guard logs.contains(log) else { continue }
             guard left > 0 else { return [] }
-            let start = log.pointee.ring[part.first].start
-            var next = part.next
-            if left < part.bytes {
-                // The event that is cut counts as begun; what is left of it goes before anything else.
-                next = part.first + 1
-                while next < part.next, log.pointee.ring[next].start - start < UInt64(left) { next += 1 }
-            }
-            let entry = log.pointee.ring[next - 1]
-            advanced &+= next - part.first
-            reader.subscriptions[part.subscription].cursor = next
-            reader.lastSequence = max(reader.lastSequence, entry.sequence)
-            if entry.carriesData { reader.remaining = reader.remaining.map { max(0, $0 - 1) } }
-            guard left >= part.bytes else { return rest(of: part, entry, log, after: left - Int(entry.start - start)) }
-            left -= part.bytes
+            if let rest = pass(parts[index], &reader, logs[log], sent: left) { return rest }
+            left -= parts[index].bytes
         }
         return nil
     }
 
+    /// The same for one part.
+    private func pass(_ part: Part, _ reader: inout ReaderCursors, _ log: borrowing EventLog, sent: Int) -> [UInt8]? {
+        let start = log.ring[part.first].start
+        var next = part.next
+        if sent < part.bytes {
+            // The event that is cut counts as begun; what is left of it goes before anything else.
+            next = part.first + 1
+            while next < part.next, log.ring[next].start - start < UInt64(sent) { next += 1 }
+        }
+        let entry = log.ring[next - 1]
+        advanced &+= next - part.first
+        reader.subscriptions[part.subscription].cursor = next
+        reader.lastSequence = max(reader.lastSequence, entry.sequence)
+        if entry.carriesData { reader.remaining = reader.remaining.map { max(0, $0 - 1) } }
+        return sent >= part.bytes ? nil : rest(of: part, entry, log, after: sent - Int(entry.start - start))
+    }
+
     /// What is left of an event of which so many bytes are sent.
-    private func rest(of part: Part, _ entry: StreamLog.Entry, _ log: UnsafeMutablePointer<EventLog>, after sent: Int) -> [UInt8] {
+    private func rest(of part: Part, _ entry: StreamLog.Entry, _ log: borrowing EventLog, after sent: Int) -> [UInt8] {
         let end = part.next - part.first > 1 ? entry.end : part.end
         let inLog = Int(end - entry.start)
         guard sent < inLog else { return Array(part.tail.dropFirst(sent - inLog)) }
-        return log.pointee.ring.copy(from: entry.start + UInt64(sent), to: end) + part.tail
+        return log.ring.copy(from: entry.start + UInt64(sent), to: end) + part.tail
     }
 }

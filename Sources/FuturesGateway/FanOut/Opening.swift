@@ -4,19 +4,7 @@ import FuturesFeed
 struct Opening: Sendable {
     let client: String
     let streams: [FuturesServiceStreamName]
-    /// Seconds.
-    let heartbeat: Int
-    /// The least nanoseconds between two deliveries of one stream.
-    let interval: Int64
-    let format: EventFormat
-    let tellsHeartbeats: Bool
-    let isPadded: Bool
-    /// Whether its answer is gzip.
-    let isCompressed: Bool
-    /// How many events with data it wants; nil for all that come.
-    let count: Int?
-    /// After how many nanoseconds it ends; nil for never.
-    let lifetime: Int64?
+    let options: ConnectionOptions
     let retryMs: Int
     let resume: Resume
     let values: [CachedValue]
@@ -51,7 +39,7 @@ extension EventEncoder {
     ///
     /// - Parameter replayed: how many events follow from where the reader had been; nil where it begins with full values.
     static func session(_ opening: Opening, replayed: Int?) -> [UInt8] {
-        let format = opening.format
+        let format = opening.options.format
         return format.retry(opening.retryMs)
             + format.body(
                 "session", of: nil,
@@ -61,7 +49,7 @@ extension EventEncoder {
                     $0.array(opening.streams) { $0.string($1.description) }
                     $0.member("resume", opening.resumption(replayed: replayed))
                     $0.member("replayed", replayed ?? 0)
-                    $0.member("heartbeat", opening.heartbeat)
+                    $0.member("heartbeat", opening.options.heartbeat)
                 }) + format.end(nil) + (replayed == nil ? opening.troubles : [])
     }
 }

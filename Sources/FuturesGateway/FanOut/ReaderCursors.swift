@@ -1,4 +1,4 @@
-/// Someone's places in the logs: a reader's, or those of a set of streams that is compressed.
+/// Someone's places in the logs: a reader's, or a compression group's.
 struct ReaderCursors {
     struct Subscription {
         let log: Int
@@ -15,7 +15,7 @@ struct ReaderCursors {
         var dueAt: Int64 = 0
         /// Events before this one are sent without their id: they are caught up with after a pause, and ids only rise.
         var withoutIDUntil: UInt64 = 0
-        /// Its place in the log's list of readers; none while a set reads for it.
+        /// Its place in the log's list of readers; none while a group reads for it.
         var readerIndex = -1
     }
 
@@ -32,5 +32,15 @@ struct ReaderCursors {
     init(format: EventFormat, remaining: Int? = nil) {
         self.format = format
         self.remaining = remaining
+    }
+
+    /// The first of its streams, from a place on, that it cannot read on: the events are gone, or a value has to come before them.
+    func firstFallen(from place: Int, _ logs: borrowing Slab<EventLog>) -> Int? {
+        for place in place..<max(place, subscriptions.count) {
+            let subscription = subscriptions[place]
+            guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, logs.contains(subscription.log) else { continue }
+            if subscription.needsValue || subscription.cursor < logs[subscription.log].ring.firstOrdinal { return place }
+        }
+        return nil
     }
 }

@@ -95,9 +95,9 @@ struct StreamLog: ~Copyable {
     /// How many bytes there are from an event on; of one that has gone, all.
     func bytes(from ordinal: UInt64) -> UInt64 { ordinal < endOrdinal ? endOffset - self[max(ordinal, firstOrdinal)].start : 0 }
 
-    /// The newest event that carries data; nil where none is held.
-    func newestData(from ordinal: UInt64) -> UInt64? {
-        var next = endOrdinal
+    /// The newest event that carries data, of those up to `end`; nil where none is held.
+    func newestData(from ordinal: UInt64, before end: UInt64 = .max) -> UInt64? {
+        var next = min(end, endOrdinal)
         while next > max(ordinal, firstOrdinal) {
             next -= 1
             if self[next].carriesData { return next }

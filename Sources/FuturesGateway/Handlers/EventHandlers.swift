@@ -72,7 +72,7 @@ struct EventHandlers: Sendable {
     }
 
     /// What a connection asks for besides its streams; nil where the request was answered with what is wrong.
-    private func options(of request: HTTPRequest, _ responder: HTTPResponder) -> EventHub.ConnectionOptions? {
+    private func options(of request: HTTPRequest, _ responder: HTTPResponder) -> ConnectionOptions? {
         guard var format = Self.format(request.header("Accept")) else {
             responder.respond(
                 HTTPProblem(
@@ -93,9 +93,9 @@ struct EventHandlers: Sendable {
             let lastEventID = lastEventID(of: request, responder), let maxRate = maxRate(of: request, responder),
             let mayCompress = flag("gzip", of: request, default: true, responder)
         else { return nil }
-        return EventHub.ConnectionOptions(
-            heartbeat: heartbeat ?? hub.limits.heartbeat, lastEventID: lastEventID, forceFetch: forceFetch, maxRate: maxRate, format: format,
-            tellsHeartbeats: tellsHeartbeats, isPadded: isPadded && format != .lines,
+        return ConnectionOptions(
+            heartbeat: heartbeat ?? hub.limits.heartbeat, tellsHeartbeats: tellsHeartbeats, lastEventID: lastEventID, forceFetch: forceFetch,
+            interval: maxRate.map { Int64(1_000_000_000 / $0) } ?? 0, format: format, isPadded: isPadded && format != .lines,
             isCompressed: mayCompress && request.acceptsGzip, count: count, timeout: timeout)
     }
 
@@ -212,7 +212,7 @@ struct EventHandlers: Sendable {
     /// The header's id, which a browser keeps up to date, goes before the query's, which stays as it was; polyfills spell the latter in their
     /// own ways. What no gateway ever gave is an error in a query, and a point that cannot be gone back to in a header, since a browser
     /// would never come back from an error. Outer nil where the request was answered.
-    private func lastEventID(of request: HTTPRequest, _ responder: HTTPResponder) -> EventHub.LastEventID?? {
+    private func lastEventID(of request: HTTPRequest, _ responder: HTTPResponder) -> ConnectionOptions.LastEventID?? {
         if let header = request.header("Last-Event-ID"), !header.isEmpty { return .some(ResumePoint(header).map { .point($0) } ?? .unreadable) }
         for spelling in ["lastEventId", "last_event_id", "lastEvent", "Last-Event-ID"] {
             guard let text = request.query(spelling), !text.isEmpty else { continue }

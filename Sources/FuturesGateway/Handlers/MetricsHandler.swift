@@ -4,17 +4,15 @@ import MicroHTTP
 struct MetricsHandler: Sendable {
     let hub: EventHub
     let memory: MemoryWatch
-    /// Nil once the gateway has stopped.
-    let http: @Sendable () -> HTTPServerReading?
     let log: @Sendable () -> LogCounts
 
     /// Each thread tells its own numbers; the text is made on none of them.
     func answer(_ request: HTTPRequest, _ responder: HTTPResponder) {
-        let (http, process, log, memory) = (http(), ProcessReading(), log(), memory.reading)
+        let (http, process, log, memory) = (responder.serverReading, ProcessReading(), log(), memory.reading)
         hub.tables.read(hub) { table in
             hub.run { hub in
                 let feed = hub.reading
-                hub.post(
+                hub.fanOut.post(
                     .measure { fanOut in
                         let reading = GatewayReading(
                             feed: feed, streams: table, fanOut: fanOut, http: http, process: process, memory: memory, log: log)

@@ -7,7 +7,7 @@ struct GatewayReading: Sendable {
     let feed: FeedReading
     let streams: StreamTable
     let fanOut: FanOutReading
-    let http: HTTPServerReading?
+    let http: HTTPServerReading
     let process: ProcessReading
     let memory: MemoryWatch.Reading
     let log: LogCounts
@@ -146,7 +146,6 @@ struct GatewayReading: Sendable {
     }
 
     private func writeHTTP(_ text: inout Exposition) {
-        guard let http else { return }
         text.metric("futures_gateway_http_connections", .gauge, "Open connections, by what they do.")
         for state in HTTPServerReading.ConnectionState.allCases { text.sample(["state": state.rawValue], http.connections[state] ?? 0) }
         text.metric("futures_gateway_http_connections_limit", .gauge, "The most connections served at once.", http.connectionLimit)

@@ -24,12 +24,10 @@ public final class EventStreamLoop: ThreadBody {
     /// After so many in a row that found no answer a client is gone.
     private static let looks = 3
     private static let wakeKey = UInt64.max
-    private static let woken: UInt8 = 1
-    private static let mail: UInt8 = 2
 
     private let state: Mutex<State>
-    private let pending = Atomic<UInt8>(0)
-    private let wakeup = Wakeup()
+    /// Wakes this loop, from any thread.
+    public let waker: EventStreamWaker
     private let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     /// Ticks from one look at a client's answers to the next.
     private let ticksPerLook: Int
@@ -37,8 +35,10 @@ public final class EventStreamLoop: ThreadBody {
 
     /// A loop for this writer. Its thread starts with ``start()`` or with the first stream.
     ///
+    /// - Parameter waker: one that no other loop has.
     /// - Parameter patience: how long a client may acknowledge nothing of what was sent to it before its stream is closed, up to a half more.
-    public init(writer: any EventStreamWriter, patience: Duration = .seconds(30)) {
+    public init(writer: any EventStreamWriter, waker: EventStreamWaker = EventStreamWaker(), patience: Duration = .seconds(30)) {
+        self.waker = waker
         ticksPerLook = max(1, Int(patience / Self.looks / Self.tick))
         state = Mutex(State(writer: writer))
         table = .allocate(capacity: 1)
@@ -46,12 +46,11 @@ public final class EventStreamLoop: ThreadBody {
         var event = epoll_event()
         event.events = EPOLLIN.rawValue
         event.data.u64 = Self.wakeKey
-        epoll_ctl(epoll, EPOLL_CTL_ADD, wakeup.descriptor, &event)
+        epoll_ctl(epoll, EPOLL_CTL_ADD, waker.descriptor, &event)
     }
 
     deinit {
         Glibc.close(epoll)
-        wakeup.close()
         table.pointee.deallocate()
         table.deinitialize(count: 1)
         table.deallocate()
@@ -65,11 +64,6 @@ public final class EventStreamLoop: ThreadBody {
         }
     }
 
-    /// Leads to one `streamsDidWake`. From any thread; cheap: one eventfd write until the loop has woken, none for further calls until then.
-    public func wake() {
-        signal(Self.woken)
-    }
-
     /// Ends all streams in order, with `streamDidClose` for each, and joins the thread (unless called on it). A stopped loop does not start again;
     /// streams opened on it from now on end at once. Releases the writer.
     public func stop() {
@@ -79,7 +73,7 @@ public final class EventStreamLoop: ThreadBody {
             return state.thread.take()
         }
         guard let thread else { return }
-        signal(Self.mail)
+        waker.signal(EventStreamWaker.mail)
         if pthread_equal(thread, pthread_self()) != 0 { pthread_detach(thread) } else { pthread_join(thread, nil) }
     }
 
@@ -108,12 +102,8 @@ public final class EventStreamLoop: ThreadBody {
             state.inbox.append(message)
             return true
         }
-        if isTaken { signal(Self.mail) }
+        if isTaken { waker.signal(EventStreamWaker.mail) }
         return isTaken
-    }
-
-    private func signal(_ bit: UInt8) {
-        if pending.bitwiseOr(bit, ordering: .acquiringAndReleasing).oldValue == 0 { wakeup.signal() }
     }
 
     func runThread() {
@@ -131,15 +121,14 @@ public final class EventStreamLoop: ThreadBody {
             for index in 0..<max(Int(count), 0) {
                 let key = events[index].data.u64
                 if key == Self.wakeKey {
-                    wakeup.drain()
-                    bits = pending.exchange(0, ordering: .acquiringAndReleasing)
+                    bits = waker.take()
                 } else {
                     let stream = EventStream(table: table, index: Int32(truncatingIfNeeded: key), generation: UInt32(key >> 32))
                     handle(stream, events[index].events, writer)
                 }
             }
-            if bits & Self.mail != 0 { isStopped = takeMail(writer) }
-            if bits & Self.woken != 0 || wakeAt.map({ $0 <= .now }) ?? false {
+            if bits & EventStreamWaker.mail != 0 { isStopped = takeMail(writer) }
+            if bits & EventStreamWaker.woken != 0 || wakeAt.map({ $0 <= .now }) ?? false {
                 writer.streamsDidWake()
                 closeDoomed(writer)
             }

@@ -10,7 +10,7 @@ public protocol EventStreamWriter: AnyObject, Sendable {
     /// The client left, a write failed, the server or the loop stopped: exactly once for each opened stream that its writer did not end.
     /// Writes to it return -1 from here on, and its slot may be reused after the call.
     func streamDidClose(_ stream: EventStream)
-    /// After one or more calls of ``EventStreamLoop/wake()``, and when `patience` has passed.
+    /// After one or more calls of ``EventStreamWaker/wake()``, and when `patience` has passed.
     func streamsDidWake()
     /// How long the loop may sleep before it calls `streamsDidWake` by itself; nil, the default, for as long as nobody wakes it.
     var patience: Duration? { get }

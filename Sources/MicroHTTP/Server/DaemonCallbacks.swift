@@ -57,7 +57,7 @@ private func requestLineArrived(
     // The query is parsed here, not by libmicrohttpd, which would go on reading after its own 431 when the arguments exceed the connection's memory.
     // It looks for them behind the mark, in its own buffer, when this call returns.
     if let mark = bytes.firstIndex(of: UInt8(ascii: "?")), mark + 1 < bytes.count { UnsafeMutablePointer(mutating: target)[mark + 1] = 0 }
-    return Unmanaged.passRetained(Exchange(target: bytes, inFlight: server.inFlight, connections: server.connections)).toOpaque()
+    return Unmanaged.passRetained(Exchange(target: bytes, server: server)).toOpaque()
 }
 
 /// Decoding is ours: libmicrohttpd would cut at `%00` and make `%2F` a separator.

@@ -49,14 +49,12 @@ final class Exchange: Sendable {
 
     /// The request target as sent.
     let target: [UInt8]
-    private let inFlight: InFlight
-    private let connections: ConnectionTable
+    let server: HTTPServer
     private let state = Mutex(State())
 
-    init(target: [UInt8], inFlight: InFlight, connections: ConnectionTable) {
+    init(target: [UInt8], server: HTTPServer) {
         self.target = target
-        self.inFlight = inFlight
-        self.connections = connections
+        self.server = server
     }
 
     /// Taken by each call of the access handler.
@@ -72,7 +70,7 @@ final class Exchange: Sendable {
 
     /// The request passed the guard; its body follows.
     func admit(_ request: HTTPRequest) {
-        inFlight.began()
+        server.inFlight.began()
         state.withLock { state in
             state.request = request
             state.phase = .body
@@ -82,7 +80,7 @@ final class Exchange: Sendable {
     /// The request passed the guard and needs no handler. The next call takes the answer: one that is queued in the first makes
     /// libmicrohttpd close the connection.
     func admit(_ prepared: PreparedAnswer, noneMatch: String?, _ counter: RequestCounter?) {
-        inFlight.began()
+        server.inFlight.began()
         counter?.count(prepared.status(noneMatch))
         state.withLock { state in
             state.phase = .answering
@@ -124,7 +122,7 @@ final class Exchange: Sendable {
                 state.phase = .answering
                 return answer
             }
-            guard inFlight.suspend(connection, for: self) else {
+            guard server.inFlight.suspend(connection, for: self) else {
                 state.phase = .answering
                 state.isAnswered = true
                 state.counter?.count(503)
@@ -145,10 +143,10 @@ final class Exchange: Sendable {
             state.answer = answer
             guard case .suspended(let connection) = state.phase else { return nil }
             state.phase = .answering
-            if state.leave != nil, let slot = connection.slot { connections.unwatch(slot) }
+            if state.leave != nil, let slot = connection.slot { server.connections.unwatch(slot) }
             return connection
         }
-        if let suspended { inFlight.resume(suspended, for: self) }
+        if let suspended { server.inFlight.resume(suspended, for: self) }
     }
     /// From any thread: `leave` is called, once, where the client hangs up before it is answered.
     func whenAbandoned(_ leave: @escaping @Sendable () -> Void) {
@@ -162,7 +160,7 @@ final class Exchange: Sendable {
     /// libmicrohttpd does not look at a connection while it is suspended.
     private func watch(_ connection: MHDConnection) {
         guard let slot = connection.slot else { return }
-        connections.watch(slot) { [weak self] in self?.abandoned() }
+        server.connections.watch(slot) { [weak self] in self?.abandoned() }
     }
 
     private func abandoned() {

@@ -21,6 +21,9 @@ public final class HTTPResponder: Sendable {
         if base == nil { exchange.answer(.response(HTTPProblem.internalError.response)) }
     }
 
+    /// What the server that asks has done and holds; it looks at every connection.
+    public var serverReading: HTTPServerReading { exchange.server.reading }
+
     /// One for the same request that puts these fields on whatever it is answered with.
     public func adding(_ headers: [HTTPHeader]) -> HTTPResponder { HTTPResponder(self, self.headers + headers) }
 

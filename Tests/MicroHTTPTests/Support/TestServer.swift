@@ -142,7 +142,7 @@ final class RecordingWriter: EventStreamWriter {
     func onLoop<Result: Sendable>(_ loop: EventStreamLoop, _ task: @escaping @Sendable () -> Result) -> Result? {
         let results = Inbox<Result>()
         tasks.put { results.put(task()) }
-        loop.wake()
+        loop.waker.wake()
         return results.next()
     }
 

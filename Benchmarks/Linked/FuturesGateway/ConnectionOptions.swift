@@ -1,0 +1,1 @@
+../../../Sources/FuturesGateway/FanOut/ConnectionOptions.swift

@@ -1,0 +1,92 @@
+import FuturesFeed
+import Testing
+
+@testable import FuturesGateway
+
+/// Who reads which group, without sockets.
+@Suite struct CompressionGroupTests {
+    private static let second: Int64 = 1_000_000_000
+
+    private static func ring() -> StreamLog { StreamLog(floor: 0, maximumBytes: 1 << 20, maximumEvents: 100, maximumAge: .max) }
+
+    /// A reader that has had everything.
+    private static func reader(_ logs: borrowing Slab<EventLog>, _ format: EventFormat = .events) -> ReaderCursors {
+        var reader = ReaderCursors(format: format)
+        reader.subscriptions.append(ReaderCursors.Subscription(log: 0, cursor: logs[0].ring.endOrdinal))
+        return reader
+    }
+
+    private static func log() throws -> EventLog {
+        EventLog(name: try #require(FuturesServiceStreamName("btcusdt@bookTicker")), ring: ring())
+    }
+
+    private static func append(_ log: inout EventLog, _ sequence: UInt64) {
+        log.ring.append(sequence: sequence, body: [1, 2, 3], id: [4], carriesData: true, now: 0)
+    }
+
+    @Test func aReaderWaitsUntilTheGroupHasHadAsMuchAndBeginsAnew() throws {
+        var logs = Slab<EventLog>()
+        logs.insert(try Self.log(), at: 0)
+        var compression = Compression(mostGroups: 1, window: .milliseconds(100))
+        guard case .joined(let first) = compression.enter(7, Self.reader(logs), logs, 0, blocks: Self.ring) else {
+            Issue.record("the first reader makes a group")
+            return
+        }
+        let group = first.group
+        Self.append(&logs[0], 1)
+        compression.logGrew(0, logs[0])
+        let entry = compression.enter(8, Self.reader(logs), logs, 0, blocks: Self.ring)
+        guard case .waits(forGroup: group) = entry else {
+            Issue.record("the group has not had the event: \(entry)")
+            return
+        }
+        let (due, none) = (compression.takeDue(0), compression.takeDue(0))
+        #expect(due == [group] && none.isEmpty)
+        let isWhole = compression.compress(group, logs, 0)
+        let blocks = compression.groups[group].blocks.endOrdinal
+        #expect(isWhole && blocks == first.block + 1)
+        let (early, late) = (compression.takeWaiting(group, Self.second - 1), compression.takeWaiting(group, Self.second))
+        #expect(early.isEmpty && late == [8], "a block that refers to others is nobody's first")
+        guard case .joined = compression.enter(8, Self.reader(logs), logs, Self.second, blocks: Self.ring) else {
+            Issue.record("the next block refers to none")
+            return
+        }
+    }
+
+    @Test func aWindowEndsLaterUnlessMuchCame() throws {
+        var logs = Slab<EventLog>()
+        logs.insert(try Self.log(), at: 0)
+        var compression = Compression(mostGroups: 1, window: .milliseconds(100))
+        _ = compression.enter(7, Self.reader(logs), logs, 0, blocks: Self.ring)
+        _ = compression.compress(0, logs, 0)
+        Self.append(&logs[0], 1)
+        compression.logGrew(0, logs[0])
+        let (early, next) = (compression.takeDue(0), compression.nextDue)
+        #expect(early.isEmpty && next == Self.second / 10)
+        logs[0].ring.append(sequence: 2, body: [UInt8](repeating: 0, count: Compression.ownBlock), id: [], carriesData: true, now: 0)
+        compression.logGrew(0, logs[0])
+        let due = compression.takeDue(0)
+        #expect(due == [0])
+    }
+
+    @Test func aGroupIsThereAsLongAsSomebodyReadsIt() throws {
+        var logs = Slab<EventLog>()
+        logs.insert(try Self.log(), at: 0)
+        var compression = Compression(mostGroups: 1, window: .milliseconds(100))
+        for slot in [7, 8] { _ = compression.enter(slot, Self.reader(logs), logs, 0, blocks: Self.ring) }
+        guard case .alone = compression.enter(9, Self.reader(logs, .lines), logs, 0, blocks: Self.ring) else {
+            Issue.record("there is one group at most")
+            return
+        }
+        Self.append(&logs[0], 1)
+        compression.logGrew(0, logs[0])
+        _ = compression.enter(9, Self.reader(logs), logs, 0, blocks: Self.ring)
+        let afterOne = compression.leave(7, 0, logs)
+        let isThere = compression.groups.contains(0)
+        #expect(afterOne.isEmpty && isThere)
+        let afterBoth = compression.leave(8, 0, logs)
+        let isGone = !compression.groups.contains(0)
+        let (left, due) = (logs[0].groups, compression.takeDue(Self.second))
+        #expect(afterBoth == [9] && isGone && left.isEmpty && due.isEmpty)
+    }
+}
