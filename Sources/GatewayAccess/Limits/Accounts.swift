@@ -4,8 +4,8 @@ struct Accounts<Name: Hashable & Sendable> {
     private struct Account {
         var connections = 0
         var streams = 0
-        var requests = Bucket()
-        var refetches = Bucket()
+        var requests = TokenBucket()
+        var refetches = TokenBucket()
     }
 
     /// A caller's place: its own, or that of all who found none.
