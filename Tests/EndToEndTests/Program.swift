@@ -103,7 +103,7 @@ final class Program: Sendable {
     /// The next line on standard output.
     func line() async throws -> String {
         do {
-            return try await output.next(by: .safetyNet, of: "a line of output")
+            return try await output.next("a line of output")
         } catch is End {
             throw Unexpected("the program printed nothing more; its errors: \(try await errorsToEnd())")
         }
@@ -120,13 +120,13 @@ final class Program: Sendable {
 
     /// Waits for the program's end: its exit status, or the signal that ended it below zero.
     func exitStatus() async throws -> Int32 {
-        try await status.next(by: .safetyNet, of: "the program's end")
+        try await status.next("the program's end")
     }
 
     /// The next line on standard error that contains this.
     func error(containing text: String) async throws -> String {
         while true {
-            let line = try await errors.next(by: .safetyNet, of: "\(text) on standard error")
+            let line = try await errors.next("\(text) on standard error")
             if line.contains(text) { return line }
         }
     }
@@ -135,7 +135,7 @@ final class Program: Sendable {
     func errorsToEnd() async throws -> String {
         var text = ""
         do {
-            while true { text += try await errors.next(by: .safetyNet, of: "the end of standard error") + "\n" }
+            while true { text += try await errors.next("the end of standard error") + "\n" }
         } catch is End {
             return text
         }
