@@ -68,6 +68,38 @@ final class Ledger: Sendable {
         for listener in listeners { listener.yield(event) }
     }
 
+    /// A WebSocket was opened.
+    func connected() {
+        note(.connected) {
+            $0.connectionsEver += 1
+            $0.connectionsNow += 1
+        }
+    }
+
+    /// A WebSocket has ended.
+    func disconnected() { note(.disconnected) { $0.connectionsNow -= 1 } }
+
+    /// One connection more is subscribed to each of these names.
+    func subscribed(_ names: [String]) {
+        note(.subscribed(names)) { statistics in
+            for name in names {
+                statistics.subscribes[name, default: 0] += 1
+                statistics.activeSubscriptions[name, default: 0] += 1
+            }
+        }
+    }
+
+    /// One connection less is subscribed to each of these names.
+    func unsubscribed(_ names: [String]) {
+        note(.unsubscribed(names)) { statistics in
+            for name in names {
+                statistics.unsubscribes[name, default: 0] += 1
+                let left = statistics.activeSubscriptions[name, default: 1] - 1
+                statistics.activeSubscriptions[name] = left > 0 ? left : nil
+            }
+        }
+    }
+
     func events() -> AsyncStream<Event> {
         let (stream, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(10_000))
         let number = state.withLock { state in

@@ -119,7 +119,7 @@ final class GraphQLRequestHandler: ChannelInboundHandler, RemovableChannelHandle
     }
 
     func end(_ code: UInt16?) {
-        if let channel = context?.channel { DemoExchange.reset(channel) }
+        context?.channel.reset()
     }
 
     private func send(_ text: String) {

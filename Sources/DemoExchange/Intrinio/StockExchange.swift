@@ -1,8 +1,4 @@
-import NIOCore
-import NIOHTTP1
 import NIOPosix
-import NIOWebSocket
-import Synchronization
 
 /// A simulated Intrinio over real sockets on loopback: `/auth` gives a token for the key, `/socket/websocket` speaks the binary equities format to those
 /// that ask for it and Phoenix channels to the others, and `/securities/{ticker}/prices/realtime` gives snapshots. Shares no code with the dialect.
@@ -39,49 +35,26 @@ public final class StockExchange: Sendable {
     }
 
     private let configuration: Configuration
-    private let loop: any EventLoop
     private let ledger = Ledger()
-    private let venue: NIOLoopBoundBox<StockVenue>
-    private let listener = Mutex<(any Channel)?>(nil)
-    private let children: NIOLoopBoundBox<[ObjectIdentifier: any Channel]>
+    private let server: LoopbackServer<StockVenue>
 
     /// Makes a server that does nothing until it is started.
     public init(configuration: Configuration = Configuration()) {
         self.configuration = configuration
-        loop = MultiThreadedEventLoopGroup.singleton.next()
-        venue = .makeBoxSendingValue(StockVenue(configuration, ledger: ledger, loop: loop), eventLoop: loop)
-        children = .makeBoxSendingValue([:], eventLoop: loop)
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        server = LoopbackServer(StockVenue(configuration, ledger: ledger, loop: loop), loop: loop)
     }
 
     /// Listens; prices begin to move.
     ///
     /// - Returns: the bound port.
-    /// - Throws: ``DemoExchangeError`` where the address cannot be bound.
+    /// - Throws: ``DemoExchangeError`` if the address cannot be bound.
     public func start() async throws(DemoExchangeError) -> Int {
-        do {
-            let channel = try await bootstrap().bind(host: configuration.host, port: configuration.port).get()
-            let venue = venue
-            try await loop.submit { venue.value.open() }.get()
-            listener.withLock { $0 = channel }
-            return channel.localAddress?.port ?? configuration.port
-        } catch {
-            throw DemoExchangeError(
-                .bind, "\(configuration.host):\(configuration.port) cannot be bound (\(error)); choose a free port, or 0")
-        }
+        try await server.start(host: configuration.host, port: configuration.port) { $0.open() }
     }
 
     /// Closes the listening socket and resets every connection; returns when all are gone.
-    public func stop() async {
-        try? await listener.withLock { $0.take() }?.close()
-        let (venue, children, loop) = (venue, children, loop)
-        let gone = loop.flatSubmit {
-            venue.value.close()
-            let channels = Array(children.value.values)
-            for channel in channels { DemoExchange.reset(channel) }
-            return EventLoopFuture.andAllComplete(channels.map(\.closeFuture), on: loop)
-        }
-        try? await gone.get()
-    }
+    public func stop() async { await server.stop() }
 
     /// What the server has seen up to now; the streams are the symbols, and requests are without their query.
     public func statistics() -> Statistics { ledger.statistics }
@@ -90,54 +63,17 @@ public final class StockExchange: Sendable {
     public func changes() -> AsyncStream<Event> { ledger.events() }
 
     /// Sets one side of a symbol and tells its subscribers.
-    public func publish(_ symbol: String, _ side: Side, hundredths: Int64) { onLoop { $0.publish(symbol, side, hundredths) } }
+    public func publish(_ symbol: String, _ side: Side, hundredths: Int64) { server.onLoop { $0.publish(symbol, side, hundredths) } }
 
     /// Tells every connection something in text.
-    public func say(_ text: String) { onLoop { $0.say(text) } }
+    public func say(_ text: String) { server.onLoop { $0.say(text) } }
 
     /// Lets the Phoenix channels of a symbol crash.
-    public func crash(_ symbol: String) { onLoop { $0.crash(symbol) } }
+    public func crash(_ symbol: String) { server.onLoop { $0.crash(symbol) } }
 
     /// Resets every WebSocket; tokens given before are worth nothing from then on.
-    public func dropConnections() { onLoop { $0.dropConnections() } }
+    public func dropConnections() { server.onLoop { $0.dropConnections() } }
 
     /// From now on the login is answered with this status, and asks for a wait of so many seconds; nil for as it should be.
-    public func setLoginStatus(_ status: Int?, retryAfter: Int? = nil) { onLoop { $0.loginFault = status.map { ($0, retryAfter) } } }
-
-    private func onLoop(_ action: @escaping @Sendable (StockVenue) -> Void) {
-        let venue = venue
-        loop.execute { action(venue.value) }
-    }
-
-    private func bootstrap() -> ServerBootstrap {
-        let (venue, children) = (venue, children)
-        let upgrader = NIOWebSocketServerUpgrader(
-            maxFrameSize: 1 << 16,
-            shouldUpgrade: { channel, head in
-                let target = StockRequest(head)
-                let isWelcome = target.path == "/socket/websocket" && venue.value.accepts(token: target.query["token"])
-                return channel.eventLoop.makeSucceededFuture(isWelcome ? HTTPHeaders() : nil)
-            },
-            upgradePipelineHandler: { channel, head in
-                channel.eventLoop.makeCompletedFuture {
-                    let isBinary = head.headers.first(name: "UseNewEquitiesFormat") == "v2"
-                    try channel.pipeline.syncOperations.addHandler(StockSocket(isBinary: isBinary, venue: venue.value))
-                }
-            })
-        return ServerBootstrap(group: loop)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    let key = ObjectIdentifier(channel)
-                    children.value[key] = channel
-                    channel.closeFuture.whenComplete { _ in children.value[key] = nil }
-                    try channel.pipeline.syncOperations.configureHTTPServerPipeline(
-                        withServerUpgrade: (
-                            upgraders: [upgrader],
-                            completionHandler: { context in context.pipeline.syncOperations.removeHandler(name: "requests", promise: nil) }
-                        ))
-                    try channel.pipeline.syncOperations.addHandler(StockRequestHandler(venue: venue.value), name: "requests")
-                }
-            }
-    }
+    public func setLoginStatus(_ status: Int?, retryAfter: Int? = nil) { server.onLoop { $0.loginFault = status.map { ($0, retryAfter) } } }
 }

@@ -33,7 +33,7 @@ final class Gate: ChannelDuplexHandler {
     /// Ends the connection with a TCP reset.
     func cut() {
         guard isControl != true, let context else { return }
-        DemoExchange.reset(context.channel)
+        context.channel.reset()
     }
 
     /// Ends the connection in the middle of what is sent after `bytes` more bytes; nil calls that off.

@@ -1,15 +1,10 @@
 import NIOCore
+import NIOHTTP1
 import NIOWebSocket
 
 /// The exchange behind its sockets: who is subscribed to what, the market or replay that feeds them, the REST replies and the
 /// faults in force. Lives on one event loop.
 final class Venue {
-    enum Answer {
-        case now(RESTReply)
-        case later(RESTReply, TimeAmount)
-        case never
-    }
-
     private struct Subscription {
         var publisher: StreamPublisher?
         var readers: [ObjectIdentifier: WebSocketConnection] = [:]
@@ -132,16 +127,13 @@ final class Venue {
 
     func opened(_ connection: WebSocketConnection) {
         connections[ObjectIdentifier(connection)] = connection
-        ledger.note(.connected) {
-            $0.connectionsEver += 1
-            $0.connectionsNow += 1
-        }
+        ledger.connected()
     }
 
     func closed(_ connection: WebSocketConnection) {
         unsubscribedAll(connection)
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
-        ledger.note(.disconnected) { $0.connectionsNow -= 1 }
+        ledger.disconnected()
     }
 
     func receivedControlMessage() {
@@ -232,7 +224,7 @@ final class Venue {
         }
     }
 
-    func request(_ method: String, _ uri: String) -> Answer {
+    private func request(_ method: String, _ uri: String) -> RESTHandler.Answer {
         ledger.note(.request(uri)) { $0.requests.count(uri) }
         switch faults.restFault(uri) {
         case nil: return .now(reply(method, uri))
@@ -269,6 +261,23 @@ final class Venue {
         }
         reply.headers["X-MBX-USED-WEIGHT-1M"] = String(budget.used)
         return reply
+    }
+}
+
+extension Venue: LoopbackService {
+    func firstHandler() -> (any ChannelHandler)? { Gate(venue: self) }
+
+    func upgradeHeaders(for request: HTTPRequestHead) -> HTTPHeaders? { WebSocketTarget(request.uri) == nil ? nil : HTTPHeaders() }
+
+    func socket(for request: HTTPRequestHead) -> (any ChannelHandler)? {
+        WebSocketTarget(request.uri).map { WebSocketConnection($0, venue: self, pingInterval: TimeAmount(configuration.pingInterval)) }
+    }
+
+    func requestHandler() -> any ChannelHandler & RemovableChannelHandler {
+        RESTHandler { head, body in
+            guard head.uri.hasPrefix("/control/") else { return self.request(head.method.rawValue, head.uri) }
+            return .now(self.control(head.method.rawValue, head.uri, String(buffer: body)))
+        }
     }
 }
 

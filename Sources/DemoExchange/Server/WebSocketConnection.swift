@@ -31,9 +31,7 @@ final class WebSocketConnection: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
-    static let maxFrameSize = 1 << 16
-    /// A reader that lets more than this pile up is cut off.
-    static let maxPendingBytes = 4 << 20
+    private static let maxMessageSize = 1 << 16
 
     private(set) var session: ControlSession
     private let target: WebSocketTarget
@@ -109,7 +107,7 @@ final class WebSocketConnection: ChannelInboundHandler {
         var part = part
         var whole = fragments ?? ByteBuffer()
         whole.writeBuffer(&part)
-        guard whole.readableBytes <= Self.maxFrameSize else { return close(.messageTooLarge, "") }
+        guard whole.readableBytes <= Self.maxMessageSize else { return close(.messageTooLarge, "") }
         fragments = isLast ? nil : whole
         guard isLast, !isClosing else { return }
         venue.receivedControlMessage()
@@ -180,8 +178,7 @@ final class WebSocketConnection: ChannelInboundHandler {
 
     /// Ends the connection with a TCP reset.
     func reset() {
-        guard let context else { return }
-        DemoExchange.reset(context.channel)
+        context?.channel.reset()
     }
 
     private func schedulePing(_ context: ChannelHandlerContext) {
