@@ -38,7 +38,7 @@ struct DepthPublisher {
             book, first: first, previousID: lastID, bids: book.bids.levels.prefix(levels), asks: book.asks.levels.prefix(levels), at: market.now)
     }
 
-    private mutating func gather(_ book: OrderBook, _ first: Int64) {
+    private mutating func gather(_ book: SimulatedBook, _ first: Int64) {
         if first <= lastID { restart(before: first) }
         firstID = firstID ?? first
         guard levels == nil else { return }

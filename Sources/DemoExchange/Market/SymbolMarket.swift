@@ -10,7 +10,7 @@ struct SymbolMarket {
     /// Id of the book's last update of any kind; ``bookUpdateID`` is that of the last one of the best levels.
     private(set) var lastBookID: Int64
     /// Kept up to date while it is watched, and brought up to date when it is asked for.
-    private(set) var book: OrderBook?
+    private(set) var book: SimulatedBook?
     private var bookReaders = 0
     private var bookCredit: Int64
     private var bookGenerator: SeededGenerator
@@ -111,7 +111,7 @@ struct SymbolMarket {
     mutating func settleBook(now: Int64) {
         guard listing.isTrading else { return }
         if book == nil {
-            book = OrderBook(listing, bid: bestBid, ask: bestAsk, updateID: lastBookID, time: now, generator: levelGenerator)
+            book = SimulatedBook(listing, bid: bestBid, ask: bestAsk, updateID: lastBookID, time: now, generator: levelGenerator)
         } else if book?.updateID != lastBookID {
             alignBook()
         }

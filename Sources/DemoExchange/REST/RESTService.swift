@@ -47,7 +47,7 @@ struct RESTService<Source: RESTSource> {
     /// Request weight per minute, as the list of what there is tells it.
     let weightLimit: Int
 
-    func answer(_ method: String, _ target: RequestTarget) -> RESTReply {
+    func answer(_ method: String, _ target: RESTTarget) -> RESTReply {
         let path = target.path.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
         guard method == "GET", path.count >= 3, path[0] == "fapi", ["v1", "v2", "v3"].contains(path[1]) else {
             return unknownPath(method, target)
@@ -72,7 +72,7 @@ struct RESTService<Source: RESTSource> {
         }
     }
 
-    private func unknownPath(_ method: String, _ target: RequestTarget) -> RESTReply {
+    private func unknownPath(_ method: String, _ target: RESTTarget) -> RESTReply {
         .failure(-5000, "Path \(target.path), Method \(method) is invalid", status: 404, weight: nil)
     }
 

@@ -6,14 +6,14 @@ final class BookLog: Sendable {
         var pricePrecision: Int
         var quantityPrecision: Int
         /// Rising ids.
-        var tops: [OrderBook.Top] = []
+        var tops: [SimulatedBook.Top] = []
 
-        mutating func add(_ new: [OrderBook.Top], _ limit: Int) {
+        mutating func add(_ new: [SimulatedBook.Top], _ limit: Int) {
             for top in new where top.updateID > tops.last?.updateID ?? 0 { tops.append(top) }
             if tops.count >= 2 * limit { tops.removeFirst(tops.count - limit) }
         }
 
-        func top(_ updateID: Int64) -> OrderBook.Top? {
+        func top(_ updateID: Int64) -> SimulatedBook.Top? {
             var (low, high) = (0, tops.count)
             while low < high {
                 let middle = (low + high) / 2

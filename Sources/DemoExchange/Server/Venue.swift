@@ -7,7 +7,7 @@ import NIOWebSocket
 final class Venue {
     private struct Subscription {
         var publisher: StreamPublisher?
-        var readers: [ObjectIdentifier: WebSocketConnection] = [:]
+        var readers: [ObjectIdentifier: VenueSocket] = [:]
     }
 
     let ledger: Ledger
@@ -19,11 +19,11 @@ final class Venue {
     private var ticks: Scheduled<Void>?
     private var nextTick = NIODeadline.now()
 
-    private(set) var connections: [ObjectIdentifier: WebSocketConnection] = [:]
+    private(set) var connections: [ObjectIdentifier: VenueSocket] = [:]
     private var subscriptions: [String: Subscription] = [:]
     /// Names with a publisher, in the order they were subscribed.
     private var published: [String] = []
-    private var budget: WeightBudget
+    private var meter: WeightMeter
 
     var faults = Faults()
     /// One for every socket, REST ones included.
@@ -36,7 +36,7 @@ final class Venue {
         self.ledger = ledger
         self.bookLog = bookLog
         self.loop = loop
-        budget = WeightBudget(limit: configuration.weightLimit)
+        meter = WeightMeter(limit: configuration.weightLimit)
     }
 
     /// What feeds an exchange, made ready outside the event loop because it takes a while.
@@ -125,12 +125,12 @@ final class Venue {
         for connection in connections.values where !connection.isWritable { connection.reset() }
     }
 
-    func opened(_ connection: WebSocketConnection) {
+    func opened(_ connection: VenueSocket) {
         connections[ObjectIdentifier(connection)] = connection
         ledger.connected()
     }
 
-    func closed(_ connection: WebSocketConnection) {
+    func closed(_ connection: VenueSocket) {
         unsubscribedAll(connection)
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
         ledger.disconnected()
@@ -140,7 +140,7 @@ final class Venue {
         ledger.update { $0.controlMessages += 1 }
     }
 
-    func subscribed(_ connection: WebSocketConnection, _ names: [String]) {
+    func subscribed(_ connection: VenueSocket, _ names: [String]) {
         for name in names {
             if subscriptions[name] == nil {
                 let publisher = market.flatMap { market in
@@ -161,7 +161,7 @@ final class Venue {
         player?.start(self)
     }
 
-    func unsubscribed(_ connection: WebSocketConnection, _ names: [String]) {
+    func unsubscribed(_ connection: VenueSocket, _ names: [String]) {
         for name in names { release(name, connection) }
         ledger.note(.unsubscribed(names)) { statistics in
             for name in names {
@@ -172,7 +172,7 @@ final class Venue {
     }
 
     /// Takes away all subscriptions of a connection that ends.
-    func unsubscribedAll(_ connection: WebSocketConnection) {
+    func unsubscribedAll(_ connection: VenueSocket) {
         let names = connection.session.names
         for name in names { release(name, connection) }
         ledger.update { statistics in
@@ -188,7 +188,7 @@ final class Venue {
         }
     }
 
-    private func release(_ name: String, _ connection: WebSocketConnection) {
+    private func release(_ name: String, _ connection: VenueSocket) {
         subscriptions[name]?.readers[ObjectIdentifier(connection)] = nil
         guard let subscription = subscriptions[name], subscription.readers.isEmpty else { return }
         if let symbol = subscription.publisher?.stream.bookSymbol { market?.unwatchBook(symbol) }
@@ -202,7 +202,7 @@ final class Venue {
     }
 
     /// Brings the book that a request asks for up to date.
-    private func settleBook(_ target: RequestTarget) {
+    private func settleBook(_ target: RESTTarget) {
         guard target.path.hasSuffix("/depth"), let name = target.query["symbol"],
             let symbol = market?.position(ofLowercased: asciiLowercased(name))
         else { return }
@@ -240,26 +240,26 @@ final class Venue {
 
     private func reply(_ method: String, _ uri: String) -> RESTReply {
         let now = wallClock()
-        let target = RequestTarget(uri)
+        let target = RESTTarget(uri)
         if WebSocketTarget(uri) != nil {
             return RESTReply(status: 400, body: #"Can "Upgrade" only to "WebSocket"."#, contentType: "text/plain")
         }
         settleBook(target)
         var reply =
             if let player {
-                RESTService(source: player.played, now: now, weightLimit: budget.limit).answer(method, target)
+                RESTService(source: player.played, now: now, weightLimit: meter.limit).answer(method, target)
             } else if let market {
-                RESTService(source: market, now: now, weightLimit: budget.limit).answer(method, target)
+                RESTService(source: market, now: now, weightLimit: meter.limit).answer(method, target)
             } else {
                 RESTReply.failure(-1016, "This service is no longer available.", status: 503)
             }
         guard let weight = reply.weight else { return reply }
-        let wait = budget.charge(weight, at: now)
+        let wait = meter.charge(weight, at: now)
         if let wait {
-            reply = .failure(-1003, "Too many requests; current limit is \(budget.limit) request weight per minute.", status: 429)
+            reply = .failure(-1003, "Too many requests; current limit is \(meter.limit) request weight per minute.", status: 429)
             reply.headers["Retry-After"] = String(wait)
         }
-        reply.headers["X-MBX-USED-WEIGHT-1M"] = String(budget.used)
+        reply.headers["X-MBX-USED-WEIGHT-1M"] = String(meter.used)
         return reply
     }
 }
@@ -270,7 +270,7 @@ extension Venue: LoopbackService {
     func upgradeHeaders(for request: HTTPRequestHead) -> HTTPHeaders? { WebSocketTarget(request.uri) == nil ? nil : HTTPHeaders() }
 
     func socket(for request: HTTPRequestHead) -> (any ChannelHandler)? {
-        WebSocketTarget(request.uri).map { WebSocketConnection($0, venue: self, pingInterval: TimeAmount(configuration.pingInterval)) }
+        WebSocketTarget(request.uri).map { VenueSocket($0, venue: self, pingInterval: TimeAmount(configuration.pingInterval)) }
     }
 
     func requestHandler() -> any ChannelHandler & RemovableChannelHandler {

@@ -121,7 +121,7 @@ extension Venue {
         case ("GET", "/control/statistics"):
             return RESTReply(body: ledger.statistics.json)
         case ("GET", _) where path.hasPrefix("/control/book?"):
-            return trueBook(RequestTarget(path).query)
+            return trueBook(RESTTarget(path).query)
         default:
             let message =
                 "Path \(path), Method \(method) is invalid; use GET /control/faults, POST /control/fault, POST /control/clear, "

@@ -17,9 +17,9 @@ struct ProbeHandlers: Sendable {
     }
 
     /// Why data does not flow, a line for each upstream.
-    private static func reasons(_ table: StreamTable, _ now: Instant) -> String {
+    private static func reasons(_ table: StatusTable, _ now: Instant) -> String {
         if table.isDraining { return "draining\n" }
-        func trouble(_ upstream: StreamTable.Upstream) -> String {
+        func trouble(_ upstream: StatusTable.Upstream) -> String {
             upstream.trouble.map { "; \(now.milliseconds(since: $0.at) / 1000) s ago: \($0.text)" } ?? ""
         }
         let lines = table.down.map { "no data flows from \($0.name) (streams read: \($0.read))\(trouble($0))\n" }

@@ -15,7 +15,7 @@ struct StreamHandlers: Sendable {
         }
     }
 
-    private static func list(_ table: StreamTable, _ dialect: any Dialect, _ permission: Permission) -> HTTPResponse {
+    private static func list(_ table: StatusTable, _ dialect: any Dialect, _ permission: Permission) -> HTTPResponse {
         var writer = JSONWriter(capacity: 4096)
         writer.object { json in
             json.member("upstreams")

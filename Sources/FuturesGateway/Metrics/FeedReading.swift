@@ -26,7 +26,7 @@ struct FeedReading: Sendable {
     let refusals: [RefusalReason: UInt64]
 }
 
-extension StreamTable {
+extension StatusTable {
     /// The streams by the tally's kinds, of which there are so many.
     func kinds(_ count: Int, now: Instant) -> [FeedReading.Kind] {
         var kinds = (0..<count).map { _ in FeedReading.Kind() }

@@ -5,7 +5,7 @@ import MicroHTTP
 /// All that `/metrics` tells, read at one moment.
 struct GatewayReading: Sendable {
     let feed: FeedReading
-    let streams: StreamTable
+    let streams: StatusTable
     let fanOut: FanOutReading
     let http: HTTPServerReading?
     let process: ProcessReading

@@ -5,7 +5,7 @@ struct Level: Equatable {
 }
 
 /// One side of an order book: its levels, best first, and what the last tick changed in them.
-struct BookSide {
+struct PriceLadder {
     /// A book is kept between these counts, so that a snapshot of the deepest kind never shows all of it.
     static let fewest = 1_010
     static let most = 1_200

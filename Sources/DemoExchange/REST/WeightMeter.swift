@@ -1,5 +1,5 @@
 /// The request weight used within the current UTC minute, for all clients together.
-struct WeightBudget {
+struct WeightMeter {
     /// Weight per minute; above it requests are refused.
     let limit: Int
 

@@ -1,5 +1,5 @@
 /// The order book of one symbol, about 1 000 to 1 200 levels a side. Its best levels are set from outside, the others move by themselves.
-struct OrderBook {
+struct SimulatedBook {
     /// The best levels right after one update.
     struct Top {
         static let depth = 20
@@ -9,8 +9,8 @@ struct OrderBook {
         let asks: [Level]
     }
 
-    private(set) var bids: BookSide
-    private(set) var asks: BookSide
+    private(set) var bids: PriceLadder
+    private(set) var asks: PriceLadder
     private(set) var updateID: Int64
     /// Time of the last update.
     private(set) var time: Int64
@@ -26,8 +26,8 @@ struct OrderBook {
         self.updateID = updateID
         self.time = time
         self.generator = generator
-        bids = BookSide(direction: -1, best: bid, listing: listing, generator: SeededGenerator(seed: self.generator.next()))
-        asks = BookSide(direction: 1, best: ask, listing: listing, generator: SeededGenerator(seed: self.generator.next()))
+        bids = PriceLadder(direction: -1, best: bid, listing: listing, generator: SeededGenerator(seed: self.generator.next()))
+        asks = PriceLadder(direction: 1, best: ask, listing: listing, generator: SeededGenerator(seed: self.generator.next()))
         noteTop()
     }
 

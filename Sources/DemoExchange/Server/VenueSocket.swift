@@ -27,7 +27,7 @@ struct DataFrame {
 
 /// The server side of one WebSocket: RFC 6455 duties, and the text between the socket and its ``ControlSession``.
 /// Lives on the exchange's event loop.
-final class WebSocketConnection: ChannelInboundHandler {
+final class VenueSocket: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 

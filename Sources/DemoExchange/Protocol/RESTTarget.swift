@@ -1,5 +1,5 @@
 /// Path and query of a request, percent-decoded.
-struct RequestTarget: Equatable {
+struct RESTTarget: Equatable {
     let path: String
     /// The first value of each parameter.
     let query: [String: String]
@@ -57,7 +57,7 @@ struct WebSocketTarget: Equatable {
 
     /// Nil where no WebSocket is served.
     init?(_ uri: String) {
-        let target = RequestTarget(uri)
+        let target = RESTTarget(uri)
         var segments = target.path.split(separator: "/").map(String.init)
         switch segments.first {
         case "public": route = .public

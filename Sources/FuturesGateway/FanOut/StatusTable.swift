@@ -4,7 +4,7 @@ import NIOCore
 import Synchronization
 
 /// What was known of every stream at one moment. It is read on the feed's thread; all that is made of it is made on the threads of those who ask.
-final class StreamTable: Sendable {
+final class StatusTable: Sendable {
     struct Row: Sendable {
         let status: EventHub.Status
         /// Its kind's place in the tally.
@@ -98,7 +98,7 @@ private struct EncodedList: Sendable {
     private let names: [String]
     private var permitted: [[StreamPattern]: [Int]] = [:]
 
-    init(_ rows: [StreamTable.Row], _ write: (EventHub.Status, inout JSONWriter) -> Void) {
+    init(_ rows: [StatusTable.Row], _ write: (EventHub.Status, inout JSONWriter) -> Void) {
         objects = rows.map { row in
             var json = JSONWriter()
             json.object { write(row.status, &$0) }
@@ -118,13 +118,13 @@ private struct EncodedList: Sendable {
 }
 
 /// The newest table, for all who ask: the streams are gone through ten times a second at most, however many ask and however often.
-final class StreamTables: Sendable {
+final class StatusTables: Sendable {
     private struct State {
-        var newest: StreamTable?
+        var newest: StatusTable?
         var isOutdated = false
         /// Whether the next reading is on its way, and who waits for it.
         var isDue = false
-        var waiting: [@Sendable (StreamTable) -> Void] = []
+        var waiting: [@Sendable (StatusTable) -> Void] = []
     }
 
     /// For how long a table is the newest, nanoseconds.
@@ -132,9 +132,9 @@ final class StreamTables: Sendable {
     private let state = Mutex(State())
 
     /// From any thread: hands over what is known now, or was at most 0.1 s ago, at once or from the feed's thread.
-    func read(_ hub: EventHub, _ use: @escaping @Sendable (StreamTable) -> Void) {
+    func read(_ hub: EventHub, _ use: @escaping @Sendable (StatusTable) -> Void) {
         let now = Moment.current.instant
-        let (known, wait): (StreamTable?, Int64?) = state.withLock { state in
+        let (known, wait): (StatusTable?, Int64?) = state.withLock { state in
             let age = state.newest.map { now.nanoseconds &- $0.readAt.nanoseconds } ?? .max
             if let newest = state.newest, !state.isOutdated, age < Self.lifetime { return (newest, nil) }
             state.waiting.append(use)
