@@ -5,9 +5,8 @@ import Synchronization
 /// A simulated futures venue in the dialect of ApolloX, Aster and Binance USDⓈ-M: WebSocket market streams and REST market data
 /// over real sockets on loopback, from a seeded market or a recording, with faults on request.
 ///
-/// The dialect is that of the project's venue fact sheet: streams §2, REST §3 and §6, control messages §4, order books §5. Unprefixed
-/// paths carry every stream, as on ApolloX and Aster; under `/public` and `/market` each stream belongs to one path, as on Binance.
-/// Everything here may be called from any thread.
+/// The dialect is that of docs/venue.md: streams §2, REST §3 and §6, control messages §4, order books §5. Unprefixed paths carry every stream, as on
+/// ApolloX and Aster; under `/public` and `/market` each stream belongs to one path, as on Binance. Everything here may be called from any thread.
 public final class DemoExchange: Sendable {
     private enum Phase {
         case stopped
@@ -38,11 +37,11 @@ public final class DemoExchange: Sendable {
 
     deinit { server.abandon() }
 
-    /// Listens and opens the market; a replay is read and checked first.
+    /// Listens and opens the market; a recording is read and checked first.
     ///
     /// - Returns: the bound port.
-    /// - Throws: ``DemoExchangeError`` where the address cannot be bound, the recording cannot be read (with file and line), or the
-    ///   exchange is already running.
+    /// - Throws: ``DemoExchangeError`` if the address cannot be bound, the recording cannot be read (with file and line), or the exchange is already
+    ///   running.
     public func start() async throws(DemoExchangeError) -> Int {
         let (wasStopped, port, hasOpened) = state.withLock { state in
             guard case .stopped = state.phase else { return (false, state.port, state.hasOpened) }
@@ -91,22 +90,22 @@ public final class DemoExchange: Sendable {
     /// What the exchange has seen up to now.
     public func statistics() -> Statistics { ledger.statistics }
 
-    /// The 20 best levels of each side of a symbol's book, best first, right after the update `updateID`, as the venue writes prices and
-    /// quantities: what a client that has followed the venue's rule up to that `u` or `lastUpdateId` has to show.
+    /// The 20 best levels of each side of a symbol's book, best first, right after the update `updateID`, with prices and quantities as the venue
+    /// writes them. A client that has followed the venue's rule up to that `u` or `lastUpdateId` has to show the same.
     ///
-    /// Nil where the id is none of this symbol's, or was forgotten (``DemoExchangeConfiguration/bookMemory``). Ids are remembered
-    /// while somebody is subscribed to a depth stream of the symbol, and those of REST replies always.
+    /// Nil if the id is not of this symbol, or was forgotten (``DemoExchangeConfiguration/bookMemory``). Ids are remembered while somebody is
+    /// subscribed to a depth stream of the symbol; ids of REST replies always are.
     public func trueLevels(symbol: String, at updateID: UInt64) -> (bids: [(String, String)], asks: [(String, String)])? {
         bookLog.levels(symbol, at: updateID)
     }
 
-    /// Sends `text` as a text frame, as it is, to every connection or to those subscribed to `stream`; even while stalled.
+    /// Sends `text` as a text frame, unchanged, to every connection or to those subscribed to `stream`; even while stalled.
     public func inject(_ text: String, to stream: String? = nil) {
         server.onLoop { $0.inject(text, to: stream) }
     }
 
-    /// Ends every WebSocket connection: with a TCP reset, or with a close frame of that code (the socket then waits for the peer's own
-    /// close frame, at most 5 s).
+    /// Ends every WebSocket connection: with a TCP reset, or with a close frame of this code. The socket then waits for the peer's close frame, at
+    /// most 5 s.
     public func dropConnections(code: UInt16? = nil) {
         server.onLoop { $0.dropConnections(code) }
     }
@@ -116,18 +115,17 @@ public final class DemoExchange: Sendable {
         server.onLoop { $0.faults.isStalled = stalled }
     }
 
-    /// Lets every REST request from now on meet this fault; nil ends it.
+    /// Applies this fault to every REST request from now on; nil ends it.
     public func setRESTFault(_ fault: RESTFault?) {
         server.onLoop { ($0.faults.rest, $0.faults.restPath) = (fault, nil) }
     }
 
-    /// Lets something go wrong. The same over HTTP: `POST /control/fault` with `{"fault":NAME, …parameters}`; `GET /control/faults`
-    /// lists the names.
+    /// Inflicts a fault. The same over HTTP: `POST /control/fault` with `{"fault":NAME, …parameters}`; `GET /control/faults` lists the names.
     public func inflict(_ fault: Fault) {
         server.onLoop { $0.inflict(fault) }
     }
 
-    /// Ends all faults, those of ``setStalled(_:)`` and ``setRESTFault(_:)`` included; `POST /control/clear` does the same.
+    /// Ends all faults, including those of ``setStalled(_:)`` and ``setRESTFault(_:)``; `POST /control/clear` does the same.
     public func clearFaults() {
         server.onLoop { $0.clearFaults() }
     }

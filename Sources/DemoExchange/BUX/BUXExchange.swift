@@ -13,7 +13,7 @@ public final class BUXExchange: Sendable {
         public var port = 0
         /// The seed of all prices.
         public var seed: UInt64 = 1
-        /// The time between two quotes of a product; zero for none but those of ``BUXExchange/publish(_:tenths:)``.
+        /// The time between two quotes of a product; with zero only ``BUXExchange/publish(_:tenths:)`` makes quotes.
         public var interval: Duration = .milliseconds(400)
         /// The bearer token that clients have to show; nil accepts everybody.
         public var token: String?

@@ -1,8 +1,8 @@
 import NIOPosix
 
-/// A simulated GraphQL server of prices, over real sockets on loopback: `query price(symbol:)`, `subscription priceUpdated(symbol:)` and
-/// `subscription finite(symbol:)`, which ends after three prices, at `/graphql`. Subscriptions come over a WebSocket of either protocol, as
-/// multipart parts, or as server-sent events. Written from the protocols' texts; shares no code with the dialect.
+/// A simulated GraphQL server of prices over real sockets on loopback, at `/graphql`: `query price(symbol:)`, `subscription priceUpdated(symbol:)`,
+/// and `subscription finite(symbol:)`, which ends after three prices. Subscriptions come over a WebSocket of either protocol, as multipart parts, or
+/// as server-sent events. Written from the protocols' specifications; shares no code with the dialect.
 ///
 /// Everything here may be called from any thread.
 public final class GraphQLExchange: Sendable {
@@ -14,11 +14,11 @@ public final class GraphQLExchange: Sendable {
         public var port = 0
         /// The seed of all prices.
         public var seed: UInt64 = 1
-        /// The time between two prices of a symbol; zero for none but those of ``GraphQLExchange/publish(_:hundredths:)``.
+        /// The time between two prices of a symbol; with zero only ``GraphQLExchange/publish(_:hundredths:)`` makes prices.
         public var interval: Duration = .milliseconds(250)
         /// How often a sign of life is sent: a ping, a `ka`, an empty part or a comment.
         public var keepAlive: Duration = .seconds(5)
-        /// What clients have to show: `authToken` in the first message's payload, or `Authorization: Bearer`. Nil accepts everybody.
+        /// The token that clients have to show, as `authToken` in the first message's payload or as `Authorization: Bearer`. Nil accepts everybody.
         public var token: String?
 
         /// The defaults.
@@ -59,9 +59,9 @@ public final class GraphQLExchange: Sendable {
     /// Sets a price and tells its subscribers.
     public func publish(_ symbol: String, hundredths: Int64) { server.onLoop { $0.publish(symbol, hundredths) } }
 
-    /// Ends every connection: with a close frame of that code where it is a WebSocket, else, or without a code, with a reset.
+    /// Ends every connection: a WebSocket with a close frame of this code; otherwise, or without a code, with a reset.
     public func dropConnections(code: UInt16? = nil) { server.onLoop { $0.endAll(code) } }
 
-    /// While stalled, connections stay and nothing is sent of its own accord.
+    /// While stalled, connections stay and the server sends nothing unasked.
     public func setStalled(_ isStalled: Bool) { server.onLoop { $0.isStalled = isStalled } }
 }

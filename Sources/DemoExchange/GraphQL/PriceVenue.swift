@@ -5,11 +5,11 @@ import NIOHTTP1
 protocol PriceReader: AnyObject {
     func deliver(_ result: String, to operation: String)
     func complete(_ operation: String)
-    /// Ends the reader's connection: with a close frame of that code where it has such, else with a reset.
+    /// Ends the reader's connection: a WebSocket with a close frame of this code; otherwise, or without a code, with a reset.
     func end(_ code: UInt16?)
 }
 
-/// The prices behind the simulated GraphQL server, and who is subscribed to which. Lives on one event loop.
+/// The prices of the simulated GraphQL server, and their subscribers. Lives on one event loop.
 final class PriceVenue {
     struct Operation: Hashable {
         let reader: ObjectIdentifier
@@ -19,7 +19,7 @@ final class PriceVenue {
     private struct Subscription {
         let reader: any PriceReader
         let query: PriceQuery
-        /// Results that are still to come; nil where there is no end.
+        /// Results still to come; nil if there is no end.
         var remaining: Int?
     }
 
@@ -94,7 +94,7 @@ final class PriceVenue {
         ledger.disconnected()
     }
 
-    /// Subscribes; false where there is no such symbol.
+    /// Subscribes; false if there is no such symbol.
     func subscribed(_ reader: any PriceReader, _ id: String, _ query: PriceQuery) -> Bool {
         guard prices[query.symbol] != nil else { return false }
         let operation = Operation(reader: ObjectIdentifier(reader), id: id)
@@ -125,7 +125,7 @@ extension PriceVenue: LoopbackService {
 
     func requestHandler() -> any ChannelHandler & RemovableChannelHandler { GraphQLRequestHandler(venue: self, keepAlive: keepAlive) }
 
-    /// The first offered protocol that is spoken here.
+    /// The first offered protocol that this server speaks.
     private static func subprotocol(_ request: HTTPRequestHead) -> String? {
         guard request.uri == "/graphql" else { return nil }
         let offered = request.headers[canonicalForm: "Sec-WebSocket-Protocol"].map(String.init)

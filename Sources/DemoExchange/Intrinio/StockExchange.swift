@@ -1,7 +1,7 @@
 import NIOPosix
 
-/// A simulated Intrinio over real sockets on loopback: `/auth` gives a token for the key, `/socket/websocket` speaks the binary equities format to those
-/// that ask for it and Phoenix channels to the others, and `/securities/{ticker}/prices/realtime` gives snapshots. Shares no code with the dialect.
+/// A simulated Intrinio over real sockets on loopback. `/auth` gives a token for the key. `/socket/websocket` speaks the binary equities format if
+/// the client asks for it, else Phoenix channels. `/securities/{ticker}/prices/realtime` gives snapshots. Shares no code with the dialect.
 ///
 /// Everything here may be called from any thread.
 public final class StockExchange: Sendable {
@@ -13,18 +13,18 @@ public final class StockExchange: Sendable {
         public var port = 0
         /// The seed of all prices.
         public var seed: UInt64 = 1
-        /// The time between two moves of a symbol; zero for none but those of ``StockExchange/publish(_:_:hundredths:)``.
+        /// The time between two moves of a symbol; with zero only ``StockExchange/publish(_:_:hundredths:)`` moves it.
         public var interval: Duration = .milliseconds(250)
-        /// What clients have to show.
+        /// The key that clients have to show.
         public var apiKey = "demo"
-        /// After how long without a frame of the client a Phoenix socket is closed.
+        /// How long a Phoenix socket may be silent before it is closed.
         public var idle: Duration = .seconds(60)
 
         /// The defaults.
         public init() {}
     }
 
-    /// What a message says of a symbol.
+    /// The part of a quote or trade that a message is about.
     public enum Side: Int, Sendable, CaseIterable {
         /// The last trade.
         case trade
@@ -56,7 +56,7 @@ public final class StockExchange: Sendable {
     /// Closes the listening socket and resets every connection; returns when all are gone.
     public func stop() async { await server.stop() }
 
-    /// What the server has seen up to now; the streams are the symbols, and requests are without their query.
+    /// What the server has seen up to now; the streams are the symbols, and requests come without their query.
     public func statistics() -> Statistics { ledger.statistics }
 
     /// What happens from now on. Each call gives a stream of its own.
@@ -65,15 +65,15 @@ public final class StockExchange: Sendable {
     /// Sets one side of a symbol and tells its subscribers.
     public func publish(_ symbol: String, _ side: Side, hundredths: Int64) { server.onLoop { $0.publish(symbol, side, hundredths) } }
 
-    /// Tells every connection something in text.
+    /// Sends a text to every connection.
     public func say(_ text: String) { server.onLoop { $0.say(text) } }
 
     /// Lets the Phoenix channels of a symbol crash.
     public func crash(_ symbol: String) { server.onLoop { $0.crash(symbol) } }
 
-    /// Resets every WebSocket; tokens given before are worth nothing from then on.
+    /// Resets every WebSocket and revokes all tokens.
     public func dropConnections() { server.onLoop { $0.dropConnections() } }
 
-    /// From now on the login is answered with this status, and asks for a wait of so many seconds; nil for as it should be.
+    /// Answers logins with this status from now on, and asks for a wait of `retryAfter` seconds; nil ends that.
     public func setLoginStatus(_ status: Int?, retryAfter: Int? = nil) { server.onLoop { $0.loginFault = status.map { ($0, retryAfter) } } }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import NIOHTTP1
 
-/// A request's path as it came, and its query, decoded.
+/// A request's path as received, and its query, decoded.
 struct StockRequest {
     let path: String
     var query: [String: String] = [:]

@@ -5,7 +5,7 @@ import NIOWebSocket
 final class StockSocket: LoopbackSocket {
     private struct Refused: Error {}
 
-    /// What is joined, and by which reference; empty where the wire has none.
+    /// The joined channels with their references, which are empty on the binary wire.
     private(set) var channels: [String: String] = [:]
     private var tradesOnly: Set<String> = []
     private let isBinary: Bool
@@ -29,7 +29,7 @@ final class StockSocket: LoopbackSocket {
         venue.closed(self)
     }
 
-    /// A Phoenix socket whose client says nothing is closed.
+    /// Closes a Phoenix socket whose client is silent.
     private func wait() {
         guard !isBinary, let context else { return }
         patience?.cancel()

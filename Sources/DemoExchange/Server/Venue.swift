@@ -2,8 +2,8 @@ import NIOCore
 import NIOHTTP1
 import NIOWebSocket
 
-/// The exchange behind its sockets: who is subscribed to what, the market or replay that feeds them, the REST replies and the
-/// faults in force. Lives on one event loop.
+/// The exchange behind its sockets: the subscriptions, the market or replay that feeds them, the REST replies and the active faults. Lives on one
+/// event loop.
 final class Venue {
     private struct Subscription {
         var publisher: StreamPublisher?
@@ -26,7 +26,7 @@ final class Venue {
     private var meter: WeightMeter
 
     var faults = Faults()
-    /// One for every socket, REST ones included.
+    /// One gate for every socket, REST ones included.
     var gates: [ObjectIdentifier: Gate] = [:]
     var faultEndings: [String: Scheduled<Void>] = [:]
     var randomCut: Scheduled<Void>?
@@ -39,13 +39,13 @@ final class Venue {
         meter = WeightMeter(limit: configuration.weightLimit)
     }
 
-    /// What feeds an exchange, made ready outside the event loop because it takes a while.
+    /// The source of an exchange's data, made outside the event loop because that takes a while.
     enum Feed {
         case market(Market)
         case recording(Recording)
     }
 
-    /// Opens for business; `feed` is for the first time only. A market that has been open before has moved in the meantime.
+    /// Starts the clock; `feed` is for the first time only. A market that was open before catches up.
     func open(_ feed: Feed?) {
         switch feed {
         case .market(let opened): market = opened
@@ -60,7 +60,7 @@ final class Venue {
         tick()
     }
 
-    /// Stops the clock; the sockets are the caller's to close.
+    /// Stops the clock; the server closes the sockets.
     func close() {
         ticks?.cancel()
         ticks = nil
@@ -117,10 +117,10 @@ final class Venue {
         for reader in (subscriptions[frame.stream]?.readers ?? [:]).values { reader.flush(cutting: false) }
     }
 
-    /// Whether every reader takes more without piling up.
+    /// Whether no reader's socket is full.
     var readersKeepUp: Bool { connections.values.allSatisfy(\.isWritable) }
 
-    /// Cuts off the readers that do not keep up.
+    /// Cuts off the readers whose sockets are full.
     func cutSlowReaders() {
         for connection in connections.values where !connection.isWritable { connection.reset() }
     }
@@ -171,7 +171,7 @@ final class Venue {
         }
     }
 
-    /// Takes away all subscriptions of a connection that ends.
+    /// Removes all subscriptions of a connection that ends.
     func unsubscribedAll(_ connection: VenueSocket) {
         let names = connection.session.names
         for name in names { release(name, connection) }
@@ -180,7 +180,7 @@ final class Venue {
         }
     }
 
-    /// Ends subscriptions that their connections go on counting on.
+    /// Ends subscriptions without telling their connections.
     func forget(_ names: [String]) {
         for name in names {
             for connection in (subscriptions[name]?.readers ?? [:]).values { release(name, connection) }

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOWebSocket
 
-/// A data frame on its way to every subscriber: written once, with and without its envelope.
+/// A data frame for all subscribers: written once, with and without its envelope.
 struct DataFrame {
     let payload: ByteBuffer
     let envelope: ByteBuffer
@@ -116,7 +116,7 @@ final class VenueSocket: ChannelInboundHandler {
         act(on: session.receive(text))
     }
 
-    /// Counts a message and closes the connection when there are too many.
+    /// Counts a message, and closes the connection if there are too many.
     private func admit() -> Bool {
         guard !isClosing else { return false }
         guard session.admitsMessage(now: monotonicClock()) else {
@@ -152,7 +152,7 @@ final class VenueSocket: ChannelInboundHandler {
         write(WebSocketFrame(fin: true, opcode: .text, data: text))
     }
 
-    /// Sends what is queued and, when `cutting`, ends the connection whose reader has fallen too far behind.
+    /// Sends what is queued. If `cutting`, ends the connection of a reader that has fallen too far behind.
     func flush(cutting: Bool = true) {
         guard let context else { return }
         context.flush()
