@@ -127,6 +127,7 @@ import Testing
                 #expect(try answer.json["detail"]?.text?.hasSuffix(hint) == true, "\(answer.text)")
             }
             // Files and probes are asked for by caches, balancers and browsers with whatever they add.
+            try await house.awaitReadiness()
             for target in ["/?v=1", "/client.js?v=1", "/web/style.css?v=1", "/openapi.yaml?x", "/healthz?x", "/readyz?x", "/metrics?name=x"] {
                 #expect(try await house.client.get(target).status == 200, "\(target)")
             }
