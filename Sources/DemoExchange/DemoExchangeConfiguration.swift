@@ -1,8 +1,8 @@
-/// What a ``DemoExchange`` is to be: where it listens, from which seed its market grows, or which recording it plays.
+/// The configuration of a ``DemoExchange``: its address, and the seed of its market or the recording to play.
 public struct DemoExchangeConfiguration: Sendable {
-    /// Address to listen on; loopback unless told otherwise.
+    /// Address to listen on; by default loopback.
     public var host: String
-    /// Port to listen on; 0 lets the system choose. The chosen port is kept over ``DemoExchange/stop()`` and the next start.
+    /// Port to listen on; 0 takes any free one. The port stays the same after ``DemoExchange/stop()`` and the next start.
     public var port: Int
     /// The same seed gives the same sequence of prices, quantities and ids; only times come from the wall clock.
     public var seed: UInt64
@@ -10,12 +10,12 @@ public struct DemoExchangeConfiguration: Sendable {
     public var symbolCount: Int
     /// A recording to play instead of the simulated market.
     public var replay: Replay?
-    /// How often the exchange pings each WebSocket connection. The venues do it every 3 to 5 minutes.
+    /// How often the exchange pings each WebSocket connection. The venues do so every 3 to 5 minutes.
     public var pingInterval: Duration
-    /// Updates a second of each order book behind its best levels, held between 0 and 1 000; each changes one to three levels of one
-    /// side. The best levels move about five times a second besides.
+    /// Updates a second of each order book behind its best levels, held between 0 and 1 000; each changes one to three levels of one side. The best
+    /// levels also move about five times a second.
     public var bookUpdatesPerSecond: Int
-    /// Interval of every depth stream in place of the venue's 100, 250 and 500 ms, held between 1 ms and 1 min; nil keeps those. With 50
+    /// Interval of every depth stream in place of the venue's 100, 250 and 500 ms, held between 1 ms and 1 min; nil keeps the venue's. With 50
     /// updates a second, 20 ms gives an event for each of them.
     public var depthInterval: Duration?
     /// How many updates of each order book ``DemoExchange/trueLevels(symbol:at:)`` remembers at least; 0 remembers none. 1 000 take up
@@ -49,9 +49,9 @@ public struct DemoExchangeConfiguration: Sendable {
 public struct Replay: Sendable {
     /// Path of the recording.
     public var path: String
-    /// 1 plays at the recorded pace, 2 twice as fast, 0 as fast as the readers take it.
+    /// 1 plays at the recorded pace, 2 twice as fast, 0 as fast as the readers take frames.
     public var speed: Double
-    /// How long after the first subscription playing starts, so that the other subscriptions can follow.
+    /// The delay between the first subscription and the first frame, in which other subscriptions can follow.
     public var settle: Duration
 
     /// Makes a replay of the file at `path`.
@@ -62,7 +62,7 @@ public struct Replay: Sendable {
     }
 }
 
-/// A fault that every REST request meets while it is set with ``DemoExchange/setRESTFault(_:)``.
+/// A fault of every REST request while it is set with ``DemoExchange/setRESTFault(_:)``.
 public enum RESTFault: Sendable, Equatable {
     /// Answers with this status, body and these extra headers.
     case status(Int, body: String, headers: [String: String] = [:])

@@ -8,11 +8,11 @@ public struct Statistics: Sendable, Equatable {
     public internal(set) var connectionsNow = 0
     /// Text messages received on WebSocket connections, valid or not.
     public internal(set) var controlMessages = 0
-    /// How often each stream name was asked for, by SUBSCRIBE or in a URL.
+    /// How often each stream name was subscribed, by SUBSCRIBE or in a URL.
     public internal(set) var subscribes: [String: Int] = [:]
-    /// How often each stream name was given up by UNSUBSCRIBE.
+    /// How often each stream name was unsubscribed, by UNSUBSCRIBE.
     public internal(set) var unsubscribes: [String: Int] = [:]
-    /// Connections subscribed to each stream name now; names nobody holds are absent.
+    /// Connections subscribed to each stream name now; names without any are absent.
     public internal(set) var activeSubscriptions: [String: Int] = [:]
     /// REST requests per path and query, exactly as received.
     public internal(set) var requests: [String: Int] = [:]
@@ -23,7 +23,7 @@ public struct Statistics: Sendable, Equatable {
 }
 
 extension Statistics {
-    /// As an object: the counts, and REST requests by path and query.
+    /// A JSON object of the counts, and of REST requests by path and query.
     var json: String {
         let targets = requests.map { "\(JSONValue.quoted($0.key)):\($0.value)" }.joined(separator: ",")
         let counts = #""connectionsEver":\#(connectionsEver),"connectionsNow":\#(connectionsNow),"controlMessages":\#(controlMessages)"#
@@ -31,15 +31,15 @@ extension Statistics {
     }
 }
 
-/// Something that happened at a ``DemoExchange``, for tests to await.
+/// An event at a ``DemoExchange``, for tests to await.
 public enum Event: Sendable, Equatable {
     /// A WebSocket connection was accepted.
     case connected
     /// A WebSocket connection ended, for whatever reason.
     case disconnected
-    /// A connection asked for these names, by SUBSCRIBE or in its URL.
+    /// A connection subscribed to these names, by SUBSCRIBE or in its URL.
     case subscribed([String])
-    /// A connection gave up these names by UNSUBSCRIBE.
+    /// A connection unsubscribed from these names, by UNSUBSCRIBE.
     case unsubscribed([String])
     /// A REST request came in; the value is its path and query as received.
     case request(String)
@@ -66,6 +66,38 @@ final class Ledger: Sendable {
             return Array(state.listeners.values)
         }
         for listener in listeners { listener.yield(event) }
+    }
+
+    /// A WebSocket was opened.
+    func connected() {
+        note(.connected) {
+            $0.connectionsEver += 1
+            $0.connectionsNow += 1
+        }
+    }
+
+    /// A WebSocket has ended.
+    func disconnected() { note(.disconnected) { $0.connectionsNow -= 1 } }
+
+    /// One more connection is subscribed to each of these names.
+    func subscribed(_ names: [String]) {
+        note(.subscribed(names)) { statistics in
+            for name in names {
+                statistics.subscribes[name, default: 0] += 1
+                statistics.activeSubscriptions[name, default: 0] += 1
+            }
+        }
+    }
+
+    /// One connection fewer is subscribed to each of these names.
+    func unsubscribed(_ names: [String]) {
+        note(.unsubscribed(names)) { statistics in
+            for name in names {
+                statistics.unsubscribes[name, default: 0] += 1
+                let left = statistics.activeSubscriptions[name, default: 1] - 1
+                statistics.activeSubscriptions[name] = left > 0 ? left : nil
+            }
+        }
     }
 
     func events() -> AsyncStream<Event> {

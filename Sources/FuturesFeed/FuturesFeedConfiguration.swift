@@ -8,16 +8,16 @@ public struct FuturesFeedConfiguration: Sendable {
     package var upstreams: [(upstream: Upstream, dialect: any Dialect)] = []
     /// How long a subscription stays at the venue after its last reader left.
     public var linger: Duration
-    /// After how long without any frame a connection is pinged at the latest; one that is usually heard more often is pinged sooner. A ping that is
-    /// not answered within two round trips, at most two seconds, ends the connection.
+    /// The longest a connection may be silent before it is pinged; one that is usually heard more often is pinged sooner. If no answer comes within
+    /// two round trips, two seconds at most, the connection ends.
     public var pingInterval: Duration
-    /// The first bound of the delay before a reconnect; it doubles with every attempt up to 30 s, and each delay is drawn at random below it.
+    /// The upper bound of the delay before the first reconnect. It doubles with every attempt up to 30 s; each delay is drawn at random below it.
     public var reconnectBase: Duration
-    /// At which age a connection is replaced by a fresh one, which delivers before the old one goes; the venues cut it at 24 h.
+    /// The age at which a fresh connection replaces a connection and delivers before the old one goes; the venues cut it at 24 h.
     public var rotateAfter: Duration
-    /// How many bars are kept of a stream, 1 to 1,500.
+    /// How many bars of a stream are kept, 1 to 1,500.
     public var bars: Int
-    /// How many trades or liquidations are kept of a stream, 1 to 1,000.
+    /// How many trades or liquidations of a stream are kept, 1 to 1,000.
     public var trades: Int
     /// The seed of the jitter; nil draws one.
     public var seed: UInt64?
@@ -39,7 +39,7 @@ public struct FuturesFeedConfiguration: Sendable {
         self.seed = seed
     }
 
-    /// The venue's and the other upstreams' as one.
+    /// The venue and the other upstreams as one dialect.
     package var dialect: any Dialect {
         let venue = FuturesDialect(venue: venue, bars: bars, trades: trades)
         return upstreams.isEmpty ? venue : CombinedDialect(venue: venue, others: upstreams)
@@ -48,13 +48,13 @@ public struct FuturesFeedConfiguration: Sendable {
     /// The names of the other upstreams, in their order.
     public var upstreamNames: [String] { upstreams.map(\.upstream.name) }
 
-    /// Adds other upstreams from a configuration file's text, a JSON object: `{"NAME":{"kind":"graphql",…}}`. `${NAME}` within its strings stands for
-    /// what `secret` gives for it.
+    /// Adds other upstreams from the text of a configuration file, a JSON object: `{"NAME":{"kind":"graphql",…}}`. In its strings, `${NAME}` stands
+    /// for what `secret` returns for the name.
     ///
     /// - Parameters:
-    ///   - kinds: kinds of your own, known beside those there are, which go before one of the same name; see `docs/write-a-dialect.md`.
-    ///   - areSimulated: whether their data are made up, which readers are told.
-    /// - Throws: `FeedError` with code `malformed`, which says what is wrong where.
+    ///   - kinds: kinds of your own, which win over known ones of the same name; see `docs/write-a-dialect.md`.
+    ///   - areSimulated: whether their data are made up; readers are told.
+    /// - Throws: `FeedError` with code `malformed`, which says what is wrong and where.
     public mutating func readUpstreams(
         _ text: String, kinds: [UpstreamKind] = [], areSimulated: Bool = false, secret: (String) -> String?
     ) throws(FeedError) {

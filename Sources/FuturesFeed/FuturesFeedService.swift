@@ -2,10 +2,10 @@ package import FeedCore
 public import Logging
 import NIOConcurrencyHelpers
 
-/// A futures venue's market data: one upstream connection, every stream's latest content, any number of observers.
+/// A futures venue's market data: one upstream connection, the latest snapshot of every stream, any number of observers.
 ///
-/// The first observer of a stream subscribes to it at the venue, the last one to leave ends that after a while. All methods may be called
-/// from any thread and return at once.
+/// The first observer of a stream makes the service subscribe at the venue. After the last one has left, the service unsubscribes with a delay. All
+/// methods may be called from any thread and return at once.
 ///
 /// ```swift
 /// final class PriceBoard: FuturesFeedObserving {
@@ -28,9 +28,9 @@ public final class FuturesFeedService: Sendable {
     package let engine: FeedEngine
     private let adapters = NIOLockedValueBox<[ObjectIdentifier: ObserverAdapter]>([:])
 
-    /// Makes a service; nothing is connected before the first subscription.
+    /// Makes a service; it connects with the first subscription.
     ///
-    /// - Parameter logger: hears of connections that come and go; a library is silent unless told otherwise.
+    /// - Parameter logger: logs connections that open and close; by default nothing is logged.
     public init(configuration: FuturesFeedConfiguration, logger: Logger = Logger(label: "futures-feed") { _ in SwiftLogNoOpLogHandler() }) {
         var core = FeedCore.Configuration()
         core.linger = configuration.linger
@@ -41,24 +41,24 @@ public final class FuturesFeedService: Sendable {
             dialect: configuration.dialect, configuration: core, seed: configuration.seed ?? .random(in: .min ... .max), logger: logger)
     }
 
-    /// Subscribes an observer. A stream with cached content is handed over at once as `didUpdate`; `forceFetch` asks REST for complete data too.
+    /// Subscribes an observer. It gets the cached snapshot of a stream at once as `didUpdate`; `forceFetch` also asks REST for a snapshot.
     public func subscribe(streamNames: [FuturesServiceStreamName], with observer: any FuturesFeedObserving, forceFetch: Bool = false) {
         engine.step(.observe(adapter(for: observer).id, streamNames, forceFetch: forceFetch))
     }
 
-    /// Ends some of an observer's subscriptions. No call about them begins once this has returned.
+    /// Ends some of an observer's subscriptions. After this has returned, no call about them begins.
     public func unsubscribe(streamNames: [FuturesServiceStreamName], with observer: any FuturesFeedObserving) {
         guard let id = id(of: observer) else { return }
         engine.step(.unobserve(id, streamNames))
     }
 
-    /// Ends all of an observer's subscriptions; also to be called from its `deinit`.
+    /// Ends all of an observer's subscriptions. Call it in the observer's `deinit`.
     public func unsubscribeAllFeeds(with observer: any FuturesFeedObserving) {
         guard let adapter = adapters.withLockedValue({ $0.removeValue(forKey: ObjectIdentifier(observer)) }) else { return }
         engine.remove(adapter.id)
     }
 
-    /// Pauses all of an observer's subscriptions: they stay, nothing is delivered.
+    /// Pauses all of an observer's subscriptions: the streams stay subscribed, and the observer hears nothing.
     public func pauseAllSubscriptions(with observer: any FuturesFeedObserving) {
         guard let id = id(of: observer) else { return }
         engine.step(.pause(id, nil))
@@ -70,8 +70,8 @@ public final class FuturesFeedService: Sendable {
         engine.step(.pause(id, streamNames))
     }
 
-    /// Resumes all of an observer's subscriptions. Each stream that changed meanwhile gives one `didUpdate` with its latest content first;
-    /// where its connection was lost or came back meanwhile, `didDisconnect`, `didConnect` and `didRecover` of the last time come before.
+    /// Resumes all of an observer's subscriptions. Each stream that changed meanwhile first gives one `didUpdate` with its snapshot. If its
+    /// connection was lost or opened meanwhile, `didDisconnect`, `didConnect` and `didRecover` of the last loss come before that.
     public func resumeAllSubscriptions(with observer: any FuturesFeedObserving) {
         guard let id = id(of: observer) else { return }
         engine.step(.resume(id, nil))
@@ -83,18 +83,18 @@ public final class FuturesFeedService: Sendable {
         engine.step(.resume(id, streamNames))
     }
 
-    /// Fetches a stream's complete data over REST; its observers hear `didFetch` or `didFail`. Requests for one stream at one time share one
-    /// fetch. Without an observer there is nobody to tell, and nothing is fetched.
+    /// Fetches a stream's snapshot over REST; its observers hear `didFetch` or `didFail`. Simultaneous requests for one stream share a fetch. If
+    /// nobody observes the stream, nothing is fetched.
     public func refetch(streamName: FuturesServiceStreamName) {
         engine.step(.refetch(streamName))
     }
 
-    /// The cached content; nil where nothing came yet or nobody observes the stream.
+    /// The cached content; nil if nothing came yet or nobody observes the stream.
     public func content(of streamName: FuturesServiceStreamName) -> FuturesServiceFeedContent? {
         engine.read { core, _ in core.content(of: streamName) }
     }
 
-    /// What is known of the stream's freshness; nil where nobody observes it.
+    /// The stream's freshness; nil if nobody observes it.
     public func state(of streamName: FuturesServiceStreamName) -> FeedState? {
         engine.read { core, now in core.status(of: streamName, now: now)?.state }
     }
@@ -108,7 +108,7 @@ public final class FuturesFeedService: Sendable {
         adapters.withLockedValue { $0[ObjectIdentifier(observer)]?.id }
     }
 
-    /// An observer that died without unsubscribing leaves its adapter behind, and its address may be used again: such are ended first.
+    /// Also ends the adapters of observers that died without unsubscribing, because an observer's address may be used again.
     private func adapter(for observer: any FuturesFeedObserving) -> ObserverAdapter {
         let (adapter, orphans) = adapters.withLockedValue { adapters -> (ObserverAdapter, [ObserverAdapter]) in
             if let known = adapters[ObjectIdentifier(observer)], known.belongs(to: observer) { return (known, []) }

@@ -1,18 +1,18 @@
-/// Why a configuration of access cannot be used, or a credential was not accepted. Never holds any part of a secret.
+/// Why a configuration of access cannot be used, or a credential was not accepted. It never contains a part of a secret.
 public struct AccessError: Error, Equatable, CustomStringConvertible {
     /// What kind of failure it is.
     public enum Code: String, Sendable {
-        /// A file of keys is not what it has to be.
+        /// A file of keys is malformed.
         case badKeys
-        /// A key set is not what it has to be.
+        /// A key set is malformed.
         case badKeySet
         /// The credential is unknown, malformed, wrongly signed or meant for somebody else.
         case invalidCredential
-        /// The credential was right once.
+        /// The credential was valid and has expired.
         case expired
         /// More than one credential came with a request (RFC 6750 §2).
         case ambiguousCredential
-        /// Too many tickets are out.
+        /// Too many tickets are valid at present.
         case tooManyTickets
     }
 

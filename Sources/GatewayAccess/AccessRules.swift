@@ -1,18 +1,18 @@
-/// Who is let in and how much everybody may have: all that is configured, replaced as a whole.
+/// The configuration of access: who is let in, and how much everybody may have. It is replaced as a whole.
 public struct AccessRules: Sendable {
     /// The API keys; nil for none.
     public var keys: APIKeys?
-    /// How tokens are judged; nil where none is taken.
+    /// How tokens are judged; nil if none are accepted.
     public var tokens: TokenRules?
-    /// Whether whoever shows nothing is let in; so it is where there are neither keys nor tokens.
+    /// Whether callers without a credential are let in. Without keys and tokens they always are.
     public var allowsAnonymous: Bool
-    /// Whether the metrics are for everybody.
+    /// Whether everybody may read the metrics.
     public var opensMetrics: Bool
-    /// How much one key, or one subject of tokens, may have; what a permission says of itself goes before it.
+    /// The limits of one key, or of one subject of tokens; a permission's own limits win.
     public var keyLimits: Limits
-    /// How much one address may have, one /64 of IPv6. The machine's own addresses have no limits.
+    /// The limits of one address, or of one /64 of IPv6. This machine's own addresses have no limits.
     public var addressLimits: Limits
-    /// The proxies whose word about where a request began is taken.
+    /// The proxies whose forwarding fields are believed.
     public var proxies: [AddressBlock]
 
     /// Rules; see the properties. Without any, everybody may do everything.
@@ -29,10 +29,10 @@ public struct AccessRules: Sendable {
         self.proxies = proxies
     }
 
-    /// Whether credentials are known at all.
+    /// Whether credentials are configured at all.
     public var hasCredentials: Bool { keys != nil || tokens != nil }
 
-    /// What whoever shows nothing may do; nil for nothing. Beside credentials that is to look.
+    /// What a caller without a credential may do; nil for nothing. If credentials are configured, it may only read and control.
     var anonymous: Permission? {
         guard hasCredentials else { return .everything }
         return allowsAnonymous ? Permission(streams: Permission.everything.streams) : nil

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// How much somebody may have.
+/// Counts and limits of callers.
 extension Gatekeeper {
-    /// Where a request began.
+    /// The address from which a request came.
     public func client(peer: String, forwarded: String?, forwardedFor: String?) -> Address {
         guard let peer = Address(peer) else { return .unknown }
         return ForwardedFor.client(peer: peer, forwarded: forwarded, forwardedFor: forwardedFor, proxies: state.withLock { $0.rules.proxies })
     }
 
-    /// Takes one of the address's requests. The machine's own have no limit.
+    /// Takes one of the address's requests. This machine's own addresses have no limit.
     ///
     /// - Throws: `LimitReached`.
     public func request(from address: Address?, at now: Moment) throws(LimitReached) -> RequestsLeft? {
@@ -28,7 +28,7 @@ extension Gatekeeper {
         }
     }
 
-    /// Whether a connection from this address is neither asked who it is nor limited; quicker than to find out how much is left.
+    /// Whether connections from this address need no credential and have no limit; cheaper than counting.
     public func isOpen(to peer: String) -> Bool {
         state.withLock { state in
             guard !state.rules.hasCredentials else { return false }
@@ -36,7 +36,7 @@ extension Gatekeeper {
         }
     }
 
-    /// Takes one request of both, unless either has none left: then it takes none.
+    /// Takes one request of both; if either has none left, takes none and returns false.
     public func takeRequest(by principal: Principal, from address: Address?, at now: Moment) -> Bool {
         state.withLock { state in
             let rules = state.rules
@@ -54,13 +54,13 @@ extension Gatekeeper {
         }
     }
 
-    /// What is left of the requests a second.
+    /// The requests that are left.
     public struct RequestsLeft: Sendable, Equatable {
-        /// How many there are a second.
+        /// Requests a second.
         public let limit: Int
-        /// How many may be made at once.
+        /// Requests that may be made at once.
         public let count: Int
-        /// Seconds until all may be made again.
+        /// Seconds until the burst is full again.
         public let full: Int
     }
 
@@ -85,7 +85,7 @@ extension Gatekeeper {
         return RequestsLeft(limit: limits.requests, count: count, full: full)
     }
 
-    /// Takes so many fetches of each; none of either where one has too few left.
+    /// Takes `count` fetches of both; if either has too few left, takes none.
     ///
     /// - Throws: `LimitReached`.
     public func refetch(_ count: Int = 1, by principal: Principal, from address: Address?, at now: Moment) throws(LimitReached) {
@@ -104,13 +104,13 @@ extension Gatekeeper {
         }
     }
 
-    /// An event connection that is counted; `change` and `close` keep the counts right.
+    /// An event connection that is counted; `add`, `remove` and `close` keep the counts right.
     public struct Lease: Sendable {
         let key: Accounts<String>.Place?
         let address: Accounts<[UInt8]>.Place?
     }
 
-    /// Counts one more event connection with so many streams.
+    /// Counts one more event connection with this many streams.
     ///
     /// - Throws: `LimitReached`, and nothing is counted.
     public func open(_ principal: Principal, from address: Address?, streams: Int, at now: Moment) throws(LimitReached) -> Lease {
@@ -123,7 +123,7 @@ extension Gatekeeper {
         }
     }
 
-    /// Whether an address may begin so many streams that nobody reads, besides those it began that still are there.
+    /// Checks whether an address may begin this many streams that nobody reads, besides the `begun` ones that still exist.
     ///
     /// - Throws: `LimitReached`.
     public func begin(streams: Int, besides begun: Int) throws(LimitReached) {
@@ -151,17 +151,17 @@ extension Gatekeeper {
         }
     }
 
-    /// Counts so many streams more.
+    /// Counts more streams.
     ///
     /// - Throws: `LimitReached`, and nothing is counted.
     public func add(streams: Int, to lease: Lease, of principal: Principal) throws(LimitReached) {
         try limiting { (state) throws(LimitReached) in try Self.add(&state, lease, principal, connections: 0, streams: streams) }
     }
 
-    /// Counts so many streams less.
+    /// Counts fewer streams.
     public func remove(streams: Int, from lease: Lease) { remove(lease, connections: 0, streams: streams) }
 
-    /// Counts the connection, which still had so many streams, no longer.
+    /// Stops counting the connection and the streams that it still had.
     public func close(_ lease: Lease, streams: Int) { remove(lease, connections: 1, streams: streams) }
 
     private func remove(_ lease: Lease, connections: Int, streams: Int) {
@@ -181,7 +181,7 @@ extension Gatekeeper {
         }
         if let place = lease.key {
             var limits = state.rules.keyLimits
-            // Zero is no limit in the rules, and nothing at all in a permission.
+            // In the rules zero means no limit; in a permission it means none at all.
             if principal.permission.maxConnections == 0 || principal.permission.maxStreams == 0 && streams > 0 {
                 let kind = principal.permission.maxConnections == 0 ? LimitReached.Kind.connections : .streams
                 throw LimitReached(holder: .key, kind: kind, limit: 0, retryAfter: 60)

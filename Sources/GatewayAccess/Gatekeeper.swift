@@ -1,9 +1,9 @@
 import Crypto
 import Synchronization
 
-/// Decides who somebody is, what they may do and whether it is too much; from any thread, in microseconds.
+/// Decides who a caller is, what it may do, and whether it exceeds a limit. From any thread; takes microseconds.
 ///
-/// It remembers which tokens were right until they expire, so that the signature of each is checked once. Times are `Moment`s.
+/// It remembers valid tokens until they expire, so that each signature is checked once. Times are `Moment`s.
 public final class Gatekeeper: Sendable {
     /// Now, on both clocks.
     public struct Moment: Sendable {
@@ -31,7 +31,7 @@ public final class Gatekeeper: Sendable {
     private static let maximumVerified = 4096
     let state: Mutex<State>
 
-    /// - Parameter maximumAccounts: how many keys, and how many addresses, are counted one by one.
+    /// - Parameter maximumAccounts: how many keys, and how many addresses, have accounts of their own.
     public init(rules: AccessRules, maximumAccounts: Int = 50_000) {
         state = Mutex(State(rules: rules, keys: Accounts(maximum: maximumAccounts), addresses: Accounts(maximum: maximumAccounts)))
     }
@@ -39,7 +39,7 @@ public final class Gatekeeper: Sendable {
     /// The rules in effect.
     public var rules: AccessRules { state.withLock { $0.rules } }
 
-    /// From now on these rules hold; what was counted stays counted.
+    /// Puts these rules into effect; the counts stay.
     public func replace(_ rules: AccessRules) {
         state.withLock { state in
             state.rules = rules
@@ -47,16 +47,16 @@ public final class Gatekeeper: Sendable {
         }
     }
 
-    /// How many were turned away so far, by reason.
+    /// How many requests were refused so far, by reason.
     public var refusals: [RefusalReason: UInt64] { state.withLock { $0.refusals } }
 
-    /// Counts somebody who was turned away for a reason that is found elsewhere; limits are counted where they are reached.
+    /// Counts a refusal for a reason that is found elsewhere; limits are counted when they are reached.
     public func count(_ reason: RefusalReason) { state.withLock { $0.refusals[reason, default: 0] &+= 1 } }
 
-    /// Whether credentials are looked at: where there are neither keys nor tokens, what is shown may be meant for somebody else.
+    /// Whether credentials are read at all. Without keys and tokens they are not, because a credential may be meant for another server.
     public var asksForCredentials: Bool { state.withLock { $0.rules.hasCredentials } }
 
-    /// Whose credential it is, a key or a token; without one whoever shows nothing, where that is allowed, else nil.
+    /// The principal of a key or a token. Without a credential it is the anonymous principal if that is allowed, else nil.
     ///
     /// - Throws: `invalidCredential` or `expired`.
     public func principal(showing credential: String?, at now: Moment) throws(AccessError) -> Principal? {
@@ -77,7 +77,7 @@ public final class Gatekeeper: Sendable {
         return principal
     }
 
-    /// Only where the key that signed it still holds: the rules may have been replaced meanwhile.
+    /// Only if the key that signed it is still accepted, because the rules may have been replaced meanwhile.
     private func remember(_ principal: Principal, _ digest: SHA256Digest, _ now: Moment) {
         state.withLock { state in
             guard case .token(let key) = principal.origin, state.rules.tokens?.keys.has(key) == true else { return }
@@ -89,7 +89,7 @@ public final class Gatekeeper: Sendable {
         }
     }
 
-    /// What has become of a principal under the rules in effect: with what it is permitted now, or why it is nobody any more.
+    /// Judges a principal by the rules in effect: its present permission, or why it is not accepted any more.
     public func standing(of principal: Principal, at now: Moment) -> Standing {
         let rules = rules
         let permission: Permission?
@@ -107,17 +107,17 @@ public final class Gatekeeper: Sendable {
         return .good(Principal(identity: identity, permission: permission, origin: principal.origin))
     }
 
-    /// What has become of a principal.
+    /// The judgement of a principal.
     public enum Standing: Sendable, Equatable {
-        /// It still is one, and may do this.
+        /// It is accepted and has this permission.
         case good(Principal)
-        /// Its time is over.
+        /// Its credential has expired.
         case expired
         /// Its credential is not accepted any more.
         case revoked
     }
 
-    /// A ticket that can be shown once within a minute in place of the principal's credential.
+    /// A ticket that can be used once, within a minute, in place of the principal's credential.
     ///
     /// - Throws: `tooManyTickets`.
     public func ticket(for principal: Principal, at now: Moment) throws(AccessError) -> String {
@@ -127,9 +127,9 @@ public final class Gatekeeper: Sendable {
         return ticket
     }
 
-    /// Whose ticket it is, as the rules are now.
+    /// The principal of a ticket, judged by the rules in effect.
     ///
-    /// - Throws: `invalidCredential`, also for one that was shown before or is too old, or `expired`.
+    /// - Throws: `invalidCredential`, also for a ticket that was used before or is too old, or `expired`.
     public func redeem(ticket: String, at now: Moment) throws(AccessError) -> Principal {
         let invalid = AccessError(.invalidCredential, "The ticket is unknown, was used, or is older than a minute; get a new one.")
         guard let principal = state.withLock({ $0.tickets.redeem(ticket, now: now.nanoseconds) }) else { throw invalid }

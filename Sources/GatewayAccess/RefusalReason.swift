@@ -1,24 +1,24 @@
-/// Why somebody was turned away, for counting.
+/// Why a request was refused, for counting.
 public enum RefusalReason: Hashable, Sendable, CaseIterable {
-    /// Nothing was shown, or something that is not accepted.
+    /// No credential, or one that is not accepted.
     case credential
-    /// What was shown is not accepted any more.
+    /// A credential that has expired or is not accepted any more.
     case expired
     /// The credential is not for this stream or operation.
     case forbidden
-    /// A page of another site wanted to change something.
+    /// A page of another site tried to change something.
     case origin
-    /// Too many tickets were out.
+    /// Too many tickets were valid.
     case tickets
     /// A limit was reached.
     case limit(LimitReached.Holder, LimitReached.Kind)
 
-    /// Every reason there is.
+    /// Every reason.
     public static let allCases: [RefusalReason] =
         [.credential, .expired, .forbidden, .origin, .tickets]
         + LimitReached.Holder.allCases.flatMap { holder in LimitReached.Kind.allCases.map { .limit(holder, $0) } }
 
-    /// A word for it; of a limit the setting's name, as in `address-requests`.
+    /// A word for it; for a limit the setting's name, such as `address-requests`.
     public var label: String {
         switch self {
         case .credential: "credential"

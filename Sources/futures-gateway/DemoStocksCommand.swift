@@ -4,7 +4,7 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// `futures-gateway demo-stocks`, for proofs with Intrinio's own clients.
+/// `futures-gateway demo-stocks`, for tests with Intrinio's own clients.
 struct DemoStocksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo-stocks", abstract: "Run the embedded Intrinio on its own, on a free port.", shouldDisplay: false)

@@ -2,11 +2,11 @@ import DemoExchange
 import FuturesFeed
 import ServiceLifecycle
 
-/// The embedded servers beside the embedded exchange.
+/// The simulated servers beside the embedded exchange.
 enum DemoUpstreams {
     static let names = ["prices", "stocks", "bux"]
 
-    /// Starts them and adds them to a feed; returns what keeps them running.
+    /// Starts them and adds them to a feed; returns the services that keep them running.
     static func start(for feed: inout FuturesFeedConfiguration) async throws -> [any Service] {
         let prices = GraphQLExchange()
         try feed.readUpstreams(graphQL(port: try await prices.start()), areSimulated: true) { _ in nil }
@@ -37,7 +37,7 @@ enum DemoUpstreams {
     }
 }
 
-/// Keeps an exchange running until the program is shut down.
+/// Keeps a simulated server running until the program stops.
 struct RunningExchange: Service {
     let stop: @Sendable () async -> Void
 

@@ -14,7 +14,7 @@ struct FuturesGatewayCommand: AsyncParsableCommand {
         ])
 }
 
-/// One line for the person who started the program, at once also where standard output is a pipe.
+/// Prints one line for the person who started the program; at once, even if standard output is a pipe.
 func announce(_ line: String) {
     print(line)
     fflush(nil)

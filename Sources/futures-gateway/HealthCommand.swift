@@ -6,7 +6,7 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 
-/// `futures-gateway health`: what a container's HEALTHCHECK runs, so that the image needs no `curl`.
+/// `futures-gateway health`, for a container's HEALTHCHECK, so that the image needs no `curl`.
 struct HealthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "health", abstract: "Ask a running gateway whether it answers, or whether data flows.",
@@ -35,9 +35,9 @@ struct HealthCommand: AsyncParsableCommand {
         guard isWell else { throw ExitCode.failure }
     }
 
-    /// Where a gateway of these settings listens, as seen from beside it.
+    /// The address of a gateway with these settings, as seen from the same machine.
     static func address(_ flags: [String: String], _ environment: [String: String]) throws -> String {
-        // Whether a gateway may be served so is not the question here: one is.
+        // Each setting is checked alone. Whether `serve` would accept them together does not matter here.
         var mistakes: [String] = []
         let settings = ServeConfiguration.settings(flags: flags, environment: environment, mistakes: &mistakes)
         guard mistakes.isEmpty else { throw Mistakes(sentences: mistakes).told() }
@@ -54,7 +54,7 @@ struct HealthCommand: AsyncParsableCommand {
     private static func ask(_ target: String, timeout: TimeAmount) async -> (String, Bool) {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.proxy = nil
-        // A gateway's certificate seldom names loopback, and who could stand between here and there could as well answer.
+        // A certificate rarely names loopback. Anyone who could intercept loopback could also answer in the gateway's place.
         if isLoopback(target) { configuration.tlsConfiguration = Self.trusting }
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         var request = HTTPClientRequest(url: target)

@@ -32,7 +32,7 @@ struct ServeCommand: AsyncParsableCommand {
         shareAllocatorArenas()
         let threshold = LogThreshold(configuration.settings.logLevel)
         let writer = LogWriter(format: configuration.settings.logFormat ?? .standard)
-        // What the log says last is often why the program ended.
+        // The last lines of the log often say why the program ended.
         defer { writer.flush(within: .seconds(1)) }
         let logger = Logger(label: "futures-gateway") { _ in ProgramLogHandler(writer: writer, threshold: threshold) }
         var services: [any Service] = []

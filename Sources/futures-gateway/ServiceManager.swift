@@ -3,15 +3,15 @@ import Glibc
 import ServiceLifecycle
 import UnixSignals
 
-/// What systemd, or whoever speaks as it does, hands over and is told: sd_listen_fds(3) and sd_notify(3), without its library.
+/// What systemd, or a manager that works like it, hands over and is told: sd_listen_fds(3) and sd_notify(3), without its library.
 enum ServiceManager {
-    /// The first listening socket handed over; nil where there is none for this process.
+    /// The first listening socket handed over; nil if there is none for this process.
     static func inheritedSocket(_ environment: [String: String], process: Int32 = getpid()) -> Int32? {
         guard environment["LISTEN_PID"] == "\(process)", let count = environment["LISTEN_FDS"].flatMap({ Int($0) }), count >= 1 else { return nil }
         return 3
     }
 
-    /// Tells a state, `READY=1` or `STOPPING=1`, where somebody wants to know.
+    /// Reports a state, `READY=1` or `STOPPING=1`, if a service manager listens.
     static func tell(_ state: String, _ environment: [String: String]) {
         guard let path = environment["NOTIFY_SOCKET"], path.hasPrefix("/") || path.hasPrefix("@") else { return }
         var address = sockaddr_un()
@@ -33,16 +33,16 @@ enum ServiceManager {
     }
 }
 
-/// What happens when the program begins to stop: the service manager is told, and a second signal ends the program at once.
+/// Runs when the program begins to stop: tells the service manager, and lets a second signal end the program at once.
 struct Stopping: Service, CustomStringConvertible {
     let environment: [String: String]
-    /// The service group logs its services, and the environment holds secrets.
+    /// Hides the environment, which holds secrets, because the service group logs its services.
     var description: String { "Stopping" }
 
     func run() async throws {
         try? await gracefulShutdown()
         ServiceManager.tell("STOPPING=1", environment)
-        // Beside the service, which has to end for the others to stop.
+        // In a task of its own, because this service has to end before the others stop.
         Task.detached {
             for await number in await UnixSignalsSequence(trapping: .sigterm, .sigint) { _exit(number == .sigterm ? 128 + SIGTERM : 128 + SIGINT) }
         }

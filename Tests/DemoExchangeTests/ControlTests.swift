@@ -58,11 +58,11 @@ import Testing
         try await withExchange { _, port async throws in
             for (message, code) in mistakes {
                 let aster = try await VenueClient(port: port, path: "/ws")
-                let flat = try JSON(await aster.ask(message))
+                let flat = try VenueJSON(await aster.ask(message))
                 #expect(flat.keys == ["code", "msg"], "\(message)")
                 #expect(flat["code"]?.integer == code, "\(message)")
                 let binance = try await VenueClient(port: port, path: "/market/ws")
-                let nested = try JSON(await binance.ask(message))
+                let nested = try VenueJSON(await binance.ask(message))
                 #expect(nested["error"]?.keys == ["code", "msg"], "\(message)")
                 #expect(nested["error"]?["code"]?.integer == code, "\(message)")
             }
@@ -83,7 +83,7 @@ import Testing
             let client = try await VenueClient(port: port, path: "/ws")
             let names = (1...200).map { "\"x\($0)@trade\"" }.joined(separator: ",")
             #expect(try await client.ask(#"{"method":"SUBSCRIBE","params":[\#(names)],"id":1}"#) == #"{"result":null,"id":1}"#)
-            let refusal = try JSON(await client.ask(#"{"method":"SUBSCRIBE","params":["one@more"],"id":2}"#))
+            let refusal = try VenueJSON(await client.ask(#"{"method":"SUBSCRIBE","params":["one@more"],"id":2}"#))
             #expect(refusal["code"]?.integer == 4)
             #expect(try await client.next() == .close(1008, "Too many subscriptions"))
             #expect(exchange.statistics().activeSubscriptions.isEmpty)

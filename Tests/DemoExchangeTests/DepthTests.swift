@@ -15,7 +15,7 @@ private let letters: Set<String> = ["e", "E", "T", "s", "U", "u", "pu", "b", "a"
     func aBookRebuiltByTheVenuesRuleIsTheTrueOneAtEveryUpdateID(stream: String, events: Int) async throws {
         try await withExchange(DemoExchangeConfiguration(seed: 11)) { exchange, port async throws in
             let client = try await VenueClient(port: port, path: "/stream?streams=btcusdt\(stream)/btcusdt@bookTicker")
-            var buffered: [JSON] = []
+            var buffered: [VenueJSON] = []
             while buffered.isEmpty {
                 let frame = try await client.data()
                 if frame["stream"]?.string == "btcusdt\(stream)" { buffered.append(try #require(frame["data"])) }
@@ -149,7 +149,7 @@ private let letters: Set<String> = ["e", "E", "T", "s", "U", "u", "pu", "b", "a"
     @Test func liquidationsNameTheirSymbolInsideTheOrder() async throws {
         try await withExchange { _, port async throws in
             let client = try await VenueClient(port: port, path: "/stream?streams=!forceOrder@arr/btcusdt@forceOrder/ethusdt@forceOrder")
-            var (all, own) = ([JSON](), [JSON]())
+            var (all, own) = ([VenueJSON](), [VenueJSON]())
             while all.count < 2 || own.isEmpty {
                 let frame = try await client.data()
                 let data = try #require(frame["data"])

@@ -13,7 +13,7 @@ private let list = #"{"method":"LIST_SUBSCRIPTIONS","id":1}"#
 
 @Suite struct FaultTests {
     /// The next frame of a stream; frames of others are passed over.
-    private func next(_ client: VenueClient, of stream: String) async throws -> JSON {
+    private func next(_ client: VenueClient, of stream: String) async throws -> VenueJSON {
         while true {
             let frame = try await client.data()
             if frame["stream"]?.string == stream, let data = frame["data"] { return data }
@@ -197,7 +197,7 @@ private let list = #"{"method":"LIST_SUBSCRIPTIONS","id":1}"#
         try await withExchange { exchange, port async throws in
             let client = try await VenueClient(port: port, path: "/stream?streams=btcusdt@depth@100ms/btcusdt@aggTrade")
             for (stream, id, previous) in [("btcusdt@depth@100ms", "u", "pu"), ("btcusdt@aggTrade", "a", "a")] {
-                func isChained(_ one: JSON, _ other: JSON) -> Bool {
+                func isChained(_ one: VenueJSON, _ other: VenueJSON) -> Bool {
                     other[previous]?.integer == (one[id]?.integer ?? 0) + (previous == "a" ? 1 : 0)
                 }
                 let first = try await next(client, of: stream)
@@ -239,9 +239,9 @@ private let list = #"{"method":"LIST_SUBSCRIPTIONS","id":1}"#
             while try await client.text() != "\u{0}{" {}
             try await fault(port, #"{"fault":"garbage","stream":"btcusdt@depth@100ms"}"#)
             var text = try await client.text()
-            while (try? JSON(text)) != nil { text = try await client.text() }
+            while (try? VenueJSON(text)) != nil { text = try await client.text() }
             #expect(text.hasPrefix(#"{"stream":"btcusdt@depth@100ms","data":{"e":"depthUpdate""#))
-            #expect((try? JSON(await client.text())) != nil)
+            #expect((try? VenueJSON(await client.text())) != nil)
         }
     }
 
@@ -303,7 +303,7 @@ private let list = #"{"method":"LIST_SUBSCRIPTIONS","id":1}"#
             let client = try await VenueClient(port: port, path: "/stream")
             let start = ContinuousClock.now
             client.send(#"{"method":"SUBSCRIBE","params":["!bookTicker"],"id":1}"#)
-            #expect(try JSON(await client.text())["stream"]?.string == "!bookTicker")
+            #expect(try VenueJSON(await client.text())["stream"]?.string == "!bookTicker")
             while try await client.text() != #"{"result":null,"id":1}"# {}
             #expect(ContinuousClock.now - start > .milliseconds(650))
         }
@@ -329,7 +329,7 @@ private let list = #"{"method":"LIST_SUBSCRIPTIONS","id":1}"#
             let client = try await VenueClient(port: port, path: "/stream")
             _ = try await client.ask(list)
             try await fault(port, #"{"fault":"serverShutdown","closeAfterMs":200}"#)
-            let notice = try JSON(await client.text())
+            let notice = try VenueJSON(await client.text())
             #expect(notice.keys == ["e", "E"] && notice["e"]?.string == "serverShutdown")
             #expect(try await client.next() == .close(1_001, ""))
         }

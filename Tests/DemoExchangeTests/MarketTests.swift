@@ -115,10 +115,10 @@ private let opening: Int64 = 1_763_679_600_000
     @Test func aBarThatClosesIsPublishedOnceAsClosedAndThenTheNextOne() throws {
         var market = Market(seed: 9, symbolCount: 20, now: opening + 30_000)
         var publisher = StreamPublisher(.kline(symbol: 0, .minute1), in: market)
-        var frames: [JSON] = []
+        var frames: [VenueJSON] = []
         for step in 1...1_800 {
             market.step(now: opening + 30_000 + Int64(step) * Market.stepLength)
-            frames += try publisher.payloads(market).map(JSON.init)
+            frames += try publisher.payloads(market).map(VenueJSON.init)
         }
         let closed = frames.indices.filter { frames[$0]["k"]?["x"]?.bool == true }
         #expect(closed.count == 2)

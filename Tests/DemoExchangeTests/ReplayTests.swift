@@ -36,7 +36,7 @@ private let everything = "abcusdt@bookTicker/abcusdt@aggTrade/abcusdt@kline_1m/a
             let client = try await VenueClient(port: port, path: "/stream")
             let frames = try envelopes(recording)
             #expect(frames.count == 1_535)
-            let names = Set(try frames.map { try JSON($0)["stream"]?.string ?? "" }).sorted()
+            let names = Set(try frames.map { try VenueJSON($0)["stream"]?.string ?? "" }).sorted()
             client.send(#"{"method":"SUBSCRIBE","params":[\#(names.map { "\"\($0)\"" }.joined(separator: ","))],"id":1}"#)
             #expect(try await client.text() == #"{"result":null,"id":1}"#)
             for frame in frames { #expect(try await client.text() == frame) }

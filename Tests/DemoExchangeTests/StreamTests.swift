@@ -37,10 +37,10 @@ private let shapes: [String: (event: String, letters: Set<String>, isArray: Bool
 
 @Suite struct StreamTests {
     /// The first payload of each stream.
-    private func firstPayloads(_ port: Int, _ names: some Collection<String>) async throws -> [String: JSON] {
+    private func firstPayloads(_ port: Int, _ names: some Collection<String>) async throws -> [String: VenueJSON] {
         let client = try await VenueClient(port: port, path: "/stream")
         client.send(#"{"method":"SUBSCRIBE","params":[\#(names.map { "\"\($0)\"" }.joined(separator: ","))],"id":1}"#)
-        var first: [String: JSON] = [:]
+        var first: [String: VenueJSON] = [:]
         while first.count < names.count {
             let envelope = try await client.data()
             let name = try #require(envelope["stream"]?.string)
@@ -145,8 +145,8 @@ private let shapes: [String: (event: String, letters: Set<String>, isArray: Bool
         try await withExchange { _, port async throws in
             let client = try await VenueClient(port: port, path: "/ws/btcusdt@kline_1h")
             let letters = ["t", "o", "h", "l", "c", "v", "T", "q", "n", "V", "Q"]
-            var frames: [Int64: JSON] = [:]
-            var rows: [Int64: [JSON]] = [:]
+            var frames: [Int64: VenueJSON] = [:]
+            var rows: [Int64: [VenueJSON]] = [:]
             for _ in 0..<400 {
                 let bar = try #require(try await client.data()["k"])
                 frames[bar["n"]?.integer ?? 0] = bar

@@ -21,31 +21,6 @@ import Testing
         #expect(try await client.get("/readyz").status == 200)
     }
 
-    @Test(arguments: [SIGTERM, SIGINT])
-    func aHundredReadersAreSentOffAndTheProgramEndsCleanly(signal: Int32) async throws {
-        let program = try await Program("serve", "--demo", "--port", "0")
-        let client = try await program.client()
-        let readers = try await withThrowingTaskGroup(of: EventReader.self) { group in
-            for _ in 0..<100 { group.addTask { try await client.events("streams=btcusdt@bookTicker") } }
-            return try await group.reduce(into: [EventReader]()) { $0.append($1) }
-        }
-        for reader in readers { _ = try await reader.next("fetch", "update") }
-        let start = ContinuousClock.now
-        program.send(signal)
-        for reader in readers {
-            let (events, end) = try await reader.rest()
-            #expect(end == .orderly)
-            let bye = try #require(events.last)
-            #expect(bye.name == "bye")
-            #expect(bye.data["code"] == "draining")
-            #expect((1500...2500).contains(bye.retry ?? 0))
-        }
-        #expect(try await program.exitStatus() == 0)
-        let time = ContinuousClock.now - start
-        #expect(time < .seconds(10))
-        print("signal \(signal) with 100 readers: ended after \(time)")
-    }
-
     @Test(arguments: [
         (["--trades", "0"], [:], "trades"), (["--bars", "many"], [:], "bars"), (["--port", "65536"], [:], "port"),
         (["--venue", "nasdaq"], [:], "venue"), (["--rest-url", "ftp://x"], [:], "rest-url"), (["--ws-url", "http://x"], [:], "ws-url"),
@@ -174,7 +149,7 @@ import Testing
         #expect(try await program.error(containing: "not reloaded").contains("Did you mean pinned?"))
         #expect(try await client.get("/streams/ethusdt@bookTicker/status").json["readers"] == 1)
         _ = try await reader.next("update")
-        program.send(SIGTERM)
+        program.send(SIGINT)
         #expect(try await reader.rest().events.last?.name == "bye")
         #expect(try await program.exitStatus() == 0)
     }

@@ -13,8 +13,6 @@ final class Program: Sendable {
     private let output = Mailbox<String>()
     private let errors = Mailbox<String>()
     private let status = Mailbox<Int32>()
-    /// Standard error's end that nobody reads.
-    private let unreadErrors: Int32?
 
     /// The executable beside the test bundle.
     private static let executable = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
@@ -24,10 +22,8 @@ final class Program: Sendable {
         try await self.init(arguments, environment: environment)
     }
 
-    /// - Parameters:
-    ///   - readsErrors: false leaves standard error a pipe that fills up.
-    ///   - socket: handed over as systemd does.
-    init(_ arguments: [String], environment: [String: String] = [:], readsErrors: Bool = true, socket: Int32? = nil) async throws {
+    /// - Parameter socket: handed over as systemd does.
+    init(_ arguments: [String], environment: [String: String] = [:], socket: Int32? = nil) async throws {
         let (outputEnds, errorEnds) = (try Self.pipe(), try Self.pipe())
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -50,10 +46,9 @@ final class Program: Sendable {
         close(errorEnds.write)
         let identifier = spawned
         self.identifier = identifier
-        unreadErrors = readsErrors ? nil : errorEnds.read
         guard failure == 0 else { throw Unexpected("\(Self.executable) does not start: \(String(cString: strerror(failure)))") }
         try await Self.read(outputEnds.read, into: output)
-        if readsErrors { try await Self.read(errorEnds.read, into: errors) }
+        try await Self.read(errorEnds.read, into: errors)
         let status = status
         Thread.detachNewThread {
             var code: Int32 = 0
@@ -63,10 +58,7 @@ final class Program: Sendable {
         }
     }
 
-    deinit {
-        kill(identifier, SIGKILL)
-        if let unreadErrors { close(unreadErrors) }
-    }
+    deinit { kill(identifier, SIGKILL) }
 
     private static func pipe() throws -> (read: Int32, write: Int32) {
         var ends: [Int32] = [0, 0]
@@ -103,7 +95,7 @@ final class Program: Sendable {
     /// The next line on standard output.
     func line() async throws -> String {
         do {
-            return try await output.next(by: .safetyNet, of: "a line of output")
+            return try await output.next("a line of output")
         } catch is End {
             throw Unexpected("the program printed nothing more; its errors: \(try await errorsToEnd())")
         }
@@ -120,13 +112,13 @@ final class Program: Sendable {
 
     /// Waits for the program's end: its exit status, or the signal that ended it below zero.
     func exitStatus() async throws -> Int32 {
-        try await status.next(by: .safetyNet, of: "the program's end")
+        try await status.next("the program's end")
     }
 
     /// The next line on standard error that contains this.
     func error(containing text: String) async throws -> String {
         while true {
-            let line = try await errors.next(by: .safetyNet, of: "\(text) on standard error")
+            let line = try await errors.next("\(text) on standard error")
             if line.contains(text) { return line }
         }
     }
@@ -135,7 +127,7 @@ final class Program: Sendable {
     func errorsToEnd() async throws -> String {
         var text = ""
         do {
-            while true { text += try await errors.next(by: .safetyNet, of: "the end of standard error") + "\n" }
+            while true { text += try await errors.next("the end of standard error") + "\n" }
         } catch is End {
             return text
         }

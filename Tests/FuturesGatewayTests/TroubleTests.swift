@@ -128,6 +128,7 @@ import Testing
             }
             try await house.awaitReadiness()
             // Files and probes are asked for by caches, balancers and browsers with whatever they add.
+            try await house.awaitReadiness()
             for target in ["/?v=1", "/client.js?v=1", "/web/style.css?v=1", "/openapi.yaml?x", "/healthz?x", "/readyz?x", "/metrics?name=x"] {
                 #expect(try await house.client.get(target).status == 200, "\(target)")
             }

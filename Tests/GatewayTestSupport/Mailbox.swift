@@ -13,7 +13,7 @@ extension ContinuousClock.Instant {
     package static var safetyNet: Self { .now + .seconds(30) }
 }
 
-/// What arrives, in order, for one reader that waits for it.
+/// Events in order, awaited one at a time by one reader.
 package final class Mailbox<Element: Sendable>: Sendable {
     private struct Waiter {
         let continuation: CheckedContinuation<Element, any Error>
@@ -26,9 +26,13 @@ package final class Mailbox<Element: Sendable>: Sendable {
         var waiter: Waiter?
     }
 
+    // ThreadSanitizer knows the pthread lock in here, but not the futex of Synchronization.Mutex.
     private let state = NIOLockedValueBox(State())
 
     package init() {}
+
+    /// What has come and was not read yet.
+    package var waiting: [Element] { state.withLockedValue { Array($0.elements) } }
 
     package func post(_ element: Element) {
         let waiter = state.withLockedValue { state in
@@ -49,7 +53,9 @@ package final class Mailbox<Element: Sendable>: Sendable {
         waiter?.continuation.resume(throwing: error)
     }
 
-    package func next(by deadline: ContinuousClock.Instant, of what: @autoclosure @Sendable () -> String) async throws -> Element {
+    package func next(
+        _ what: @autoclosure @Sendable () -> String = "an event", by deadline: ContinuousClock.Instant = .safetyNet
+    ) async throws -> Element {
         let late = Unexpected("\(what()) did not come in time")
         return try await withCheckedThrowingContinuation { continuation in
             state.withLockedValue { state in

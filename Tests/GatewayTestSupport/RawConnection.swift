@@ -45,7 +45,7 @@ package final class RawConnection: Sendable {
 
     /// The next bytes; throws `ConnectionEnd` after the last ones.
     package func receive(by deadline: ContinuousClock.Instant, of what: @autoclosure @Sendable () -> String) async throws -> [UInt8] {
-        try await received.next(by: deadline, of: what())
+        try await received.next(what(), by: deadline)
     }
 
     /// Whether bytes are taken from the kernel; while not, its buffers fill up.

@@ -1,25 +1,20 @@
 import NIOCore
 import NIOWebSocket
 
-/// One WebSocket of the simulated BUX server. Lives on the server's event loop.
-final class BUXSocket: ChannelInboundHandler {
-    typealias InboundIn = WebSocketFrame
-    typealias OutboundOut = WebSocketFrame
-
+/// One WebSocket of the simulated BUX server.
+final class BUXSocket: LoopbackSocket {
     private static let prefix = "trading.product."
 
     private let venue: ProductVenue
     private let isKnown: Bool
     private var products: Set<String> = []
-    private var context: ChannelHandlerContext?
 
     init(venue: ProductVenue, isKnown: Bool) {
         self.venue = venue
         self.isKnown = isKnown
     }
 
-    func handlerAdded(context: ChannelHandlerContext) {
-        self.context = context
+    override func opened() {
         venue.opened(self)
         guard isKnown else {
             return send(#"{"t":"connect.failed","body":{"developerMessage":"The JWT Access Token is not valid","errorCode":"RTF_002"}}"#)
@@ -28,33 +23,15 @@ final class BUXSocket: ChannelInboundHandler {
         send(#"{"t":"portfolio.performance","id":"p","v":1,"body":{}}"#)
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { ended() }
-
-    func channelInactive(context: ChannelHandlerContext) {
-        ended()
-        context.fireChannelInactive()
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
-
-    private func ended() {
-        guard context != nil else { return }
-        context = nil
+    override func closed() {
         change(products, isSubscribing: false)
         venue.closed(self)
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let frame = Self.unwrapInboundIn(data)
-        switch frame.opcode {
-        case .text where frame.fin, .binary where frame.fin: receive(String(buffer: frame.unmaskedData))
-        case .ping: write(frame.unmaskedData, .pong)
-        case .pong: break
-        case .connectionClose:
-            write(frame.unmaskedData, .connectionClose)
-            context.close(promise: nil)
-        default: context.close(promise: nil)
-        }
+    override func receive(_ message: ByteBuffer, _ opcode: WebSocketOpcode) -> Bool {
+        guard opcode == .text || opcode == .binary else { return false }
+        receive(String(buffer: message))
+        return true
     }
 
     private func receive(_ text: String) {
@@ -75,26 +52,10 @@ final class BUXSocket: ChannelInboundHandler {
         let ids = isSubscribing ? ids.subtracting(products) : ids.intersection(products)
         guard !ids.isEmpty else { return }
         products = isSubscribing ? products.union(ids) : products.subtracting(ids)
-        venue.ledger.note(isSubscribing ? .subscribed(ids.sorted()) : .unsubscribed(ids.sorted())) { statistics in
-            for id in ids {
-                let now = statistics.activeSubscriptions[id, default: 0] + (isSubscribing ? 1 : -1)
-                statistics.activeSubscriptions[id] = now > 0 ? now : nil
-                if isSubscribing { statistics.subscribes[id, default: 0] += 1 } else { statistics.unsubscribes[id, default: 0] += 1 }
-            }
-        }
+        if isSubscribing { venue.ledger.subscribed(ids.sorted()) } else { venue.ledger.unsubscribed(ids.sorted()) }
     }
 
     func deliver(_ quote: String, of product: String) {
         if products.contains(product) { send(quote) }
-    }
-
-    func reset() {
-        if let channel = context?.channel { DemoExchange.reset(channel) }
-    }
-
-    private func send(_ text: String) { write(ByteBuffer(string: text), .text) }
-
-    private func write(_ payload: ByteBuffer, _ opcode: WebSocketOpcode) {
-        context?.writeAndFlush(Self.wrapOutboundOut(WebSocketFrame(fin: true, opcode: opcode, data: payload)), promise: nil)
     }
 }

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// The products behind the simulated BUX server, and the sockets. Lives on one event loop.
+/// The products of the simulated BUX server, and its sockets. Lives on one event loop.
 final class ProductVenue {
     let ledger: Ledger
     private let token: String?
@@ -22,7 +22,7 @@ final class ProductVenue {
         generator = SeededGenerator(seed: configuration.seed, purpose: 4)
     }
 
-    func knows(_ head: HTTPRequestHead) -> Bool { token.map { head.headers.first(name: "Authorization") == "Bearer \($0)" } ?? true }
+    private func knows(_ head: HTTPRequestHead) -> Bool { token.map { head.headers.first(name: "Authorization") == "Bearer \($0)" } ?? true }
 
     func open() {
         guard interval > .zero else { return }
@@ -46,8 +46,8 @@ final class ProductVenue {
         for socket in sockets.values { socket.deliver(#"{"t":"trading.quote","id":"q-\#(id)","v":2,"body":\#(body)}"#, of: id) }
     }
 
-    /// A product's document; nil where there is none of that id.
-    func document(_ id: String) -> String? {
+    /// A product's document; nil if no product has that id.
+    private func document(_ id: String) -> String? {
         guard let product = products[id.lowercased()] else { return nil }
         func amount(_ tenths: Int64) -> String { #"{"currency":"EUR","decimals":1,"amount":"\#(decimal(tenths, 1))"}"# }
         return #"{"symbol":\#(JSONValue.quoted(product.name.uppercased())),"securityId":"\#(id.lowercased())","#
@@ -58,18 +58,37 @@ final class ProductVenue {
 
     func opened(_ socket: BUXSocket) {
         sockets[ObjectIdentifier(socket)] = socket
-        ledger.note(.connected) {
-            $0.connectionsEver += 1
-            $0.connectionsNow += 1
-        }
+        ledger.connected()
     }
 
     func closed(_ socket: BUXSocket) {
         guard sockets.removeValue(forKey: ObjectIdentifier(socket)) != nil else { return }
-        ledger.note(.disconnected) { $0.connectionsNow -= 1 }
+        ledger.disconnected()
     }
 
     func endAll() {
         for socket in Array(sockets.values) { socket.reset() }
+    }
+}
+
+extension ProductVenue: LoopbackService {
+    private static let path = "/core/21/products/"
+
+    func upgradeHeaders(for request: HTTPRequestHead) -> HTTPHeaders? { request.uri == "/subscriptions/me" ? HTTPHeaders() : nil }
+
+    func socket(for request: HTTPRequestHead) -> (any ChannelHandler)? { BUXSocket(venue: self, isKnown: knows(request)) }
+
+    func requestHandler() -> any ChannelHandler & RemovableChannelHandler { RESTHandler { request, _ in .now(self.answer(request)) } }
+
+    private func answer(_ request: HTTPRequestHead) -> RESTReply {
+        ledger.note(.request(request.uri)) { $0.requests[request.uri, default: 0] += 1 }
+        guard knows(request) else { return Self.failure(401, "The access token is not valid", "AUTH_007") }
+        guard request.method == .GET, request.uri.hasPrefix(Self.path), let document = document(String(request.uri.dropFirst(Self.path.count)))
+        else { return Self.failure(404, "No such product", "CORE_002") }
+        return RESTReply(body: document)
+    }
+
+    private static func failure(_ status: Int, _ words: String, _ code: String) -> RESTReply {
+        RESTReply(status: status, body: #"{"message":null,"developerMessage":"\#(words)","errorCode":"\#(code)"}"#)
     }
 }

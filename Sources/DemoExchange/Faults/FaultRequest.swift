@@ -1,4 +1,4 @@
-/// The bodies of `POST /control/fault`: `{"fault":NAME, …parameters}`. Durations are in milliseconds; `forMs` is how long it lasts.
+/// The bodies of `POST /control/fault`: `{"fault":NAME, …parameters}`. Durations are in milliseconds; `forMs` is how long the fault lasts.
 extension Fault {
     struct Refused: Error {
         let message: String
@@ -65,7 +65,7 @@ extension Fault {
     }
 }
 
-/// The members of a request's body, and which of them nobody has asked for.
+/// The members of a request's body, and which of them were not read.
 private struct FaultParameters {
     private let members: [String: JSONValue]
     private(set) var unused: Set<String>

@@ -10,7 +10,7 @@ struct DepthWriter {
 
     /// `previousID` is the `u` of the previous event of the same stream.
     mutating func depthUpdate(
-        _ book: OrderBook, first: Int64, previousID: Int64, bids: some Sequence<Level>, asks: some Sequence<Level>, at now: Int64
+        _ book: SimulatedBook, first: Int64, previousID: Int64, bids: some Sequence<Level>, asks: some Sequence<Level>, at now: Int64
     ) -> String {
         append(#"{"e":"depthUpdate","E":\#(now),"T":\#(book.time),"s":"\#(listing.symbol)","#)
         append(#""U":\#(first),"u":\#(book.updateID),"pu":\#(previousID),"b":"#)
@@ -21,7 +21,7 @@ struct DepthWriter {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    mutating func depthReply(_ book: OrderBook, limit: Int, at now: Int64) -> String {
+    mutating func depthReply(_ book: SimulatedBook, limit: Int, at now: Int64) -> String {
         append(#"{"lastUpdateId":\#(book.updateID),"E":\#(now),"T":\#(book.time),"bids":"#)
         append(book.bids.levels.prefix(limit))
         append(#","asks":"#)

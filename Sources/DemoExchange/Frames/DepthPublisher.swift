@@ -1,14 +1,13 @@
-/// Gathers the changes of one book between two events of a depth stream, and writes the events. Each stream, and each speed of it,
-/// has a chain of `pu` of its own.
+/// Collects the changes of one book between two events of a depth stream, and writes the events. Each stream at each speed has its own chain of `pu`.
 struct DepthPublisher {
     private let symbol: Int
-    /// Number of best levels a partial stream carries; nil where it carries the changes.
+    /// Number of best levels a partial stream carries; nil for a stream of changes.
     private let levels: Int?
     private let interval: Int64
     private var bids: [Level] = []
     private var asks: [Level] = []
     private var firstID: Int64?
-    /// `u` of the last event; before the first one, the id from which the changes are gathered.
+    /// `u` of the last event; before the first one, the id from which changes are collected.
     private var lastID: Int64
 
     init(symbol: Int, levels: Int?, interval: Int64, in market: Market) {
@@ -38,7 +37,7 @@ struct DepthPublisher {
             book, first: first, previousID: lastID, bids: book.bids.levels.prefix(levels), asks: book.asks.levels.prefix(levels), at: market.now)
     }
 
-    private mutating func gather(_ book: OrderBook, _ first: Int64) {
+    private mutating func gather(_ book: SimulatedBook, _ first: Int64) {
         if first <= lastID { restart(before: first) }
         firstID = firstID ?? first
         guard levels == nil else { return }
@@ -46,7 +45,7 @@ struct DepthPublisher {
         asks += book.asks.changes
     }
 
-    /// Begins anew where the ids have gone back.
+    /// Starts again if the ids have gone back.
     private mutating func restart(before first: Int64) {
         (firstID, lastID) = (nil, first - 1)
         bids.removeAll()

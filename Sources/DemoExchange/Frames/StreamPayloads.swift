@@ -1,10 +1,10 @@
-/// The payloads of one symbol's streams, letter for letter as the venues write them. `now` is the event time.
+/// The payloads of one symbol's streams, exactly as the venues write them. `now` is the event time.
 extension SymbolMarket {
     func price(_ units: Int64) -> String { decimal(units, listing.pricePrecision) }
     func quantity(_ units: Int64) -> String { decimal(units, listing.quantityPrecision) }
     func quote(_ units: Int64) -> String { decimal(units, listing.quotePrecision) }
 
-    /// Next multiple of eight hours, or 0 where no funding is scheduled.
+    /// Next multiple of eight hours, or 0 if no funding is scheduled.
     func nextFundingTime(at now: Int64) -> Int64 {
         listing.hasFunding ? (now / (8 * Interval.hour) + 1) * 8 * Interval.hour : 0
     }
@@ -23,13 +23,13 @@ extension SymbolMarket {
         #"{"e":"aggTrade","E":\#(now),"s":"\#(listing.symbol)",\#(aggregateFields(trade))}"#
     }
 
-    /// What the stream and the REST reply have in common.
+    /// The members that the stream and the REST reply have in common.
     func aggregateFields(_ trade: AggregateTrade) -> String {
         #""a":\#(trade.id),"p":"\#(price(trade.price))","q":"\#(quantity(trade.quantity))","f":\#(trade.firstTradeID),"#
             + #""l":\#(trade.lastTradeID),"T":\#(trade.time),"m":\#(trade.isBuyerMaker)"#
     }
 
-    /// One payload for each single trade of an aggregate.
+    /// A payload for each trade of an aggregate.
     func tradeEvents(_ trade: AggregateTrade, at now: Int64) -> [String] {
         (0..<trade.tradeCount).map { offset in
             #"{"e":"trade","E":\#(now),"T":\#(trade.time),"s":"\#(listing.symbol)","t":\#(trade.firstTradeID + offset),"#

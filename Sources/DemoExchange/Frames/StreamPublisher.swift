@@ -1,12 +1,12 @@
-/// Decides, step by step, what one subscribed stream has to say.
+/// Decides at each step what one subscribed stream publishes.
 struct StreamPublisher {
     let stream: MarketStream
-    /// Last trade id published per symbol, where only changes are published.
+    /// Last trade id published per symbol, for streams that publish only changes.
     private var published: [Int: Int64] = [:]
     private var lastBar: Bar?
     private var depth: DepthPublisher?
 
-    /// The array and depth streams publish what changes from now on.
+    /// Array and depth streams publish the changes from now on.
     init(_ stream: MarketStream, in market: Market) {
         self.stream = stream
         switch stream {
@@ -20,7 +20,7 @@ struct StreamPublisher {
         for symbol in market.symbols.indices { published[symbol] = market.symbols[symbol].trades.last?.lastTradeID }
     }
 
-    /// The payloads due after the market's latest tick; most of the time none.
+    /// The payloads due after the market's latest tick; usually none.
     mutating func payloads(_ market: Market) -> [String] {
         if depth != nil { return depth?.payload(market).map { [$0] } ?? [] }
         return market.hasStepped ? stepPayloads(market) : []
@@ -88,7 +88,7 @@ struct StreamPublisher {
         return rows.isEmpty ? [] : [array(rows)]
     }
 
-    /// The closing frame of the bar published last, if it has closed meanwhile, and the open bar where it changed.
+    /// The closing frame of the last published bar, if it has closed meanwhile, and the open bar, if it changed.
     private mutating func klines(_ market: SymbolMarket, _ interval: Interval, _ now: Int64) -> [String] {
         let current = market.bars.current(interval)
         var payloads: [String] = []

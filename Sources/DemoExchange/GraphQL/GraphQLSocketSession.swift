@@ -1,4 +1,4 @@
-/// What one WebSocket of the simulated GraphQL server has said and is subscribed to, under either protocol. Pure: text in, replies out.
+/// The messages and subscriptions of one WebSocket of the simulated GraphQL server, under either protocol. Pure: text in, replies out.
 struct GraphQLSocketSession {
     enum Answer: Equatable {
         case send(String)
@@ -13,7 +13,7 @@ struct GraphQLSocketSession {
     private(set) var isAccepted = false
     private(set) var operations: [String: PriceQuery] = [:]
 
-    /// - Parameter token: What `authToken` in the first message's payload has to be; nil accepts everybody.
+    /// - Parameter token: The required `authToken` of the first message's payload; nil accepts everybody.
     init(isLegacy: Bool, token: String?) {
         self.isLegacy = isLegacy
         self.token = token

@@ -1,6 +1,6 @@
-/// What a request asks the simulated price server for: one field with its symbol, and which members of a price.
+/// A request to the simulated price server: one field with its symbol, and the wanted members of a price.
 struct PriceQuery: Equatable {
-    /// Why a request is refused, in the words of a GraphQL error.
+    /// The reason of a refusal, as a GraphQL error tells it.
     struct Refused: Error, Equatable {
         let message: String
     }
@@ -16,7 +16,7 @@ struct PriceQuery: Equatable {
     let symbol: String
     let members: [String]
 
-    /// Reads `{"query":…,"variables":{"symbol":…}}`. Of the language it knows one operation with one field and one level of members.
+    /// Reads `{"query":…,"variables":{"symbol":…}}`. It knows only one operation with one field and one level of members.
     init(_ request: JSONValue) throws(Refused) {
         guard let document = request["query"]?.string, document.utf8.count <= 8192 else { throw Refused(message: "a query is wanted") }
         let isSubscription = document.drop(while: \.isWhitespace).hasPrefix("subscription")

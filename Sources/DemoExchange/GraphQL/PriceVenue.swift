@@ -1,14 +1,15 @@
 import NIOCore
+import NIOHTTP1
 
 /// Takes the results of operations, on the server's event loop.
 protocol PriceReader: AnyObject {
     func deliver(_ result: String, to operation: String)
     func complete(_ operation: String)
-    /// Ends the reader's connection: with a close frame of that code where it has such, else with a reset.
+    /// Ends the reader's connection: a WebSocket with a close frame of this code; otherwise, or without a code, with a reset.
     func end(_ code: UInt16?)
 }
 
-/// The prices behind the simulated GraphQL server, and who is subscribed to which. Lives on one event loop.
+/// The prices of the simulated GraphQL server, and their subscribers. Lives on one event loop.
 final class PriceVenue {
     struct Operation: Hashable {
         let reader: ObjectIdentifier
@@ -18,7 +19,7 @@ final class PriceVenue {
     private struct Subscription {
         let reader: any PriceReader
         let query: PriceQuery
-        /// Results that are still to come; nil where there is no end.
+        /// Results still to come; nil if there is no end.
         var remaining: Int?
     }
 
@@ -26,6 +27,7 @@ final class PriceVenue {
     let token: String?
     private let loop: any EventLoop
     private let interval: TimeAmount
+    private let keepAlive: TimeAmount
     private var generator: SeededGenerator
     private var prices: [String: Price] = [:]
     private var sequence: UInt64 = 0
@@ -39,6 +41,7 @@ final class PriceVenue {
         self.loop = loop
         token = configuration.token
         interval = TimeAmount(configuration.interval)
+        keepAlive = TimeAmount(configuration.keepAlive)
         generator = SeededGenerator(seed: configuration.seed, purpose: 3)
         for (symbol, last) in [("AAPL", 18_950), ("MSFT", 41_120), ("BTC-USD", 6_425_010)] as [(String, Int64)] { set(symbol, last) }
     }
@@ -82,41 +85,50 @@ final class PriceVenue {
 
     func opened(_ reader: any PriceReader) {
         readers[ObjectIdentifier(reader)] = reader
-        ledger.note(.connected) {
-            $0.connectionsEver += 1
-            $0.connectionsNow += 1
-        }
+        ledger.connected()
     }
 
     func closed(_ reader: any PriceReader) {
         guard readers.removeValue(forKey: ObjectIdentifier(reader)) != nil else { return }
         for operation in subscriptions.keys where operation.reader == ObjectIdentifier(reader) { unsubscribed(reader, operation.id) }
-        ledger.note(.disconnected) { $0.connectionsNow -= 1 }
+        ledger.disconnected()
     }
 
-    /// Subscribes; false where there is no such symbol.
+    /// Subscribes; false if there is no such symbol.
     func subscribed(_ reader: any PriceReader, _ id: String, _ query: PriceQuery) -> Bool {
         guard prices[query.symbol] != nil else { return false }
         let operation = Operation(reader: ObjectIdentifier(reader), id: id)
         subscriptions[operation] = Subscription(reader: reader, query: query, remaining: query.field == .finite ? 3 : nil)
-        ledger.note(.subscribed([query.symbol])) { statistics in
-            statistics.subscribes[query.symbol, default: 0] += 1
-            statistics.activeSubscriptions[query.symbol, default: 0] += 1
-        }
+        ledger.subscribed([query.symbol])
         return true
     }
 
     func unsubscribed(_ reader: any PriceReader, _ id: String) {
         let operation = Operation(reader: ObjectIdentifier(reader), id: id)
         guard let symbol = subscriptions.removeValue(forKey: operation)?.query.symbol else { return }
-        ledger.note(.unsubscribed([symbol])) { statistics in
-            statistics.unsubscribes[symbol, default: 0] += 1
-            let left = statistics.activeSubscriptions[symbol, default: 1] - 1
-            statistics.activeSubscriptions[symbol] = left > 0 ? left : nil
-        }
+        ledger.unsubscribed([symbol])
     }
 
     func endAll(_ code: UInt16?) {
         for reader in Array(readers.values) { reader.end(code) }
+    }
+}
+
+extension PriceVenue: LoopbackService {
+    func upgradeHeaders(for request: HTTPRequestHead) -> HTTPHeaders? {
+        Self.subprotocol(request).map { ["Sec-WebSocket-Protocol": $0] }
+    }
+
+    func socket(for request: HTTPRequestHead) -> (any ChannelHandler)? {
+        GraphQLSocket(isLegacy: Self.subprotocol(request) == "graphql-ws", venue: self, keepAlive: keepAlive)
+    }
+
+    func requestHandler() -> any ChannelHandler & RemovableChannelHandler { GraphQLRequestHandler(venue: self, keepAlive: keepAlive) }
+
+    /// The first offered protocol that this server speaks.
+    private static func subprotocol(_ request: HTTPRequestHead) -> String? {
+        guard request.uri == "/graphql" else { return nil }
+        let offered = request.headers[canonicalForm: "Sec-WebSocket-Protocol"].map(String.init)
+        return offered.first { ["graphql-transport-ws", "graphql-ws"].contains($0) }
     }
 }

@@ -1,13 +1,13 @@
 import NIOCore
 
-/// One thing that happened to a symbol, as either wire writes it.
+/// One event of a symbol, in the format of either wire.
 struct StockMessage {
     let symbol: String
     let side: StockExchange.Side
     let price: StockVenue.Price
     let volume: UInt32
 
-    /// A frame of one message, all numbers with the least significant byte first.
+    /// A frame with one message; all numbers are little-endian.
     var binary: ByteBuffer {
         let name = Array(symbol.utf8)
         var message = ByteBuffer()

@@ -1,19 +1,15 @@
 import NIOCore
 import NIOWebSocket
 
-/// One WebSocket of the simulated Intrinio, of either wire. Lives on the server's event loop.
-final class StockSocket: ChannelInboundHandler {
-    typealias InboundIn = WebSocketFrame
-    typealias OutboundOut = WebSocketFrame
-
+/// One WebSocket of the simulated Intrinio, of either wire.
+final class StockSocket: LoopbackSocket {
     private struct Refused: Error {}
 
-    /// What is joined, and by which reference; empty where the wire has none.
+    /// The joined channels with their references, which are empty on the binary wire.
     private(set) var channels: [String: String] = [:]
     private var tradesOnly: Set<String> = []
     private let isBinary: Bool
     private let venue: StockVenue
-    private var context: ChannelHandlerContext?
     private var patience: Scheduled<Void>?
 
     private static let everything = "$FIREHOSE"
@@ -23,49 +19,31 @@ final class StockSocket: ChannelInboundHandler {
         self.venue = venue
     }
 
-    func handlerAdded(context: ChannelHandlerContext) {
-        self.context = context
+    override func opened() {
         venue.opened(self)
-        wait(context)
+        wait()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { ended() }
-
-    func channelInactive(context: ChannelHandlerContext) {
-        ended()
-        context.fireChannelInactive()
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
-
-    private func ended() {
-        guard context != nil else { return }
-        context = nil
+    override func closed() {
         patience?.cancel()
         venue.closed(self)
     }
 
-    /// A Phoenix socket whose client says nothing is closed.
-    private func wait(_ context: ChannelHandlerContext) {
-        guard !isBinary else { return }
+    /// Closes a Phoenix socket whose client is silent.
+    private func wait() {
+        guard !isBinary, let context else { return }
         patience?.cancel()
         patience = context.eventLoop.assumeIsolated().scheduleTask(in: venue.idle) { context.close(promise: nil) }
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let frame = Self.unwrapInboundIn(data)
-        switch frame.opcode {
-        case .binary where frame.fin && isBinary: read(frame.unmaskedData)
-        case .text where frame.fin && !isBinary:
-            wait(context)
-            guard (try? read(String(buffer: frame.unmaskedData))) != nil else { return context.close(promise: nil) }
-        case .ping: write(frame.unmaskedData, .pong)
-        case .pong: break
-        case .connectionClose:
-            write(frame.unmaskedData, .connectionClose)
-            context.close(promise: nil)
-        default: context.close(promise: nil)
+    override func receive(_ message: ByteBuffer, _ opcode: WebSocketOpcode) -> Bool {
+        guard opcode == (isBinary ? .binary : .text) else { return false }
+        if isBinary {
+            read(message)
+            return true
         }
+        wait()
+        return (try? read(String(buffer: message))) != nil
     }
 
     private func read(_ message: ByteBuffer) {
@@ -77,10 +55,10 @@ final class StockSocket: ChannelInboundHandler {
             guard symbol == Self.everything || venue.isListed(symbol) else { return send("unknown symbol \(symbol)") }
             if mask == 1 { tradesOnly.insert(symbol) }
             guard channels.updateValue("", forKey: symbol) == nil else { return }
-            venue.note(joined: symbol)
+            venue.ledger.subscribed([symbol])
         case 0x4C:
             let symbol = String(buffer: message)
-            if channels.removeValue(forKey: symbol) != nil { venue.note(left: symbol) }
+            if channels.removeValue(forKey: symbol) != nil { venue.ledger.unsubscribed([symbol]) }
         default: send("not understood")
         }
     }
@@ -98,14 +76,14 @@ final class StockSocket: ChannelInboundHandler {
             if let earlier = channels.updateValue(ref, forKey: symbol) {
                 send(#"{"topic":\#(JSONValue.quoted(topic)),"event":"phx_close","payload":{},"ref":\#(earlier)}"#)
             } else {
-                venue.note(joined: symbol)
+                venue.ledger.subscribed([symbol])
             }
             reply(topic, ref, "ok", "{}")
         case "phx_join": reply(topic, ref, "error", #"{"reason":"unmatched topic"}"#)
         case "phx_leave":
             reply(topic, ref, "ok", "{}")
             guard let joined = channels.removeValue(forKey: symbol) else { return }
-            venue.note(left: symbol)
+            venue.ledger.unsubscribed([symbol])
             send(#"{"topic":\#(JSONValue.quoted(topic)),"event":"phx_close","payload":{},"ref":\#(joined)}"#)
         default: reply(topic, ref, "error", #"{"reason":"unmatched topic"}"#)
         }
@@ -131,17 +109,7 @@ final class StockSocket: ChannelInboundHandler {
 
     func crash(_ symbol: String) {
         guard !isBinary, let ref = channels.removeValue(forKey: symbol) else { return }
-        venue.note(left: symbol)
+        venue.ledger.unsubscribed([symbol])
         send(#"{"topic":\#(JSONValue.quoted(topic(symbol))),"event":"phx_error","payload":{},"ref":\#(ref)}"#)
-    }
-
-    func reset() {
-        if let channel = context?.channel { DemoExchange.reset(channel) }
-    }
-
-    func send(_ text: String) { write(ByteBuffer(string: text), .text) }
-
-    private func write(_ payload: ByteBuffer, _ opcode: WebSocketOpcode) {
-        context?.writeAndFlush(Self.wrapOutboundOut(WebSocketFrame(fin: true, opcode: opcode, data: payload)), promise: nil)
     }
 }

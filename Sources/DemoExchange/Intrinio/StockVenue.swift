@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import NIOHTTP1
 
 /// The prices behind the simulated Intrinio, its tokens and its sockets. Lives on one event loop.
 final class StockVenue {
@@ -11,7 +12,7 @@ final class StockVenue {
     }
 
     let ledger: Ledger
-    let apiKey: String
+    private let apiKey: String
     let idle: TimeAmount
     var loginFault: (status: Int, retryAfter: Int?)?
     private let loop: any EventLoop
@@ -58,13 +59,13 @@ final class StockVenue {
     }
 
     /// A token counts for one connection.
-    func newToken() -> String {
+    private func newToken() -> String {
         let token = "demo/\(generator.integer(in: 0...1 << 40))+="
         tokens.insert(token)
         return token
     }
 
-    func accepts(token: String?) -> Bool { token.map { tokens.remove($0) != nil } ?? false }
+    private func accepts(token: String?) -> Bool { token.map { tokens.remove($0) != nil } ?? false }
 
     func publish(_ symbol: String, _ side: StockExchange.Side, _ hundredths: Int64) {
         guard prices[symbol] != nil else { return }
@@ -75,7 +76,7 @@ final class StockVenue {
         for socket in Array(sockets.values) { socket.deliver(message) }
     }
 
-    func snapshot(_ symbol: String) -> String? {
+    private func snapshot(_ symbol: String) -> String? {
         guard let price = prices[symbol] else { return nil }
         let formatter = ISO8601DateFormatter()
         formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
@@ -91,31 +92,13 @@ final class StockVenue {
 
     func opened(_ socket: StockSocket) {
         sockets[ObjectIdentifier(socket)] = socket
-        ledger.note(.connected) {
-            $0.connectionsEver += 1
-            $0.connectionsNow += 1
-        }
+        ledger.connected()
     }
 
     func closed(_ socket: StockSocket) {
         guard sockets.removeValue(forKey: ObjectIdentifier(socket)) != nil else { return }
-        for symbol in socket.channels.keys { note(left: symbol) }
-        ledger.note(.disconnected) { $0.connectionsNow -= 1 }
-    }
-
-    func note(joined symbol: String) {
-        ledger.note(.subscribed([symbol])) { statistics in
-            statistics.subscribes[symbol, default: 0] += 1
-            statistics.activeSubscriptions[symbol, default: 0] += 1
-        }
-    }
-
-    func note(left symbol: String) {
-        ledger.note(.unsubscribed([symbol])) { statistics in
-            statistics.unsubscribes[symbol, default: 0] += 1
-            let left = statistics.activeSubscriptions[symbol, default: 1] - 1
-            statistics.activeSubscriptions[symbol] = left > 0 ? left : nil
-        }
+        for symbol in socket.channels.keys { ledger.unsubscribed([symbol]) }
+        ledger.disconnected()
     }
 
     func say(_ text: String) { for socket in Array(sockets.values) { socket.send(text) } }
@@ -125,5 +108,43 @@ final class StockVenue {
     func dropConnections() {
         tokens = []
         for socket in Array(sockets.values) { socket.reset() }
+    }
+}
+
+extension StockVenue: LoopbackService {
+    func upgradeHeaders(for request: HTTPRequestHead) -> HTTPHeaders? {
+        let request = StockRequest(request)
+        return request.path == "/socket/websocket" && accepts(token: request.query["token"]) ? HTTPHeaders() : nil
+    }
+
+    func socket(for request: HTTPRequestHead) -> (any ChannelHandler)? {
+        StockSocket(isBinary: request.headers.first(name: "UseNewEquitiesFormat") == "v2", venue: self)
+    }
+
+    func requestHandler() -> any ChannelHandler & RemovableChannelHandler { RESTHandler { request, _ in .now(self.answer(request)) } }
+
+    private func answer(_ head: HTTPRequestHead) -> RESTReply {
+        let (status, type, body) = answer(StockRequest(head), authorization: head.headers.first(name: "Authorization"))
+        var reply = RESTReply(status: status, body: body, contentType: type)
+        if status != 200, let seconds = loginFault?.retryAfter { reply.headers["Retry-After"] = String(seconds) }
+        return reply
+    }
+
+    private func answer(_ request: StockRequest, authorization: String?) -> (Int, String, String) {
+        ledger.note(.request(request.path)) { $0.requests[request.path, default: 0] += 1 }
+        let basic = "Basic " + Data("demo:\(apiKey)".utf8).base64EncodedString()
+        let isKnown = request.query["api_key"] == apiKey || authorization == basic
+        let parts = request.path.split(separator: "/").map { $0.removingPercentEncoding ?? "" }
+        switch (parts.first, parts.count) {
+        case ("socket", _): return (403, "text/plain", "bad token")
+        case ("auth", 1):
+            if let fault = loginFault { return (fault.status, "text/plain", "no") }
+            return isKnown ? (200, "text/plain", newToken()) : (401, "text/plain", "bad credentials")
+        case ("securities", 4):
+            guard isKnown else { return (401, "application/json", #"{"error":"bad key"}"#) }
+            guard let body = snapshot(parts[1]) else { return (404, "application/json", #"{"error":"no such security"}"#) }
+            return (200, "application/json", body)
+        default: return (404, "text/plain", "no such path")
+        }
     }
 }

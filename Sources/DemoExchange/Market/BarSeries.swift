@@ -33,7 +33,7 @@ struct BarSeries {
     /// The last bar of `interval` that closed since the exchange opened.
     func previous(_ interval: Interval) -> Bar? { previous[interval.position] }
 
-    /// The last 24 hours, to the minute at their beginning and to the last trade at their end.
+    /// The last 24 hours: from a full minute to the last trade.
     var day: Bar {
         var day = closedDay
         day.add(current[0])
@@ -58,7 +58,7 @@ struct BarSeries {
         for position in current.indices { current[position].add(trade) }
     }
 
-    /// All bars of `interval`, oldest first, the open one last. They are made of the closed bars no longer than the interval.
+    /// All bars of `interval`, oldest first, the open one last. They are made of closed bars that are no longer than the interval.
     func bars(_ interval: Interval) -> [Bar] {
         let open = current(interval)
         var bars: [Bar] = []
@@ -84,7 +84,7 @@ struct BarSeries {
         for bar in closed[(first + 1)...] { closedDay.add(bar) }
     }
 
-    /// Turns the oldest hours of minutes into hours, so that an exchange that runs for weeks does not grow.
+    /// Turns the oldest hours of minutes into hours, so that memory does not grow over weeks.
     private mutating func foldOldMinutes() {
         let minutes = closed.reversed().prefix { $0.end - $0.openTime == Interval.minute }.count
         guard minutes >= Self.keptMinutes else { return }

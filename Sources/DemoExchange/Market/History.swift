@@ -1,5 +1,5 @@
-/// The bars from before the exchange opened: days, then hours, then minutes, built backwards from the opening price so that
-/// the opening price depends on the seed alone.
+/// The bars from before the exchange opened: days, then hours, then minutes, built backwards from the opening price so that this price depends only
+/// on the seed.
 struct History {
     static let dayCount: Int64 = 1_600
     static let hourCount: Int64 = 1_600

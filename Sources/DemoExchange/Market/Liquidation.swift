@@ -8,7 +8,7 @@ struct Liquidation: Equatable {
     let quantity: Int64
     let time: Int64
 
-    /// At the best price of the other side, with a limit 0.5 % away from it.
+    /// Filled at the best price of the other side, with a limit 0.5 % away from it.
     init(of symbol: Int, in market: SymbolMarket, time: Int64, generator: inout SeededGenerator) {
         self.symbol = symbol
         self.time = time

@@ -21,7 +21,7 @@ struct Listing {
     var pair: String { base + "USDT" }
     var isTrading: Bool { kind != .settling }
     var hasFunding: Bool { kind == .perpetual || kind == .tradFi }
-    /// ASCII letters only are lowered, as in the venues' stream names.
+    /// Only ASCII letters are lowered, as in the venues' stream names.
     var streamPrefix: String { asciiLowercased(symbol) }
     var quotePrecision: Int { pricePrecision + quantityPrecision }
 

@@ -1,5 +1,4 @@
-/// The whole simulated market: a value that advances in steps. Everything but the times is a function of the seed and the
-/// number of steps.
+/// The whole simulated market: a value that advances in steps. Except for the times, it is a function of the seed and the number of steps.
 struct Market {
     /// Wall-clock length of a step.
     static let stepLength: Int64 = 50
@@ -14,11 +13,11 @@ struct Market {
     /// Length of the last tick, and of all ticks since the market opened.
     private var tickLength: Int64 = 1
     private var elapsed: Int64 = 0
-    /// What was liquidated in the last step.
+    /// The liquidations of the last step.
     private(set) var liquidations: [Liquidation] = []
     private var liquidator: SeededGenerator
     private let bookUpdatesPerSecond: Int64
-    /// Interval of all depth streams in milliseconds; nil where each has the venue's own.
+    /// Interval of all depth streams in milliseconds; nil for the venue's own intervals.
     let depthInterval: Int64?
     private var restarts: Int64 = 0
     /// Time of the last step, in milliseconds since 1970 UTC.
@@ -43,13 +42,13 @@ struct Market {
         for position in assets.indices { assets[position].revalue(symbols) }
     }
 
-    /// Position in ``symbols`` of a symbol, given with its ASCII letters lowered.
+    /// Position in ``symbols`` of a symbol, given in lower case (ASCII).
     func position(ofLowercased symbol: String) -> Int? { positions[symbol] }
 
     /// Whether a whole multiple of `period` (ms) was reached in the last tick.
     func crosses(_ period: Int64) -> Bool { elapsed / period != (elapsed - tickLength) / period }
 
-    /// Advances the books by `length` milliseconds and all the rest wherever a step is complete.
+    /// Advances the books by `length` milliseconds, and everything else whenever a step is complete.
     mutating func tick(now: Int64, length: Int64) {
         tickLength = length
         elapsed += length
@@ -75,7 +74,7 @@ struct Market {
         liquidate()
     }
 
-    /// Every three seconds on average somebody is liquidated, in the first two symbols half of the time.
+    /// Liquidates somebody every three seconds on average, half of the time in the first two symbols.
     private mutating func liquidate() {
         guard liquidator.next() % 3 == 0 else { return }
         let last = Int64(liquidator.chance(50) ? 1 : symbols.count - 1)
@@ -84,15 +83,15 @@ struct Market {
         liquidations.append(Liquidation(of: symbol, in: symbols[symbol], time: now, generator: &liquidator))
     }
 
-    /// Brings the book of a symbol up to date for somebody who asks once.
+    /// Brings a symbol's book up to date for a single request.
     mutating func settleBook(_ symbol: Int) { symbols[symbol].settleBook(now: now) }
 
-    /// Keeps the book of a symbol up to date until as many calls of ``unwatchBook(_:)``.
+    /// Keeps a symbol's book up to date until each call is matched by ``unwatchBook(_:)``.
     mutating func watchBook(_ symbol: Int) { symbols[symbol].watchBook(now: now) }
 
     mutating func unwatchBook(_ symbol: Int) { symbols[symbol].unwatchBook() }
 
-    /// Lets all ids go back, as after a restart of a venue that has lost count; each time further.
+    /// Moves all ids back, like the restart of a venue that has lost count; each time further.
     mutating func restartIDs() {
         restarts += 1
         lastUpdateID = Self.firstUpdateID + 500_000_000_000 - restarts * 1_000_000_000

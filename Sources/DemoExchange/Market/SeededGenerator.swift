@@ -1,12 +1,12 @@
 import Foundation
 
-/// SplitMix64: the whole of the market's chance, a pure function of its seed.
+/// SplitMix64: the market's only source of randomness, a pure function of its seed.
 struct SeededGenerator {
     private var state: UInt64
 
     init(seed: UInt64) { state = seed }
 
-    /// A generator of its own for each `purpose`, so that one part of the market cannot shift another's sequence.
+    /// A separate generator for each `purpose`, so that one part of the market cannot shift another's sequence.
     init(seed: UInt64, purpose: UInt64) {
         var mixer = SeededGenerator(seed: seed ^ (purpose &* 0xD134_2543_DE82_EF95))
         state = mixer.next()
@@ -20,18 +20,18 @@ struct SeededGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// Uniform but for a bias far below what a market could show.
+    /// Uniform, except for a bias far too small for a market to show.
     mutating func integer(in range: ClosedRange<Int64>) -> Int64 {
         range.lowerBound + Int64(next() % UInt64(range.upperBound - range.lowerBound + 1))
     }
 
-    /// A waiting time between events that come at random, this far apart on average; at most ten times that.
+    /// A random waiting time with this mean, as between independent events; at most ten times the mean.
     mutating func exponential(mean: Int64) -> Int64 {
         let uniform = Double(next() >> 11) * 0x1p-53
         return Int64(min(Double(mean) * -log(1 - uniform), Double(mean) * 10, 1e18))
     }
 
-    /// True with a chance of `percent` in a hundred.
+    /// True with a probability of `percent` %.
     mutating func chance(_ percent: UInt64) -> Bool {
         next() % 100 < percent
     }

@@ -1,4 +1,4 @@
-/// One symbol's market: a best bid and ask that wander, trades at them, and the bars of those trades.
+/// One symbol's market: a best bid and ask that wander, trades at these prices, and the bars of the trades.
 struct SymbolMarket {
     let listing: Listing
     private(set) var bid: Int64
@@ -7,15 +7,15 @@ struct SymbolMarket {
     private(set) var askQuantity: Int64
     private(set) var bookUpdateID: Int64
     private(set) var bookTime: Int64
-    /// Id of the book's last update of any kind; ``bookUpdateID`` is that of the last one of the best levels.
+    /// Id of the book's last update of any kind; ``bookUpdateID`` is that of the last update of the best levels.
     private(set) var lastBookID: Int64
-    /// Kept up to date while it is watched, and brought up to date when it is asked for.
-    private(set) var book: OrderBook?
+    /// Kept up to date while it is watched; otherwise brought up to date when it is asked for.
+    private(set) var book: SimulatedBook?
     private var bookReaders = 0
     private var bookCredit: Int64
     private var bookGenerator: SeededGenerator
     private let levelGenerator: SeededGenerator
-    /// The last ``tradeLimit`` aggregate trades at least, oldest first.
+    /// At least the last ``tradeLimit`` aggregate trades, oldest first.
     private(set) var trades: [AggregateTrade] = []
     /// Index and mark price with eight decimals, funding rate in units of 1e-8.
     private(set) var index: Int64
@@ -23,7 +23,7 @@ struct SymbolMarket {
     private(set) var settle: Int64
     private(set) var fundingRate: Int64
 
-    /// What the last step did, for those who publish it.
+    /// What happened in the last step, for publishers.
     private(set) var bookChanged = false
     private(set) var newTrades: [AggregateTrade] = []
 
@@ -35,7 +35,7 @@ struct SymbolMarket {
     static let tradeLimit = 1_000
     private static let openingTradeGap: Int64 = 333
 
-    /// Opens the market at `now`, with a history that ends in as many trades as a REST reply can carry.
+    /// Opens the market at `now`, with a history that ends in as many trades as a REST reply can hold.
     init(listing: Listing, number: Int, seed: UInt64, now: Int64, bookUpdateID: Int64) {
         self.listing = listing
         self.bookUpdateID = bookUpdateID
@@ -93,8 +93,8 @@ struct SymbolMarket {
         if chance >= 1_000 - tradePerMille { trade(at: now) }
     }
 
-    /// Makes the updates behind the best levels that are due after another `length` milliseconds. Their ids are spent whether or not
-    /// anybody watches, so that watching one book changes no other.
+    /// Makes the updates behind the best levels that are due after another `length` milliseconds. Their ids are used whether or not anybody watches,
+    /// so that watching one book changes no other.
     mutating func updateBook(now: Int64, length: Int64, perSecond: Int64, lastUpdateID: inout Int64) {
         book?.beginTick()
         guard listing.isTrading else { return }
@@ -111,7 +111,7 @@ struct SymbolMarket {
     mutating func settleBook(now: Int64) {
         guard listing.isTrading else { return }
         if book == nil {
-            book = OrderBook(listing, bid: bestBid, ask: bestAsk, updateID: lastBookID, time: now, generator: levelGenerator)
+            book = SimulatedBook(listing, bid: bestBid, ask: bestAsk, updateID: lastBookID, time: now, generator: levelGenerator)
         } else if book?.updateID != lastBookID {
             alignBook()
         }
@@ -122,7 +122,7 @@ struct SymbolMarket {
         bookReaders += 1
     }
 
-    /// Lets ids go on from other values, as after a restart of the venue that has lost count; older trades are forgotten.
+    /// Continues with other ids, like the restart of a venue that has lost count; forgets older trades.
     mutating func restartIDs(bookUpdateID: Int64, tradeID: Int64, aggregateID: Int64) {
         self.bookUpdateID = bookUpdateID
         lastBookID = bookUpdateID

@@ -1,4 +1,4 @@
-/// What one WebSocket connection has asked for, and the venue's answers to it (docs/venue.md §4). A value: it sends nothing itself.
+/// The subscriptions of one WebSocket connection, and the venue's answers to its messages (docs/venue.md §4). A value: it sends nothing itself.
 struct ControlSession {
     static let streamLimit = 200
     static let messagesPerSecond = 10
@@ -26,7 +26,7 @@ struct ControlSession {
     /// Subscribes the names of the connection's URL.
     mutating func open(_ streams: [String]) -> Answer { subscribe(streams, id: nil, acknowledged: false) }
 
-    /// Counts a message of any kind; false when there were more than ten within one second of the monotonic clock `now` (ms).
+    /// Counts a message of any kind; false if there were more than ten within one second of the monotonic clock `now` (ms).
     mutating func admitsMessage(now: Int64) -> Bool {
         recentMessages.removeAll { $0 <= now - 1_000 }
         recentMessages.append(now)

@@ -1,4 +1,4 @@
-/// A stream the simulated market can publish, named as the venues name it.
+/// A stream of the simulated market, named as the venues name it.
 enum MarketStream: Equatable {
     case markPrice(symbol: Int, everySecond: Bool)
     case allMarkPrices(everySecond: Bool)
@@ -59,7 +59,7 @@ enum MarketStream: Equatable {
         }
     }
 
-    /// `suffix` is what follows `depth`: a number of levels or nothing, then the speed. 250 ms is the bare name, never `@250ms`.
+    /// `suffix` is what follows `depth`: a number of levels or nothing, then the speed. 250 ms has the bare name, never `@250ms`.
     private static func depth(_ symbol: Int, _ suffix: Substring) -> MarketStream? {
         let parts = suffix.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
         let intervals: [Substring: Int64] = ["100ms": 100, "500ms": 500]

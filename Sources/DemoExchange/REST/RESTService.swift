@@ -1,10 +1,10 @@
-/// What the REST side can be asked about: the simulated market, or what a replay has played so far.
+/// The source of REST replies: the simulated market, or what a replay has played so far.
 protocol RESTSource {
     func exchangeInfo(now: Int64, weightLimit: Int) -> String
     func hasSymbol(_ symbol: String) -> Bool
     /// The symbols of a reply that lists all rows.
     func symbols(of row: RESTRow) -> [String]
-    /// The row's JSON object; nil where there is none for this symbol.
+    /// The row's JSON object; nil if there is none for this symbol.
     func row(_ row: RESTRow, _ symbol: String, now: Int64) -> String?
     /// Oldest first, the open bar last.
     func klines(_ symbol: String, _ interval: Interval) -> [(openTime: Int64, json: String)]
@@ -12,11 +12,11 @@ protocol RESTSource {
     func aggTrades(_ symbol: String) -> [(id: Int64, time: Int64, json: String)]
     /// Single trades, oldest first.
     func trades(_ symbol: String) -> [String]
-    /// The whole reply with the best `limit` levels of each side; nil where there is no book.
+    /// The whole reply with the best `limit` levels of each side; nil if there is no book.
     func depth(_ symbol: String, limit: Int) -> String?
 }
 
-/// The endpoints that answer one object with `symbol` and an array without.
+/// The endpoints that answer with one object if `symbol` is given, else with an array.
 enum RESTRow: Equatable {
     case premiumIndex
     case assetIndex
@@ -29,7 +29,7 @@ struct RESTReply: Equatable {
     var status = 200
     var body: String
     var contentType = "application/json"
-    /// Request weight; nil where the venue sends no used-weight header.
+    /// Request weight; nil if the reply has no used-weight header.
     var weight: Int?
     var headers: [String: String] = [:]
 
@@ -44,10 +44,10 @@ struct RESTReply: Equatable {
 struct RESTService<Source: RESTSource> {
     let source: Source
     let now: Int64
-    /// Request weight per minute, as the list of what there is tells it.
+    /// Request weight per minute, as `exchangeInfo` tells it.
     let weightLimit: Int
 
-    func answer(_ method: String, _ target: RequestTarget) -> RESTReply {
+    func answer(_ method: String, _ target: RESTTarget) -> RESTReply {
         let path = target.path.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
         guard method == "GET", path.count >= 3, path[0] == "fapi", ["v1", "v2", "v3"].contains(path[1]) else {
             return unknownPath(method, target)
@@ -72,7 +72,7 @@ struct RESTService<Source: RESTSource> {
         }
     }
 
-    private func unknownPath(_ method: String, _ target: RequestTarget) -> RESTReply {
+    private func unknownPath(_ method: String, _ target: RESTTarget) -> RESTReply {
         .failure(-5000, "Path \(target.path), Method \(method) is invalid", status: 404, weight: nil)
     }
 

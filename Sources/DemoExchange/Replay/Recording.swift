@@ -66,7 +66,7 @@ struct RecordedSymbol {
     let pricePrecision: Int
     let quantityPrecision: Int
 
-    /// Nil where the payload is not about a single symbol.
+    /// Nil if the payload is not about a single symbol.
     init?(payload: String) {
         guard let value = try? JSONValue(parsing: payload), let name = (value["s"] ?? value["o"]?["s"])?.string else { return nil }
         self.name = name

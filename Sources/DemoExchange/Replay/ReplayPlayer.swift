@@ -12,7 +12,7 @@ final class ReplayPlayer {
     private var next: Scheduled<Void>?
     private var blockedSince: NIODeadline?
 
-    /// Frames sent in one go before others get their turn.
+    /// Frames sent in one go before other work gets its turn.
     private static let batch = 64
 
     init(_ recording: Recording, _ replay: Replay, loop: any EventLoop) {
@@ -22,7 +22,7 @@ final class ReplayPlayer {
         played = PlayedMarket(recording.symbols)
     }
 
-    /// Begins to play; later calls change nothing.
+    /// Starts to play; later calls change nothing.
     func start(_ venue: Venue) {
         guard startTime == nil, next == nil else { return }
         let begin = NIODeadline.now() + TimeAmount(replay.settle)

@@ -1,19 +1,19 @@
 import Synchronization
 
-/// The best levels of every book right after each of its updates, for a while, so that a test can compare what a client shows.
+/// Remembers for a while the best levels of every book right after each update, so that a test can compare them with a client's.
 final class BookLog: Sendable {
     private struct Book {
         var pricePrecision: Int
         var quantityPrecision: Int
         /// Rising ids.
-        var tops: [OrderBook.Top] = []
+        var tops: [SimulatedBook.Top] = []
 
-        mutating func add(_ new: [OrderBook.Top], _ limit: Int) {
+        mutating func add(_ new: [SimulatedBook.Top], _ limit: Int) {
             for top in new where top.updateID > tops.last?.updateID ?? 0 { tops.append(top) }
             if tops.count >= 2 * limit { tops.removeFirst(tops.count - limit) }
         }
 
-        func top(_ updateID: Int64) -> OrderBook.Top? {
+        func top(_ updateID: Int64) -> SimulatedBook.Top? {
             var (low, high) = (0, tops.count)
             while low < high {
                 let middle = (low + high) / 2
@@ -26,10 +26,10 @@ final class BookLog: Sendable {
     private let limit: Int
     private let books = Mutex<[String: Book]>([:])
 
-    /// - Parameter limit: updates remembered at least for each book.
+    /// - Parameter limit: how many updates of each book are remembered at least.
     init(limit: Int) { self.limit = max(0, limit) }
 
-    /// Takes in what the last tick did; what is known already is passed over.
+    /// Adds the updates of the last tick, and skips known ones.
     func add(_ symbols: [SymbolMarket]) {
         guard limit > 0 else { return }
         books.withLock { books in
@@ -42,7 +42,7 @@ final class BookLog: Sendable {
         }
     }
 
-    /// Forgets everything, because the ids begin anew.
+    /// Forgets everything, because the ids start again.
     func clear() { books.withLock { $0.removeAll() } }
 
     func levels(_ symbol: String, at updateID: UInt64) -> (bids: [(String, String)], asks: [(String, String)])? {

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Stands between a socket and everything else, where faults act on bytes: it holds them back, or cuts the connection after a number of
-/// them. Lives on the exchange's event loop.
+/// Sits between a socket and all other handlers, for faults that act on bytes: it holds bytes back, or cuts the connection after a number of them.
+/// Lives on the exchange's event loop.
 final class Gate: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -33,15 +33,15 @@ final class Gate: ChannelDuplexHandler {
     /// Ends the connection with a TCP reset.
     func cut() {
         guard isControl != true, let context else { return }
-        DemoExchange.reset(context.channel)
+        context.channel.reset()
     }
 
-    /// Ends the connection in the middle of what is sent after `bytes` more bytes; nil calls that off.
+    /// Cuts the connection after `bytes` more bytes, in the middle of what is sent; nil cancels that.
     func cut(after bytes: Int?) {
         if isControl != true { bytesLeft = bytes }
     }
 
-    /// Lets through what was held back, once the black hole is gone.
+    /// Passes on what was held back, once the black hole is gone.
     func open() {
         guard let context, !isShut else { return }
         let parts = held

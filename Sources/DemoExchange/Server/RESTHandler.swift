@@ -1,18 +1,24 @@
 import NIOCore
 import NIOHTTP1
 
-/// The server side of one HTTP connection: requests in, the venue's replies out, in order, with keep-alive.
+/// Answers the requests of one HTTP connection, with keep-alive. Lives on the server's event loop.
 final class RESTHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
+    enum Answer {
+        case now(RESTReply)
+        case later(RESTReply, TimeAmount)
+        case never
+    }
+
     private static let maxBodyBytes = 1 << 16
 
-    private let venue: Venue
+    private let answer: (_ request: HTTPRequestHead, _ body: ByteBuffer) -> Answer
     private var head: HTTPRequestHead?
     private var body = ByteBuffer()
 
-    init(venue: Venue) { self.venue = venue }
+    init(answer: @escaping (_ request: HTTPRequestHead, _ body: ByteBuffer) -> Answer) { self.answer = answer }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch Self.unwrapInboundIn(data) {
@@ -23,9 +29,8 @@ final class RESTHandler: ChannelInboundHandler, RemovableChannelHandler {
             guard body.readableBytes + part.readableBytes <= Self.maxBodyBytes else { return context.close(promise: nil) }
             body.writeBuffer(&part)
         case .end:
-            guard let head else { return }
-            self.head = nil
-            answer(head, context)
+            guard let head = head.take() else { return }
+            write(answer(head, body), head, context)
         }
     }
 
@@ -33,17 +38,12 @@ final class RESTHandler: ChannelInboundHandler, RemovableChannelHandler {
         context.close(promise: nil)
     }
 
-    private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        if head.uri.hasPrefix("/control/") {
-            return write(venue.control(head.method.rawValue, head.uri, String(buffer: body)), head, context)
-        }
-        switch venue.request(head.method.rawValue, head.uri) {
-        case .now(let reply):
-            write(reply, head, context)
+    private func write(_ answer: Answer, _ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        switch answer {
+        case .now(let reply): write(reply, head, context)
         case .later(let reply, let delay):
             context.eventLoop.assumeIsolated().scheduleTask(in: delay) { self.write(reply, head, context) }
-        case .never:
-            break
+        case .never: break
         }
     }
 

@@ -1,18 +1,13 @@
 import NIOCore
+import NIOHTTP1
 import NIOWebSocket
 
-/// The exchange behind its sockets: who is subscribed to what, the market or replay that feeds them, the REST replies and the
-/// faults in force. Lives on one event loop.
+/// The exchange behind its sockets: the subscriptions, the market or replay that feeds them, the REST replies and the active faults. Lives on one
+/// event loop.
 final class Venue {
-    enum Answer {
-        case now(RESTReply)
-        case later(RESTReply, TimeAmount)
-        case never
-    }
-
     private struct Subscription {
         var publisher: StreamPublisher?
-        var readers: [ObjectIdentifier: WebSocketConnection] = [:]
+        var readers: [ObjectIdentifier: VenueSocket] = [:]
     }
 
     let ledger: Ledger
@@ -24,14 +19,14 @@ final class Venue {
     private var ticks: Scheduled<Void>?
     private var nextTick = NIODeadline.now()
 
-    private(set) var connections: [ObjectIdentifier: WebSocketConnection] = [:]
+    private(set) var connections: [ObjectIdentifier: VenueSocket] = [:]
     private var subscriptions: [String: Subscription] = [:]
     /// Names with a publisher, in the order they were subscribed.
     private var published: [String] = []
-    private var budget: WeightBudget
+    private var meter: WeightMeter
 
     var faults = Faults()
-    /// One for every socket, REST ones included.
+    /// One gate for every socket, REST ones included.
     var gates: [ObjectIdentifier: Gate] = [:]
     var faultEndings: [String: Scheduled<Void>] = [:]
     var randomCut: Scheduled<Void>?
@@ -41,16 +36,16 @@ final class Venue {
         self.ledger = ledger
         self.bookLog = bookLog
         self.loop = loop
-        budget = WeightBudget(limit: configuration.weightLimit)
+        meter = WeightMeter(limit: configuration.weightLimit)
     }
 
-    /// What feeds an exchange, made ready outside the event loop because it takes a while.
+    /// The source of an exchange's data, made outside the event loop because that takes a while.
     enum Feed {
         case market(Market)
         case recording(Recording)
     }
 
-    /// Opens for business; `feed` is for the first time only. A market that has been open before has moved in the meantime.
+    /// Starts the clock; `feed` is for the first time only. A market that was open before catches up.
     func open(_ feed: Feed?) {
         switch feed {
         case .market(let opened): market = opened
@@ -65,7 +60,7 @@ final class Venue {
         tick()
     }
 
-    /// Stops the clock; the sockets are the caller's to close.
+    /// Stops the clock; the server closes the sockets.
     func close() {
         ticks?.cancel()
         ticks = nil
@@ -122,33 +117,30 @@ final class Venue {
         for reader in (subscriptions[frame.stream]?.readers ?? [:]).values { reader.flush(cutting: false) }
     }
 
-    /// Whether every reader takes more without piling up.
+    /// Whether no reader's socket is full.
     var readersKeepUp: Bool { connections.values.allSatisfy(\.isWritable) }
 
-    /// Cuts off the readers that do not keep up.
+    /// Cuts off the readers whose sockets are full.
     func cutSlowReaders() {
         for connection in connections.values where !connection.isWritable { connection.reset() }
     }
 
-    func opened(_ connection: WebSocketConnection) {
+    func opened(_ connection: VenueSocket) {
         connections[ObjectIdentifier(connection)] = connection
-        ledger.note(.connected) {
-            $0.connectionsEver += 1
-            $0.connectionsNow += 1
-        }
+        ledger.connected()
     }
 
-    func closed(_ connection: WebSocketConnection) {
+    func closed(_ connection: VenueSocket) {
         unsubscribedAll(connection)
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
-        ledger.note(.disconnected) { $0.connectionsNow -= 1 }
+        ledger.disconnected()
     }
 
     func receivedControlMessage() {
         ledger.update { $0.controlMessages += 1 }
     }
 
-    func subscribed(_ connection: WebSocketConnection, _ names: [String]) {
+    func subscribed(_ connection: VenueSocket, _ names: [String]) {
         for name in names {
             if subscriptions[name] == nil {
                 let publisher = market.flatMap { market in
@@ -169,7 +161,7 @@ final class Venue {
         player?.start(self)
     }
 
-    func unsubscribed(_ connection: WebSocketConnection, _ names: [String]) {
+    func unsubscribed(_ connection: VenueSocket, _ names: [String]) {
         for name in names { release(name, connection) }
         ledger.note(.unsubscribed(names)) { statistics in
             for name in names {
@@ -179,8 +171,8 @@ final class Venue {
         }
     }
 
-    /// Takes away all subscriptions of a connection that ends.
-    func unsubscribedAll(_ connection: WebSocketConnection) {
+    /// Removes all subscriptions of a connection that ends.
+    func unsubscribedAll(_ connection: VenueSocket) {
         let names = connection.session.names
         for name in names { release(name, connection) }
         ledger.update { statistics in
@@ -188,7 +180,7 @@ final class Venue {
         }
     }
 
-    /// Ends subscriptions that their connections go on counting on.
+    /// Ends subscriptions without telling their connections.
     func forget(_ names: [String]) {
         for name in names {
             for connection in (subscriptions[name]?.readers ?? [:]).values { release(name, connection) }
@@ -196,7 +188,7 @@ final class Venue {
         }
     }
 
-    private func release(_ name: String, _ connection: WebSocketConnection) {
+    private func release(_ name: String, _ connection: VenueSocket) {
         subscriptions[name]?.readers[ObjectIdentifier(connection)] = nil
         guard let subscription = subscriptions[name], subscription.readers.isEmpty else { return }
         if let symbol = subscription.publisher?.stream.bookSymbol { market?.unwatchBook(symbol) }
@@ -210,7 +202,7 @@ final class Venue {
     }
 
     /// Brings the book that a request asks for up to date.
-    private func settleBook(_ target: RequestTarget) {
+    private func settleBook(_ target: RESTTarget) {
         guard target.path.hasSuffix("/depth"), let name = target.query["symbol"],
             let symbol = market?.position(ofLowercased: asciiLowercased(name))
         else { return }
@@ -232,7 +224,7 @@ final class Venue {
         }
     }
 
-    func request(_ method: String, _ uri: String) -> Answer {
+    private func request(_ method: String, _ uri: String) -> RESTHandler.Answer {
         ledger.note(.request(uri)) { $0.requests.count(uri) }
         switch faults.restFault(uri) {
         case nil: return .now(reply(method, uri))
@@ -248,27 +240,44 @@ final class Venue {
 
     private func reply(_ method: String, _ uri: String) -> RESTReply {
         let now = wallClock()
-        let target = RequestTarget(uri)
+        let target = RESTTarget(uri)
         if WebSocketTarget(uri) != nil {
             return RESTReply(status: 400, body: #"Can "Upgrade" only to "WebSocket"."#, contentType: "text/plain")
         }
         settleBook(target)
         var reply =
             if let player {
-                RESTService(source: player.played, now: now, weightLimit: budget.limit).answer(method, target)
+                RESTService(source: player.played, now: now, weightLimit: meter.limit).answer(method, target)
             } else if let market {
-                RESTService(source: market, now: now, weightLimit: budget.limit).answer(method, target)
+                RESTService(source: market, now: now, weightLimit: meter.limit).answer(method, target)
             } else {
                 RESTReply.failure(-1016, "This service is no longer available.", status: 503)
             }
         guard let weight = reply.weight else { return reply }
-        let wait = budget.charge(weight, at: now)
+        let wait = meter.charge(weight, at: now)
         if let wait {
-            reply = .failure(-1003, "Too many requests; current limit is \(budget.limit) request weight per minute.", status: 429)
+            reply = .failure(-1003, "Too many requests; current limit is \(meter.limit) request weight per minute.", status: 429)
             reply.headers["Retry-After"] = String(wait)
         }
-        reply.headers["X-MBX-USED-WEIGHT-1M"] = String(budget.used)
+        reply.headers["X-MBX-USED-WEIGHT-1M"] = String(meter.used)
         return reply
+    }
+}
+
+extension Venue: LoopbackService {
+    func firstHandler() -> (any ChannelHandler)? { Gate(venue: self) }
+
+    func upgradeHeaders(for request: HTTPRequestHead) -> HTTPHeaders? { WebSocketTarget(request.uri) == nil ? nil : HTTPHeaders() }
+
+    func socket(for request: HTTPRequestHead) -> (any ChannelHandler)? {
+        WebSocketTarget(request.uri).map { VenueSocket($0, venue: self, pingInterval: TimeAmount(configuration.pingInterval)) }
+    }
+
+    func requestHandler() -> any ChannelHandler & RemovableChannelHandler {
+        RESTHandler { head, body in
+            guard head.uri.hasPrefix("/control/") else { return self.request(head.method.rawValue, head.uri) }
+            return .now(self.control(head.method.rawValue, head.uri, String(buffer: body)))
+        }
     }
 }
 

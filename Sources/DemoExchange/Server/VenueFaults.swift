@@ -1,7 +1,7 @@
 import NIOCore
 import NIOWebSocket
 
-/// Faults as they strike a ``Venue``, and the requests under `/control` that ask for them.
+/// Carries out faults at a ``Venue``, and answers the requests under `/control` that ask for them.
 extension Venue {
     func inflict(_ fault: Fault) {
         switch fault {
@@ -42,7 +42,7 @@ extension Venue {
         }
     }
 
-    /// Ends everything that is going wrong.
+    /// Ends all faults.
     func clearFaults() {
         for ending in faultEndings.values { ending.cancel() }
         faultEndings = [:]
@@ -94,7 +94,7 @@ extension Venue {
         }
     }
 
-    /// The best levels of a book right after an update, see ``DemoExchange/trueLevels(symbol:at:)``; 404 where they are not known.
+    /// The best levels of a book right after an update, see ``DemoExchange/trueLevels(symbol:at:)``; 404 if they are not known.
     private func trueBook(_ query: [String: String]) -> RESTReply {
         guard let symbol = query["symbol"], let id = query["updateId"].flatMap({ UInt64($0) }), let book = bookLog.levels(symbol, at: id) else {
             return .failure(-1130, "No book of that symbol is known at that update.", status: 404, weight: nil)
@@ -121,7 +121,7 @@ extension Venue {
         case ("GET", "/control/statistics"):
             return RESTReply(body: ledger.statistics.json)
         case ("GET", _) where path.hasPrefix("/control/book?"):
-            return trueBook(RequestTarget(path).query)
+            return trueBook(RESTTarget(path).query)
         default:
             let message =
                 "Path \(path), Method \(method) is invalid; use GET /control/faults, POST /control/fault, POST /control/clear, "
@@ -132,7 +132,7 @@ extension Venue {
 }
 
 extension RESTFault {
-    /// What the venues answer a client over its limit, or banned until a time in the text.
+    /// The venues' answer to a client that exceeds its limit, or is banned until the time in the text.
     fileprivate static func limited(_ status: Int, _ retryAfter: Int?, now: Int64) -> RESTFault {
         let until = now + Int64(retryAfter ?? 120) * 1_000
         let message =

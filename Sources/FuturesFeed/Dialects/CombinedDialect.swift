@@ -1,7 +1,7 @@
 package import FeedCore
 
-/// The venue, whose streams have no prefix, and other upstreams, whose streams are `name:stream`, as one dialect. Each upstream has endpoints of its own;
-/// the hosts, the listing and the request weight are the venue's.
+/// Joins the venue, whose streams have no prefix, and other upstreams, whose streams are `name:stream`, into one dialect. Each upstream has its own
+/// endpoints; the hosts, the listing and the request weight are the venue's.
 package struct CombinedDialect: Dialect {
     private let venue: any Dialect
     private let others: [(upstream: Upstream, dialect: any Dialect)]

@@ -1,59 +1,58 @@
 public import FeedCore
 
-/// Translates between an upstream's wire and the feed core, and does nothing else: bytes to events, wishes to frames, a request for complete
-/// data, a stream's path. A dialect is a value; it opens nothing, waits for nothing and remembers nothing: what one connection has to remember is its session.
+/// Translates between an upstream's wire and the feed core: bytes to events, subscriptions to frames, a request for a snapshot, a stream's path. A
+/// dialect is a value; it opens nothing, waits for nothing and remembers nothing. What one connection has to remember is its session.
 public protocol Dialect: Sendable {
-    /// What a stream is to this upstream; nil where it has none of that name.
+    /// What the upstream says of a stream; nil if it has no stream of that name.
     func traits(of name: FuturesServiceStreamName) -> StreamTraits?
 
-    /// The kinds of streams there are, for people.
+    /// The kinds of streams, for people.
     var catalogue: [CatalogueEntry] { get }
 
-    /// How many hosts serve the WebSocket, and how many REST; at least one.
+    /// How many hosts serve the WebSocket, and how many REST; at least one each.
     var hosts: (webSocket: Int, rest: Int) { get }
 
-    /// The upstreams behind it; one at least.
+    /// The upstreams behind this dialect; at least one.
     var upstreams: [Upstream] { get }
 
-    /// Which of them an endpoint belongs to.
+    /// The place in `upstreams` of the upstream that an endpoint belongs to.
     func upstream(of endpoint: Int) -> Int
 
-    /// How the connection of an endpoint is made, on one of the hosts.
+    /// How to connect to an endpoint, on one of the hosts.
     func route(endpoint: Int, host: Int) -> UpstreamRoute
 
-    /// What is to be known of one connection while it lasts; made anew for each.
+    /// A new session, which remembers one connection while it lasts.
     ///
-    /// - Parameter subprotocol: What the server chose; nil where it chose none, and where there is no WebSocket.
+    /// - Parameter subprotocol: The server's choice; nil if it chose none or there is no WebSocket.
     func session(endpoint: Int, subprotocol: String?) -> any DialectSession
 
-    /// The request for the complete data of a stream, or for its messages from an id on; nil where nothing gives them.
+    /// The request for a stream's snapshot, or for its messages from an id on; nil if the upstream has neither.
     func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest?
 
-    /// The request for no more of a stream's data than tells what is newest, read as complete data is; nil where nothing gives it.
+    /// The smallest request that tells what is newest of a stream; the answer is read like a snapshot. Nil if there is none.
     func newestRequest(of name: FuturesServiceStreamName, host: Int) -> RESTRequest?
 
-    /// Reads an answer to a request for complete data. `now` is the upstream's time, ms since 1970 UTC; the
-    /// least there is where it has not told one.
+    /// Reads an answer with a snapshot. `now` is the upstream's time, ms since 1970 UTC, or `Int64.min` if it has not told one.
     func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError>
 
-    /// Where the venue says what it lists and allows; nil where it does not.
+    /// Where the venue says what it lists and allows; nil if it does not.
     func listingURL(host: Int) -> String?
 
     /// Reads what the venue lists and allows.
     func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError>
 
-    /// The header that tells how much of the minute's request weight is used; nil where there is none.
+    /// The header that tells how much of the minute's request weight is used; nil if there is none.
     var usedWeightHeader: String? { get }
 }
 
 extension Dialect {
-    /// One of each.
+    /// One host of each.
     public var hosts: (webSocket: Int, rest: Int) { (1, 1) }
-    /// One.
+    /// One upstream.
     public var upstreams: [Upstream] { [Upstream(name: "venue")] }
     /// The only one.
     public func upstream(of endpoint: Int) -> Int { 0 }
-    /// Complete data.
+    /// Asks for a snapshot.
     public func newestRequest(of name: FuturesServiceStreamName, host: Int) -> RESTRequest? { snapshotRequest(of: name, from: nil, host: host) }
     /// Nothing is listed.
     public func listingURL(host: Int) -> String? { nil }
@@ -65,9 +64,9 @@ extension Dialect {
 
 /// An upstream as people and metrics know it.
 public struct Upstream: Hashable, Sendable {
-    /// Its name, the prefix of its streams but for the first one's.
+    /// Its name, which is the prefix of its streams, except for the first upstream's.
     public let name: String
-    /// The venue whose streams these are; nil where it is no futures venue.
+    /// The venue whose streams these are; nil if it is no futures venue.
     public let venue: String?
     /// Whether its data are made up.
     public let isSimulated: Bool
@@ -82,7 +81,7 @@ public struct Upstream: Hashable, Sendable {
 
 /// A dialect over a WebSocket whose connections have nothing to remember.
 package protocol PlainDialect: Dialect {
-    /// Where the WebSocket of an endpoint is, on one of the hosts.
+    /// The address of an endpoint's WebSocket, on one of the hosts.
     func webSocketURL(endpoint: Int, host: Int) -> String
 
     /// The frame that subscribes to streams.
@@ -91,10 +90,10 @@ package protocol PlainDialect: Dialect {
     /// The frame that ends subscriptions.
     func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String
 
-    /// Reads one text frame. Bad data becomes `.malformed`; nothing traps. `names` are those of the frame's connection.
+    /// Reads one text frame. Bad data becomes `.malformed`; nothing traps. `names` holds the names of the frame's connection.
     func decode(_ frame: UnsafeBufferPointer<UInt8>, names: StreamNames, _ emit: (UpstreamEvent) -> Void)
 
-    /// Where the complete data of a stream is, or its messages from an id on; nil where REST has none.
+    /// The address of a stream's snapshot, or of its messages from an id on; nil if REST has none.
     func snapshotURL(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> String?
 }
 
@@ -110,13 +109,13 @@ extension PlainDialect {
     }
 }
 
-/// A REST answer as far as a dialect needs it.
+/// The parts of a REST answer that a dialect needs.
 public struct RESTAnswer {
     /// The status code.
     public let status: Int
-    /// The wait the venue asked for, where it did.
+    /// The wait that the venue asked for, if any.
     public let retryAfter: Duration?
-    /// The body, decompressed; to be used while the answer is read and not after.
+    /// The body, decompressed; valid only while the answer is read.
     public let body: UnsafeBufferPointer<UInt8>
 
     /// An answer.
@@ -127,15 +126,15 @@ public struct RESTAnswer {
     }
 }
 
-/// One kind of stream a venue has.
+/// One kind of stream.
 public struct CatalogueEntry: Sendable {
-    /// The name's pattern, `{symbol}@markPrice`.
+    /// The name's pattern, such as `{symbol}@markPrice`.
     public let pattern: String
     /// What it carries.
     public let carries: String
     /// How updates merge.
     public let rule: MergeRule
-    /// The member that tells rows apart where updates merge by key; nil elsewhere.
+    /// The member that tells rows apart if updates merge by key; else nil.
     public let key: String?
     /// How many rows, or levels of a side, are kept; nil for all.
     public let keep: Int?

@@ -1,70 +1,70 @@
 public import FeedCore
 
-/// One connection in a dialect's words: what was said on it, where that matters. Used on the engine's thread alone, and opens nothing itself.
+/// One connection in a dialect's words, and what has to be remembered of it. Used on the engine's thread alone; it opens nothing itself.
 public protocol DialectSession: AnyObject {
-    /// Whether subscriptions may be sent. Where not, `ready` is awaited, for ten seconds.
+    /// Whether subscriptions may be sent. If not, the gateway waits for `ready`, ten seconds at most.
     var isReady: Bool { get }
 
-    /// What is sent first.
+    /// The first frames to send.
     func greeting() -> [String]
 
-    /// What subscribes to streams.
+    /// The frames that subscribe to streams.
     func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String]
 
-    /// What ends subscriptions.
+    /// The frames that end subscriptions.
     func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String]
 
-    /// Whether what is sent is sent as binary messages, of the same bytes.
+    /// Whether frames are sent as binary messages, with the same bytes.
     var sendsBinary: Bool { get }
 
-    /// How often `ping` is sent whether or not anything else is; nil where it is sent when the core asks for a sign of life.
+    /// How often `ping` is sent, whatever else is sent; nil if it is sent only when the core asks for a sign of life.
     var heartbeat: Duration? { get }
 
-    /// What asks for a sign of life; nil for a ping of RFC 6455.
+    /// The frame that asks for a sign of life; nil for a ping of RFC 6455.
     func ping() -> String?
 
     /// Reads one message. Bad data becomes `.malformed`; nothing traps.
     func receive(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void)
 
-    /// As `receive`, of a binary message.
+    /// Reads one binary message, like `receive`.
     func receiveBinary(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void)
 
-    /// Why it is of no use to come back soon after the server closed the connection with this code, or refused it with this status; nil where it may.
+    /// Why reconnecting soon is useless after the server closed the connection with this code, or refused it with this status; nil if it is not.
     func refusal(closeCode: UInt16?, status: Int?) -> FeedError?
 }
 
-/// What a session makes of a message.
+/// What a session reads from a message.
 public enum SessionEvent {
-    /// Something of a stream, or of its subscription.
+    /// An event of a stream, or of its subscription.
     case event(UpstreamEvent)
-    /// To be sent.
+    /// A frame to send.
     case send(String)
     /// The server has accepted the connection: subscriptions may be sent.
     case ready
-    /// The server does not take this client; the connection is closed, and tried again after a minute.
+    /// The server refuses this client. The connection is closed, and opened again after a minute.
     case refused(FeedError)
 }
 
 extension DialectSession {
-    /// At once.
+    /// True.
     public var isReady: Bool { true }
-    /// Nothing.
+    /// No frames.
     public func greeting() -> [String] { [] }
-    /// As text.
+    /// False.
     public var sendsBinary: Bool { false }
-    /// None of its own.
+    /// Nil.
     public var heartbeat: Duration? { nil }
-    /// A ping of RFC 6455.
+    /// Nil.
     public func ping() -> String? { nil }
-    /// Bad data.
+    /// Reports bad data.
     public func receiveBinary(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
         emit(.event(.malformed(nil, "The venue sent a binary message; this dialect has none.")))
     }
-    /// It may.
+    /// Nil.
     public func refusal(closeCode: UInt16?, status: Int?) -> FeedError? { nil }
 }
 
-/// A session that remembers nothing but how names are written.
+/// A session that remembers only how names are written.
 final class PlainSession<Language: PlainDialect>: DialectSession {
     private let dialect: Language
     private let names = StreamNames()

@@ -1,11 +1,11 @@
 public import FeedCore
 
-/// The members of a JSON object (RFC 8259), in their order, each as its text. Its syntax is checked; of names that come twice the first counts.
+/// The members of a JSON object (RFC 8259), in order, each as its text. The syntax is checked; if a name comes twice, the first one counts.
 public struct JSONMembers: Sendable {
-    /// Names and texts, as in `price` and `"12.5"`, quotes and all.
+    /// Names and JSON texts, such as `price` and `"12.5"` with its quotes.
     public let values: [(name: String, text: String)]
 
-    /// Reads a message or an answer; nil where it is no object.
+    /// Reads a message or an answer; nil if it is no object.
     public init?(_ bytes: UnsafeBufferPointer<UInt8>) {
         do throws(JSONReader.Failure) { try self.init(JSONReader(bytes)) } catch { return nil }
     }
@@ -26,17 +26,17 @@ public struct JSONMembers: Sendable {
         self = try members.get()
     }
 
-    /// A member's JSON text; nil where there is none of that name.
+    /// A member's JSON text; nil if there is no such member.
     public func text(_ name: String) -> String? { values.first { $0.name == name }?.text }
 
-    /// A member that is an object; nil where there is none of that name. Throws `FeedError` where it is something else.
+    /// A member that is an object; nil if there is no such member. Throws `FeedError` if it is something else.
     public func object(_ name: String) throws(FeedError) -> JSONMembers? {
         guard let text = text(name) else { return nil }
         guard let members = try? JSONMembers(text) else { throw FeedError(member: name, rule: "is an object") }
         return members
     }
 
-    /// A member that is a string, its escapes resolved; nil where there is none of that name. Throws `FeedError` where it is something else.
+    /// A member that is a string, with escapes resolved; nil if there is no such member. Throws `FeedError` if it is something else.
     public func string(_ name: String) throws(FeedError) -> String? {
         guard var text = text(name) else { return nil }
         let value = text.withUTF8 { bytes in
@@ -47,14 +47,14 @@ public struct JSONMembers: Sendable {
         return value
     }
 
-    /// The strings of an object, by name. Throws `FeedError` where one is something else.
+    /// The strings of an object, by name. Throws `FeedError` if a value is something else.
     public func strings() throws(FeedError) -> [(String, String)] {
         var strings: [(String, String)] = []
         for (name, _) in values { strings.append((name, try string(name) ?? "")) }
         return strings
     }
 
-    /// Refuses what nobody reads, which is mostly a slip of the pen. Throws `FeedError`.
+    /// Refuses members that nobody reads, which are mostly misspelt. Throws `FeedError`.
     public func check(_ known: Set<String>) throws(FeedError) {
         let unknown = values.filter { !known.contains($0.name) }.map(\.name)
         guard unknown.isEmpty else {
@@ -63,11 +63,11 @@ public struct JSONMembers: Sendable {
     }
 }
 
-/// What is wrong with the members of a configuration, gathered so that all of it is told at once.
+/// Collects what is wrong with the members of a configuration, so that all of it is reported at once.
 struct MemberFaults {
     private var sentences: [String] = []
 
-    /// What was read; nil where that is a fault.
+    /// The value that was read; nil if reading it failed.
     @discardableResult
     mutating func gather<Value>(_ read: () throws(FeedError) -> Value) -> Value? {
         do throws(FeedError) { return try read() } catch {
@@ -76,14 +76,14 @@ struct MemberFaults {
         }
     }
 
-    /// Throws where there was a fault.
+    /// Throws if there was a fault.
     func check() throws(FeedError) {
         guard sentences.isEmpty else { throw FeedError(.malformed, sentences.joined(separator: "; ")) }
     }
 }
 
 extension JSONRow {
-    /// A value as an upstream sent it; nil where the text is no JSON.
+    /// A value as an upstream sent it; nil if the text is no JSON.
     public init?(_ text: String) {
         var checked = text
         let isJSON = checked.withUTF8 { bytes in

@@ -2,8 +2,8 @@ import Glibc
 
 /// Reads one JSON text (RFC 8259) in place, member by member, without building a tree.
 ///
-/// Strings come back as the bytes between the quotes where they have no escape, so a field nobody asks for costs a scan and nothing else.
-/// Nesting is bounded by 32, and every violation throws; nothing here can trap whatever the bytes are.
+/// A string without escapes is returned as the bytes between its quotes, so skipping a field costs only a scan. Nesting is limited to 32. Every
+/// violation throws; no input can trap.
 struct JSONReader {
     struct Failure: Error {
         let reason: StaticString
@@ -20,7 +20,7 @@ struct JSONReader {
 
     func failure(_ reason: StaticString) -> Failure { Failure(reason: reason, offset: position) }
 
-    /// What comes next.
+    /// The kind of the next value.
     mutating func peek() throws(Failure) -> Kind {
         skipSpace()
         switch current {
@@ -34,7 +34,7 @@ struct JSONReader {
         }
     }
 
-    /// Reads an object; `member` is called with each name and has to read the value.
+    /// Reads an object; calls `member` with each name, which has to read the value.
     mutating func object(_ member: (inout JSONReader, UnsafeBufferPointer<UInt8>) throws(Failure) -> Void) throws(Failure) {
         try open(UInt8(ascii: "{"))
         if close(UInt8(ascii: "}")) { return }
@@ -45,14 +45,14 @@ struct JSONReader {
         } while try another(before: UInt8(ascii: "}"))
     }
 
-    /// Reads an array; `element` is called at each element and has to read it.
+    /// Reads an array; calls `element` at each element, which has to read it.
     mutating func array(_ element: (inout JSONReader) throws(Failure) -> Void) throws(Failure) {
         try open(UInt8(ascii: "["))
         if close(UInt8(ascii: "]")) { return }
         repeat { try element(&self) } while try another(before: UInt8(ascii: "]"))
     }
 
-    /// Reads an array's bracket and its first two elements, scalars both, and passes over the others.
+    /// Reads the bracket of an array and its first two elements, which are scalars, and skips the others.
     mutating func pair() throws(Failure) -> (UnsafeBufferPointer<UInt8>?, UnsafeBufferPointer<UInt8>?) {
         try open(UInt8(ascii: "["))
         let first = try scalar()
@@ -62,7 +62,7 @@ struct JSONReader {
         return (first, second)
     }
 
-    /// Reads a string, escapes resolved.
+    /// Reads a string and resolves its escapes.
     mutating func string() throws(Failure) -> String {
         let raw = try rawString()
         if let text = String(short: raw) { return text }
@@ -73,7 +73,7 @@ struct JSONReader {
         return try unescape(raw)
     }
 
-    /// Reads a string and hands out the bytes between the quotes, escapes and all.
+    /// Reads a string and returns the bytes between the quotes, with its escapes.
     mutating func rawString() throws(Failure) -> UnsafeBufferPointer<UInt8> {
         try expect(UInt8(ascii: "\""))
         let start = position
@@ -129,7 +129,7 @@ struct JSONReader {
         return isTrue
     }
 
-    /// Passes over any value, checking its syntax, and hands out its text as it stands.
+    /// Skips any value, checks its syntax, and returns its text.
     mutating func raw() throws(Failure) -> UnsafeBufferPointer<UInt8> {
         skipSpace()
         let start = position
@@ -137,7 +137,7 @@ struct JSONReader {
         return text(from: start, to: position)
     }
 
-    /// Passes over any value, checking its syntax.
+    /// Skips any value and checks its syntax.
     mutating func skip() throws(Failure) {
         switch try peek() {
         case .object: try object { (reader, _) throws(Failure) in try reader.skip() }
@@ -149,13 +149,13 @@ struct JSONReader {
         }
     }
 
-    /// The text has to end here.
+    /// Checks that the text ends here.
     mutating func end() throws(Failure) {
         skipSpace()
         guard position == bytes.count else { throw failure("something follows the value") }
     }
 
-    /// A second reader at an earlier place, to read again what was passed over.
+    /// A second reader at an earlier place, to read again what was skipped.
     func reader(at earlier: Int) -> JSONReader {
         var copy = self
         copy.position = min(earlier, bytes.count)
@@ -284,7 +284,7 @@ struct JSONReader {
 }
 
 extension String {
-    /// A text of at most 15 bytes of ASCII without an escape, which needs no storage of its own; nil for any other.
+    /// An ASCII text of at most 15 bytes without escapes, which needs no storage of its own; nil for any other.
     init?(short bytes: UnsafeBufferPointer<UInt8>) {
         guard bytes.count <= 15, bytes.allSatisfy({ $0 < 0x80 && $0 != UInt8(ascii: "\\") }) else { return nil }
         self.init(unsafeUninitializedCapacity: bytes.count) { $0.initialize(fromContentsOf: bytes) }
@@ -292,20 +292,20 @@ extension String {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether these are the same bytes.
+    /// Whether both have the same bytes.
     func isEqual(to other: UnsafeBufferPointer<UInt8>) -> Bool {
         guard count == other.count, let mine = baseAddress, let others = other.baseAddress else { return count == 0 && other.count == 0 }
         return memcmp(mine, others, count) == 0
     }
 
-    /// Whether these are the bytes of a text.
+    /// Whether the bytes are those of the text.
     func isText(_ text: StaticString) -> Bool {
         isEqual(to: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 }
 
 extension FixedWidthInteger {
-    /// Reads an optional minus and digits; nil for anything else, and for what the type cannot hold.
+    /// Reads an optional minus and digits; nil for anything else, and for numbers that the type cannot hold.
     init?(digits bytes: UnsafeBufferPointer<UInt8>) {
         let start = bytes.first == UInt8(ascii: "-") ? 1 : 0
         guard bytes.count > start else { return nil }

@@ -1,5 +1,5 @@
 extension String {
-    /// As it stands in a URL's query (RFC 3986 §3.4).
+    /// The text as part of a URL's query (RFC 3986 §3.4).
     package var percentEncoded: String {
         var encoded = ""
         for byte in utf8 {
@@ -13,7 +13,7 @@ extension String {
         return encoded
     }
 
-    /// With every `%` and two hexadecimal digits read as a byte; whatever else there is stays as it is.
+    /// Replaces every `%` with two hexadecimal digits by its byte; everything else stays as it is.
     package var percentDecoded: String {
         var bytes: [UInt8] = []
         var rest = utf8[...]

@@ -1,15 +1,15 @@
 import FeedCore
 
-/// The names of the streams that come on one connection, found by their bytes, so that a name is read once and not with every frame.
+/// The names of the streams on one connection, looked up by their bytes, so that a name is read once and not with every frame.
 ///
-/// Bounded: what finds no room takes another one's, which is then read anew. Belongs to one thread.
+/// Bounded: if there is no room, a name takes the place of another one, which is then read anew. Belongs to one thread.
 package final class StreamNames {
     private var names: [FuturesServiceStreamName?] = Array(repeating: nil, count: 1024)
     private static let probes = 4
 
     package init() {}
 
-    /// A name that was remembered; nil for one that was not, or that is none.
+    /// A remembered name; nil if it is not remembered or is no name.
     func name(_ text: UnsafeBufferPointer<UInt8>) -> FuturesServiceStreamName? {
         let place = place(of: text)
         for probe in place..<place + Self.probes {

@@ -15,12 +15,12 @@ public struct UpstreamRoute: Sendable {
         Self(way: .webSocket(url: url, headers: headers, subprotocols: subprotocols))
     }
 
-    /// Somebody is to be asked first, each time anew: `then` makes the route of the answer, or says why there is none, and whether trying soon can help.
+    /// A request comes first, anew for each connection. From its answer `then` makes the route, or the error that says whether trying soon can help.
     public static func login(_ request: RESTRequest, then: @escaping @Sendable (RESTAnswer) -> Result<UpstreamRoute, FeedError>) -> Self {
         Self(way: .login(request, then: then))
     }
 
-    /// A request whose answer does not end: what a session says in order to subscribe is posted, so the connection carries one stream.
+    /// A request whose answer does not end. The session's subscription is posted, so the connection carries one stream.
     static func posted(request: @escaping @Sendable (_ body: String) -> RESTRequest, framing: @escaping HTTPStream.Framing) -> Self {
         Self(way: .posted(request: request, framing: framing))
     }

@@ -1,12 +1,12 @@
 public import FeedCore
 
-/// A kind of upstream: what `kind` says in the upstreams' file, and what makes the dialect.
+/// A kind of upstream: its name in the upstreams' file, and how its dialect is made.
 public struct UpstreamKind: Sendable {
-    /// What `kind` says.
+    /// The value of `kind`.
     public let name: String
 
-    /// Makes the dialect of an upstream from its name and its members in the file, `kind` among them. Throws `FeedError` with code `malformed`, whose
-    /// message says which member is wrong and how, as in "url is the address, ws:// or wss://", and no secret.
+    /// Makes an upstream's dialect from its name and its members in the file, `kind` included. Throws `FeedError` with code `malformed`; its message
+    /// says which member is wrong and how, as in "url is the address, ws:// or wss://", and contains no secret.
     public let make: @Sendable (_ name: String, _ members: JSONMembers) throws(FeedError) -> any Dialect
 
     /// A kind.
@@ -16,7 +16,7 @@ public struct UpstreamKind: Sendable {
     }
 }
 
-/// Other upstreams than the venue, as a configuration file names them: `{"NAME":{"kind":"graphql",…},…}`.
+/// Upstreams beside the venue, as a configuration file names them: `{"NAME":{"kind":"graphql",…},…}`.
 package enum UpstreamsFile {
     private static let kinds = [
         UpstreamKind("graphql") { name, members throws(FeedError) in GraphQLDialect(name: name, upstream: try GraphQLUpstream(members)) },
@@ -24,10 +24,10 @@ package enum UpstreamsFile {
         UpstreamKind("bux") { name, members throws(FeedError) in BUXDialect(name: name, upstream: try BUXUpstream(members)) },
     ]
 
-    /// Reads a file's text. `${NAME}` within its strings stands for a secret, which `secret` looks up, so that none has to stand in the file.
-    /// `further` kinds are known beside those there are.
+    /// Reads a file's text. In its strings, `${NAME}` stands for a secret that `secret` looks up, so that the file needs to hold none. `further` adds
+    /// kinds to the known ones.
     ///
-    /// - Throws: `FeedError` with code `malformed`, naming the member that is wrong, and no secret.
+    /// - Throws: `FeedError` with code `malformed`, which names the wrong member and contains no secret.
     package static func read(
         _ text: String, further: [UpstreamKind] = [], secret: (String) -> String?
     ) throws(FeedError) -> [(name: String, dialect: any Dialect)] {

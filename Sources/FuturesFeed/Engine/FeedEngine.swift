@@ -17,7 +17,7 @@ package final class FeedEngine: Sendable {
         var core: FeedCore
         var effects: [FeedEffect] = []
         var readers: [ObserverID: any FeedReader] = [:]
-        /// Hears every event, also of streams whose last reader left and which linger.
+        /// Hears every event, also those of streams that linger without readers.
         var listener: (any FeedReader)?
         var lastObserver: UInt64 = 0
         var isScheduled = false
@@ -32,19 +32,19 @@ package final class FeedEngine: Sendable {
     private let logger: Logger
     private let performer: NIOLoopBoundBox<Performer>
 
-    /// What only the loop touches.
+    /// State that only the loop touches.
     private struct Performer {
         var links: [ConnectionID: FrameReceiver] = [:]
         var attempts: [ConnectionID: ConnectCancellation] = [:]
         var timer: (at: Instant, task: Scheduled<Void>)?
         var isPerforming = false
-        /// By the dialect's upstreams.
+        /// In the order of the dialect's upstreams.
         var traffic: [UpstreamTraffic]
-        /// Why addresses cannot be reached, as it was last logged.
+        /// Why an address cannot be reached, as last logged.
         var troubles: [String: String] = [:]
     }
 
-    /// A message may be larger than any a venue sends, so that an absurd one is refused alone and does not cost the connection.
+    /// Larger than any message of a venue, so that an absurd message is refused without losing the connection.
     private static let webSocketLimits: WebSocketLimits = {
         var limits = WebSocketLimits()
         limits.maximumFrameBytes = 8 << 20
@@ -52,7 +52,7 @@ package final class FeedEngine: Sendable {
         return limits
     }()
 
-    /// - Parameter epoch: tells this run from any other, of this machine or another.
+    /// - Parameter epoch: distinguishes this run from any other, on this machine or another.
     package init(
         dialect: any Dialect, configuration: FeedCore.Configuration, epoch: UInt64 = .random(in: .min ... .max), seed: UInt64, logger: Logger
     ) {
@@ -69,7 +69,7 @@ package final class FeedEngine: Sendable {
         performer = NIOLoopBoundBox.makeBoxSendingValue(Performer(traffic: traffic), eventLoop: loop)
     }
 
-    /// Registers a reader; it observes nothing yet. Held until `remove`. Nil registers demand alone: nothing is delivered to it.
+    /// Registers a reader, which the engine holds until `remove`; it observes nothing yet. With nil it registers demand alone and delivers nothing.
     package func add(_ reader: (any FeedReader)?) -> ObserverID {
         state.withLockedValue {
             $0.lastObserver &+= 1
@@ -79,18 +79,18 @@ package final class FeedEngine: Sendable {
         }
     }
 
-    /// Hands every event of every stream to `listener`, until the engine stops. There is one at most.
+    /// Hands every event of every stream to `listener`, until the engine stops. There is at most one listener.
     package func listen(_ listener: any FeedReader) {
         state.withLockedValue { $0.listener = listener }
     }
 
-    /// Ends all a reader observes. Once this returns no further call to it begins.
+    /// Ends everything that a reader observes. After this has returned, no call to the reader begins.
     package func remove(_ id: ObserverID) {
         step(.unobserve(id, nil))
         state.withLockedValue { $0.readers[id] = nil }
     }
 
-    /// Steps the core. On return the decision stands; its effects follow on the loop.
+    /// Steps the core. On return the decision stands; the loop carries out its effects later.
     package func step(_ input: FeedInput) {
         let isDue = state.withLockedValue { state in
             guard !state.isStopped else { return false }
@@ -103,25 +103,25 @@ package final class FeedEngine: Sendable {
         if loop.inEventLoop { performOnce() } else { loop.execute { self.performOnce() } }
     }
 
-    /// Looks at the core.
+    /// Reads the core.
     package func read<Answer>(_ look: (FeedCore, Instant) -> Answer) -> Answer {
         state.withLockedValue { look($0.core, Moment.current.instant) }
     }
 
-    /// What went between the engine and each of the dialect's upstreams, by their order; on the engine's thread.
+    /// The traffic with each of the dialect's upstreams, in their order; on the engine's thread.
     package var traffic: [UpstreamTraffic] { performer.value.traffic }
 
     func count(_ endpoint: Int, _ count: (inout UpstreamTraffic) -> Void) {
         count(&performer.value.traffic[dialect.upstream(of: endpoint)])
     }
 
-    /// A message came over the connection of an endpoint.
+    /// Counts a message of an endpoint's connection.
     func received(_ bytes: Int, upstream: Int) {
         performer.value.traffic[upstream].messages &+= 1
         performer.value.traffic[upstream].bytes &+= UInt64(bytes)
     }
 
-    /// Reads what the venue lists and allows, and again every hour, or sooner where that failed: new listings appear.
+    /// Reads what the venue lists and allows, and again every hour because new symbols appear; after a failure sooner.
     package func loadListing(retryAfter delay: Duration = .seconds(5)) {
         guard let url = dialect.listingURL(host: read { core, _ in core.restHost }) else { return }
         get(RESTRequest(url: url)).whenComplete { result in
@@ -142,7 +142,7 @@ package final class FeedEngine: Sendable {
         }
     }
 
-    /// Closes the sockets and the thread. Nothing is called after it; idempotent.
+    /// Closes the sockets and ends the thread. Nothing is called after it; idempotent.
     package func stop() async {
         let wasStopped = state.withLockedValue { state in
             defer { state.isStopped = true }
@@ -174,7 +174,7 @@ package final class FeedEngine: Sendable {
         }
     }
 
-    /// What was decided meanwhile; nil, and the timer set, where there is nothing left to do.
+    /// The effects that were decided meanwhile; if there are none, sets the timer and returns nil.
     private func takeEffects() -> [FeedEffect]? {
         let (effects, deadline) = state.withLockedValue { state in
             let effects = state.effects
@@ -226,7 +226,7 @@ package final class FeedEngine: Sendable {
         }
     }
 
-    /// The last look before the call: who unsubscribed or paused meanwhile is left in peace.
+    /// Looks once more before the call: a reader that unsubscribed or paused meanwhile is not called.
     private func deliver(_ event: FeedEvent, to id: ObserverID) {
         let reader = state.withLockedValue { $0.core.markDelivered(event, to: id) ? $0.readers[id] : nil }
         reader?.receive(event)
@@ -271,7 +271,7 @@ package final class FeedEngine: Sendable {
         let cancellation = ConnectCancellation()
         performer.value.attempts[id] = cancellation
         rest.get(request, on: loop).assumeIsolated().whenComplete { result in
-            // Without it the core has given the attempt up.
+            // If it is gone, the core has given the attempt up.
             guard self.performer.value.attempts.removeValue(forKey: id) != nil else { return }
             let route = result.mapError { FeedError(transport: $0) }.flatMap { self.dialect.decode($0, then) }
             if case .failure = route { self.count(endpoint) { $0.failedConnects &+= 1 } }
@@ -285,7 +285,7 @@ package final class FeedEngine: Sendable {
         }
     }
 
-    /// Said once for as long as the reason is the same.
+    /// Warns once for the same reason; repetitions are logged at debug.
     private func note(notReached url: String, _ reason: String) {
         let url = TransportError.describe(url)
         let isNew = performer.value.troubles.updateValue(reason, forKey: url) != reason
@@ -315,7 +315,7 @@ package final class FeedEngine: Sendable {
         step(.refused(id, error))
     }
 
-    /// One request; a pooled connection that the venue had just closed is no reason to fail, so that is tried once more.
+    /// Sends one request. If it failed because the venue had just closed a pooled connection, tries once more.
     private func get(_ request: RESTRequest) -> EventLoopFuture<RESTResponse> {
         let request = request.allowing(bodyBytes: 32 << 20)
         return rest.get(request, on: loop).flatMapError { error in
@@ -379,7 +379,7 @@ extension FeedError {
 }
 
 extension Moment {
-    /// Now, by both clocks of this machine.
+    /// The time now, by both clocks of this machine.
     package static var current: Moment {
         Moment(
             instant: Instant(nanoseconds: Int64(clamping: NIODeadline.now().uptimeNanoseconds)), wallClock: WallClock.milliseconds)

@@ -1,16 +1,16 @@
 import FeedCore
 import NIOCore
 
-/// One connection of the engine: the transport, and the session that speaks over it. Lives on the engine's loop, but for what the transports hold of it.
+/// One connection of the engine: the transport, and the session that speaks over it. Its state belongs to the engine's loop.
 final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
     private struct State {
         var session: any DialectSession
         var socket: WebSocketConnection?
         var stream: HTTPStream?
-        /// Cuts a connection on which the server does not become ready.
+        /// Ends the connection if the server does not become ready in time.
         var patience: Scheduled<Void>?
         var heartbeat: RepeatedTask?
-        /// Whether this side ended it: what the server says to that is no refusal.
+        /// Whether this side ended the connection: the server's reaction to that is no refusal.
         var isOver = false
     }
 
@@ -20,7 +20,7 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
     private let route: UpstreamRoute
     private let state: NIOLoopBoundBox<State>
 
-    /// To be made on the engine's loop, where all that it receives comes.
+    /// Call it on the engine's loop, where every call of a transport comes too.
     init(engine: FeedEngine, id: ConnectionID, upstream: Int, route: UpstreamRoute, session: any DialectSession) {
         self.engine = engine
         self.id = id
@@ -29,7 +29,7 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
         state = NIOLoopBoundBox(State(session: session), eventLoop: engine.loop)
     }
 
-    /// The socket is open, with this session; or there is none, and the server is asked with the first subscription.
+    /// Begins with an open socket and its session. Without a socket, the first subscription makes the request.
     func open(_ socket: WebSocketConnection?, _ session: any DialectSession) {
         state.value.session = session
         state.value.socket = socket
@@ -90,11 +90,11 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
                 session.receive(bytes) { if act(on: $0) { isReceived = true } }
             }
         }
-        // What the core receives it hears too.
+        // A received message is a sign of life to the core as well.
         if !isReceived { engine.step(.heard(id)) }
     }
 
-    /// Whether the core received it.
+    /// Hands an event to the core; returns whether the core received it.
     private func act(on event: SessionEvent) -> Bool {
         switch event {
         case .event(let event):
@@ -133,7 +133,7 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
         ended(error?.description ?? "the upstream ended the subscription", closeCode: nil, status: error?.status, retryAfter: error?.retryAfter)
     }
 
-    /// The attempt to connect failed, or the connection is over. `retryAfter`: the least wait that the server asked for.
+    /// The attempt to connect failed, or the connection ended. `retryAfter` is the least wait that the server asked for.
     func ended(_ reason: String, closeCode: UInt16?, status: Int?, retryAfter: Duration? = nil) {
         endTimers()
         if !state.value.isOver, let error = state.value.session.refusal(closeCode: closeCode, status: status) {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The machine's clock, which may jump: for what people read, never for ages.
+/// The machine's clock, which may jump: for times that people read, never for ages.
 enum WallClock {
     /// Milliseconds since 1970 UTC.
     static var milliseconds: Int64 {

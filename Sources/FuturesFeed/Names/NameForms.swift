@@ -2,13 +2,13 @@ import FeedCore
 
 /// How the names of a dialect's streams can look: its patterns, written out.
 struct NameForms {
-    /// What a pattern allows after the key of a name, `markPrice@1s`, or a whole name where there is no key.
+    /// What a pattern allows after the key of a name, such as `markPrice@1s`, or a whole name if there is no key.
     struct Form: Hashable {
-        /// What stands before the key, as in `prices:`.
+        /// The text before the key, such as `prices:`.
         let prefix: String
-        /// Whether there is a key, as the symbol of `{symbol}@markPrice`.
+        /// Whether there is a key, such as the symbol of `{symbol}@markPrice`.
         let takesKey: Bool
-        /// What follows it, or all there is.
+        /// The text after the key, or the whole name.
         let suffix: String
 
         func name(_ key: String) -> String { takesKey ? prefix + key + suffix : prefix + suffix }
@@ -18,7 +18,7 @@ struct NameForms {
 
     init(patterns: [String]) { forms = patterns.flatMap(Self.texts).map(Self.form) }
 
-    /// The texts a pattern stands for: `[@1s]` may be left out, `{5|10}` is one of these, `{interval}` one of the intervals.
+    /// The texts that a pattern stands for: `[@1s]` is optional, `{5|10}` is one of these, `{interval}` is one of the intervals.
     private static func texts(_ pattern: String) -> [String] {
         guard let open = pattern.firstIndex(where: { $0 == "[" || $0 == "{" }),
             let close = pattern[open...].firstIndex(of: pattern[open] == "[" ? "]" : "}")

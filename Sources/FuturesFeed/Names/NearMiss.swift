@@ -1,7 +1,7 @@
-/// The name that was probably meant: the nearest of those that differ in two letters, or a third of them, at most. Case counts least.
+/// The names that were probably meant: those that differ in at most two letters or a third of them. A difference of case counts least.
 package func nearMiss(_ given: String, in names: some Sequence<String>) -> String? { nearMisses(given, in: names, atMost: 1).first }
 
-/// The names that were probably meant, nearest first, and of those as near in the order given.
+/// The names that were probably meant, nearest first; names that are equally near keep the given order.
 package func nearMisses(_ given: String, in names: some Sequence<String>, atMost count: Int) -> [String] {
     let given = (exact: Array(given.utf8), caseless: Array(given.lowercased().utf8))
     let limit = max(2, given.exact.count / 3)
@@ -13,7 +13,7 @@ package func nearMisses(_ given: String, in names: some Sequence<String>, atMost
     return near.sorted { ($0.caseless, $0.exact, $0.place) < ($1.caseless, $1.exact, $1.place) }.prefix(count).map(\.name)
 }
 
-/// How many letters have to be added, removed or replaced (Levenshtein).
+/// How many letters must be added, removed or replaced (Levenshtein).
 private func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
     var row = Array(0...b.count)
     for (i, letter) in a.enumerated() {

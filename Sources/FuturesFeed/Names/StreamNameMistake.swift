@@ -1,32 +1,32 @@
 package import FeedCore
 
-/// Why a text is the name of no stream, and which name was probably meant.
+/// Why a text is no stream's name, and which name was probably meant.
 package struct StreamNameMistake: Sendable, Equatable {
     /// The closed set of mistakes.
     package enum Code: String, Sendable, CaseIterable {
-        /// There is a blank, or something else that is in no name.
+        /// It contains a blank, or another character that no name has.
         case badCharacter
         /// The symbol is in upper case.
         case upperCase
         /// There is no such kind of stream.
         case unknownKind
-        /// Something is missing, as the interval of a kline.
+        /// Something is missing, such as the interval of a kline.
         case incomplete
         /// The venue does not list the symbol.
         case unlisted
-        /// No upstream has that prefix.
+        /// No upstream has this prefix.
         case unknownUpstream
     }
 
     package let code: Code
-    /// A sentence or two: what is wrong, and what was probably meant.
+    /// One or two sentences: what is wrong, and what was probably meant.
     package let detail: String
-    /// Names there are that were probably meant, nearest first; three at most.
+    /// The existing names that were probably meant, nearest first; three at most.
     package let suggestions: [String]
 
     /// - Parameters:
-    ///   - text: the name of no stream.
-    ///   - listing: what the venue lists; nil where that is not known.
+    ///   - text: a text that is no stream's name.
+    ///   - listing: what the venue lists; nil if that is not known.
     package init(_ text: String, dialect: any Dialect, listing: VenueListing?) {
         self = NameJudge(dialect: dialect, listing: listing).mistake(text)
     }
@@ -53,7 +53,7 @@ private struct NameJudge {
         return text.hasPrefix("!") ? wholeMistake(text) : symbolMistake(text)
     }
 
-    /// Of these the names there are; three at most.
+    /// Those of these names that exist; three at most.
     private func known(_ names: [String]) -> [String] {
         var known: [String] = []
         for text in names where known.count < 3 && !known.contains(text) {
@@ -87,7 +87,7 @@ private struct NameJudge {
             isIncomplete ? "The kind of stream is missing\(look)." : "The upstream \(prefix) has no such stream\(look).", known(names + whole))
     }
 
-    /// `!miniTicker@arr` and its like.
+    /// `!miniTicker@arr` and similar names.
     private func wholeMistake(_ text: String) -> StreamNameMistake {
         let names = NameForms(patterns: patterns { $0.hasPrefix("!") }).forms.map(\.suffix)
         let isBegun = names.contains { $0.hasPrefix(text + "@") }
@@ -120,7 +120,7 @@ private struct NameJudge {
         return StreamNameMistake(.unlisted, "The venue does not list this symbol.", unlisted(symbol, kind))
     }
 
-    /// The symbol's case is put right along the way.
+    /// Corrects the case of the symbol, too.
     private func kindMistake(_ symbol: String, _ kind: String, _ kinds: [String]) -> StreamNameMistake {
         let longer = kinds.filter { $0.hasPrefix(kind) || $0.hasPrefix(kind + "_") }
         let intervals = KlineInterval.allCases.map(\.rawValue).joined(separator: ", ")
@@ -150,7 +150,7 @@ private struct NameJudge {
         return names.isEmpty ? kinds.first.map { unlisted(symbol, $0) } ?? [] : names
     }
 
-    /// The same kind of stream of listed symbols that are near.
+    /// The same kind of stream for similar symbols that are listed.
     private func unlisted(_ symbol: String, _ kind: String) -> [String] {
         guard let listing, known([symbol + kind]).isEmpty else { return [] }
         let symbols = (kind == "@assetIndex" ? listing.assetIndices : listing.symbols).map { lowercased($0[...]) }.sorted()

@@ -2,19 +2,19 @@ package import NIOCore
 
 /// Cuts the body of an endless HTTP answer into messages.
 package protocol BodyFraming: Sendable {
-    /// Takes what came and hands out every message that is whole by now. A message is a slice that is valid as long as it is held.
+    /// Takes bytes and hands out every message that is complete by now. A message is a slice that is valid for as long as it is held.
     ///
     /// - Returns: Whether the server has said that nothing more follows.
-    /// - Throws: `TransportError` where the framing is broken or a message is larger than `maximumMessageBytes`.
+    /// - Throws: `TransportError` if the framing is broken or a message is larger than `maximumMessageBytes`.
     mutating func take(_ bytes: ByteBuffer, _ message: (ByteBuffer) -> Void) throws(TransportError) -> Bool
 }
 
-/// `multipart/mixed` (RFC 2046 §5.1): the parts' bodies, each as soon as the delimiter behind it has begun, since a server may write it long before
-/// the next part. What stands before the first delimiter is passed over.
+/// `multipart/mixed` (RFC 2046 §5.1): the parts' bodies. Each is handed out as soon as the delimiter after it has begun, because a server may write
+/// that long before the next part. The text before the first delimiter is skipped.
 package struct MultipartFraming: BodyFraming {
     private enum Place {
         case preamble
-        /// Behind a delimiter, before the end of its line.
+        /// After a delimiter, before the end of its line.
         case delimiter
         case part
         case end
@@ -51,7 +51,7 @@ package struct MultipartFraming: BodyFraming {
         return place == .end
     }
 
-    /// Passes one delimiter or one part; false where more has to come first.
+    /// Reads one delimiter or one part; false if more bytes are needed first.
     private mutating func proceed(_ message: (ByteBuffer) -> Void) -> Bool {
         let view = unread.readableBytesView
         switch place {
@@ -81,13 +81,13 @@ package struct MultipartFraming: BodyFraming {
         return true
     }
 
-    /// What follows the empty line behind a part's headers. The part begins at the end of its delimiter's line.
+    /// The bytes after the empty line that ends a part's headers. The part begins at the end of its delimiter's line.
     private func body(of part: ByteBufferView) -> ByteBufferView? {
         part.firstRange(of: [0x0D, 0x0A, 0x0D, 0x0A]).map { part[$0.upperBound...] }
     }
 }
 
-/// `text/event-stream` (WHATWG HTML §9.2.6): the data of every event but those called `complete`, which end the stream (GraphQL over SSE, distinct
+/// `text/event-stream` (WHATWG HTML §9.2.6): the data of every event. An event called `complete` ends the stream (GraphQL over SSE, distinct
 /// connections).
 package struct EventStreamFraming: BodyFraming {
     private let maximumMessageBytes: Int
@@ -123,7 +123,7 @@ package struct EventStreamFraming: BodyFraming {
         return false
     }
 
-    /// A line without its end, which is CR LF, LF or CR; a CR that comes last may be half of CR LF and waits.
+    /// A line without its end, which is CR LF, LF or CR. A CR at the end of the bytes may be half of CR LF, so it waits.
     private mutating func nextLine() -> ByteBufferView? {
         let view = unread.readableBytesView
         guard let end = view.dropFirst(searched).firstIndex(where: { $0 == 0x0A || $0 == 0x0D }), view[end] == 0x0A || end + 1 < view.endIndex else {

@@ -1,6 +1,6 @@
 import NIOConcurrencyHelpers
 
-/// Gives up one call of `WebSocketConnection.connect`, from any thread.
+/// Cancels one call of `WebSocketConnection.connect`, from any thread.
 package final class ConnectCancellation: Sendable {
     private enum State {
         case idle
@@ -12,7 +12,7 @@ package final class ConnectCancellation: Sendable {
 
     package init() {}
 
-    /// The attempt fails with code `cancelled` and its socket is cut. An attempt that begins later fails at once.
+    /// Fails the attempt with code `cancelled` and cuts its socket. An attempt that begins later fails at once.
     package func cancel() {
         let action: (@Sendable () -> Void)? = state.withLockedValue {
             let before = $0
@@ -22,7 +22,7 @@ package final class ConnectCancellation: Sendable {
         action?()
     }
 
-    /// Returns `false` when it has been cancelled already.
+    /// Returns `false` if it has been cancelled already.
     func arm(_ action: @escaping @Sendable () -> Void) -> Bool {
         state.withLockedValue {
             if case .cancelled = $0 { return false }

@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// What kept a connection from being made, or broke it, for people: a sentence's end, without types' names and error numbers.
+/// Why a connection could not be made, or broke, for people: the end of a sentence, without names of types and error numbers.
 package func plainWords(_ error: any Error) -> String {
     switch error {
     case let error as TransportError: error.message
@@ -28,7 +28,7 @@ package func plainWords(_ error: any Error) -> String {
     }
 }
 
-/// Whether trying again is of no use before somebody does something about certificates.
+/// Whether trying again is useless until somebody changes certificates.
 package func isMistrust(_ error: any Error) -> Bool {
     switch error {
     case NIOSSLError.handshakeFailed(let reason): words(tls: "\(reason)") == untrusted

@@ -2,24 +2,24 @@ package import AsyncHTTPClient
 package import NIOCore
 package import NIOHTTP1
 
-/// Takes what an endless HTTP answer brings. Every call comes on the stream's event loop, in order.
+/// Takes the messages of an endless HTTP answer. Every call comes on the stream's event loop, in order.
 package protocol HTTPStreamReceiver: AnyObject, Sendable {
     /// The server has accepted the request; messages follow.
     func httpStreamDidOpen(_ stream: HTTPStream)
 
-    /// Any bytes of the answer, before they are acted upon.
+    /// Any bytes of the answer, before they are read.
     func httpStreamDidHear(_ stream: HTTPStream)
 
     /// One whole message.
     func httpStream(_ stream: HTTPStream, didReceive message: ByteBuffer)
 
-    /// The stream is over; called exactly once, and nothing after it. `nil` where the server ended it in order.
+    /// The stream has ended. Called exactly once, and last. `nil` if the server ended it in order.
     func httpStream(_ stream: HTTPStream, didClose error: TransportError?)
 }
 
 /// One POST whose answer does not end, read message by message.
 package final class HTTPStream: HTTPClientResponseDelegate, Sendable {
-    /// Chooses the framing by the answer's `Content-Type`; nil refuses it.
+    /// Chooses the framing by the answer's `Content-Type`; nil refuses the answer.
     package typealias Framing = @Sendable (_ contentType: String) -> (any BodyFraming)?
 
     private struct State {
@@ -43,13 +43,13 @@ package final class HTTPStream: HTTPClientResponseDelegate, Sendable {
         state = NIOLoopBoundBox.makeBoxSendingValue(State(receiver: receiver), eventLoop: loop)
     }
 
-    /// Ends the request; the receiver is not called any more. On the stream's loop.
+    /// Ends the request; the receiver is not called any more. Call it on the stream's loop.
     package func cancel() {
         state.value.receiver = nil
         finish(nil)
     }
 
-    /// To be called on the loop, once.
+    /// Call it once, on the loop.
     func begin(_ client: HTTPClient, _ request: HTTPClient.Request, answerWithin limit: TimeAmount) {
         state.value.deadline = loop.scheduleTask(in: limit) {
             self.finish(TransportError(.timedOut, "No answer to \(self.target) in time: check the network or raise the time-out."))

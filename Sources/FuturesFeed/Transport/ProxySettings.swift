@@ -1,18 +1,18 @@
 import AsyncHTTPClient
 import Glibc
 
-/// Which proxy stands between this process and a server, as the environment says: `HTTPS_PROXY` for `wss` and `https`, `HTTP_PROXY` for `ws` and
-/// `http`, else `ALL_PROXY`, and `NO_PROXY` for what goes without. The lower-case names count too, and first. The machine itself is never asked
-/// through a proxy. Every proxy is asked for a tunnel (`CONNECT`, RFC 9110 §9.3.6), whatever goes through it.
+/// The proxy between this process and a server, as the environment says: `HTTPS_PROXY` for `wss` and `https`, `HTTP_PROXY` for `ws` and `http`, else
+/// `ALL_PROXY`; `NO_PROXY` lists hosts that need none. The lower-case names count too, and win. This machine itself is reached directly. Every proxy
+/// is asked for a tunnel (`CONNECT`, RFC 9110 §9.3.6), whatever goes through it.
 package struct ProxySettings: Sendable {
-    /// A proxy that is spoken to in plain HTTP.
+    /// A proxy that speaks plain HTTP.
     package struct Server: Sendable, Hashable, CustomStringConvertible {
         package let host: String
         package let port: Int
-        /// The value of `Proxy-Authorization`, where the address had a name and a password (RFC 7617).
+        /// The value of `Proxy-Authorization`, if the address has a name and a password (RFC 7617).
         let authorization: HTTPClient.Authorization?
 
-        /// Without what is secret: a log may show it within something larger.
+        /// Without secrets, because a log may contain it.
         package var description: String { "\(host):\(port)" }
     }
 
@@ -23,7 +23,7 @@ package struct ProxySettings: Sendable {
     /// Everything goes directly.
     package static let none = ProxySettings(environment: [:])
 
-    /// What this process's environment said when it was first asked.
+    /// What this process's environment said at the first use.
     package static let ofProcess: ProxySettings = {
         var environment: [String: String] = [:]
         for name in ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"].flatMap({ [$0, $0.lowercased()] }) {
@@ -32,10 +32,10 @@ package struct ProxySettings: Sendable {
         return ProxySettings(environment: environment)
     }()
 
-    /// Every proxy there is.
+    /// All proxies.
     var servers: Set<Server> { Set([secure, plain].compactMap { $0.flatMap(Server.init) }) }
 
-    /// Reads the variables; addresses that cannot be used are told by `server(for:port:isSecure:)`.
+    /// Reads the variables; `server(for:port:isSecure:)` reports addresses that cannot be used.
     package init(environment: [String: String]) {
         func value(_ name: String) -> String? {
             [name.lowercased(), name].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
@@ -45,9 +45,9 @@ package struct ProxySettings: Sendable {
         exceptions = (value("NO_PROXY") ?? "").split(whereSeparator: { $0 == "," || $0 == " " }).map { Exception($0.lowercased()) }
     }
 
-    /// The proxy for a host; nil where it is to be reached directly.
+    /// The proxy for a host; nil if the host is reached directly.
     ///
-    /// - Throws: `TransportError` with code `invalidURL` where the variable's value is no `http://` address. The value is not repeated, since it may
+    /// - Throws: `TransportError` with code `invalidURL` if the variable's value is no `http://` address. The value is not repeated, because it may
     ///   hold a password.
     package func server(for host: String, port: Int, isSecure: Bool) throws(TransportError) -> Server? {
         guard let address = isSecure ? secure : plain else { return nil }
@@ -66,7 +66,7 @@ package struct ProxySettings: Sendable {
         return numbers.count == 4 && numbers[0] == "127" && numbers.allSatisfy { UInt8($0) != nil }
     }
 
-    /// One entry of `NO_PROXY`: `*`, or a name or an address, with a port or without. A name covers what ends in it at a dot.
+    /// One entry of `NO_PROXY`: `*`, or a name or an address, with or without a port. A name also covers its subdomains.
     private struct Exception: Sendable {
         private let name: String
         private let port: Int?
@@ -112,7 +112,7 @@ extension ProxySettings.Server {
 }
 
 extension String {
-    /// `host:port`, `host`, `[address]:port`, `[address]` or an IPv6 address as it is.
+    /// `host:port`, `host`, `[address]:port`, `[address]` or a bare IPv6 address.
     fileprivate func splitPort() -> (host: Substring, port: Substring?) {
         if hasPrefix("["), let end = firstIndex(of: "]") {
             let tail = self[index(after: end)...]

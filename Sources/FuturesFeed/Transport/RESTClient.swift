@@ -14,7 +14,7 @@ package struct RESTResponse: Sendable {
     /// What `Retry-After` asks for (RFC 9110 §10.2.3), at most 30 days.
     package var retryAfter: Duration? { parseRetryAfter(headers.first(name: "Retry-After"), date: headers.first(name: "Date")) }
 
-    /// Response headers by name, without regard to case.
+    /// Response headers by name, ignoring case.
     package struct Headers: Sendable {
         let fields: HTTPHeaders
 
@@ -22,20 +22,20 @@ package struct RESTResponse: Sendable {
     }
 }
 
-/// Requests over pooled HTTP/1.1 connections. Redirects are not followed, gzip and deflate are accepted, every status is a response.
+/// Sends requests over pooled HTTP/1.1 connections. It follows no redirects, accepts gzip and deflate, and returns every status as a response.
 package final class RESTClient: Sendable {
-    /// The most any body may take after decompression, in bytes.
+    /// The largest body after decompression, in bytes.
     package static let maximumBodyBytes = 64 << 20
 
     private let proxies: ProxySettings
-    /// One for each proxy, and one that goes directly.
+    /// One client for each proxy, and one without.
     private let clients: [ProxySettings.Server?: HTTPClient]
 
     /// - Parameters:
     ///   - eventLoopGroup: Runs the connections; the loops given to `get` belong to it.
-    ///   - trust: Whose certificates count for `https`.
-    ///   - proxies: Which proxy is asked for a tunnel, if any.
-    /// - Throws: `TransportError` with code `tlsFailed` when `trust` cannot be read.
+    ///   - trust: The certificate authorities for `https`.
+    ///   - proxies: The proxies to ask for a tunnel, if any.
+    /// - Throws: `TransportError` with code `tlsFailed` if `trust` cannot be read.
     package convenience init(eventLoopGroup: any EventLoopGroup, trust: TLSTrust, proxies: ProxySettings = .none) throws(TransportError) {
         self.init(eventLoopGroup: eventLoopGroup, proxies: proxies, tls: try trust.configuration())
     }
@@ -61,7 +61,7 @@ package final class RESTClient: Sendable {
         configuration.timeout.connect = .seconds(10)
         configuration.decompression = .enabled(limit: .size(maximumBodyBytes))
         configuration.httpVersion = .http1Only
-        // A failed connection is the caller's to retry, with its own backoff and budget.
+        // The caller retries a failed connection, with its own backoff and budget.
         configuration.connectionPool.retryConnectionEstablishment = false
         return configuration
     }
@@ -69,7 +69,7 @@ package final class RESTClient: Sendable {
     /// Performs one request.
     ///
     /// - Returns: A future on `loop`. It fails with `TransportError`: `invalidURL`, `invalidHeader`, `connectFailed`, `tlsFailed`, `timedOut`,
-    ///   `bodyTooLarge`, `protocolViolation` or `closed`; with the status where one had come.
+    ///   `bodyTooLarge`, `protocolViolation` or `closed`; with the status if one had come.
     package func get(_ request: RESTRequest, on loop: any EventLoop) -> EventLoopFuture<RESTResponse> {
         let (client, prepared): (HTTPClient, HTTPClient.Request)
         do {
@@ -90,16 +90,16 @@ package final class RESTClient: Sendable {
         .hop(to: loop)
     }
 
-    /// Begins a request whose answer does not end. To be called on `loop`, where the receiver is called later, never from within.
+    /// Begins a request whose answer does not end. Call it on `loop`; the receiver is called there later, never from within this call.
     ///
-    /// The answer's head has to come within the request's time-out; for the body there is none. The whole of it may be of any length.
+    /// The answer's head has to come within the request's time-out. The body has no time-out and may be of any length.
     package func stream(
         _ request: RESTRequest, on loop: any EventLoop, receiver: any HTTPStreamReceiver, framing: @escaping HTTPStream.Framing
     ) -> HTTPStream {
         let stream = HTTPStream(url: request.url, loop: loop, receiver: receiver, framing: framing)
         do {
             var (client, prepared) = try route(request)
-            // What is compressed may be held back until there is enough of it.
+            // A server may hold compressed data back until it has enough of it.
             prepared.headers.replaceOrAdd(name: "Accept-Encoding", value: "identity")
             stream.begin(client, prepared, answerWithin: TimeAmount(min(request.timeout, .seconds(3600))))
         } catch {
@@ -108,7 +108,7 @@ package final class RESTClient: Sendable {
         return stream
     }
 
-    /// The client for a request's proxy, and the request as it takes it.
+    /// The client for a request's proxy, and the request in the form that the client takes.
     private func route(_ request: RESTRequest) throws(TransportError) -> (HTTPClient, HTTPClient.Request) {
         let prepared = try Self.prepare(request)
         let proxy = try proxies.server(for: prepared.host, port: prepared.port, isSecure: prepared.useTLS)

@@ -1,10 +1,10 @@
-/// One request: GET, or POST where it has a body.
+/// One request: GET, or POST if it has a body.
 public struct RESTRequest: Sendable {
     /// `http://` or `https://`.
     public var url: String
     /// Additional headers. `Host` and `Accept-Encoding` are set by the client.
     public var headers: [(String, String)]
-    /// Posted as `application/json` where there is one.
+    /// Posted as `application/json` if it is set.
     public var body: String?
     /// From the call to the last byte of the body; at most an hour.
     public var timeout: Duration = .seconds(10)
@@ -24,7 +24,7 @@ public struct RESTRequest: Sendable {
 }
 
 extension RESTRequest {
-    /// The same with another bound of the body.
+    /// The same request with another bound of the body.
     func allowing(bodyBytes: Int) -> RESTRequest {
         var copy = self
         copy.maximumBodyBytes = bodyBytes

@@ -1,5 +1,5 @@
-/// The value of a `Retry-After` header (RFC 9110 §10.2.3): seconds, or a date read against the `Date` header of the same answer so that no clock is
-/// needed. At most 30 days; `nil` where it cannot be read.
+/// The value of a `Retry-After` header (RFC 9110 §10.2.3): seconds, or a date, which is compared with the `Date` header of the same answer so that no
+/// clock is needed. At most 30 days; `nil` if it cannot be read.
 func parseRetryAfter(_ value: String?, date: String?) -> Duration? {
     guard let value = value?.trimmingWhitespace(), !value.isEmpty else { return nil }
     let longest: Int64 = 30 * 86_400

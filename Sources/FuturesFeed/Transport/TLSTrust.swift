@@ -1,14 +1,14 @@
 import NIOCore
 import NIOSSL
 
-/// Whose certificates count. Host name and chain are always verified in full; there is no way to switch that off.
+/// The certificate authorities to trust. Host name and chain are always verified in full; no setting switches that off.
 package enum TLSTrust: Sendable {
     /// The certificate authorities of the operating system.
     case system
     /// Only these certificate authorities, as PEM text: for a private authority.
     case roots(pem: String)
 
-    /// - Throws: `TransportError` with code `tlsFailed` when the PEM text holds no certificate.
+    /// - Throws: `TransportError` with code `tlsFailed` if the PEM text holds no certificate.
     func configuration() throws(TransportError) -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12

@@ -1,7 +1,7 @@
-/// What went wrong between this process and a server. `message` tells the user what to do.
+/// A failure between this process and a server. `message` tells the user what to do.
 package struct TransportError: Error, Sendable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
-        /// The address is not one this client can open.
+        /// This client cannot open the address.
         case invalidURL
         /// A request header or a subprotocol is malformed or belongs to the handshake itself.
         case invalidHeader
@@ -9,9 +9,9 @@ package struct TransportError: Error, Sendable, CustomStringConvertible {
         case connectFailed
         /// No trusted TLS session: certificate, name or handshake.
         case tlsFailed
-        /// The proxy answered CONNECT with something other than 2xx. `status` and `retryAfter` say what.
+        /// The proxy answered CONNECT with something other than 2xx. `status` and `retryAfter` give details.
         case proxyRefused
-        /// The server answered the upgrade with something other than 101. `status`, `bodyExcerpt` and `retryAfter` say what.
+        /// The server answered the upgrade with something other than 101. `status`, `bodyExcerpt` and `retryAfter` give details.
         case upgradeRefused
         /// The peer broke RFC 6455 or HTTP/1.1.
         case protocolViolation
@@ -19,7 +19,7 @@ package struct TransportError: Error, Sendable, CustomStringConvertible {
         case invalidUTF8
         /// An inbound frame or message above the limit.
         case messageTooLarge
-        /// The peer does not read what is sent to it.
+        /// The peer does not read what is sent.
         case peerNotReading
         /// A deadline passed.
         case timedOut
@@ -27,7 +27,7 @@ package struct TransportError: Error, Sendable, CustomStringConvertible {
         case cancelled
         /// The connection ended without a closing handshake, or the client was already shut down.
         case closed
-        /// For users of `RESTClient` to refuse a status; the client itself returns every status as a response.
+        /// For users of `RESTClient` who refuse a status; the client itself returns every status as a response.
         case badStatus
         /// A response body above the limit, counted after decompression.
         case bodyTooLarge
@@ -36,11 +36,11 @@ package struct TransportError: Error, Sendable, CustomStringConvertible {
     package var code: Code
     /// What happened and what to do about it.
     package var message: String
-    /// HTTP status of the answer, where there was one.
+    /// HTTP status of the answer, if there was one.
     package var status: Int?
     /// At most 512 bytes of the answer's body with control characters replaced by spaces.
     package var bodyExcerpt: String?
-    /// How long the server asks to stay away (RFC 9110 §10.2.3).
+    /// The wait that the server asks for (RFC 9110 §10.2.3).
     package var retryAfter: Duration?
 
     package init(_ code: Code, _ message: String, status: Int? = nil, bodyExcerpt: String? = nil, retryAfter: Duration? = nil) {
@@ -62,7 +62,7 @@ package struct TransportError: Error, Sendable, CustomStringConvertible {
     /// The longest excerpt of a body kept in an error, in bytes.
     package static let maximumExcerptBytes = 512
 
-    /// The first bytes of a body made fit to be logged: invalid UTF-8 and control characters are replaced, at most 512 bytes remain.
+    /// The first bytes of a body, safe to log: invalid UTF-8 and control characters are replaced, at most 512 bytes remain.
     package static func excerpt(of bytes: some Sequence<UInt8>) -> String {
         var excerpt = ""
         var length = 0

@@ -6,8 +6,8 @@ enum WebSocketCloseCode {
     static let invalidPayload: UInt16 = 1007
     static let messageTooBig: UInt16 = 1009
 
-    /// Codes that may stand in a close frame: those defined in §7.4.1 or registered since (1012 to 1014), and the ranges of §7.4.2 for libraries and
-    /// applications. 1004, 1005, 1006 and 1015 never do.
+    /// Codes that a close frame may carry: those defined in §7.4.1 or registered since (1012 to 1014), and the ranges of §7.4.2 for libraries and
+    /// applications. Never 1004, 1005, 1006 and 1015.
     static func mayBeSent(_ code: UInt16) -> Bool {
         switch code {
         case 1000...1003, 1007...1014, 3000...4999: true
@@ -15,8 +15,8 @@ enum WebSocketCloseCode {
         }
     }
 
-    /// The payload of a close frame. A code that may not be sent is left out together with the reason; the reason is cut at a character's end so that
-    /// the frame stays within 125 bytes.
+    /// The payload of a close frame. A code that may not be sent is left out together with the reason. The reason is cut between characters so that
+    /// the payload stays within 125 bytes.
     static func payload(code: UInt16, reason: String) -> ByteBuffer {
         guard mayBeSent(code) else { return ByteBuffer() }
         var payload = ByteBuffer()

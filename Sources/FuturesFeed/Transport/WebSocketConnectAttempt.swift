@@ -18,7 +18,7 @@ final class WebSocketConnectAttempt {
     private var cancellation: ConnectCancellation?
     private var isFinished = false
 
-    /// What the server has answered so far, when it is not 101. Reported in place of a time-out or a lost connection.
+    /// The server's answer so far, if it is not 101. It is reported in place of a time-out or a lost connection.
     var refusal: TransportError?
 
     init(
@@ -141,7 +141,7 @@ final class WebSocketConnectAttempt {
 }
 
 extension WebSocketURL {
-    /// The name for SNI, which never is an address (RFC 6066 §3). Addresses are checked against the certificate's IP names instead.
+    /// The name for SNI, which is never an address (RFC 6066 §3). An address is checked against the certificate's IP names instead.
     fileprivate var serverName: String? {
         if (try? SocketAddress(ipAddress: host, port: port)) != nil { return nil }
         return host.hasSuffix(".") ? String(host.dropLast()) : host

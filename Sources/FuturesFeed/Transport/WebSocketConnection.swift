@@ -3,14 +3,14 @@ import NIOWebSocket
 
 /// An open RFC 6455 client connection over NIO.
 ///
-/// What it hears goes to its `WebSocketReceiver`, which it holds until the close is reported. Every method may be called from any thread; calls from
-/// the connection's event loop take effect at once. After `close`, `abort` or the peer's close frame nothing is sent or delivered any more but the one
+/// It passes what it receives to its `WebSocketReceiver`, which it holds until the close is reported. Every method may be called from any thread;
+/// calls from the connection's event loop take effect at once. After `close`, `abort` or the peer's close frame it sends nothing and delivers only
 /// `didClose`.
 package final class WebSocketConnection: Sendable {
-    /// The subprotocol the server chose from those offered, or `nil` where it chose none (RFC 6455 §4.1).
+    /// The subprotocol that the server chose from those offered, or `nil` if it chose none (RFC 6455 §4.1).
     package let subprotocol: String?
     package let eventLoop: any EventLoop
-    /// Succeeds when the socket is gone, which may be up to `closeTimeout` after `didClose`.
+    /// Succeeds when the socket is gone, up to `closeTimeout` after `didClose`.
     package let closeFuture: EventLoopFuture<Void>
     private let handler: NIOLoopBound<WebSocketMessageHandler>
 
@@ -24,15 +24,15 @@ package final class WebSocketConnection: Sendable {
     /// Opens a connection: name look-up, TCP, TLS with full verification and SNI for `wss`, upgrade (RFC 6455 §4.1).
     ///
     /// - Parameters:
-    ///   - url: `ws://` or `wss://`, without credentials and fragment. IPv6 addresses stand in brackets.
+    ///   - url: `ws://` or `wss://`, without credentials and fragment. IPv6 addresses need brackets.
     ///   - headers: Additional request headers. `Host`, `Upgrade`, `Connection` and `Sec-WebSocket-*` belong to the handshake and are refused.
     ///   - subprotocols: Offered in this order.
     ///   - loop: Runs the connection and every call of the receiver.
-    ///   - trust: Whose certificates count for `wss`.
-    ///   - proxies: Which proxy is asked for a tunnel, if any.
-    ///   - cancellation: Gives the attempt up at once when cancelled. Without effect once the future has completed.
-    /// - Returns: A future on `loop`. It succeeds before the receiver's first call, also when the server's first frames came along with its answer.
-    ///   It fails with `TransportError`, and then the receiver is not called at all and no socket stays behind.
+    ///   - trust: The certificate authorities for `wss`.
+    ///   - proxies: The proxies to ask for a tunnel, if any.
+    ///   - cancellation: Ends the attempt at once when cancelled. Without effect once the future has completed.
+    /// - Returns: A future on `loop`. It succeeds before the receiver's first call, even if the server's first frames came with its answer. If it
+    ///   fails with `TransportError`, the receiver is never called and no socket stays open.
     package static func connect(
         to url: String,
         headers: [(String, String)] = [],
@@ -61,7 +61,8 @@ package final class WebSocketConnection: Sendable {
         return promise.futureResult
     }
 
-    /// Sends one text message in one frame. Without effect once the connection is closing; a failure to send ends the connection and is reported there.
+    /// Sends one text message in one frame. Without effect once the connection is closing. A failure to send ends the connection and is reported
+    /// there.
     package func send(text: String) {
         var payload = Self.buffer(count: text.utf8.count)
         payload.writeString(text)
@@ -75,15 +76,15 @@ package final class WebSocketConnection: Sendable {
         send(payload, opcode: .binary)
     }
 
-    /// Sends a ping without payload (RFC 6455 §5.5.2). The answer is heard through `webSocketDidHear`.
+    /// Sends a ping without payload (RFC 6455 §5.5.2). `webSocketDidHear` reports the answer.
     package func ping() {
         send(Self.buffer(count: 0), opcode: .ping)
     }
 
-    /// Starts the closing handshake (RFC 6455 §7.1.2); the socket is cut `closeTimeout` later at the latest.
+    /// Starts the closing handshake (RFC 6455 §7.1.2). The socket is cut at the latest `closeTimeout` later.
     ///
     /// - Parameters:
-    ///   - code: 1000 to 1003, 1007 to 1014 or 3000 to 4999 (§7.4). The frame carries no code where another is given.
+    ///   - code: 1000 to 1003, 1007 to 1014 or 3000 to 4999 (§7.4). With any other the frame carries no code.
     ///   - reason: Cut at 123 bytes of UTF-8.
     package func close(code: UInt16, reason: String) {
         onLoop { $0.close(code: code, reason: reason) }
@@ -106,7 +107,7 @@ package final class WebSocketConnection: Sendable {
         }
     }
 
-    /// A buffer with room in front for the frame header, so that header and payload leave in one piece.
+    /// A buffer with room in front for the frame header, so that header and payload are sent in one piece.
     private static func buffer(count: Int) -> ByteBuffer {
         let longestHeader = 14
         var buffer = ByteBufferAllocator().buffer(capacity: longestHeader + count)

@@ -14,7 +14,7 @@ final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableChannelHa
     private var answer: HTTPResponseHead?
     private var body: [UInt8] = []
     private var isUpgrading = false
-    /// What came in the same read as the answer; handed on as soon as the WebSocket handlers are there.
+    /// Bytes that came in the same read as the answer; handed on as soon as the WebSocket handlers are there.
     private var followingBytes: [NIOAny] = []
 
     init(attempt: WebSocketConnectAttempt, encoder: HTTPRequestEncoder, decoder: ByteToMessageHandler<HTTPResponseDecoder>) {
@@ -69,8 +69,8 @@ final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableChannelHa
         attempt.fail(failure)
     }
 
-    /// Takes the HTTP handlers out and puts the WebSocket ones in. The decoder is in the middle of a read, so it leaves after this call returns;
-    /// only then may a WebSocket frame be written, because the decoder watches writes and expects HTTP.
+    /// Replaces the HTTP handlers by the WebSocket ones. The decoder is in the middle of a read, so it leaves after this call returns. Only then may
+    /// a WebSocket frame be written, because the decoder watches writes and expects HTTP.
     private func upgrade(context: ChannelHandlerContext, _ answer: HTTPResponseHead) {
         let subprotocol: String?
         do {

@@ -12,7 +12,7 @@ final class WebSocketMessageHandler: ChannelInboundHandler {
 
     private enum State {
         case open
-        /// Our close frame is out, the peer's is awaited; everything else it sends is dropped.
+        /// Our close frame is sent and the peer's is awaited; anything else from the peer is dropped.
         case closing
         /// The close has been reported; only the end of the socket is awaited, and what still arrives is dropped.
         case closed
@@ -24,14 +24,14 @@ final class WebSocketMessageHandler: ChannelInboundHandler {
         var payload: ByteBuffer
     }
 
-    /// Held until the close is reported, as is the receiver.
+    /// Held until the close is reported, like the receiver.
     var connection: WebSocketConnection?
     private var receiver: (any WebSocketReceiver)?
     private let limits: WebSocketLimits
     private var state = State.open
     private var fragments: Fragments?
     private var text = UTF8Validator()
-    /// The latest ping that came while the socket was full: only that one is answered later (§5.5.3).
+    /// The latest ping that came while the socket was full; only this one is answered later (§5.5.3).
     private var owedPong: ByteBuffer?
     private var closeTimer: Scheduled<Void>?
     private var context: ChannelHandlerContext?
@@ -169,7 +169,7 @@ final class WebSocketMessageHandler: ChannelInboundHandler {
         }
     }
 
-    /// The peer's close frame: answers it, where it is not itself the answer, and waits for the server to end the connection (§5.5.1, §7.1.1).
+    /// Answers the peer's close frame, unless it is itself an answer, and waits for the server to end the connection (§5.5.1, §7.1.1).
     private func closed(by payload: ByteBuffer) {
         do {
             let (code, reason) = try WebSocketCloseCode.parse(payload)
@@ -221,7 +221,7 @@ final class WebSocketMessageHandler: ChannelInboundHandler {
         }
     }
 
-    /// Every client frame is masked with four fresh bytes of the system's generator (§5.3).
+    /// Sends a frame masked with four fresh bytes of the system's generator (§5.3).
     private func write(_ payload: ByteBuffer, opcode: Opcode) {
         let frame = WebSocketFrame(fin: true, opcode: opcode, maskKey: .random(), data: payload)
         context?.writeAndFlush(Self.wrapOutboundOut(frame), promise: nil)
@@ -235,6 +235,6 @@ final class WebSocketMessageHandler: ChannelInboundHandler {
 }
 
 extension WebSocketFrame {
-    /// Whether a message is complete with it, which the receiver is then given.
+    /// Whether this fragment completes the message, which the receiver is then given.
     fileprivate var endsMessage: Bool { fin && (opcode == .text || opcode == .binary || opcode == .continuation) }
 }

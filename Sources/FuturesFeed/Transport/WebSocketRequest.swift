@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 import NIOWebSocket
 
-/// The client's half of the opening handshake (RFC 6455 §4.1, §4.2.2): the request, and what the server's answer must look like.
+/// The client's half of the opening handshake (RFC 6455 §4.1, §4.2.2): the request, and the check of the server's answer.
 struct WebSocketRequest: Sendable {
     let url: WebSocketURL
     private let headers: [(String, String)]

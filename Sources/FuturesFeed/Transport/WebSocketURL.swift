@@ -1,13 +1,13 @@
 /// A `ws` or `wss` address (RFC 6455 §3), taken apart.
 struct WebSocketURL: Sendable, Equatable {
     var isSecure: Bool
-    /// A name or an IP address without brackets, lower case.
+    /// A name in lower case, or an IP address without brackets.
     var host: String
     var port: Int
     /// Path and query, starting with a slash.
     var target: String
 
-    /// The value of the `Host` header: brackets around IPv6, the port only where it is not the scheme's own (RFC 6455 §4.1 item 4).
+    /// The value of the `Host` header: brackets around IPv6, and the port if it is not the scheme's default (RFC 6455 §4.1 item 4).
     var hostHeader: String {
         let name = host.contains(":") ? "[\(host)]" : host
         return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"

@@ -2,24 +2,23 @@ import FuturesFeed
 import GatewayAccess
 import MicroHTTP
 
-/// Lets requests in: who makes them, what they may do, and whether it is too much. Everything is decided by the gatekeeper; here requests are
-/// read and refusals are made into answers.
+/// Reads who makes a request, lets the gatekeeper decide whether it may come in, and turns refusals into answers.
 struct Access: Sendable {
-    /// Who makes a request.
+    /// The caller of a request.
     struct Caller: Sendable {
         let principal: Principal
-        /// Where the request began; nil for what is no address.
+        /// The address from which the request came; nil if it is no address.
         let address: Address?
     }
 
-    /// What a route is guarded as.
+    /// What a route requires.
     enum Guard {
         case operation(Permission.Operation)
-        /// Whatever the credential is for: for tickets.
+        /// Any credential: for tickets.
         case credential
     }
 
-    /// Not let in, and what that is answered with.
+    /// A refusal, with its answer.
     private struct Refused: Error {
         let reason: RefusalReason
         let problem: HTTPProblem
@@ -30,7 +29,7 @@ struct Access: Sendable {
     typealias Handler = @Sendable (HTTPRequest, HTTPResponder, Caller) -> Void
 
     let gatekeeper: Gatekeeper
-    /// Origins whose pages may change something; nil for those that do it with a credential.
+    /// Origins whose pages may change something; if nil, pages that show a credential may.
     let allowedOrigins: Set<String>?
 
     static var now: Gatekeeper.Moment {
@@ -38,12 +37,12 @@ struct Access: Sendable {
         return Gatekeeper.Moment(seconds: now.wallClock / 1000, nanoseconds: now.instant.nanoseconds)
     }
 
-    /// A handler that is asked only for requests that are let in.
+    /// A handler that is called only for requests that are let in.
     ///
     /// - Parameters:
-    ///   - parameters: what the query may have; any other is refused. Nil for whatever comes.
+    ///   - parameters: the allowed query parameters; any other is refused. Nil allows all.
     ///   - takesTicket: whether a ticket may stand for a credential.
-    ///   - limited: what a request beyond a limit is answered with.
+    ///   - limited: the answer to a request beyond a limit.
     func guarded(
         _ guardian: Guard, parameters: [String]? = [], takesTicket: Bool = false,
         limited: @escaping @Sendable (HTTPRequest, LimitReached) -> HTTPResponse = Access.limited,
@@ -92,7 +91,7 @@ struct Access: Sendable {
         return (Caller(principal: principal, address: address), left)
     }
 
-    /// `GET /metrics` where it is for everybody, else for who may read it.
+    /// `GET /metrics`, for everybody if the rules say so, else for callers who may read it.
     func metrics(_ handler: @escaping Router.Handler) -> Router.Handler {
         let guarded = guarded(.operation(.metrics), parameters: nil) { request, responder, _ in handler(request, responder) }
         return { [gatekeeper] request, responder in
@@ -100,7 +99,7 @@ struct Access: Sendable {
         }
     }
 
-    /// Whether a request may have an answer that was made for others: what it is for is not looked at, so only who may read every stream.
+    /// Whether a request may have a prepared answer. Its stream is not checked, so only callers who may read every stream get one.
     func admitsPrepared(_ header: (String) -> String?, _ remoteAddress: () -> String) -> Bool {
         let peer = remoteAddress()
         if gatekeeper.isOpen(to: peer) { return true }
@@ -112,7 +111,7 @@ struct Access: Sendable {
         return gatekeeper.takeRequest(by: principal, from: address, at: now)
     }
 
-    /// The key or token of `Authorization: Bearer` (RFC 6750 §2.1) or `X-API-Key`; nil for neither, and where none is looked at.
+    /// The key or token of `Authorization: Bearer` (RFC 6750 §2.1) or `X-API-Key`; nil if there is none, or if no credentials are configured.
     private func credential(_ header: (String) -> String?) throws -> String? {
         guard gatekeeper.asksForCredentials else { return nil }
         let key = header("X-API-Key")
@@ -123,8 +122,8 @@ struct Access: Sendable {
         return String(parts[1].drop { $0 == " " })
     }
 
-    /// Whether a page of another site makes it, that may not. What tells a browser's requests apart from others' is what browsers alone send.
-    /// A credential in a field is not sent by a browser of its own accord, so whoever can send it may.
+    /// Whether a page of another site makes the request and may not. Only browsers send the fields that are checked here. A browser does not send a
+    /// credential field by itself, so a page that can send one may make the request.
     private func isForeign(_ request: HTTPRequest, hasCredential: Bool) -> Bool {
         guard request.method == "POST" || request.method == "DELETE" else { return false }
         if let origin = request.header("Origin") {
@@ -133,7 +132,7 @@ struct Access: Sendable {
         } else if request.header("Sec-Fetch-Site") != "cross-site" {
             return false
         }
-        // Where every page may read, whoever holds a connection's id may also control it.
+        // If every page may read, a page that knows a connection's id may also control the connection.
         return allowedOrigins != nil || !hasCredential && request.segments.first != "events"
     }
 

@@ -2,7 +2,7 @@ import GatewayAccess
 import MicroHTTP
 
 extension Problems {
-    /// Who it is is not known (RFC 6750 §3): without an error where nothing was shown.
+    /// The credential is missing or not accepted (RFC 6750 §3); the field names an error only if one was shown.
     static func unauthorized(_ error: AccessError?) -> HTTPProblem {
         let challenge = "Bearer realm=\"futures-gateway\""
         guard let error else {
@@ -31,7 +31,7 @@ extension Problems {
         "The credential does not permit the operation refetch, which forceFetch is; leave forceFetch out: a stream that nobody reads yet is fetched anyway.",
         [("operation", .string(Permission.Operation.refetch.rawValue))])
 
-    /// More at once than there are a minute.
+    /// More fetches at once than a minute allows.
     static func tooManyFetches(_ count: Int, _ limit: LimitReached) -> HTTPProblem {
         HTTPProblem(
             status: 400, title: "Bad parameter",
@@ -57,7 +57,7 @@ extension Problems {
         status: 403, title: "Foreign origin",
         detail: "Pages of this origin may not change anything here; the setting cors-origins lists those that may.")
 
-    /// Which limit, whose it is, and when to come back.
+    /// Names the limit and its holder, and says when to try again.
     static func limited(_ limit: LimitReached) -> HTTPProblem {
         let (what, advice) =
             switch limit.kind {
@@ -80,6 +80,6 @@ extension Problems {
 }
 
 extension String {
-    /// What may stand in a description of an error (RFC 6750 §3): no quotes and no backslashes.
+    /// The text as a description of an error may contain it (RFC 6750 §3): no quotes and no backslashes.
     fileprivate var quotable: String { replacing("\"", with: "'").replacing("\\", with: "/") }
 }

@@ -2,7 +2,7 @@ import FuturesFeed
 import GatewayAccess
 import MicroHTTP
 
-/// `POST /tickets`: what an `EventSource`, which cannot set a header, shows in its address.
+/// `POST /tickets`: a ticket for the address of an `EventSource`, which cannot set a header.
 struct TicketHandler: Sendable {
     let gatekeeper: Gatekeeper
 

@@ -20,9 +20,8 @@ extension EventHub {
         /// When its principal's time is over.
         var expiry: Scheduled<Void>?
         var isOpen = false
-        /// Control requests it may still make at once, and when that was last counted, monotonic nanoseconds.
-        var controlCredit = 20.0
-        var creditedAt: Int64 = 0
+        /// Bounds its control requests.
+        var controlRequests = TokenBucket()
     }
 
     /// What a client's control requests are answered with.
@@ -205,15 +204,8 @@ extension EventHub {
 
     /// Whether the connection may be controlled again so soon: 20 requests at once, then 10 a second.
     func mayControl(_ id: String) -> Bool {
-        guard let number = state.value.numbers[id], var client = state.value.clients[number] else { return true }
-        let now = Moment.current.instant.nanoseconds
-        if client.creditedAt > 0 { client.controlCredit = min(20, client.controlCredit + Double(now &- client.creditedAt) / 100_000_000) }
-        client.creditedAt = now
-        let mayDo = client.controlCredit >= 1
-        if mayDo { client.controlCredit -= 1 }
-        state.value.clients[number]?.controlCredit = client.controlCredit
-        state.value.clients[number]?.creditedAt = now
-        return mayDo
+        guard let number = state.value.numbers[id] else { return true }
+        return state.value.clients[number]?.controlRequests.take(1, .perSecond(10), now: Moment.current.instant.nanoseconds) == nil
     }
 
     private func answer(_ number: UInt64, _ done: @escaping @Sendable (ClientView) -> Void) -> @Sendable () -> Void {

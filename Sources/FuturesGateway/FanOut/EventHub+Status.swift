@@ -25,20 +25,20 @@ extension EventHub {
         return state.value.troubles[state.value.tally.kinds[kind].upstream]
     }
 
-    /// Goes through all streams; for `StreamTables`, which bounds how often.
-    func readTable() -> StreamTable {
+    /// Goes through all streams; for `StatusTables`, which bounds how often.
+    func readTable() -> StatusTable {
         let (statuses, knowsSymbols, readAt) = engine.read { core, now in (core.statuses(now: now), core.knowsSymbols, now) }
         let streams = state.value.streams
         var tally = state.value.tally
         let rows = statuses.map { status in
             let stream = streams[status.name]
             let kind = stream?.kind ?? tally.kind(of: status.name)
-            return StreamTable.Row(
+            return StatusTable.Row(
                 status: Status(feed: status, readers: stream?.demand ?? 0), kind: kind, upstream: tally.kinds[kind].upstream)
         }
         state.value.tally = tally
         let upstreams = tally.upstreams.enumerated().map { ($1, state.value.troubles[$0]) }
-        return StreamTable(rows: rows, upstreams: upstreams, readAt: readAt, knowsSymbols: knowsSymbols, isDraining: isDraining)
+        return StatusTable(rows: rows, upstreams: upstreams, readAt: readAt, knowsSymbols: knowsSymbols, isDraining: isDraining)
     }
 
     /// Remembers what went wrong with an upstream; of failed requests those that somebody's wish was wrong for do not count.

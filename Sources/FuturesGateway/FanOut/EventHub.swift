@@ -88,7 +88,7 @@ final class EventHub: FeedReader {
     }
 
     let engine: FeedEngine
-    let tables = StreamTables()
+    let tables = StatusTables()
     let limits: GatewayConfiguration.Events
     let gatekeeper: Gatekeeper
     let state: NIOLoopBoundBox<State>

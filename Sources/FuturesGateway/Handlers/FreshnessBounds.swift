@@ -1,14 +1,14 @@
 import FuturesFeed
 import MicroHTTP
 
-/// How old a value may be that a snapshot is answered with, and for how long unverified: `maxAge` and `maxUnverified`, in ms.
+/// How old a snapshot may be, and for how long unverified, to be an answer: `maxAge` and `maxUnverified`, in ms.
 struct FreshnessBounds {
     private var age: Int64?
     private var unverified: Int64?
-    /// The parameter that is no time; nil where both can be read.
+    /// The parameter that is no time; nil if both can be read.
     private(set) var unreadable: String?
 
-    /// Reads the parameters; nil is any.
+    /// Reads the parameters; nil means no bound.
     init(age: String? = nil, unverified: String? = nil) {
         self.age = read(age, "maxAge")
         self.unverified = read(unverified, "maxUnverified")
@@ -21,10 +21,10 @@ struct FreshnessBounds {
         return nil
     }
 
-    /// Whether any value will do.
+    /// Whether there is no bound.
     var areNone: Bool { age == nil && unverified == nil }
 
-    /// Why the value will not do; nil where it does.
+    /// Why the snapshot exceeds a bound; nil if it does not.
     func problem(of status: StreamStatus) -> HTTPProblem? {
         if let age, let passed = status.ageMs, passed > age {
             return HTTPProblem(
@@ -37,7 +37,7 @@ struct FreshnessBounds {
             detail: "For \(passed) ms nothing has shown that the value of \(status.name) is the newest, longer than the \(unverified) ms asked for.")
     }
 
-    /// After how long the value will do no more if nothing comes, a minute at most; nil where it always will.
+    /// How long the snapshot stays within the bounds if nothing comes, at most a minute; nil if it always does.
     func rest(of status: StreamStatus) -> Duration? {
         let rests = [age.map { $0 &- (status.ageMs ?? 0) }, unverified.map { $0 &- (status.unverifiedMs ?? 0) }]
         return rests.compactMap(\.self).min().map { .milliseconds(min(max(0, $0), 60_000) + 1) }

@@ -6,7 +6,7 @@ struct MetricsHandler: Sendable {
     let memory: MemoryWatch
     let log: @Sendable () -> LogCounts
 
-    /// Each thread tells its own numbers; the text is made on none of them.
+    /// Asks each thread for its own numbers, and writes the text on none of these threads.
     func answer(_ request: HTTPRequest, _ responder: HTTPResponder) {
         let (http, process, log, memory) = (responder.serverReading, ProcessReading(), log(), memory.reading)
         hub.tables.read(hub) { table in

@@ -5,21 +5,21 @@ import MicroHTTP
 struct ProbeHandlers: Sendable {
     let hub: EventHub
 
-    /// `GET /healthz`: the process answers.
+    /// `GET /healthz`: whether the process answers.
     func health(_ request: HTTPRequest, _ responder: HTTPResponder) {
         responder.respond(Self.text(200, "ok\n"))
     }
 
-    /// `GET /readyz`: data really flows, from every upstream that somebody reads. Without any reader there is nothing to flow, and the gateway is
-    /// ready once the venue has listed its symbols.
+    /// `GET /readyz`: whether data flow from every upstream that somebody reads. Without any reader the gateway is ready once the venue has listed
+    /// its symbols.
     func ready(_ request: HTTPRequest, _ responder: HTTPResponder) {
         hub.tables.read(hub) { responder.respond($0.isReady ? Self.text(200, "ready\n") : Self.text(503, Self.reasons($0, Moment.current.instant))) }
     }
 
-    /// Why data does not flow, a line for each upstream.
-    private static func reasons(_ table: StreamTable, _ now: Instant) -> String {
+    /// Why no data flow, a line for each upstream.
+    private static func reasons(_ table: StatusTable, _ now: Instant) -> String {
         if table.isDraining { return "draining\n" }
-        func trouble(_ upstream: StreamTable.Upstream) -> String {
+        func trouble(_ upstream: StatusTable.Upstream) -> String {
             upstream.trouble.map { "; \(now.milliseconds(since: $0.at) / 1000) s ago: \($0.text)" } ?? ""
         }
         let lines = table.down.map { "no data flows from \($0.name) (streams read: \($0.read))\(trouble($0))\n" }

@@ -1,9 +1,9 @@
 import FuturesFeed
 import MicroHTTP
 
-/// The gateway's problems (RFC 9457): what is at fault and what to do.
+/// The gateway's problems (RFC 9457): what is wrong and what to do.
 enum Problems {
-    /// - Parameter names: each with what is wrong with it.
+    /// - Parameter names: each name with what is wrong with it.
     static func unknownStreams(_ names: [(text: String, mistake: StreamNameMistake)]) -> HTTPProblem {
         var writer = JSONWriter()
         writer.array(names) { json, name in
@@ -24,7 +24,7 @@ enum Problems {
             ])
     }
 
-    /// There is the stream, and it has told nothing yet: no outage (5xx), and no representation either (RFC 9110 §15.5.5).
+    /// The stream exists and has sent nothing yet. That is no failure (5xx), but there is no representation either (RFC 9110 §15.5.5).
     static func nothingYet(_ name: FuturesServiceStreamName) -> HTTPProblem {
         HTTPProblem(
             status: 404, title: "Nothing yet",
@@ -33,7 +33,7 @@ enum Problems {
             extensions: [("code", .string("nothingYet")), ("streams", .strings([name.description]))])
     }
 
-    /// - Parameter known: what the resource takes.
+    /// - Parameter known: the parameters that the resource takes.
     static func unknownParameter(_ name: String, _ known: [String]) -> HTTPProblem {
         let hint = nearMiss(name, in: known).map { " Did you mean \($0)?" } ?? ""
         let takes = known.isEmpty ? "no parameters" : known.joined(separator: ", ")
@@ -73,7 +73,7 @@ enum Problems {
         headers: [HTTPHeader(name: "Retry-After", value: "5")]
     ).response
 
-    /// What became of a request that needed the venue.
+    /// The failure of a request that needed the venue.
     static func failure(_ error: FeedError) -> HTTPResponse {
         let (status, title): (Int, String) =
             switch error.code {

@@ -15,7 +15,7 @@ struct StreamHandlers: Sendable {
         }
     }
 
-    private static func list(_ table: StreamTable, _ dialect: any Dialect, _ permission: Permission) -> HTTPResponse {
+    private static func list(_ table: StatusTable, _ dialect: any Dialect, _ permission: Permission) -> HTTPResponse {
         var writer = JSONWriter(capacity: 4096)
         writer.object { json in
             json.member("upstreams")
@@ -149,7 +149,8 @@ struct StreamHandlers: Sendable {
         }
     }
 
-    /// Answers once what is awaited has come, or did not. Meanwhile the request is one of its address's connections; whoever hangs up waits no more.
+    /// Answers once the awaited event has come, or the time is over. Meanwhile the request counts among its address's connections. If the client
+    /// hangs up, the wait ends.
     private static func wait(
         _ hub: EventHub, for name: FuturesServiceStreamName, _ awaited: EventHub.Awaited, timeout: Duration, _ caller: Access.Caller,
         _ responder: HTTPResponder, longer: @escaping () -> Duration? = { nil }, _ answer: @escaping (Result<Void, FeedError>) -> HTTPResponse
@@ -165,7 +166,7 @@ struct StreamHandlers: Sendable {
         responder.whenAbandoned { hub.run { $0.abandon(name, number) } }
     }
 
-    /// What an answer may be prepared for: the target as clients write it, so that there are few for each stream.
+    /// The key under which an answer may be prepared: the target in the usual spellings, so that each stream has few.
     static func preparable(_ target: String, _ name: FuturesServiceStreamName, depth: Int?, isGzip: Bool) -> PreparedAnswers.Key? {
         let encoded = name.description.percentEncoded
         let query = depth.map { "?depth=\($0)" } ?? ""
@@ -199,7 +200,7 @@ struct StreamHandlers: Sendable {
         return seconds
     }
 
-    /// A known snapshot waits for the next one, and no longer than it stays within the bounds.
+    /// Waits for the next change of a known snapshot, no longer than the present one stays within the bounds.
     private static func poll(
         _ hub: EventHub, _ name: FuturesServiceStreamName, until end: ContinuousClock.Instant, _ bounds: FreshnessBounds,
         _ caller: Access.Caller, _ responder: HTTPResponder, _ answer: @escaping () -> HTTPResponse
@@ -222,7 +223,7 @@ struct StreamHandlers: Sendable {
             response.headers.append(HTTPHeader(name: "Retry-After", value: "1"))
             return response
         }
-        // Weak: the body tells its freshness too, which is another a moment later while the value is the same (RFC 9110 §8.8.1).
+        // Weak, because the body tells its freshness too, which changes while the value stays the same (RFC 9110 §8.8.1).
         let tag = "W/\"\(id)-\(status.state.rawValue)\(depth.map { "-\($0)" } ?? "")\(snapshot.isCompressed ? "-gzip" : "")\""
         var headers = [
             HTTPHeader(name: "ETag", value: tag),
@@ -231,7 +232,7 @@ struct StreamHandlers: Sendable {
             HTTPHeader(name: "Vary", value: "Prefer, Accept-Encoding"),
         ]
         let point = ResumePoint(id, of: StreamSet(name))
-        // A 304 leaves out what its client has with the body (RFC 9110 §15.4.5).
+        // A 304 omits fields that the client already has with the body (RFC 9110 §15.4.5).
         var contentHeaders = [
             HTTPHeader(name: "Content-Type", value: "application/json"),
             HTTPHeader(name: "Last-Modified", value: httpDate(snapshot.receivedAt)),
@@ -248,7 +249,7 @@ struct StreamHandlers: Sendable {
         }
         headers += freshness.map { HTTPHeader(name: $0.0, value: String($0.1)) }
         if let waited { headers.append(HTTPHeader(name: "Preference-Applied", value: "wait=\(waited)")) }
-        // A 304 states the length of the body it leaves out (RFC 9110 §8.6), so it is given that body.
+        // A 304 states the length of the body that it omits (RFC 9110 §8.6), so it needs that body.
         if let noneMatch, noneMatch.matches(entityTag: tag) { return HTTPResponse(status: 304, headers: headers, content: body) }
         return HTTPResponse(status: 200, headers: headers + contentHeaders, content: body)
     }
@@ -265,7 +266,7 @@ struct StreamHandlers: Sendable {
             ], body: body)
     }
 
-    /// What does not change with time.
+    /// The members that do not change with time.
     private static func write(_ status: EventHub.Status, _ json: inout JSONWriter) {
         json.member("stream", status.feed.name.description)
         json.member("state", status.feed.state.rawValue)
@@ -287,7 +288,7 @@ struct StreamHandlers: Sendable {
 }
 
 extension Substring {
-    /// Without the blanks and tabs around it.
+    /// The text without surrounding blanks and tabs.
     var trimmed: String {
         let start = drop { $0 == " " || $0 == "\t" }
         return String(start.reversed().drop { $0 == " " || $0 == "\t" }.reversed())

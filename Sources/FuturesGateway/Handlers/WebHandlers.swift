@@ -1,11 +1,11 @@
 import MicroHTTP
 
-/// The live page, and the module for browsers it is built on.
+/// The live page, and the browser module it is built on.
 enum WebHandlers {
     /// `GET /`
     static let page = file("text/html", PackageResources.index_html)
 
-    /// `GET /client.js`: a short address for the module, wherever its parts are.
+    /// `GET /client.js`: a short address for the module.
     static let client = file("text/javascript", Array("export * from './web/client.js';\n".utf8))
 
     private static let files = [
@@ -28,7 +28,7 @@ enum WebHandlers {
         answer(request, responder)
     }
 
-    /// Everything comes from here and nothing is inline, so that what a venue names its symbols can never run.
+    /// Everything comes from the gateway and nothing is inline, so that no text of a venue can ever run.
     private static let policy =
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; worker-src 'self'; "
         + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -49,7 +49,7 @@ enum WebHandlers {
         }
     }
 
-    /// FNV-1a, 64 bits: tells builds apart, and is no secret.
+    /// FNV-1a, 64 bits: distinguishes builds, and is no secret.
     private static func fingerprint(_ bytes: [UInt8]) -> UInt64 {
         bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
     }

@@ -1,17 +1,16 @@
 import Glibc
 
-/// What memory the process may use: the least of what its control groups allow, its own and those above it as far as they can be seen, and
-/// of what the machine has (cgroups(7); Control Group v2, `memory.max`; cgroup-v1/memory, `memory.limit_in_bytes`).
+/// The memory that the process may use: the least of the limits of its control group and those above it, as far as they can be read, and of the
+/// machine's memory (cgroups(7); Control Group v2, `memory.max`; cgroup-v1/memory, `memory.limit_in_bytes`).
 struct MemoryLimit: Sendable, Equatable {
-    /// Bytes, one at least.
+    /// Bytes, at least one.
     let bytes: Int
-    /// What the kernel counts to the group with that limit, without pages of files that it drops as soon as memory is wanted; nil where
-    /// no group has one.
+    /// The bytes that the kernel counts for the group with that limit, without pages of files, which it drops on demand. Nil if no group has a limit.
     let used: Int?
 
     /// - Parameters:
-    ///   - machine: bytes the machine has.
-    ///   - read: a file's text, empty where there is none.
+    ///   - machine: the machine's memory in bytes.
+    ///   - read: a file's text, empty if it cannot be read.
     init(machine: Int = Self.machine, read: (String) -> String = ProcessReading.text) {
         var least = max(1, machine)
         var group: (folder: String, version: Version)?
@@ -39,7 +38,7 @@ struct MemoryLimit: Sendable, Equatable {
         }
     }
 
-    /// Bytes of memory the machine has.
+    /// The machine's memory in bytes.
     static let machine: Int = {
         let (bytes, isTooMuch) = sysconf(Int32(_SC_PHYS_PAGES)).multipliedReportingOverflow(by: sysconf(Int32(_SC_PAGESIZE)))
         return isTooMuch || bytes <= 0 ? .max : bytes
@@ -47,7 +46,7 @@ struct MemoryLimit: Sendable, Equatable {
 
     private static func number(_ text: String) -> Int? { text.split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) } }
 
-    /// What the two versions of control groups call their files.
+    /// The names of the files of both versions of control groups.
     private enum Version {
         case one, two
 

@@ -1,26 +1,26 @@
-/// What to do about memory that runs short, decided from one look after the other.
+/// Decides from look to look what to do if memory runs short.
 struct MemoryPressure: Sendable {
-    /// What is to be done after a look.
+    /// What to do after a look.
     struct Relief: Sendable, Equatable {
-        /// How many of the readers that take nothing are to be sent off.
+        /// How many of the readers that take nothing to send off.
         var readers: Int
-        /// What all logs together may take.
+        /// What all rings together may take.
         var logBytes: Int
     }
 
-    /// Whether nobody new is let in. It begins at 80 % of the limit and ends below 75 %.
+    /// Whether new readers and streams are refused: from 80 % of the limit on, until below 75 %.
     private(set) var isHigh = false
     private(set) var relief: Relief
     private let logBytes: Int
 
-    /// - Parameter logBytes: what all logs together may take where there is enough.
+    /// - Parameter logBytes: what all rings together may take if there is enough memory.
     init(logBytes: Int) {
         self.logBytes = logBytes
         relief = Relief(readers: 0, logBytes: logBytes)
     }
 
-    /// While memory is short, so many stopped readers go as make up for what is too much, and the logs may take half of what they might before, or
-    /// of a quarter of the limit; they get it back where twice as much does not lead back here.
+    /// While memory is short, drops enough stalled readers to cover the excess, and halves the rings' budget (or a quarter of the limit, if that is
+    /// less). Afterwards doubles the budget as long as memory then stays below 75 %.
     mutating func look(_ memory: MemoryLimit) {
         guard let used = memory.used else { return self = MemoryPressure(logBytes: logBytes) }
         let aim = memory.bytes / 4 * 3
@@ -35,7 +35,7 @@ struct MemoryPressure: Sendable {
 
     static func highMark(_ bytes: Int) -> Int { bytes / 5 * 4 }
 
-    /// What the kernel keeps for a reader whose socket is full: twice the send buffer that event streams have.
+    /// What the kernel keeps for a reader whose socket is full: twice the send buffer of event streams.
     private static let bytesPerReader = 256 << 10
     private static let leastLogBytes = 4 << 20
 }

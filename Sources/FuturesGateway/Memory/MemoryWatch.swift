@@ -2,9 +2,9 @@ import Logging
 import MicroHTTP
 import Synchronization
 
-/// Looks twice a second how much of the memory it may use the process has taken, and has what it can do without given up before the kernel ends it.
+/// Compares twice a second the memory that the process uses with what it may use, and has it give up what it can before the kernel ends it.
 final class MemoryWatch: Sendable {
-    /// What was seen last.
+    /// The result of the last look.
     struct Reading: Sendable {
         var limit = 0
         var used: Int?
@@ -24,9 +24,9 @@ final class MemoryWatch: Sendable {
     private let relieve: @Sendable (MemoryPressure.Relief) -> Void
 
     /// - Parameters:
-    ///   - logBytes: what all logs together may take where there is enough memory.
-    ///   - read: a file's text, empty where there is none.
-    ///   - relieve: told what to give up, after every look while memory is short, and when that is over.
+    ///   - logBytes: what all rings together may take if there is enough memory.
+    ///   - read: a file's text, empty if it cannot be read.
+    ///   - relieve: called with what to give up, after every look while memory is short, and once when that is over.
     init(
         logBytes: Int, logger: Logger, read: @escaping @Sendable (String) -> String, relieve: @escaping @Sendable (MemoryPressure.Relief) -> Void
     ) {
@@ -36,7 +36,7 @@ final class MemoryWatch: Sendable {
         self.relieve = relieve
     }
 
-    /// Whether readers and streams that are new have to be turned away.
+    /// Whether new readers and streams have to be refused.
     var isShort: Bool { short.load(ordering: .relaxed) }
 
     var reading: Reading { state.withLock { $0.reading } }
@@ -55,7 +55,7 @@ final class MemoryWatch: Sendable {
 
     func stop() { state.withLock { $0.task?.cancel() } }
 
-    /// What the allocator keeps without need comes first, since it costs nobody anything.
+    /// Returns the allocator's unused memory first, because nobody needs it.
     private func look() {
         var memory = MemoryLimit(read: read)
         if memory.used ?? 0 >= MemoryPressure.highMark(memory.bytes) || isShort {

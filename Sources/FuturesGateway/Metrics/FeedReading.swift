@@ -2,15 +2,15 @@ import FuturesFeed
 import GatewayAccess
 import NIOCore
 
-/// What the feed's side tells of itself at one moment.
+/// The metrics of the feed's side at one moment.
 struct FeedReading: Sendable {
     /// A kind of stream of one upstream.
     struct Kind: Sendable {
         var states: [FeedState: Int] = [:]
-        /// Milliseconds since the newest and the oldest content was received; nil where no stream has any.
+        /// Milliseconds since the newest and the oldest content was received; nil if no stream has content.
         var newestAge: Int64?
         var oldestAge: Int64?
-        /// Readers, paused ones and waiting requests included.
+        /// Readers, including paused ones and waiting requests.
         var readers = 0
     }
 
@@ -26,8 +26,8 @@ struct FeedReading: Sendable {
     let refusals: [RefusalReason: UInt64]
 }
 
-extension StreamTable {
-    /// The streams by the tally's kinds, of which there are so many.
+extension StatusTable {
+    /// The streams counted by the tally's kinds; `count` is the number of kinds.
     func kinds(_ count: Int, now: Instant) -> [FeedReading.Kind] {
         var kinds = (0..<count).map { _ in FeedReading.Kind() }
         let elapsed = now.milliseconds(since: readAt)
@@ -44,7 +44,7 @@ extension StreamTable {
 }
 
 extension EventHub {
-    /// What does not grow with the streams; those are in a table.
+    /// Numbers whose cost does not grow with the streams; the streams are in a table.
     var reading: FeedReading {
         let (counters, sockets, weight, pause) = engine.read { core, now in
             (core.counters, core.connectionStatuses, core.weight(now: .current), core.restPause(now: now))

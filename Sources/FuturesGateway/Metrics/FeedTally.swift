@@ -1,12 +1,12 @@
 import FuturesFeed
 
-/// What the hub counts of the events it hears, by upstream and kind of stream. Lives on the feed's thread.
+/// Counts the events that the hub hears, by upstream and kind of stream. Lives on the feed's thread.
 struct FeedTally: Sendable {
     /// An upstream's streams of one kind.
     struct Kind: Sendable {
         let upstream: Int
         let channel: FuturesServiceStreamName.Channel
-        /// By `FeedTally.events`.
+        /// In the order of `FeedTally.events`.
         var events: [UInt64]
     }
 
@@ -14,7 +14,7 @@ struct FeedTally: Sendable {
 
     let upstreams: [String]
     private(set) var kinds: [Kind] = []
-    /// From the venue's time of an event to its receipt, and how long streams were lost, by upstream.
+    /// By upstream: the time from an event's venue time to its receipt, and the lengths of outages.
     private(set) var delays: [Histogram]
     private(set) var outages: [Histogram]
 
@@ -24,7 +24,8 @@ struct FeedTally: Sendable {
         outages = upstreams.map { _ in Histogram(bounds: Histogram.outages) }
     }
 
-    /// The place of a stream's kind among the kinds; a new one for the first of its kind. There are as many as upstreams have kinds of streams.
+    /// The place of a stream's kind in `kinds`; the first stream of a kind adds it. The number of kinds is bounded by the upstreams' kinds of
+    /// streams.
     mutating func kind(of name: FuturesServiceStreamName) -> Int {
         let upstream = name.upstream.flatMap { prefix in upstreams.dropFirst().firstIndex { $0 == prefix.name } } ?? 0
         if let known = kinds.firstIndex(where: { $0.upstream == upstream && $0.channel == name.channel }) { return known }

@@ -2,10 +2,10 @@ import FuturesFeed
 import GatewayAccess
 import MicroHTTP
 
-/// All that `/metrics` tells, read at one moment.
+/// Everything in `/metrics`, read at one moment.
 struct GatewayReading: Sendable {
     let feed: FeedReading
-    let streams: StreamTable
+    let streams: StatusTable
     let fanOut: FanOutReading
     let http: HTTPServerReading
     let process: ProcessReading
@@ -24,7 +24,7 @@ struct GatewayReading: Sendable {
         return text.text
     }
 
-    /// One sample for every state there is, so that none vanishes when its streams do.
+    /// A sample for every state, so that no state vanishes together with its streams.
     private func writeFeed(_ text: inout Exposition) {
         let byKind = streams.kinds(feed.tally.kinds.count, now: Moment.current.instant)
         let kinds = zip(feed.tally.kinds, byKind).map { ($0, $1, feed.tally.upstreams[$0.upstream], $0.channel.rawValue) }

@@ -1,15 +1,15 @@
-/// How many of a row of times fell below which bounds. Counting costs a search among a few bounds and two additions.
+/// Counts times by bounds. Each time costs a search among a few bounds and two additions.
 struct Histogram: Sendable {
-    /// 50 µs to 10 s, in nanoseconds: what a message takes on its way.
+    /// 50 µs to 10 s, in nanoseconds: for delays of messages.
     static let latencies: [Int64] = [
         50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000, 100_000_000, 250_000_000, 500_000_000,
         1_000_000_000, 2_500_000_000, 10_000_000_000,
     ]
-    /// 100 ms to 10 min, in nanoseconds: how long a stream was lost.
+    /// 100 ms to 10 min, in nanoseconds: for lengths of outages.
     static let outages: [Int64] = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600].map { Int64($0 * 1_000_000_000) }
 
     let bounds: [Int64]
-    /// How many fell at or below each bound but above the one before; the last is what fell above all.
+    /// How many times are at or below each bound and above the one before; the last number counts those above all bounds.
     private(set) var counts: [UInt64]
     /// Nanoseconds.
     private(set) var sum: UInt64 = 0
@@ -19,7 +19,7 @@ struct Histogram: Sendable {
         counts = Array(repeating: 0, count: bounds.count + 1)
     }
 
-    /// Counts a time; one below zero, which only differing clocks make, counts as zero.
+    /// Counts a time; a negative one, which only differing clocks make, counts as zero.
     mutating func record(nanoseconds: Int64) {
         var place = 0
         while place < bounds.count, nanoseconds > bounds[place] { place += 1 }

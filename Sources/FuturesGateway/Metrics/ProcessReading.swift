@@ -1,10 +1,10 @@
 import Glibc
 
-/// What the kernel says of this process (proc(5), getrusage(2)). Reading it may take a while where many descriptors are open.
+/// What the kernel says of this process (proc(5), getrusage(2)). Reading may take a while if many descriptors are open.
 struct ProcessReading: Sendable {
     /// User and system time of all threads, seconds.
     let processorSeconds: Double
-    /// Bytes; zero where the kernel does not tell.
+    /// Bytes; zero if the kernel does not tell.
     let residentBytes: Int
     let openDescriptors: Int
     let descriptorLimit: UInt64
@@ -21,7 +21,7 @@ struct ProcessReading: Sendable {
         descriptorLimit = UInt64(limit.rlim_cur)
         let pages = Self.fields("/proc/self/statm").dropFirst().first.flatMap { Int($0) } ?? 0
         residentBytes = pages &* sysconf(Int32(_SC_PAGESIZE))
-        // What follows the name in brackets, the only field with blanks; the state is the third field of proc(5).
+        // The text after the name in brackets, the only field with blanks; it begins with the state, the third field of proc(5).
         let fields = Self.fields("/proc/self/stat", after: ")")
         threads = fields.count > 17 ? Int(fields[17]) ?? 0 : 0
         let ticks = fields.count > 19 ? Double(fields[19]) ?? 0 : 0
@@ -36,7 +36,7 @@ struct ProcessReading: Sendable {
         return text[start...].split { $0 == " " || $0 == "\n" }
     }
 
-    /// A file's text; empty where it cannot be read.
+    /// A file's text; empty if it cannot be read.
     static func text(_ path: String) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return "" }
@@ -55,7 +55,7 @@ struct ProcessReading: Sendable {
         defer { closedir(directory) }
         var count = 0
         while readdir(directory) != nil { count += 1 }
-        // Not `.`, `..` and the descriptor that reads them.
+        // Without `.`, `..` and the descriptor that reads them.
         return max(0, count - 3)
     }
 }

@@ -1,6 +1,6 @@
 import Crypto
 
-/// The API keys of a gateway, of which it knows the SHA-256 hashes alone.
+/// The API keys of a gateway, which knows only their SHA-256 hashes.
 public struct APIKeys: Sendable {
     struct Key: Sendable {
         let name: String
@@ -16,17 +16,17 @@ public struct APIKeys: Sendable {
 
     private let keys: [[UInt8]: Key]
 
-    /// Reads the keys from a JSON object: a member for each, `{"dashboard":{"hash":"…64 hex digits…","streams":["btcusdt@*"]}}`, with
-    /// `operations`, `maxStreams`, `maxConnections` and `expires` (`2027-01-31` or `2027-01-31T12:00:00Z`) where they are wanted.
+    /// Reads the keys from a JSON object with a member for each, `{"dashboard":{"hash":"…64 hex digits…","streams":["btcusdt@*"]}}`. Optional are
+    /// `operations`, `maxStreams`, `maxConnections` and `expires` (`2027-01-31` or `2027-01-31T12:00:00Z`).
     ///
-    /// - Throws: `AccessError.badKeys`, which names each key at fault and all its faults.
+    /// - Throws: `AccessError.badKeys`, which names each wrong key and all its faults.
     public init(json text: String) throws(AccessError) {
         var mistakes: [String] = []
         keys = Self.keys(text, &mistakes)
         guard mistakes.isEmpty else { throw AccessError(.badKeys, mistakes.joined(separator: " ")) }
     }
 
-    /// What is wrong with keys, a sentence each; empty where nothing is.
+    /// The faults of keys, a sentence each; empty if there are none.
     public static func mistakes(inJSON text: String) -> [String] {
         var mistakes: [String] = []
         _ = keys(text, &mistakes)
@@ -55,10 +55,10 @@ public struct APIKeys: Sendable {
     /// Whether there is none.
     public var isEmpty: Bool { keys.isEmpty }
 
-    /// SHA-256 of a key in 64 hexadecimal digits, as it stands in the file.
+    /// SHA-256 of a key in 64 hexadecimal digits, as the file contains it.
     public static func hash(of key: String) -> String { hex(digest(of: key)) }
 
-    /// A new key: 256 random bits, with a beginning that tells what it is.
+    /// A new key: 256 random bits after a prefix that says what it is.
     public static func random() -> String {
         var random = SystemRandomNumberGenerator()
         return "fgw_" + Base64URL.encode((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })
@@ -66,12 +66,12 @@ public struct APIKeys: Sendable {
 
     static func digest(of key: String) -> [UInt8] { Array(SHA256.hash(data: Array(key.utf8))) }
 
-    /// Looked up by its hash: how long that takes tells nothing about a key (whoever could choose the bytes of a hash had broken SHA-256).
+    /// Looks the key up by its hash. The time this takes reveals nothing, because nobody can choose the bytes of a SHA-256 hash.
     func key(withDigest digest: [UInt8]) -> Key? { keys[digest] }
 
     private static let members = ["hash", "streams", "operations", "maxStreams", "maxConnections", "expires"]
 
-    /// Nil where anything is wrong with it.
+    /// Nil if anything is wrong with it.
     private static func key(_ name: String, _ value: StrictJSON, _ mistakes: inout [String]) -> (hash: [UInt8], Permission)? {
         var faults: [String] = []
         defer { mistakes += faults.map { "Key \(name): \($0)" } }

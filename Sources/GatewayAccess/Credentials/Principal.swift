@@ -1,6 +1,6 @@
-/// Somebody whose credential was accepted.
+/// A caller whose credential was accepted.
 public struct Principal: Sendable, Equatable {
-    /// What a credential was.
+    /// The kind of credential.
     enum Origin: Sendable, Equatable {
         case anonymous
         /// The key with this digest.
@@ -9,13 +9,13 @@ public struct Principal: Sendable, Equatable {
         case token([UInt8])
     }
 
-    /// Who it is, to tell one from another; nil for whoever shows nothing. It is no secret and holds none.
+    /// An identity to tell callers apart; nil for the anonymous caller. It contains no secret.
     public let identity: String?
     /// What it may do.
     public let permission: Permission
     let origin: Origin
 
-    /// Whoever needs to show nothing.
+    /// The caller who needs no credential.
     public static func anonymous(_ permission: Permission) -> Principal { Principal(identity: nil, permission: permission, origin: .anonymous) }
 
     init(identity: String?, permission: Permission, origin: Origin) {
@@ -24,6 +24,6 @@ public struct Principal: Sendable, Equatable {
         self.origin = origin
     }
 
-    /// Whether it is the one who opened what the other wants to control.
+    /// Whether both are the same caller, so that one may control what the other opened.
     public func isSame(as other: Principal) -> Bool { identity == other.identity }
 }

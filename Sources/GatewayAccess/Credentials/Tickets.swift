@@ -1,9 +1,9 @@
-/// Tickets that stand once, for a short time, for the credential they were made with, where no header can be set.
+/// Tickets for addresses, where a client cannot set a header. Each stands once, for a short time, for the credential it was made with.
 struct Tickets {
-    /// The most at once, and of one principal.
+    /// The most valid tickets, in all and of one principal.
     static let maximum = 10_000
     static let maximumEach = 100
-    /// How long one is valid, nanoseconds.
+    /// How long a ticket is valid, nanoseconds.
     static let lifetime: Int64 = 60_000_000_000
 
     private struct Ticket {
@@ -14,7 +14,7 @@ struct Tickets {
     private var tickets: [String: Ticket] = [:]
     private var counts: [String: Int] = [:]
 
-    /// A new ticket of 128 random bits; nil where too many are out.
+    /// A new ticket of 128 random bits; nil if too many are valid.
     ///
     /// - Parameter now: monotonic nanoseconds.
     mutating func issue(to principal: Principal, now: Int64) -> String? {
@@ -27,7 +27,7 @@ struct Tickets {
         return ticket
     }
 
-    /// Whose it is; it is worth nothing afterwards.
+    /// The ticket's principal; the ticket is used up.
     mutating func redeem(_ text: String, now: Int64) -> Principal? {
         guard let ticket = tickets.removeValue(forKey: text) else { return nil }
         forget(ticket)

@@ -1,14 +1,14 @@
-/// What callers have and have used, a bounded number of them: who has nothing and has not asked for a while is forgotten, and where all
-/// places are taken by others, those who come new share one.
+/// A bounded number of accounts: what callers have and have used. If there is no place, accounts that hold nothing and are full again are removed. If
+/// there still is none, new callers share one account.
 struct Accounts<Name: Hashable & Sendable> {
     private struct Account {
         var connections = 0
         var streams = 0
-        var requests = Bucket()
-        var refetches = Bucket()
+        var requests = TokenBucket()
+        var refetches = TokenBucket()
     }
 
-    /// A caller's place: its own, or that of all who found none.
+    /// A caller's place: its own, or the shared one.
     struct Place: Equatable, Sendable {
         fileprivate let name: Name?
     }
@@ -36,18 +36,18 @@ struct Accounts<Name: Hashable & Sendable> {
         return Refusal(kind: .requests, limit: limits.requests, retryAfter: wait)
     }
 
-    /// How many requests are left, and in how many seconds all are again.
+    /// The requests left, and the seconds until the burst is full again.
     mutating func left(_ place: Place, _ limits: Limits, now: Int64) -> (count: Int, full: Int) {
         self[place].requests.left(.perSecond(limits.requests), now: now)
     }
 
-    /// Takes so many fetches, or none.
+    /// Takes `count` fetches, or none.
     mutating func refetch(_ place: Place, count: Int, _ limits: Limits, now: Int64) -> Refusal? {
         guard limits.refetches > 0, let wait = self[place].refetches.take(count, .perMinute(limits.refetches), now: now) else { return nil }
         return Refusal(kind: .refetches, limit: limits.refetches, retryAfter: wait)
     }
 
-    /// Whether so many connections and streams more would exceed the limits.
+    /// The limit that these additional connections and streams would exceed, if any.
     mutating func refusal(_ place: Place, connections: Int, streams: Int, _ limits: Limits) -> Refusal? {
         let account = self[place]
         if limits.connections > 0, connections > 0, account.connections + connections > limits.connections {
@@ -59,10 +59,10 @@ struct Accounts<Name: Hashable & Sendable> {
         return nil
     }
 
-    /// Takes so many fetches back.
+    /// Undoes a `refetch`.
     mutating func returnRefetches(_ place: Place, count: Int) { self[place].refetches.giveBack(count) }
 
-    /// Counts so many more, or less.
+    /// Counts more, or with negative numbers fewer.
     mutating func count(_ place: Place, connections: Int, streams: Int) {
         self[place].connections += connections
         self[place].streams += streams
@@ -75,7 +75,7 @@ struct Accounts<Name: Hashable & Sendable> {
         }
     }
 
-    /// Once a second at most: going through all of them is not for everyone who finds no place.
+    /// At most once a second, because it visits all accounts.
     private mutating func sweep(_ limits: Limits, _ now: Int64) {
         if let sweptAt, now - sweptAt < 1_000_000_000 { return }
         sweptAt = now
@@ -86,7 +86,7 @@ struct Accounts<Name: Hashable & Sendable> {
     }
 }
 
-/// A limit that was reached, whosever it is.
+/// A limit that was reached, of a key or an address.
 struct Refusal: Equatable {
     let kind: LimitReached.Kind
     let limit: Int

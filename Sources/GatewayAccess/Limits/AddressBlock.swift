@@ -1,27 +1,27 @@
-/// An IPv4 or IPv6 address in its bytes; an IPv4 address within IPv6 (`::ffff:a.b.c.d`) is the IPv4 address.
+/// An IPv4 or IPv6 address in bytes; an IPv4-mapped IPv6 address (`::ffff:a.b.c.d`) is the IPv4 address.
 public struct Address: Sendable, Hashable {
     /// Four bytes or sixteen, in network order.
     public let bytes: [UInt8]
 
-    /// Nil where the text is no address; a port, brackets and a zone (`%eth0`) are not part of one.
+    /// Nil if the text is no address; it may have no port, brackets or zone (`%eth0`).
     public init?(_ text: some StringProtocol) {
         guard let bytes = Self.v4(text) ?? Self.v6(text) else { return nil }
         let isMapped = bytes.count == 16 && bytes.prefix(12).elementsEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF])
         self.bytes = isMapped ? Array(bytes.suffix(4)) : bytes
     }
 
-    /// Where nobody can say which: `0.0.0.0`, which nothing is sent from.
+    /// An address that is not known: `0.0.0.0`, which sends nothing.
     public static let unknown = Address(v4: [0, 0, 0, 0])
 
     private init(v4 bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Whether it is the machine's own.
+    /// Whether it belongs to this machine.
     public var isLoopback: Bool { bytes.count == 4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1 }
 
-    /// What is counted as one client: the address, or of IPv6, where a client has them all, the /64.
+    /// What counts as one client: the IPv4 address, or the /64 of IPv6, all of which one client has.
     public var client: [UInt8] { bytes.count == 4 ? bytes : Array(bytes.prefix(8)) }
 
-    /// Whose limits count; nil for the machine's own, which has none.
+    /// The client whose limits count; nil for this machine, which has none.
     public var limited: [UInt8]? { isLoopback ? nil : client }
 
     private static func v4(_ text: some StringProtocol) -> [UInt8]? {
@@ -68,12 +68,12 @@ public struct Address: Sendable, Hashable {
     }
 }
 
-/// A block of addresses, as in `10.0.0.0/8`, `2001:db8::/32` or a single address (RFC 4632 §3.1).
+/// A block of addresses, such as `10.0.0.0/8`, `2001:db8::/32` or a single address (RFC 4632 §3.1).
 public struct AddressBlock: Sendable, Hashable {
     private let bytes: [UInt8]
     private let bits: Int
 
-    /// Nil where the text is no block.
+    /// Nil if the text is no block.
     public init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let address = Address(first) else { return nil }

@@ -1,12 +1,12 @@
-/// Where a request that came through proxies began.
+/// Finds the client of a request that came through proxies.
 public enum ForwardedFor {
-    /// The nearest address that is not a trusted proxy: proxies append whom they have it from, so what stands further left anybody can have
-    /// written. Without a trusted proxy it is the connection's address, whatever the fields say.
+    /// The nearest address that is not a trusted proxy. Each proxy appends the address it got the request from, so anybody can forge what is further
+    /// left. If no trusted proxy is configured, it is the connection's address, whatever the fields say.
     ///
-    /// Who comes through a proxy is never this machine, which has no limits: where a field names it, or cannot be read beyond it, all such are
-    /// one unknown client.
+    /// A client behind a proxy never counts as this machine, which has no limits. If a field names this machine, or cannot be read further, the
+    /// client is the unknown one, which all such clients share.
     ///
-    /// Of both fields `X-Forwarded-For` is the one that proxies write, while many let a client's `Forwarded` pass: it counts alone only.
+    /// Proxies write `X-Forwarded-For`, while many pass a client's `Forwarded` on. So `Forwarded` counts only if it comes alone.
     ///
     /// - Parameters:
     ///   - peer: the connection's address.
@@ -23,7 +23,7 @@ public enum ForwardedFor {
     private static func nearest(_ hops: [Substring], _ peer: Address, _ proxies: [AddressBlock]) -> Address {
         var client = peer
         for hop in hops.reversed() {
-            // An obfuscated or unreadable hop: whoever was nearer is the last one known.
+            // An obfuscated or unreadable hop: the nearer one is the last one known.
             guard let address = Address(hop) else { return client }
             client = address
             guard proxies.contains(where: { $0.contains(address) }) else { return client }

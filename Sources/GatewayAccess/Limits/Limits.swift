@@ -1,4 +1,4 @@
-/// How much one caller, a key or an address, may have; 0 stands for no limit.
+/// How much one caller, a key or an address, may have; 0 means no limit.
 public struct Limits: Sendable, Equatable {
     /// Event connections at once.
     public var connections: Int
@@ -6,7 +6,7 @@ public struct Limits: Sendable, Equatable {
     public var streams: Int
     /// Requests a second; twice as many at once.
     public var requests: Int
-    /// Fetches over REST a minute, all of them at once.
+    /// Fetches over REST a minute; all of them may come at once.
     public var refetches: Int
 
     /// Limits; see the properties.
@@ -22,7 +22,7 @@ public struct Limits: Sendable, Equatable {
 
 /// A limit that was reached.
 public struct LimitReached: Error, Equatable, Sendable {
-    /// Whose limit.
+    /// The holder of a limit.
     public enum Holder: String, Sendable, CaseIterable {
         /// The key's or token's.
         case key
@@ -42,12 +42,12 @@ public struct LimitReached: Error, Equatable, Sendable {
         case refetches
     }
 
-    /// Whose limit it is.
+    /// The holder of the limit.
     public let holder: Holder
-    /// What of.
+    /// What is limited.
     public let kind: Kind
-    /// How many.
+    /// The limit.
     public let limit: Int
-    /// Seconds after which it may be otherwise; at least 1.
+    /// Seconds until a request may succeed; at least 1.
     public let retryAfter: Int
 }

@@ -1,7 +1,7 @@
 extension Permission {
-    /// The members of a key, or the claims of a token, that say what is permitted; what they do not mention is as `Permission` has it.
+    /// Reads the members of a key, or the claims of a token, that say what is permitted; members that are missing keep `Permission`'s defaults.
     ///
-    /// - Throws: a sentence for each member at fault.
+    /// - Throws: a sentence for each wrong member.
     init(members object: StrictJSON.Object) throws(Refusal) {
         var faults: [String] = []
         let streams = Self.streams(object["streams"], &faults)
@@ -20,7 +20,7 @@ extension Permission {
         self.init(streams: streams, operations: operations, maxStreams: maxStreams, maxConnections: maxConnections)
     }
 
-    /// What is wrong with it, a sentence for each member; never empty.
+    /// The faults, a sentence for each member; never empty.
     struct Refusal: Error {
         let sentences: [String]
     }

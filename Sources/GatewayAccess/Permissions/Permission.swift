@@ -1,10 +1,10 @@
-/// What somebody may do, and until when.
+/// What a caller may do, and until when.
 public struct Permission: Sendable, Equatable {
-    /// What can be done with a gateway.
+    /// An operation of the gateway.
     public enum Operation: String, Sendable, CaseIterable {
         /// Snapshots, the catalogue, states and event streams.
         case read
-        /// Complete data over REST, which costs the venue's weight.
+        /// Snapshots over REST, which cost the venue's request weight.
         case refetch
         /// Pausing, resuming and changing one's own event connections.
         case control
@@ -14,20 +14,20 @@ public struct Permission: Sendable, Equatable {
 
     /// The most patterns of one permission.
     public static let maximumPatterns = 200
-    /// What a key or token may do where it does not say.
+    /// The operations of a key or token that names none.
     public static let usualOperations: Set<Operation> = [.read, .control]
-    /// Everything, for ever.
+    /// Everything, without an end.
     public static let everything = Permission(streams: StreamPattern("*").map { [$0] } ?? [], operations: Set(Operation.allCases))
 
-    /// The streams; none where empty.
+    /// The streams; if empty, none.
     public var streams: [StreamPattern]
     /// The operations.
     public var operations: Set<Operation>
-    /// The most streams at once, over all connections; nil for what the configuration allows.
+    /// The most streams at once, over all connections; nil for the configuration's limit.
     public var maxStreams: Int?
-    /// The most event connections at once; nil for what the configuration allows.
+    /// The most event connections at once; nil for the configuration's limit.
     public var maxConnections: Int?
-    /// Seconds since 1970 UTC from which on it is worth nothing; nil for never.
+    /// When it expires, seconds since 1970 UTC; nil for never.
     public var expiresAt: Int64?
 
     /// A permission; see the properties.
@@ -42,13 +42,13 @@ public struct Permission: Sendable, Equatable {
         self.expiresAt = expiresAt
     }
 
-    /// Whether every stream is meant, whatever its name.
+    /// Whether every stream is permitted.
     public var allowsEveryStream: Bool { streams.contains(where: \.isEverything) }
 
-    /// Whether the stream of this name is among those permitted.
+    /// Whether the stream of this name is permitted.
     public func allows(stream name: String) -> Bool { streams.contains { $0.matches(name) } }
 
-    /// The places of those of these names that are permitted.
+    /// The places of the permitted names.
     public func places(ofAllowed names: [String]) -> [Int] {
         if allowsEveryStream { return Array(names.indices) }
         return names.indices.filter { place in
@@ -60,6 +60,6 @@ public struct Permission: Sendable, Equatable {
     /// Whether the operation is permitted.
     public func allows(_ operation: Operation) -> Bool { operations.contains(operation) }
 
-    /// Whether its time is over at `now`, seconds since 1970 UTC.
+    /// Whether it has expired at `now`, seconds since 1970 UTC.
     public func isExpired(at now: Int64) -> Bool { expiresAt.map { $0 <= now } ?? false }
 }

@@ -1,7 +1,7 @@
-/// Which streams a permission is for: a name in which `*` stands for any characters, none included, as in `btcusdt@*`, `*@markPrice`,
+/// A pattern of the streams that a permission covers: a name in which `*` stands for any number of characters, as in `btcusdt@*`, `*@markPrice`,
 /// `stocks:*` or `*`.
 ///
-/// A pattern without an upstream (`NAME:`) is for the first upstream's streams alone, but `*` is for every stream there is.
+/// A pattern without an upstream (`NAME:`) covers only the first upstream's streams, but `*` covers every stream.
 public struct StreamPattern: Sendable, Hashable {
     /// Longest pattern in bytes.
     public static let maximumLength = 200
@@ -11,7 +11,7 @@ public struct StreamPattern: Sendable, Hashable {
     private let upstream: [UInt8]?
     private let name: [UInt8]
 
-    /// Nil where it is empty, longer than ``maximumLength``, or has blanks, commas or control characters.
+    /// Nil if it is empty, longer than ``maximumLength``, or has blanks, commas or control characters.
     public init?(_ text: String) {
         guard (1...Self.maximumLength).contains(text.utf8.count),
             text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ",") })
@@ -20,10 +20,10 @@ public struct StreamPattern: Sendable, Hashable {
         (upstream, name) = Self.parts(text)
     }
 
-    /// Whether it is for every stream.
+    /// Whether it covers every stream.
     public var isEverything: Bool { text == "*" }
 
-    /// Whether the stream of this name, as the gateway writes it, is meant.
+    /// Whether it covers the stream of this name, as the gateway writes it.
     public func matches(_ stream: String) -> Bool {
         isEverything || matches(Self.parts(stream))
     }
@@ -46,7 +46,7 @@ public struct StreamPattern: Sendable, Hashable {
         return (Array(bytes[..<colon]), Array(bytes[(colon + 1)...]))
     }
 
-    /// Goes back to the last `*` alone, so that the time is the product of the lengths at most.
+    /// Returns only to the last `*`, so the time is at most the product of the lengths.
     private static func matches(_ pattern: [UInt8], _ text: [UInt8]) -> Bool {
         var (place, position) = (0, 0)
         var star: (place: Int, position: Int)?

@@ -1,12 +1,12 @@
 import Crypto
 import JWTKit
 
-/// The keys that tokens may be signed with, from a JSON Web Key Set (RFC 7517). Each key is for one algorithm alone: RSA for RS256, P-256 for
-/// ES256, Ed25519 for EdDSA, and, only where that is asked for, a shared secret for HS256 (RFC 8725 §3.1).
+/// The keys that may sign tokens, from a JSON Web Key Set (RFC 7517). Each key is for one algorithm: RSA for RS256, P-256 for ES256, Ed25519 for
+/// EdDSA, and, only if it is asked for, a shared secret for HS256 (RFC 8725 §3.1).
 public struct KeySet: Sendable {
     struct Key: Sendable {
         let algorithm: any JWTAlgorithm
-        /// SHA-256 of what makes the key, so that a key that was replaced under its old name is another one.
+        /// SHA-256 of the key's material, so that a key that replaces another under the same name is recognised as new.
         let fingerprint: [UInt8]
     }
 
@@ -17,7 +17,7 @@ public struct KeySet: Sendable {
 
     /// Reads the set's text. Keys with another `use` than `sig` are left out.
     ///
-    /// - Parameter sharedSecrets: whether `oct` keys are taken, for HS256. Whoever can check such a token can also make one.
+    /// - Parameter sharedSecrets: whether to take `oct` keys, for HS256. Anyone who can check such a token can also make one.
     /// - Throws: `AccessError.badKeySet`, which names the key and its fault.
     public init(json text: String, sharedSecrets: Bool = false) throws(AccessError) {
         guard let elements = StrictJSON(text.utf8)?.object?["keys"]?.array else {
@@ -40,7 +40,7 @@ public struct KeySet: Sendable {
         self.keys = keys
     }
 
-    /// The key that a token names; of a set whose only key has no name, that one.
+    /// The key that a token names; if the token names none and the set's only key has no name, that key.
     func key(named name: String?) -> Key? {
         if let key = keys[name ?? ""] { return key }
         return name == nil && keys.count == 1 ? keys.first?.value : nil

@@ -1,5 +1,5 @@
-/// A JSON text (RFC 8259) read without forgiveness: no member twice in one object, no number that is not one, no more than 16 levels. Of two
-/// members of one name, two readers may believe different ones, which is why a credential with such is none (RFC 7519 §4).
+/// Reads a JSON text (RFC 8259) strictly: no member twice in one object, no malformed number, at most 16 levels. If a member came twice, two readers
+/// could believe different values, so a credential with such a member is refused (RFC 7519 §4).
 enum StrictJSON: Equatable {
     case null
     case flag(Bool)
@@ -11,7 +11,7 @@ enum StrictJSON: Equatable {
 
     typealias Object = [String: StrictJSON]
 
-    /// Nil where the bytes are not one JSON text in UTF-8.
+    /// Nil if the bytes are not one JSON text in UTF-8.
     init?(_ bytes: some Sequence<UInt8>) {
         var reader = Reader(bytes: Array(bytes))
         guard String(validating: reader.bytes, as: UTF8.self) != nil, let value = reader.value(depth: 0) else { return nil }
@@ -23,7 +23,7 @@ enum StrictJSON: Equatable {
     var object: Object? { if case .object(let members) = self { members } else { nil } }
     var string: String? { if case .string(let text) = self { text } else { nil } }
     var array: [StrictJSON]? { if case .array(let elements) = self { elements } else { nil } }
-    /// A whole number, also one written with a fraction or an exponent of no consequence.
+    /// A whole number, even if written with a fraction of zero or an exponent.
     var integer: Int64? {
         guard case .number(let text) = self else { return nil }
         return Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }
@@ -33,7 +33,7 @@ enum StrictJSON: Equatable {
         guard case .number(let text) = self, let number = Double(text), number.magnitude < 9_007_199_254_740_992 else { return nil }
         return Int64(number)
     }
-    /// The elements of an array of strings; nil where any is something else.
+    /// The elements of an array of strings; nil if an element is something else.
     var strings: [String]? {
         guard let array else { return nil }
         let texts = array.compactMap(\.string)

@@ -1,21 +1,21 @@
 import Crypto
 import JWTKit
 
-/// How tokens are judged: JSON Web Tokens (RFC 7519) in compact form, signed by a key of the set.
+/// Judges JSON Web Tokens (RFC 7519) in compact form, signed by a key of the set.
 ///
-/// Claims: `exp` is required; `nbf`, `streams`, `operations`, `maxStreams` and `maxConnections` are heeded; `iss` and `aud` have to be as
-/// configured, where they are.
+/// Claims: `exp` is required. `nbf`, `streams`, `operations`, `maxStreams` and `maxConnections` are observed. If `iss` and `aud` are configured, they
+/// have to match.
 public struct TokenRules: Sendable {
     /// Longest token in bytes.
     public static let maximumLength = 8192
 
     /// The keys.
     public var keys: KeySet
-    /// What `iss` has to be; nil for anything.
+    /// The required `iss`; nil for any.
     public var issuer: String?
-    /// What `aud` has to be or contain; nil for anything.
+    /// What `aud` has to be or contain; nil for any.
     public var audience: String?
-    /// Seconds that clocks may differ by: so much longer a token is worth something, and so much earlier.
+    /// Seconds by which clocks may differ: a token is valid this much earlier and longer.
     public var leeway: Int64
 
     /// Rules; see the properties.
@@ -26,11 +26,11 @@ public struct TokenRules: Sendable {
         self.leeway = leeway
     }
 
-    /// What a token permits, and who it is of: its subject, or, where it names none, what was signed. The signature does not count: of one by
-    /// ES256 anybody can make a second.
+    /// What a token permits, and whose it is: its subject's, or, if it names none, that of the signed text. The signature itself does not identify
+    /// it, because anyone can make a second valid ES256 signature from one.
     ///
     /// - Parameter now: seconds since 1970 UTC.
-    /// - Throws: `invalidCredential`, or `expired` where that is all that is wrong with it.
+    /// - Throws: `expired` if only its time is wrong, else `invalidCredential`.
     func judge(_ token: String, now: Int64) throws(AccessError) -> (permission: Permission, identity: String, key: [UInt8]) {
         guard token.utf8.count <= Self.maximumLength else { throw Self.invalid("The token is longer than \(Self.maximumLength) bytes.") }
         let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -44,13 +44,13 @@ public struct TokenRules: Sendable {
         var permission = try permission(claims)
         permission.expiresAt = try expiry(claims, now)
         let issuer = claims["iss"]?.string ?? ""
-        // With its length, or an issuer could name another one's subjects.
+        // Without the length, an issuer could name a subject of another one.
         let subject = claims["sub"]?.string.map { "\(issuer.utf8.count) \(issuer) \($0)".spelledInASCII }
         return (permission, subject ?? APIKeys.hex(SHA256.hash(data: signed)), key.fingerprint)
     }
 
     private func key(for head: StrictJSON.Object) throws(AccessError) -> KeySet.Key {
-        // What has to be understood (RFC 7515 §4.1.11) is not; keys that a token brings along or points to are nobody's.
+        // Extensions that must be understood (RFC 7515 §4.1.11) are not. Keys inside a token, or that it points to, are not trusted.
         guard head["crit"] == nil, head["b64"] == nil, head["zip"] == nil else {
             throw Self.invalid("The token asks for extensions that are not taken.")
         }
@@ -93,7 +93,7 @@ public struct TokenRules: Sendable {
 }
 
 extension String {
-    /// Other text for other bytes, also to `==`, which takes another spelling of the same characters (KELVIN SIGN for `K`) for the same text.
+    /// Makes different text of different bytes. `==` takes two spellings of the same characters (KELVIN SIGN and `K`) for equal.
     fileprivate var spelledInASCII: String {
         var text = ""
         for scalar in unicodeScalars { text += scalar.escaped(asASCII: true) }

@@ -1,14 +1,14 @@
 import CMicroHTTPD
 import Glibc
 
-/// The way of a stream's bytes to its client. The loop writes and ends streams through it, whichever way that is.
+/// How a stream's bytes reach its client. The loop writes and ends streams through it.
 enum StreamChannel: Sendable {
     /// A socket of our own: a write is one system call.
     case socket(Int32)
     /// Through libmicrohttpd, which encrypts.
     case pipe(StreamPipe)
 
-    /// What the loop watches for the client's leaving; a socket also for room.
+    /// The descriptor that the loop watches for the client's leaving, and for room if it is a socket.
     var descriptor: Int32 {
         switch self {
         case .socket(let descriptor): descriptor
@@ -16,7 +16,7 @@ enum StreamChannel: Sendable {
         }
     }
 
-    /// Ends the stream. Its server is told when the client is done with.
+    /// Ends the stream. Its server is told when the connection is closed.
     func end(_ ending: StreamEnding, _ server: HTTPServer) {
         switch self {
         case .socket(let descriptor):
@@ -35,24 +35,24 @@ enum StreamEnding {
     case cut
 }
 
-/// What libmicrohttpd asks for the body of a stream's answer, on its own threads.
+/// The source of a stream's body for libmicrohttpd, which calls it on its own threads.
 protocol StreamBody: AnyObject, Sendable {
-    /// Bytes for the client, 0 after the connection was suspended, or the end. First called when the head has gone to the kernel.
+    /// Bytes for the client, the end, or 0 after the connection was suspended. First called when the kernel has the head.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int
     /// libmicrohttpd is done with the answer.
     func released()
 }
 
-/// Makes a stream's socket ready for it: little is kept for a client that does not read.
+/// Prepares a stream's socket: the kernel keeps little for a client that does not read.
 ///
-/// It has no `TCP_USER_TIMEOUT`: the kernel counts that also against a client that reads steadily through a receive buffer smaller than a segment
-/// of ours, and resets it.
+/// It has no `TCP_USER_TIMEOUT`: with it, the kernel would also reset a client that reads steadily through a receive buffer smaller than one of our
+/// segments.
 func prepareSocket(_ descriptor: Int32) {
     setOption(descriptor, SOL_SOCKET, SO_SNDBUF, 128 * 1024)
     setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
 }
 
-/// Whether something was sent more than once, the client having acknowledged nothing for so many milliseconds.
+/// Whether something was resent and the client has acknowledged nothing for this many milliseconds.
 func isUnanswered(_ descriptor: Int32, for milliseconds: Int64) -> Bool {
     var info = tcp_info()
     var size = socklen_t(MemoryLayout<tcp_info>.size)
@@ -60,7 +60,7 @@ func isUnanswered(_ descriptor: Int32, for milliseconds: Int64) -> Bool {
     return (info.tcpi_retransmits > 0 || info.tcpi_probes > 0) && Int64(info.tcpi_last_ack_recv) >= milliseconds
 }
 
-/// What the kernel still holds for a client goes after a minute in which it is not taken.
+/// Makes the kernel drop what the client does not take within a minute.
 func expireUnsent(_ descriptor: Int32) {
     setOption(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, 60_000)
 }

@@ -2,18 +2,18 @@ import CMicroHTTPD
 import Glibc
 import Synchronization
 
-/// A stream whose head is sent, and whose body belongs to a loop from now on.
+/// A stream whose head has been sent, and whose body a loop writes from now on.
 struct DetachedStream: Sendable {
     let channel: StreamChannel
     let context: UInt64
     let owner: HTTPServer
 }
 
-/// Takes a stream's socket from libmicrohttpd, which sends the head, to the loop, which writes the body.
+/// Moves a stream's socket from libmicrohttpd, which sends the head, to the loop, which writes the body.
 ///
-/// With 0.9.75 the content reader is first called when every byte of the head has gone to the kernel. It duplicates the descriptor and ends the
-/// response at once: libmicrohttpd frees the connection's memory and closes its own descriptor, and, in turbo mode, does not shut the socket down.
-/// So a stream costs no connection of libmicrohttpd's, no memory pool and no suspension, which would hide its client's leaving and abort a stop.
+/// libmicrohttpd 0.9.75 first calls the content reader when the kernel has every byte of the head. The reader duplicates the descriptor and ends the
+/// response at once: libmicrohttpd frees the connection's memory and closes its own descriptor, and, in turbo mode, does not shut the socket down. So
+/// a stream takes no connection of libmicrohttpd, no memory pool and no suspension, which would hide that its client leaves and abort a stop.
 final class StreamHandover: StreamBody {
     private let connection: MHDConnection
     private let loop: EventStreamLoop

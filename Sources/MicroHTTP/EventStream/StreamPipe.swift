@@ -2,17 +2,17 @@ import CMicroHTTPD
 import Glibc
 import Synchronization
 
-/// Carries a stream's body through libmicrohttpd, for connections that it encrypts: the loop puts bytes in, the content reader takes them out, and the
-/// connection is suspended while there are none.
+/// Carries a stream's body through libmicrohttpd for connections that it encrypts. The loop puts bytes in, the content reader takes them out. While
+/// the pipe is empty, the connection is suspended.
 ///
-/// The loop watches a duplicate of the socket for the client's leaving, which libmicrohttpd would not notice of a suspended connection.
+/// The loop watches a duplicate of the socket, because libmicrohttpd does not notice that the client of a suspended connection leaves.
 final class StreamPipe: StreamBody {
     private struct State {
         var bytes: [UInt8] = []
         var taken = 0
         var stream: EventStream?
         var isStarted = false
-        /// Its server waits for its end.
+        /// Whether the server waits for the stream's end.
         var isCounted = false
         var isSuspended = false
         var awaitsRoom = false
@@ -21,7 +21,7 @@ final class StreamPipe: StreamBody {
 
     /// The most bytes kept for a client that does not read.
     private static let capacity = 64 * 1024
-    /// What libmicrohttpd takes at once, a TLS record.
+    /// What libmicrohttpd takes at once: a TLS record.
     static let blockSize = 16 * 1024
 
     let descriptor: Int32
@@ -31,7 +31,7 @@ final class StreamPipe: StreamBody {
     private let server: HTTPServer
     private let state = Mutex(State())
 
-    /// Nil where the process has no descriptor left.
+    /// Nil if the process has no descriptor left.
     init?(connection: MHDConnection, loop: EventStreamLoop, context: UInt64, server: HTTPServer) {
         descriptor = fcntl(connection.descriptor, F_DUPFD_CLOEXEC, 0)
         self.connection = connection
@@ -94,7 +94,7 @@ final class StreamPipe: StreamBody {
         state.withLock { $0.stream = stream }
     }
 
-    /// Bytes taken; fewer than offered leads to a call of the loop's `hasRoom`.
+    /// The bytes taken. If these are fewer than offered, the loop's `hasRoom` is called later.
     func write(_ vectors: UnsafeBufferPointer<iovec>) -> Int {
         let (total, resumes) = state.withLock { state in
             var total = 0
@@ -132,7 +132,7 @@ final class StreamPipe: StreamBody {
         if resumes { connection.resume() }
     }
 
-    /// Whether the connection has to be resumed, once.
+    /// Whether the caller has to resume the connection.
     private static func wakes(_ state: inout State) -> Bool {
         defer { state.isSuspended = false }
         return state.isSuspended

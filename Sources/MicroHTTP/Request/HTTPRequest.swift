@@ -8,7 +8,7 @@ public struct HTTPRequest: Sendable {
     public let path: String
     /// The path's segments, decoded. Empty for `/`.
     public let segments: [String]
-    /// What the route's `{name}` segments matched, decoded.
+    /// The segments that matched the route's `{name}`s, decoded.
     public internal(set) var parameters: [String: String] = [:]
     /// The query's fields in order, decoded; `+` stays `+`.
     public let query: [(name: String, value: String)]
@@ -68,7 +68,7 @@ extension [HTTPHeader] {
 }
 
 extension String {
-    /// ASCII case folding, which is all that HTTP names need.
+    /// Whether the names are equal but for ASCII case; HTTP names need no more.
     func equalsIgnoringCase(_ other: String) -> Bool {
         let (left, right) = (utf8, other.utf8)
         return left.count == right.count && zip(left, right).allSatisfy { $0.lowercasedASCII == $1.lowercasedASCII }

@@ -1,4 +1,4 @@
-/// The checks that libmicrohttpd 0.9.75 leaves out (RFC 9110 §5, RFC 9112 §3, §6.1, §6.3). Run before anything else looks at a request.
+/// The checks that libmicrohttpd 0.9.75 leaves out (RFC 9110 §5, RFC 9112 §3, §6.1, §6.3). They run before anything else reads a request.
 struct RequestGuard: Sendable {
     /// What follows the head.
     enum Body: Sendable, Equatable {
@@ -9,7 +9,7 @@ struct RequestGuard: Sendable {
 
     /// Longest accepted target in bytes.
     private static let maximumTargetBytes = 8192
-    /// Most memory a head may take, so that the answer's head has the rest.
+    /// The most memory a head may take, so that the rest is enough for the answer's head.
     private static let maximumHeadMemory = HTTPServer.connectionMemory - 4096
 
     private let allowedHosts: Set<String>?
@@ -23,7 +23,7 @@ struct RequestGuard: Sendable {
         maximumBodyBytes = configuration.maximumBodyBytes
     }
 
-    /// The request's body, or the problem to answer it with. The target is looked at by `RequestTarget`.
+    /// The request's body, or the problem to answer with. `RequestTarget` checks the target.
     func admit(_ head: RequestHead) -> Result<Body, HTTPProblem> {
         guard head.isWellSpaced, head.method.isToken, head.version == "HTTP/1.1" || head.version == "HTTP/1.0" else {
             return .failure(.badRequest("The request line or the spacing of the head is malformed."))

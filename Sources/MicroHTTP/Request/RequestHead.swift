@@ -8,10 +8,10 @@ struct RequestHead: Sendable {
     var target: String?
     var version: String
     var headers: [HTTPHeader] = []
-    /// About how much of the connection's memory the head takes: its bytes and a record for each field and cookie.
+    /// Roughly how much of the connection's memory the head takes: its bytes and a record for each field and cookie.
     var memory: Int
-    /// Whether method, target, version and every field follow each other by exactly one SP or CRLF. libmicrohttpd forgives doubled spaces,
-    /// bare LF and folded lines and cuts at NUL; each of these leaves a gap that shows here.
+    /// Whether method, target, version and fields are separated by exactly one SP or CRLF. libmicrohttpd accepts doubled spaces, bare LF and folded
+    /// lines, and cuts at NUL; each of these leaves a gap that shows here.
     var isWellSpaced: Bool
 }
 

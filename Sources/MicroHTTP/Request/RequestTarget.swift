@@ -1,10 +1,10 @@
-/// An origin-form request target, taken apart and percent-decoded segment by segment, so that an encoded `/` never splits one.
+/// An origin-form request target, split and then percent-decoded segment by segment, so that an encoded `/` never splits a segment.
 struct RequestTarget: Sendable {
     let path: String
     let segments: [String]
     let query: [(name: String, value: String)]
 
-    /// `nil` for a target that does not start with `/`, has raw controls or spaces, bad escapes, or decodes to controls or to anything but UTF-8.
+    /// `nil` if the target does not start with `/`, has raw controls or spaces or bad escapes, or decodes to controls or to invalid UTF-8.
     init?(_ target: String) {
         let bytes = target.utf8
         guard bytes.first == UInt8(ascii: "/"), !bytes.contains(where: \.isControlOrSpace) else { return nil }

@@ -2,7 +2,7 @@
 public struct HTTPProblem: Error, Sendable {
     /// An extension member's value.
     public enum Value: Sendable {
-        /// JSON text put in as it is; it must be valid.
+        /// Valid JSON text, inserted as it is.
         case json(String)
         /// A string, escaped here.
         case string(String)
@@ -18,7 +18,7 @@ public struct HTTPProblem: Error, Sendable {
     public var title: String
     /// What went wrong this time and what to do; `nil` leaves the member out. Never repeat the client's input here.
     public var detail: String?
-    /// URI of the kind of problem; `about:blank` when the status says it all.
+    /// URI of the kind of problem; `about:blank` if the status says it all.
     public var type: String
     /// Extension members in order.
     public var extensions: [(name: String, value: Value)]

@@ -2,24 +2,24 @@ import CMicroHTTPD
 import Glibc
 import Synchronization
 
-/// An answer with a body known in full. libmicrohttpd adds `Date`, `Content-Length` and, where due, `Connection: close`.
+/// An answer whose whole body is known. libmicrohttpd adds `Date`, `Content-Length` and, if needed, `Connection: close`.
 public struct HTTPResponse: Sendable {
     /// 200...599.
     public var status: Int
-    /// The answer's own fields; the server adds the configuration's common ones. A value must not be empty or hold a line end.
+    /// The answer's own fields; the server adds the configuration's common ones. A value must not be empty or contain a line end.
     public var headers: [HTTPHeader]
-    /// The body, held without a copy per answer. A 304 or an answer to HEAD states its length and leaves it out.
+    /// The body, shared by all its answers. A 304 or an answer to HEAD states its length and omits it.
     public var content: SharedBytes
 
-    /// The body copied out, for inspection.
+    /// A copy of the body, for inspection.
     public var body: [UInt8] { content.bytes }
 
-    /// An answer whose body is copied once, now.
+    /// An answer that copies its body once.
     public init(status: Int, headers: [HTTPHeader] = [], body: [UInt8] = []) {
         self.init(status: status, headers: headers, content: body.isEmpty ? .empty : SharedBytes(body))
     }
 
-    /// An answer that shares an immutable body with other answers: nothing is copied.
+    /// An answer that shares an immutable body with other answers.
     public init(status: Int, headers: [HTTPHeader] = [], content: SharedBytes) {
         self.status = status
         self.headers = headers
@@ -36,7 +36,7 @@ public final class SharedBytes: Sendable {
     /// The number of bytes.
     public var count: Int { buffer.count }
 
-    /// The bytes copied out.
+    /// A copy of the bytes.
     public var bytes: [UInt8] { Array(buffer) }
 
     /// Copies the bytes once.
@@ -53,8 +53,8 @@ public final class SharedBytes: Sendable {
 
     private let file = Mutex<Int32?>(nil)
 
-    /// A descriptor of an anonymous file with the bytes, the caller's to close: the kernel sends such a file without copying it. The file is
-    /// written once. Nil where there is no descriptor or no memory left.
+    /// A descriptor of an anonymous file with the bytes, which the caller closes; the kernel sends such a file without copying it. The file is
+    /// written once. Nil if no descriptor or memory is left.
     func openFile() -> Int32? {
         let file: Int32? = file.withLock { file in
             file = file ?? makeFile()

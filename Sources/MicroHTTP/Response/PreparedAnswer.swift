@@ -1,12 +1,12 @@
 import CMicroHTTPD
 import Synchronization
 
-/// An answer to GET and HEAD made beforehand: 200, or 304 where the client has it already. It is sent from the server's own thread, without a
-/// handler, until its lifetime is over or it is removed.
+/// A prepared answer to GET and HEAD: 200, or 304 if the client has it already. The server's own thread sends it, without a handler, until it expires
+/// or is removed.
 ///
-/// Under load many requests share one answer of libmicrohttpd's; it is made anew each millisecond, since what it states counts up.
+/// Under load many requests share one answer of libmicrohttpd. It is made anew each millisecond, because its ages count up.
 public final class PreparedAnswer: Sendable {
-    /// An answer of libmicrohttpd's, which lives as long as it is sent or may be sent again.
+    /// An answer of libmicrohttpd, kept for as long as it is sent or may be sent again.
     private final class Made: @unchecked Sendable {
         let response: OpaquePointer
         init(_ response: OpaquePointer) { self.response = response }
@@ -30,11 +30,11 @@ public final class PreparedAnswer: Sendable {
 
     /// - Parameters:
     ///   - content: the body.
-    ///   - entityTag: the value of `ETag`, quotes included, which `If-None-Match` is compared with (RFC 9110 §13.1.2).
-    ///   - headers: the fields of both answers, `ETag` among them.
-    ///   - contentHeaders: those of the 200 alone, such as `Content-Type`.
-    ///   - countingHeaders: fields of both answers that tell a time in ms, as decimal digits, which goes on from what it is now.
-    ///   - lifetime: after how long it expires by itself.
+    ///   - entityTag: the value of `ETag`, quotes included, for comparison with `If-None-Match` (RFC 9110 §13.1.2).
+    ///   - headers: the fields of the 200 and the 304, `ETag` among them.
+    ///   - contentHeaders: fields of the 200 alone, such as `Content-Type`.
+    ///   - countingHeaders: fields of both with a time in ms, as decimal digits; it counts up from its present value.
+    ///   - lifetime: the time until it expires.
     public init(
         content: SharedBytes, entityTag: String, headers: [HTTPHeader], contentHeaders: [HTTPHeader],
         countingHeaders: [(name: String, milliseconds: Int64)], lifetime: Duration
@@ -53,13 +53,13 @@ public final class PreparedAnswer: Sendable {
     /// Bytes of its body.
     var size: Int { content.count }
 
-    /// 200, or 304 where the client has it.
+    /// 200, or 304 if the client has it.
     func status(_ noneMatch: String?) -> Int { noneMatch.map { $0.matches(entityTag: entityTag) } ?? false ? 304 : 200 }
 
-    /// Hands the answer to libmicrohttpd; nil where it could not be made.
+    /// Gives the answer to libmicrohttpd; nil if it could not be made.
     func queue(on connection: MHDConnection, noneMatch: String?, adding common: [HTTPHeader]) -> MHD_Result? {
         let isUnchanged = status(noneMatch) == 304
-        // Rounded up: what is sent is never fresher than the truth.
+        // Rounded up: an age that is sent is never below the true one.
         let elapsed = Int64(clamping: (monotonicNanoseconds() &- madeAt &+ 999_999) / 1_000_000)
         let made: Made? = current.withLock { current in
             if current.elapsed != elapsed { current = Current(elapsed: elapsed) }
@@ -70,7 +70,7 @@ public final class PreparedAnswer: Sendable {
             current.full = current.full ?? make(elapsed, headers + contentHeaders, common, isSentOften: true)
             return current.full
         }
-        // Another thread may let the answer go meanwhile.
+        // Another thread may release the answer meanwhile.
         return made.map { made in withExtendedLifetime(made) { MHD_queue_response(connection.pointer, isUnchanged ? 304 : 200, made.response) } }
     }
 
@@ -82,12 +82,12 @@ public final class PreparedAnswer: Sendable {
 
 /// The prepared answers of a server, by the request's target as sent, and by whether they are gzip. From any thread.
 public final class PreparedAnswers: Sendable {
-    /// Which requests an answer is for.
+    /// The requests that an answer is for.
     public struct Key: Hashable, Sendable {
         fileprivate let target: [UInt8]
         fileprivate let isGzip: Bool
 
-        /// Requests for this target that take gzip, or do not.
+        /// Requests for this target that accept gzip, or do not.
         public init(target: String, isGzip: Bool) { self.init(target: Array(target.utf8), isGzip: isGzip) }
 
         fileprivate init(target: [UInt8], isGzip: Bool) {
@@ -99,7 +99,7 @@ public final class PreparedAnswers: Sendable {
     private struct State {
         var answers: [Key: PreparedAnswer] = [:]
         var bytes = 0
-        /// When those whose lifetime is over are next let go, monotonic nanoseconds.
+        /// When expired answers are next removed, monotonic nanoseconds.
         var sweepAt: UInt64 = 0
 
         mutating func remove(_ key: Key) {
@@ -119,16 +119,16 @@ public final class PreparedAnswers: Sendable {
     private let maximumBytes: Int
     private let state = Mutex(State())
 
-    /// None yet.
+    /// No answers yet.
     ///
-    /// - Parameter maximumBytes: of all their bodies together.
+    /// - Parameter maximumBytes: the limit for all bodies together.
     public init(maximumBytes: Int = .max) { self.maximumBytes = maximumBytes }
 
-    /// How many there are, and the bytes of their bodies.
+    /// How many answers there are, and the bytes of their bodies.
     public var size: (count: Int, bytes: Int) { state.withLock { ($0.answers.count, $0.bytes) } }
 
-    /// Requests for this are answered so. 4,096 are kept, and as many bytes as there may be; beyond that none is taken. Nor is one for a target
-    /// beyond 512 bytes.
+    /// Keeps an answer for requests with this key. If there are 4,096 answers or `maximumBytes`, or the target is longer than 512 bytes, it is not
+    /// kept.
     public func put(_ answer: PreparedAnswer, for key: Key) {
         guard key.target.count <= Self.longestTarget else { return }
         state.withLock { state in
@@ -140,7 +140,7 @@ public final class PreparedAnswers: Sendable {
         }
     }
 
-    /// They are not sent any more, and let go.
+    /// Removes the answers with these keys.
     public func remove(_ keys: [Key]) {
         state.withLock { state in
             for key in keys { state.remove(key) }

@@ -2,7 +2,7 @@ import CMicroHTTPD
 import Glibc
 
 extension HTTPResponse {
-    /// Hands the answer to libmicrohttpd. `.NO` makes it drop the connection.
+    /// Gives the answer to libmicrohttpd. `.NO` makes it drop the connection.
     func queue(on connection: MHDConnection, adding common: [HTTPHeader], closing: Bool) -> MHD_Result {
         guard (200...599).contains(status) else { return HTTPProblem.internalError.response.queue(on: connection, adding: common, closing: closing) }
         guard let response = made(adding: common, closing: closing) else {
@@ -13,7 +13,7 @@ extension HTTPResponse {
         return MHD_queue_response(connection.pointer, UInt32(status), response)
     }
 
-    /// The answer as libmicrohttpd takes it, to be destroyed by the caller; nil where a header cannot be sent or memory is short.
+    /// The answer as libmicrohttpd takes it; the caller destroys it. Nil if a header cannot be sent or memory is short.
     /// - Parameter isSentOften: a large body is then not copied for each client.
     func made(adding common: [HTTPHeader], closing: Bool = false, isSentOften: Bool = false) -> OpaquePointer? {
         guard let response = isSentOften ? content.sharedResponse() : content.response() else { return nil }
@@ -24,7 +24,7 @@ extension HTTPResponse {
         return response
     }
 
-    /// The answer as bytes, for a connection that libmicrohttpd will not answer on.
+    /// The answer as bytes, for a connection on which libmicrohttpd will not answer.
     func wireBytes(adding common: [HTTPHeader]) -> [UInt8] {
         let phrase = MHD_get_reason_phrase_for(UInt32(clamping: status)).map { String(cString: $0) } ?? ""
         var lines = ["HTTP/1.1 \(status) \(phrase)", "Date: \(currentDate())", "Connection: close", "Content-Length: \(content.count)"]
@@ -34,7 +34,7 @@ extension HTTPResponse {
 }
 
 extension SharedBytes {
-    /// An answer of libmicrohttpd's with this body and no fields yet; nil where memory is short.
+    /// An answer of libmicrohttpd with this body and no fields yet; nil if memory is short.
     fileprivate func response() -> OpaquePointer? {
         let body = Unmanaged.passRetained(self)
         let start = UnsafeMutableRawPointer(mutating: buffer.baseAddress)
@@ -43,7 +43,7 @@ extension SharedBytes {
         return nil
     }
 
-    /// The same, of a large body by a file, which the kernel sends without copying it.
+    /// The same with a large body from a file, which the kernel sends without copying it.
     fileprivate func sharedResponse() -> OpaquePointer? {
         guard count >= 64 << 10, let file = openFile() else { return response() }
         if let response = MHD_create_response_from_fd(count, file) { return response }
@@ -53,7 +53,7 @@ extension SharedBytes {
 }
 
 extension StreamBody {
-    /// Gives the head to libmicrohttpd, which asks for the body once it has sent it, in blocks of `blockSize` bytes.
+    /// Gives the head to libmicrohttpd. Once it has sent the head, it asks for the body in blocks of `blockSize` bytes.
     func queue(on connection: MHDConnection, headers: [HTTPHeader], adding common: [HTTPHeader], blockSize: Int) -> MHD_Result {
         let owner = Unmanaged.passRetained(StreamBodyBox(body: self))
         guard let response = MHD_create_response_from_callback(cmhd_size_unknown, blockSize, readStream, owner.toOpaque(), releaseStream) else {
@@ -75,7 +75,7 @@ private final class StreamBodyBox {
 }
 
 extension [HTTPHeader] {
-    /// Those that `own` does not override; what an answer varies by adds up.
+    /// The common fields that `own` does not override; `Vary` is combined.
     fileprivate func missing(in own: [HTTPHeader]) -> [HTTPHeader] {
         filter { common in common.name == "Vary" || !own.contains { $0.name.equalsIgnoringCase(common.name) } }
     }

@@ -2,10 +2,10 @@ import CMicroHTTPD
 import Glibc
 import Synchronization
 
-/// Every open connection with the absolute deadline that libmicrohttpd lacks, and a thread that cuts those past it.
+/// Every open connection with the absolute deadline that libmicrohttpd lacks, and a thread that cuts connections at their deadlines.
 ///
-/// libmicrohttpd reports a connection's end before it closes the descriptor, and all use of a descriptor here is under the same lock,
-/// so a reused descriptor is never touched.
+/// libmicrohttpd reports a connection's end before it closes the descriptor. Descriptors are used here only under the same lock, so a reused
+/// descriptor is never touched.
 final class ConnectionTable: ThreadBody {
     private enum Phase {
         case vacant
@@ -13,7 +13,7 @@ final class ConnectionTable: ThreadBody {
         case idle
         case head
         case body
-        /// With a handler or answering; libmicrohttpd's inactivity timeout rules.
+        /// In a handler or answering; libmicrohttpd's inactivity timeout applies.
         case busy
         /// Cut by its deadline.
         case expired
@@ -24,13 +24,13 @@ final class ConnectionTable: ThreadBody {
         var phase = Phase.vacant
         /// Monotonic nanoseconds; 0 for none.
         var deadline: UInt64 = 0
-        /// How often it was spared because it was us who were late.
+        /// How often it was spared because this process was late.
         var postponements = 0
         var isSurplus = false
         var lingers = false
         var isHandedOver = false
         var isAnswered = false
-        /// Called where the client hangs up; nil where nobody asked.
+        /// Called if the client hangs up; nil if nobody asked.
         var leave: (@Sendable () -> Void)?
     }
 
@@ -53,11 +53,11 @@ final class ConnectionTable: ThreadBody {
 
     private let state = Mutex(State())
     private let open = Atomic<Int>(0)
-    /// The most connections since memory was last given back.
+    /// The most connections since memory was last returned.
     private let peak = Atomic<Int>(0)
     private let late = Atomic<UInt64>(0)
     private let wakeup = Wakeup()
-    /// Of the connections whose clients may hang up without libmicrohttpd's noticing.
+    /// Watches connections whose clients may hang up without libmicrohttpd's noticing.
     private let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     private let limit: Int
     private let maximumLingering: Int
@@ -69,7 +69,7 @@ final class ConnectionTable: ThreadBody {
 
     /// - Parameters:
     ///   - limit: connections beyond it are surplus.
-    ///   - maximumLingering: the most descriptors of closed connections that are kept for a second, for their clients to read the answer.
+    ///   - maximumLingering: how many descriptors of closed connections are kept for a second, so that their clients can read the answer.
     init(_ configuration: HTTPServerConfiguration, limit: Int, maximumLingering: Int) {
         self.limit = limit
         self.maximumLingering = maximumLingering
@@ -103,7 +103,7 @@ final class ConnectionTable: ThreadBody {
         }
     }
 
-    /// How many were never answered and may yet ask, or are asking.
+    /// How many connections were never answered and may still send a request, or are sending one.
     var unanswered: Int {
         state.withLock { state in
             state.entries.count { entry in
@@ -139,7 +139,7 @@ final class ConnectionTable: ThreadBody {
         }
     }
 
-    /// False if the deadline has cut the connection in the meantime.
+    /// False if the connection was cut at its deadline meanwhile.
     func headArrived(_ slot: Int, awaitsBody: Bool) -> Bool {
         let deadline = awaitsBody ? monotonicNanoseconds() &+ bodyDeadline : 0
         return advance(slot, to: awaitsBody ? .body : .busy, deadline: deadline)
@@ -149,7 +149,7 @@ final class ConnectionTable: ThreadBody {
         advance(slot, to: .busy, deadline: 0)
     }
 
-    /// The answer goes out before the request has been read in full, so the rest of it is swallowed after the end.
+    /// The answer is sent before the whole request has been read, so the rest of it is read and dropped after the end.
     func refused(_ slot: Int) -> Bool {
         state.withLock { $0.entries[slot].lingers = true }
         return advance(slot, to: .busy, deadline: 0)
@@ -164,7 +164,7 @@ final class ConnectionTable: ThreadBody {
         _ = advance(slot, to: .idle, deadline: monotonicNanoseconds() &+ idleDeadline)
     }
 
-    /// Has `leave` called, once, where the client hangs up before `unwatch`.
+    /// Calls `leave`, once, if the client hangs up before `unwatch`.
     func watch(_ slot: Int, _ leave: @escaping @Sendable () -> Void) {
         state.withLock { state in
             var event = epoll_event()
@@ -185,7 +185,7 @@ final class ConnectionTable: ThreadBody {
         epoll_ctl(epoll, EPOLL_CTL_DEL, state.entries[slot].descriptor, nil)
     }
 
-    /// What is to be called for those who have hung up.
+    /// The callbacks of clients that have hung up.
     private func abandoned(_ state: inout State) -> [@Sendable () -> Void] {
         guard state.watched > 0 else { return [] }
         return withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 256) { events in
@@ -198,7 +198,7 @@ final class ConnectionTable: ThreadBody {
         }
     }
 
-    /// The connection goes on as a stream and counts until `streamEnded`.
+    /// The connection becomes a stream and counts until `streamEnded`.
     func handedOver(_ slot: Int) {
         state.withLock { $0.entries[slot].isHandedOver = true }
     }
@@ -218,7 +218,7 @@ final class ConnectionTable: ThreadBody {
         return peak >= Self.crowd && count <= peak / 2
     }
 
-    /// A crowd that has gone leaves memory that the allocator keeps; the system gets it back.
+    /// When a crowd has left, the allocator keeps its memory; it is returned to the system.
     private func giveMemoryBack() {
         guard isCrowdGone(count) else { return }
         peak.store(count, ordering: .relaxed)
@@ -318,7 +318,7 @@ final class ConnectionTable: ThreadBody {
         }
     }
 
-    /// What has arrived and was not read yet is not the client's delay: on a machine that is overloaded requests wait for us.
+    /// Bytes that have arrived unread are not the client's delay: on an overloaded machine requests wait for us.
     private func hasUnreadBytes(_ descriptor: Int32) -> Bool {
         withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { recv(descriptor, $0.baseAddress, 1, neverWaiting | Int32(MSG_PEEK)) > 0 }
     }

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// What a request is answered with.
+/// The answer to a request.
 enum Answer: Sendable {
     case response(HTTPResponse)
     case prepared(PreparedAnswer, noneMatch: String?)
-    /// Made on the thread that sends it.
+    /// An answer that is made on the thread that sends it.
     case made(status: Int, @Sendable () -> HTTPResponse)
     case stream(headers: [HTTPHeader], loop: EventStreamLoop, context: UInt64)
 }
@@ -19,7 +19,7 @@ extension Answer {
     }
 }
 
-/// One request on its way from the request line to the end of its answer.
+/// One request, from its request line to the end of its answer.
 final class Exchange: Sendable {
     private enum Phase {
         case head
@@ -35,11 +35,11 @@ final class Exchange: Sendable {
         var answer: Answer?
         var isAnswered = false
         var counter: RequestCounter?
-        /// Called where the client hangs up before it is answered.
+        /// Called if the client hangs up before it is answered.
         var leave: (@Sendable () -> Void)?
     }
 
-    /// What a call of the access handler is about.
+    /// What a call of the access handler means.
     enum Call {
         case head
         case body
@@ -77,8 +77,8 @@ final class Exchange: Sendable {
         }
     }
 
-    /// The request passed the guard and needs no handler. The next call takes the answer: one that is queued in the first makes
-    /// libmicrohttpd close the connection.
+    /// The request passed the guard and needs no handler. The answer is sent in the next call: if it is queued in the first one, libmicrohttpd closes
+    /// the connection.
     func admit(_ prepared: PreparedAnswer, noneMatch: String?, _ counter: RequestCounter?) {
         server.inFlight.began()
         counter?.count(prepared.status(noneMatch))
@@ -93,7 +93,7 @@ final class Exchange: Sendable {
         state.withLock { if case .head = $0.phase { false } else { true } }
     }
 
-    /// False when the body grows beyond the limit.
+    /// False if the body grows beyond the limit.
     func append(_ bytes: UnsafeRawBufferPointer, limit: Int) -> Bool {
         state.withLock { state in
             guard let length = state.request?.body.count, bytes.count <= limit - length else { return false }
@@ -102,7 +102,7 @@ final class Exchange: Sendable {
         }
     }
 
-    /// The complete request, once.
+    /// The complete request; only the first call returns it.
     func takeRequest() -> HTTPRequest? {
         state.withLock { state in
             state.phase = .running
@@ -110,12 +110,12 @@ final class Exchange: Sendable {
         }
     }
 
-    /// Its answer is counted so.
+    /// Counts its answer under this route.
     func routed(_ counter: RequestCounter) {
         state.withLock { $0.counter = counter }
     }
 
-    /// After the handler has returned: its answer, or `nil` once the connection is suspended until there is one.
+    /// Called after the handler has returned: the answer, or `nil` once the connection is suspended until there is one.
     func answerOrSuspend(_ connection: MHDConnection) -> Answer? {
         state.withLock { state in
             if let answer = state.answer.take() {
@@ -148,7 +148,7 @@ final class Exchange: Sendable {
         }
         if let suspended { server.inFlight.resume(suspended, for: self) }
     }
-    /// From any thread: `leave` is called, once, where the client hangs up before it is answered.
+    /// From any thread: calls `leave`, once, if the client hangs up before it is answered.
     func whenAbandoned(_ leave: @escaping @Sendable () -> Void) {
         state.withLock { state in
             guard !state.isAnswered else { return }
@@ -157,7 +157,7 @@ final class Exchange: Sendable {
         }
     }
 
-    /// libmicrohttpd does not look at a connection while it is suspended.
+    /// libmicrohttpd does not watch a connection while it is suspended.
     private func watch(_ connection: MHDConnection) {
         guard let slot = connection.slot else { return }
         server.connections.watch(slot) { [weak self] in self?.abandoned() }

@@ -1,7 +1,7 @@
 import CMicroHTTPD
 
-/// Gives what the allocator keeps without using it back to the system (malloc_trim(3)). It may take some milliseconds, during which other threads'
-/// allocations wait.
+/// Returns unused memory of the allocator to the system (malloc_trim(3)). This may take some milliseconds, during which allocations of other threads
+/// wait.
 public func giveFreeMemoryBack() {
     malloc_trim(0)
 }

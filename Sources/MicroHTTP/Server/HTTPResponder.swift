@@ -1,8 +1,8 @@
-/// Answers one request, at once in the handler or later from any thread. Released without an answer, it answers 500.
+/// Answers one request, at once in the handler or later from any thread. If it is released without an answer, it answers 500.
 public final class HTTPResponder: Sendable {
     private let exchange: Exchange
     private let headers: [HTTPHeader]
-    /// The one whose answer this adds to, kept so that it does not answer by itself.
+    /// The responder of which this is a variant, kept so that it does not answer 500 when released.
     private let base: HTTPResponder?
 
     init(_ exchange: Exchange) {
@@ -34,7 +34,7 @@ public final class HTTPResponder: Sendable {
         exchange.answer(.response(response))
     }
 
-    /// Answers with what `make` makes on the server's own thread, whose status this is. Later calls are ignored.
+    /// Answers with the result of `make`, which runs on the server's own thread; `status` is its status. Later calls are ignored.
     public func respond(_ status: Int, making make: @escaping @Sendable () -> HTTPResponse) {
         let headers = headers
         exchange.answer(
@@ -45,16 +45,15 @@ public final class HTTPResponder: Sendable {
             })
     }
 
-    /// Has `leave` called, once and from another thread, where the client hangs up before it is answered; within 0.1 s. For answers that take
-    /// their time.
+    /// Calls `leave`, once and from another thread, within 0.1 s if the client hangs up before it is answered. For answers that take time.
     public func whenAbandoned(_ leave: @escaping @Sendable () -> Void) { exchange.whenAbandoned(leave) }
 
-    /// Answers 200 with a body that `loop`'s writer writes until it finishes it, framed by the connection's end. Later calls are ignored.
-    /// A HEAD request gets the same headers and opens nothing.
+    /// Answers 200 with a body that `loop`'s writer writes and ends; the connection's end marks the body's. Later calls are ignored. A HEAD request
+    /// gets the same headers and opens nothing.
     /// - Parameters:
     ///   - headers: the answer's own fields, such as `Content-Type`.
-    ///   - loop: the loop whose writer gets `streamDidOpen` once the head has gone to the kernel.
-    ///   - context: handed to `streamDidOpen`. If the client leaves before, or the loop has stopped, that call never comes.
+    ///   - loop: the loop whose writer gets `streamDidOpen` once the kernel has the head.
+    ///   - context: given to `streamDidOpen`. If the client leaves before, or the loop has stopped, that call never comes.
     public func openStream(headers: [HTTPHeader], loop: EventStreamLoop, context: UInt64) {
         exchange.answer(.stream(headers: headers + self.headers, loop: loop, context: context))
     }

@@ -4,9 +4,9 @@ import Synchronization
 
 /// An HTTP/1.1 server on libmicrohttpd that parses strictly, answers at once or later, and hands event streams to loops.
 public final class HTTPServer: Sendable {
-    /// Bytes per connection for a request head and its answer's head, held until the answer is out; a stream holds none.
+    /// Bytes per connection for a request's head and its answer's head, held until the answer is sent; a stream holds none.
     static let connectionMemory = 16384
-    /// Connections beyond the cap that still get an answer.
+    /// Connections beyond the limit that still get an answer.
     let connectionReserve: Int
 
     private enum Lifecycle {
@@ -15,12 +15,12 @@ public final class HTTPServer: Sendable {
         case stopped
     }
 
-    /// Whether a request may have a prepared answer, from the values of its header fields and its client's address; otherwise the router is asked.
+    /// Whether a request may have a prepared answer, judged by its header fields and its client's address; if not, the router is asked.
     public typealias PreparedGate = @Sendable (_ header: (String) -> String?, _ remoteAddress: () -> String) -> Bool
 
     private struct LifecycleBox: @unchecked Sendable {
         var value = Lifecycle.fresh
-        /// The listening socket, once nothing is accepted from it any more.
+        /// The listening socket, once the server accepts no more connections.
         var quietSocket: Int32?
     }
 
@@ -38,12 +38,12 @@ public final class HTTPServer: Sendable {
     private let lifecycle = Mutex(LifecycleBox())
 
     /// A server that is not started yet.
-    /// - Parameter overloaded: what to answer on a connection beyond ``HTTPServerConfiguration/maximumConnections``, before it is closed; 503 with
-    ///   `Retry-After` by default.
-    /// - Parameter prepared: answers that need no handler; they are asked for before the router is, unless ``HTTPServerConfiguration/allowedOrigins``
-    ///   make answers differ by origin, or the request states a `Prefer`.
-    /// - Parameter admitsPrepared: asked, where there is a prepared answer, whether this request may have it; all may by default.
-    /// - Parameter preparedRoute: the pattern of the GET route that prepared answers are counted under.
+    /// - Parameter overloaded: the answer on a connection beyond ``HTTPServerConfiguration/maximumConnections``, which is then closed; by default 503
+    ///   with `Retry-After`.
+    /// - Parameter prepared: answers that need no handler. They are tried before the router, unless ``HTTPServerConfiguration/allowedOrigins`` make
+    ///   answers differ by origin, or the request has a `Prefer`.
+    /// - Parameter admitsPrepared: says whether a request may have its prepared answer; by default all may.
+    /// - Parameter preparedRoute: the pattern of the GET route under which prepared answers are counted.
     public init(
         configuration: HTTPServerConfiguration, router: Router, prepared: PreparedAnswers? = nil, preparedRoute: String = "",
         admitsPrepared: PreparedGate? = nil,
@@ -56,23 +56,23 @@ public final class HTTPServer: Sendable {
         preparedCounter = router.counter("GET", preparedRoute)
         self.overloaded = overloaded ?? { _ in HTTPProblem.overloaded.response }
         requestGuard = RequestGuard(configuration)
-        // Of few descriptors a quarter is for the rest of the process, and an eighth for those who are turned away.
+        // If there are few descriptors, a quarter is for the rest of the process, and an eighth for clients that are turned away.
         let descriptors = raiseDescriptorLimit()
         connectionReserve = min(256, descriptors / 8)
         connectionLimit = max(min(configuration.maximumConnections, descriptors - min(128, descriptors / 4) - connectionReserve), 1)
         connections = ConnectionTable(configuration, limit: connectionLimit, maximumLingering: connectionReserve / 2)
     }
 
-    /// Connections served at once: ``HTTPServerConfiguration/maximumConnections``, or less where the process may not open so many descriptors.
+    /// Connections served at once: ``HTTPServerConfiguration/maximumConnections``, or fewer if the process may not open that many descriptors.
     public let connectionLimit: Int
 
     /// Open connections, event streams included.
     public var connectionCount: Int { connections.count }
 
-    /// Connections whose first request has not come in full, and kept ones on which another is arriving.
+    /// Connections whose first request is not complete, and kept ones on which another request is arriving.
     public var unansweredCount: Int { connections.unanswered }
 
-    /// What it has done and holds. From any thread; it looks at every connection.
+    /// What the server has done and holds. From any thread; it visits every connection.
     public var reading: HTTPServerReading {
         let (idle, reading) = connections.waiting
         let streaming = inFlight.streamCount
@@ -84,7 +84,7 @@ public final class HTTPServer: Sendable {
             ], lateRequests: connections.lateCount, connectionLimit: connectionLimit)
     }
 
-    /// Binds, listens and serves until ``stop(grace:)``, which a started server needs to be released.
+    /// Binds, listens and serves until ``stop(grace:)``. A started server is released only after a stop.
     /// - Returns: the bound port.
     public func start() throws(HTTPServerError) -> UInt16 {
         try lifecycle.withLock { (box) throws(HTTPServerError) in
@@ -117,12 +117,12 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// Shows another certificate from the next handshake on; open connections keep theirs. For a server that was started with one.
+    /// Shows another certificate from the next handshake on; open connections keep theirs. Only for a server that was started with one.
     public func show(_ identity: TLSIdentity) throws(HTTPServerError) {
         try self.identity.show(identity)
     }
 
-    /// Accepts nothing more: who connects waits in the socket's queue, for another process that has it. Connections go on to be served.
+    /// Accepts no more connections: new ones wait in the socket's queue for another process that has it. Open connections are still served.
     public func stopAccepting() {
         lifecycle.withLock { box in
             guard case .running(let daemon, _, _) = box.value, box.quietSocket == nil else { return }
@@ -131,8 +131,8 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// Takes no further connections, ends all streams in order, lets running answers end within `grace`, answers the rest with 503 and closes everything.
-    /// Returns when all is closed; further calls return at once.
+    /// Accepts no more connections, ends all streams in order, lets running answers end within `grace`, answers the rest with 503 and closes
+    /// everything. Returns when all is closed; further calls return at once.
     public func stop(grace: Duration) async {
         await withCheckedContinuation { continuation in
             let stopping = Stopping(server: self, grace: grace, continuation: continuation)
@@ -156,7 +156,8 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// Beyond the reserve a client is turned away at once, so that it neither waits in the kernel's queue nor takes descriptors the process needs.
+    /// Beyond the reserve a client is turned away at once, so that it neither waits in the kernel's queue nor takes descriptors that the process
+    /// needs.
     var acceptsConnections: Bool {
         !inFlight.isDraining && connections.count < connectionLimit + connectionReserve
     }
@@ -165,7 +166,7 @@ public final class HTTPServer: Sendable {
         guard let slot = connection.slot else { return .NO }
         switch requestGuard.admit(head) {
         case .failure(let problem) where problem.status == 414 || problem.status == 431:
-            // The head may have left no memory for an answer's.
+            // The request's head may have left too little memory for an answer's.
             return refuseDirectly(problem.response, connection)
         case .failure(let problem):
             return refuse(problem.response, slot, connection)
@@ -186,7 +187,7 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// Nil where there is no prepared answer to this request.
+    /// Nil if there is no prepared answer to this request.
     private func preparedAnswer(_ head: RequestHead, _ target: [UInt8], _ connection: MHDConnection) -> PreparedAnswer? {
         guard let prepared, head.method == "GET" || head.method == "HEAD", head.version == "HTTP/1.1", !inFlight.isDraining,
             head.headers.value(of: "Prefer") == nil, let answer = prepared.answer(for: target, isGzip: head.headers.acceptsGzip)
@@ -197,7 +198,7 @@ public final class HTTPServer: Sendable {
 
     func bodyContinued(_ bytes: UnsafeRawBufferPointer, _ exchange: Exchange, _ connection: MHDConnection) -> MHD_Result {
         if exchange.append(bytes, limit: configuration.maximumBodyBytes) { return .YES }
-        // libmicrohttpd takes no answer in the middle of a body, so this one goes out beside it.
+        // libmicrohttpd takes no answer in the middle of a body, so this one is written to the socket directly.
         return refuseDirectly(HTTPProblem.contentTooLarge.response, connection)
     }
 
@@ -233,7 +234,7 @@ public final class HTTPServer: Sendable {
         let common = common(to: connection)
         if configuration.writesSocketsDirectly, configuration.identity == nil {
             let handover = StreamHandover(connection: connection, loop: loop, context: context, server: self)
-            // It gives no bytes, so the smallest buffer will do.
+            // The reader gives no bytes, so the smallest buffer is enough.
             return handover.queue(on: connection, headers: headers, adding: common, blockSize: 1)
         }
         guard let pipe = StreamPipe(connection: connection, loop: loop, context: context, server: self) else {
@@ -251,7 +252,7 @@ public final class HTTPServer: Sendable {
         return headers + [HTTPHeader("Access-Control-Allow-Origin", origin), HTTPHeader("Access-Control-Allow-Credentials", "true")]
     }
 
-    /// Writes the answer to the socket and drops the connection. libmicrohttpd has nothing to send on it: it is still reading the request.
+    /// Writes the answer to the socket and drops the connection. libmicrohttpd sends nothing on it, because it is still reading the request.
     private func refuseDirectly(_ response: HTTPResponse, _ connection: MHDConnection) -> MHD_Result {
         guard let slot = connection.slot, connections.refused(slot) else { return .NO }
         refused.count(response.status)
@@ -260,7 +261,7 @@ public final class HTTPServer: Sendable {
         return .NO
     }
 
-    /// The socket of a handed over stream is closed.
+    /// The socket of a stream that was handed over is closed.
     func streamEnded() {
         connections.streamEnded()
         inFlight.streamEnded()
@@ -273,7 +274,7 @@ public final class HTTPServer: Sendable {
     }
 }
 
-/// A stop on a thread of its own, because it waits.
+/// Stops the server on a thread of its own, because stopping waits.
 private final class Stopping: ThreadBody {
     private let server: HTTPServer
     private let grace: Duration

@@ -1,22 +1,22 @@
-/// What an ``HTTPServer`` listens on and how much it bears. Every value has a default fit for a loopback service.
+/// Where an ``HTTPServer`` listens, and its limits. Every default suits a loopback service.
 public struct HTTPServerConfiguration: Sendable {
     /// Address to bind: an IPv4 or IPv6 literal, or `localhost` (which means 127.0.0.1).
     public var host: String
     /// Port to bind; 0 takes any free one, which ``HTTPServer/start()`` returns.
     public var port: UInt16
-    /// A socket that listens already, on this host and port, and is shared with whoever gave it: it is taken over, and goes on to queue connections
-    /// when the server stops. `nil` has the server make its own.
+    /// A socket that already listens on this host and port, shared with the process that gave it. The server takes it over; when the server stops,
+    /// the socket still queues connections. With `nil` the server makes its own.
     public var inheritedSocket: Int32?
     /// Names accepted in `Host` besides the loopback names and the bind address, without port, in any case.
     /// Others get 421 (DNS rebinding). `nil` accepts every host.
     public var allowedHosts: Set<String>?
-    /// The certificate to answer by over TLS; `nil` answers in the clear.
+    /// The certificate for TLS; `nil` serves in the clear.
     public var identity: TLSIdentity?
-    /// Whether event streams in the clear leave libmicrohttpd, and are written to their sockets by their loop; otherwise it sends their bytes,
-    /// as it does all that is encrypted.
+    /// Whether event streams in the clear leave libmicrohttpd, so that their loop writes to their sockets. If not, libmicrohttpd sends their bytes,
+    /// as it always does over TLS.
     public var writesSocketsDirectly: Bool
-    /// Connections served at once. Further ones get the server's `overloaded` answer and are closed. Never more than the
-    /// descriptors the process may have, less 128, or a quarter, for the rest of it.
+    /// Connections served at once. Further ones get the server's `overloaded` answer and are closed. At most the process's limit of descriptors less
+    /// 128, or less a quarter.
     public var maximumConnections: Int
     /// Threads that parse requests and run handlers, 1...64.
     public var workerThreads: Int
@@ -24,14 +24,15 @@ public struct HTTPServerConfiguration: Sendable {
     public var headerDeadline: Duration
     /// Time for a complete request body, counted from the end of the head.
     public var bodyDeadline: Duration
-    /// How long a connection may stay without the next request line. Also the longest stall of a client reading an answer (whole seconds, at least 2).
+    /// How long a connection may wait for the next request line. Also how long a client may stall while it reads an answer (whole seconds, at least
+    /// 2).
     public var keepAliveIdle: Duration
-    /// Longest request body in bytes; beyond it 413.
+    /// Longest request body in bytes; a longer one is answered with 413.
     public var maximumBodyBytes: Int
-    /// Origins, as in `https://example.org`, whose pages may read the answers with credentials (Fetch §3.2.5); all answers then vary by
-    /// `Origin`. `nil` leaves the matter to ``commonHeaders``.
+    /// Origins, such as `https://example.org`, whose pages may read the answers with credentials (Fetch §3.2.5); all answers then vary by `Origin`.
+    /// With `nil` only ``commonHeaders`` count.
     public var allowedOrigins: Set<String>?
-    /// Put on every answer made by this module or its handlers, errors and streams included.
+    /// Fields of every answer of this module or its handlers, errors and streams included.
     public var commonHeaders: [HTTPHeader]
     /// Added to the answers to `OPTIONS`, for CORS preflights.
     public var preflightHeaders: [HTTPHeader]

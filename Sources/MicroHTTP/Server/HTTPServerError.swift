@@ -12,7 +12,7 @@ public struct HTTPServerError: Error, Sendable, CustomStringConvertible {
         case invalidAddress
         /// The certificate or its key cannot be read, or do not belong together.
         case invalidCertificate
-        /// The server was started before; a server starts once.
+        /// The server has been started before; a server starts once.
         case alreadyStarted
         /// The operating system or libmicrohttpd refused.
         case systemFailure

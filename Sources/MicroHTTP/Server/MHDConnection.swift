@@ -2,7 +2,7 @@ import CMicroHTTPD
 
 /// libmicrohttpd's connection.
 ///
-/// Sendable: any thread may resume a suspended connection, and everything else here is called from the connection's own callbacks only.
+/// Sendable: any thread may resume a suspended connection; everything else is called only from the connection's own callbacks.
 struct MHDConnection: @unchecked Sendable {
     let pointer: OpaquePointer
 

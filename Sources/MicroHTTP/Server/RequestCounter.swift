@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How often the requests of one route were answered with which class of status. Counted by any thread.
+/// Counts the answers to one route's requests by class of status. From any thread.
 final class RequestCounter: Sendable {
     private let successes = Atomic<UInt64>(0)
     private let redirections = Atomic<UInt64>(0)
@@ -16,7 +16,7 @@ final class RequestCounter: Sendable {
         }
     }
 
-    /// From 2xx to 5xx.
+    /// Counts of 2xx to 5xx.
     var counts: [UInt64] {
         [
             successes.load(ordering: .relaxed), redirections.load(ordering: .relaxed), clientErrors.load(ordering: .relaxed),
@@ -25,36 +25,36 @@ final class RequestCounter: Sendable {
     }
 }
 
-/// What a server has done and holds, for metrics. The labels are the routes', never a client's words.
+/// What a server has done and holds, for metrics. The labels come from routes, never from clients.
 public struct HTTPServerReading: Sendable {
     /// The answers to requests of one method and route.
     public struct Requests: Sendable {
-        /// `GET`, which has the HEAD requests with it; empty where no route was found or asked for.
+        /// `GET`, which includes HEAD; empty if no route was found or needed.
         public let method: String
-        /// The pattern, as in `/streams/{name}`; `unmatched` for what no route answers, `refused` for what the guard turned away.
+        /// The pattern, such as `/streams/{name}`; `unmatched` for requests without a route, `refused` for those that the guard refused.
         public let route: String
         /// How many were answered 2xx, 3xx, 4xx and 5xx.
         public let counts: [UInt64]
     }
 
-    /// What connections do.
+    /// What connections are doing.
     public enum ConnectionState: String, CaseIterable, Sendable {
         /// Waiting for a request.
         case idle
-        /// Sending one.
+        /// Sending a request.
         case reading
-        /// Waiting for its answer, or taking it.
+        /// Waiting for an answer, or reading it.
         case answering
-        /// Taking an event stream.
+        /// Reading an event stream.
         case streaming
     }
 
-    /// All routes there are, in no order.
+    /// All routes, in no order.
     public let requests: [Requests]
     /// Open connections.
     public let connections: [ConnectionState: Int]
     /// Connections cut because a request took too long to come.
     public let lateRequests: UInt64
-    /// The most that are served at once.
+    /// The most connections served at once.
     public let connectionLimit: Int
 }

@@ -1,4 +1,4 @@
-/// Which handler answers which method and path. Built before the server starts, then immutable.
+/// Finds the handler of a method and path. Built before the server starts, then immutable.
 public struct Router: Sendable {
     /// Answers a request through its responder, at once or later. Runs on a server thread and must not block it.
     public typealias Handler = @Sendable (HTTPRequest, HTTPResponder) -> Void
@@ -19,14 +19,14 @@ public struct Router: Sendable {
     }
 
     private var routes: [Route] = []
-    /// What no handler answers.
+    /// Counts requests that no handler answers.
     let unmatched = RequestCounter()
 
     /// A router without routes: everything is 404.
     public init() {}
 
     /// Adds a route. `pattern` is a path such as `/streams/{name}/refetch`; `{name}` matches any one segment, which the handler finds decoded in
-    /// ``HTTPRequest/parameters``. A literal segment beats a parameter. A GET route also answers HEAD; OPTIONS is answered by the server.
+    /// ``HTTPRequest/parameters``. A literal segment wins over a parameter. A GET route also answers HEAD; the server answers OPTIONS.
     public mutating func on(_ method: String, _ pattern: String, _ handler: @escaping Handler) {
         let segments = pattern.split(separator: "/").map { part in
             part.hasPrefix("{") && part.hasSuffix("}") ? Segment.parameter(String(part.dropFirst().dropLast())) : .literal(String(part))
@@ -38,7 +38,7 @@ public struct Router: Sendable {
         }
     }
 
-    /// The counter of a method and pattern, as they were given to `on`.
+    /// The counter of a method and pattern, as given to `on`.
     func counter(_ method: String, _ pattern: String) -> RequestCounter? {
         routes.first { $0.text == pattern }?.handlers[method]?.counter
     }

@@ -1,8 +1,8 @@
 #if TSAN
     import Glibc
 
-    /// Stands in for `Synchronization.Mutex` in builds for the thread sanitizer (`-Xswiftc -DTSAN`), which sees POSIX mutexes but not the contended
-    /// path of the standard library's and takes what it protects for a race.
+    /// Replaces `Synchronization.Mutex` in builds for the thread sanitizer (`-Xswiftc -DTSAN`). The sanitizer knows POSIX mutexes, but not the
+    /// contended path of the standard library's, and would report what that one protects as a race.
     struct Mutex<Value>: ~Copyable, @unchecked Sendable {
         private let lock: UnsafeMutablePointer<pthread_mutex_t>
         private let value: UnsafeMutablePointer<Value>

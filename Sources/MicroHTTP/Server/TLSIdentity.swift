@@ -1,25 +1,25 @@
 import CMicroHTTPD
 import Synchronization
 
-/// A certificate chain with its private key, by which a server answers over TLS 1.2 and 1.3.
+/// A certificate chain with its private key, for a server over TLS 1.2 and 1.3.
 public struct TLSIdentity: Sendable, Equatable, CustomStringConvertible {
-    /// PEM text: the server's certificate, then those that lead to a root, up to 16.
+    /// PEM text: the server's certificate, then the certificates up to a root, 16 at most.
     public let certificateChain: [UInt8]
     /// PEM text of the first certificate's key, not encrypted.
     public let privateKey: [UInt8]
-    /// Without the key.
+    /// The description, without the key.
     public var description: String { "a certificate and its key" }
 
     /// An identity from PEM text.
     ///
-    /// - Throws: `invalidCertificate` where they cannot be read or do not belong together.
+    /// - Throws: `invalidCertificate` if they cannot be read or do not belong together.
     public init(certificateChain: [UInt8], privateKey: [UInt8]) throws(HTTPServerError) {
         self.certificateChain = certificateChain
         self.privateKey = privateKey
         cmhd_identity_free(try made())
     }
 
-    /// As handshakes use it; the caller's to free.
+    /// The credentials for handshakes; the caller frees them.
     fileprivate func made() throws(HTTPServerError) -> UnsafeMutablePointer<cmhd_identity> {
         var culprit: UnsafePointer<CChar>?
         let made = certificateChain.withUnsafeBytes { chain in

@@ -19,7 +19,7 @@ struct Wakeup: Sendable {
         _ = Glibc.read(descriptor, &count, 8)
     }
 
-    /// Waits for a signal, at most so many milliseconds; -1 waits for ever.
+    /// Waits for a signal, at most this many milliseconds; -1 waits without limit.
     func wait(milliseconds: Int32) {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         if poll(&entry, 1, milliseconds) > 0 { drain() }

@@ -1,9 +1,9 @@
 import ArgumentParser
 import Glibc
 
-/// Everything that is wrong with a configuration; never empty.
+/// All mistakes of a configuration; never empty.
 struct Mistakes: Error, CustomStringConvertible {
-    /// A sentence each: where it stands, what was given, what it takes.
+    /// One sentence each: where it is, what was given, what would be accepted.
     let sentences: [String]
 
     var description: String {
@@ -11,7 +11,7 @@ struct Mistakes: Error, CustomStringConvertible {
         return "The configuration has \(head):\n" + sentences.map { "  \($0)" }.joined(separator: "\n")
     }
 
-    /// Says them on standard error; what the program ends with then, whichever command it was (sysexits.h).
+    /// Prints them on standard error; returns the program's exit code, the same for every command (sysexits.h).
     func told() -> ExitCode {
         Terminal.complain("Error: \(description)")
         return ExitCode(EX_CONFIG)

@@ -2,16 +2,16 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// What takes new settings while the program runs.
+/// Takes new settings while the program runs.
 struct Reloadable: Sendable {
-    /// The names of the settings it carries out.
+    /// The names of the settings that it applies.
     let settings: [String]
-    /// Puts them into effect. It is called with every reload, since what a path leads to may have changed where the path has not, and only with
-    /// a configuration that has no mistakes.
+    /// Applies the settings. Called with every reload, because a file may have changed under the same path, and only with a configuration without
+    /// mistakes.
     let apply: @Sendable (ServeConfiguration) throws -> Void
 }
 
-/// Reads the configuration anew with every SIGHUP. One with mistakes changes nothing.
+/// Reads the configuration again with every SIGHUP. A configuration with mistakes changes nothing.
 struct Reload: Service, CustomStringConvertible {
     let signals: UnixSignalsSequence
     let reloadables: [Reloadable]
@@ -19,7 +19,7 @@ struct Reload: Service, CustomStringConvertible {
     let started: ServeConfiguration
     let read: @Sendable () throws(Mistakes) -> ServeConfiguration
 
-    /// The service group logs its services.
+    /// Hides secrets, because the service group logs its services.
     var description: String { "Reload" }
 
     func run() async throws {
@@ -27,14 +27,14 @@ struct Reload: Service, CustomStringConvertible {
         for await _ in signals.cancelOnGracefulShutdown() { reload(&inEffect) }
     }
 
-    /// - Parameter inEffect: the settings' texts by their names.
+    /// - Parameter inEffect: the texts of the settings, by name.
     func reload(_ inEffect: inout [String: String]) {
         let configuration: ServeConfiguration
         do throws(Mistakes) { configuration = try read() } catch {
             for sentence in error.sentences { logger.error("the configuration was not reloaded: \(sentence)") }
             return
         }
-        // What was cut off in the middle of being written looks the same as what somebody wants.
+        // A file that was truncated while it was written looks like one without keys.
         let wanted = configuration.texts
         let credentials = ServeSettings().credentials
         guard credentials.contains(where: { wanted[$0] != nil }) || credentials.allSatisfy({ inEffect[$0] == nil }) else {

@@ -2,9 +2,9 @@ import FuturesGateway
 import GatewayAccess
 
 extension ServeConfiguration {
-    /// Who is let in and how much everybody may have, with the files that say so.
+    /// The rules of access from the settings and the files that they name.
     ///
-    /// Returns what stands in the files, in a few digits, by the settings' names.
+    /// Also returns a short digest of each file's content, by the setting's name.
     static func readAccess(_ settings: Settings<ServeSettings>, into rules: inout AccessRules, mistakes: inout [String]) -> [String: String] {
         var contents: [String: String] = [:]
         rules.allowsAnonymous = settings.allowAnonymous
@@ -50,7 +50,7 @@ extension ServeConfiguration {
         return "{" + (entries ?? []).map { "\(quoted($0.name)):\($0.json)" }.joined(separator: ",") + "}"
     }
 
-    /// A gateway that other machines reach asks who they are, unless somebody said that it need not.
+    /// A gateway that other machines can reach needs credentials, unless `allow-anonymous` says otherwise.
     static func checkAccess(_ settings: Settings<ServeSettings>, mistakes: inout [String]) {
         let list = settings.list
         let hasKeys = settings.given(list.keys) != nil || settings.given(list.jwks) != nil
@@ -73,6 +73,6 @@ extension ServeConfiguration {
 }
 
 extension Settings<ServeSettings> {
-    /// How many streams one may have, of all there may be, where nobody says.
+    /// How many of all streams one caller may have if no setting says.
     fileprivate var share: Int { max(1, self.maxStreams / 2) }
 }

@@ -2,21 +2,21 @@ import FuturesFeed
 import FuturesGateway
 import MicroHTTP
 
-/// All that `serve` is told, judged as a whole.
+/// The whole configuration of `serve`, checked as a whole.
 struct ServeConfiguration: Sendable, CustomStringConvertible {
     let settings: Settings<ServeSettings>
     let gateway: GatewayConfiguration
-    /// What the upstreams are configured with, wherever it stands.
+    /// The configuration of the upstreams, from the section or the file.
     private let upstreams: [String]
-    /// What stands in the files of keys, in a few digits, by the settings' names.
+    /// Digests of the files of keys, by the settings' names.
     private let accessContents: [String: String]
 
-    /// Without what is secret: a log may show it within something larger.
+    /// Without secrets, because a log may contain it.
     var description: String { "settings" }
 
-    /// Reads the flags, the environment and the file, and opens nothing else.
+    /// Reads the flags, the environment and the files they name, and opens nothing else.
     ///
-    /// - Throws: `Mistakes`, every one there is.
+    /// - Throws: `Mistakes`, with every mistake.
     init(flags: [String: String], environment: [String: String]) throws(Mistakes) {
         var mistakes: [String] = []
         settings = Self.settings(flags: flags, environment: environment, mistakes: &mistakes)
@@ -39,10 +39,10 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         self.gateway = gateway
     }
 
-    /// The settings alone, each judged for itself.
+    /// The settings, each checked alone.
     static func settings(flags: [String: String], environment: [String: String], mistakes: inout [String]) -> Settings<ServeSettings> {
         var file: ConfigurationFile?
-        // Which file there is has to be known before it can be read.
+        // The file's name has to be known before the file can be read.
         var ignored: [String] = []
         if let path = Settings<ServeSettings>(flags: flags, environment: environment, mistakes: &ignored).config {
             do throws(Mistakes) { file = try readConfigurationFile(path) } catch { mistakes += error.sentences }
@@ -50,8 +50,7 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         return Settings(flags: flags, environment: environment, file: file, mistakes: &mistakes)
     }
 
-    /// Every setting's text by its name, to tell which of them have changed; of the upstreams, what their file says, and of keys, a few digits
-    /// that tell one content from another.
+    /// Every setting's text by its name, to tell which settings have changed. For upstreams it is the content of their file, for keys a digest of it.
     var texts: [String: String] {
         var texts: [String: String] = [:]
         for setting in ServeSettings.all { texts[setting.name] = settings.given(setting)?.text ?? setting.standardText }
@@ -89,13 +88,14 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         return gateway
     }
 
-    /// Loopback names alone on loopback, against DNS rebinding; whoever listens on every address is reached by names only he knows.
+    /// On loopback only loopback names, against DNS rebinding. A gateway that listens on every address accepts any name, because nobody here knows
+    /// its names.
     private static func allowedHosts(_ settings: Settings<ServeSettings>) -> Set<String>? {
         guard let hosts = settings.allowedHosts else { return settings.host == "0.0.0.0" || settings.host == "::" ? nil : [] }
         return hosts.contains("*") ? nil : Set(hosts)
     }
 
-    /// What no setting shows alone.
+    /// Finds mistakes that no setting shows alone.
     private static func checkTogether(
         _ settings: Settings<ServeSettings>, _ file: ConfigurationFile?, _ gateway: GatewayConfiguration, mistakes: inout [String]
     ) {
@@ -116,7 +116,7 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Nil where there is such a stream, so far as can be known without asking the venue.
+    /// Nil if the stream exists, as far as can be known without asking the venue.
     private static func mistake(
         inPinned text: String, _ settings: Settings<ServeSettings>, _ feed: FuturesFeedConfiguration
     ) -> String? {
@@ -125,7 +125,7 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
             guard upstreams.contains(upstream) else {
                 return "\(text) is a stream of the upstream \(upstream), which upstreams does not name.\(hint(upstream, upstreams))"
             }
-            // The embedded servers are started later.
+            // The simulated servers start later.
             guard feed.upstreamNames.contains(upstream) else { return nil }
         }
         if let name, feed.dialect.traits(of: name) != nil { return nil }

@@ -2,7 +2,7 @@ import FuturesFeed
 import GatewayAccess
 import Logging
 
-/// The settings of `futures-gateway serve`. A new one is a line here, and its line of docs/settings.md, which a test asks for.
+/// The settings of `futures-gateway serve`. A new setting is a line here and a line in docs/settings.md, which a test asks for.
 struct ServeSettings: SettingList {
     let config = Setting.file("config", "A YAML file of these settings, by the same names")
     let demo = Setting.toggle("demo", "Serve the embedded exchange instead of a venue")
@@ -82,10 +82,10 @@ struct ServeSettings: SettingList {
         "log-format", takes: "text or json", unset: "text on a terminal, else json", "How a line of the log is written"
     ) { LogFormat(rawValue: $0) }
 
-    /// The names of those that say who may come in.
+    /// The names of the settings for credentials.
     var credentials: [String] { [keys.name, jwks.name] }
 
-    /// The names of those that `AccessRules` are made of.
+    /// The names of the settings for `AccessRules`.
     var access: [String] {
         [
             keys.name, jwks.name, jwtIssuer.name, jwtAudience.name, jwtSharedSecrets.name, allowAnonymous.name, openMetrics.name, trustedProxies.name,
@@ -107,7 +107,7 @@ struct ServeSettings: SettingList {
     }
 }
 
-/// A server's address without the slash at its end.
+/// A server's address without a slash at its end.
 private func address(_ text: String, schemes: [String]) -> String? {
     guard let scheme = schemes.first(where: { text.hasPrefix($0 + "://") }), text.count > scheme.count + 3 else { return nil }
     return String(text.hasSuffix("/") ? text.dropLast() : text[...])

@@ -1,8 +1,8 @@
 import ArgumentParser
 
-/// A command's settings, a stored property each; everything that has to know them all goes over the properties.
+/// A command's settings, one stored property each. Whatever has to know all settings iterates over the properties.
 protocol SettingList: Sendable {
-    /// What stands before the names in the environment.
+    /// The prefix of the names in the environment.
     static var prefix: [String] { get }
     init()
 }
@@ -12,15 +12,15 @@ extension SettingList {
 
     static var all: [any SettingDeclaration] { Mirror(reflecting: Self()).children.compactMap { $0.value as? any SettingDeclaration } }
 
-    /// Its names in the environment, as in `FUTURES_GATEWAY_REST_URL`.
+    /// The setting's name in the environment, such as `FUTURES_GATEWAY_REST_URL`.
     static var variables: [String] { all.map { (prefix + [$0.name]).joined(separator: "_").uppercased().replacing("-", with: "_") } }
 }
 
-/// The flags of a list of settings, as texts: what they have to look like is judged together with what the environment and the file say.
+/// The flags of a list of settings, as texts; they are checked together with the values of the environment and the file.
 ///
 /// The parser finds options by reflection; here they are made from the declarations.
 struct Flags<List: SettingList>: ParsableArguments, CustomReflectable {
-    /// What was given, by the setting's name.
+    /// The given values, by the setting's name.
     var given: [String: String] = [:]
 
     init() {}

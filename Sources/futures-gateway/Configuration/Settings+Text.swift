@@ -1,5 +1,5 @@
 extension Settings {
-    /// The values in effect as YAML, each with where it comes from; what is not set is a comment. Secrets are hidden.
+    /// The values in effect as YAML, each with its origin. Settings without a value are comments. Secrets are hidden.
     var yaml: String {
         List.all.map { setting in
             guard let given = given(setting) else {
@@ -14,11 +14,11 @@ extension Settings {
         }.joined()
     }
 
-    /// Which file it is, the file cannot say.
+    /// `config` is a comment, because a file cannot name itself.
     private static func key(_ setting: any SettingDeclaration) -> String { (setting.name == "config" ? "# " : "") + setting.name }
 
-    /// A part of a section as JSON. Texts that may be secret are hidden, but for those that only name a variable or a file; a hash becomes one of no
-    /// key, each another.
+    /// A part of a section as JSON. Texts that may be secret are hidden, unless they only name a variable or a file. Each hash is replaced by a
+    /// different one that belongs to no key.
     private static func shown(_ entry: ConfigurationFile.Entry, number: Int) -> String {
         if entry.name == "hash" { return quoted(String(repeating: "0", count: 64 - "\(number)".count) + "\(number)") }
         if openMembers.contains(entry.name) { return entry.json.replacing(#/\/\/[^\/@,"]*@/#) { _ in "//(hidden)@" } }
@@ -34,14 +34,14 @@ extension Settings {
     }
 }
 
-/// Members that say nothing secret whatever stands in them.
+/// Members whose values are never secret.
 private let openMembers = [
     "streams", "operations", "expires", "kind", "webSocket", "http", "transport", "subprotocols", "wire", "provider", "url", "restURL",
     "source", "language",
 ]
 
 extension SettingList {
-    /// The settings as a table of Markdown.
+    /// The settings as a Markdown table.
     static var table: String {
         let rows = all.map { setting in
             let cells = ["`\(setting.name)`", setting.takes, setting.standardText ?? "", setting.help].map { $0.replacing("|", with: "\\|") }

@@ -2,18 +2,18 @@ import ArgumentParser
 import Configuration
 import Foundation
 
-/// The values of a list of settings: the flag's, else the environment's, else the file's, else the default. `settings.port` is the port.
+/// The values of a list of settings: from the flag, else the environment, else the file, else the default. `settings.port` is the port.
 @dynamicMemberLookup
 struct Settings<List: SettingList>: Sendable {
-    /// What somebody gave.
+    /// A given value.
     struct Given: Sendable {
         let text: String
-        /// As in `--port`, `FUTURES_GATEWAY_PORT` or `gateway.yaml:3`.
+        /// Its origin, such as `--port`, `FUTURES_GATEWAY_PORT` or `gateway.yaml:3`.
         let place: String
-        /// The keys below it, where it is a section of the file.
+        /// The keys below it, if it is a section of the file.
         var section: [ConfigurationFile.Entry]?
 
-        /// What a sentence about it begins with.
+        /// The beginning of a sentence about it.
         func subject(_ setting: any SettingDeclaration) -> String { place.contains(":") ? "\(place): \(setting.name)" : place }
     }
 
@@ -21,7 +21,7 @@ struct Settings<List: SettingList>: Sendable {
     let file: ConfigurationFile?
     private var given: [String: Given] = [:]
 
-    /// Reads all of them. Whatever cannot be used is added to `mistakes`, from wherever it comes, even where something else overrules it.
+    /// Reads all settings. Every value that cannot be used is added to `mistakes`, even if another source overrules it.
     init(flags: [String: String], environment: [String: String], file: ConfigurationFile? = nil, mistakes: inout [String]) {
         self.file = file
         let sources: [any ConfigSnapshot] =
@@ -44,9 +44,9 @@ struct Settings<List: SettingList>: Sendable {
         }
     }
 
-    /// Reads those of a command that has no file.
+    /// Reads the settings of a command that has no file.
     ///
-    /// - Throws: `ExitCode` once all mistakes have been said.
+    /// - Throws: `ExitCode` once all mistakes have been printed.
     init(_ flags: Flags<List>) throws {
         var mistakes: [String] = []
         self.init(flags: flags.given, environment: ProcessInfo.processInfo.environment, mistakes: &mistakes)

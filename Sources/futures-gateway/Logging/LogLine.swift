@@ -1,14 +1,14 @@
 import Foundation
 import Logging
 
-/// How a line of the log is written.
+/// The format of the log.
 enum LogFormat: String, CaseIterable {
     /// For people: `2026-11-21T12:00:00.000Z notice connected url=wss://…`
     case text
-    /// For programs: one JSON object a line, of `time`, `level`, `message` and, where there is any, `metadata`.
+    /// For programs: one JSON object a line, with `time`, `level`, `message` and, if there is any, `metadata`.
     case json
 
-    /// Text where somebody looks at it.
+    /// Text on a terminal, else JSON.
     static var standard: LogFormat { isatty(STDERR_FILENO) == 1 ? .text : .json }
 }
 
@@ -19,7 +19,7 @@ struct LogLine {
     let message: String
     var metadata: Logger.Metadata = [:]
 
-    /// The line with its end. Whatever is in it, it stays one line.
+    /// The line with its end; whatever it contains, it stays one line.
     func bytes(_ format: LogFormat) -> [UInt8] {
         let time = time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         let metadata = metadata.sorted { $0.key < $1.key }.map { ($0.key, "\($0.value)") }
@@ -38,7 +38,7 @@ struct LogLine {
         "\"" + escaped(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")) + "\""
     }
 
-    /// Control characters, the terminal's and the line's, as JSON writes them.
+    /// Replaces control characters and line ends by JSON's escapes.
     private static func escaped(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isControl) else { return text }
         return text.unicodeScalars.reduce(into: "") { result, scalar in

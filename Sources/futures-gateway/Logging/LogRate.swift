@@ -1,8 +1,8 @@
 import Logging
 
-/// Bounds how often one fact is told: so many lines a second, and then how many more there were.
+/// Limits how often one message is logged: some lines a second, then the number of further ones.
 ///
-/// A value without a clock. A fact is a message without its metadata, so that a thousand failing connections are one.
+/// A value without a clock. Messages that differ only in metadata count as one fact, so a thousand failing connections are one.
 struct LogRate {
     private struct Fact {
         let level: Logger.Level
@@ -11,18 +11,18 @@ struct LogRate {
         var withheld: UInt64 = 0
     }
 
-    /// Lines of one fact that are told within a window, and how long a window is, nanoseconds.
+    /// How many lines of one fact are logged within a window, and the window's length in nanoseconds.
     static let lines = 5
     static let window: Int64 = 1_000_000_000
-    /// Facts remembered at once; beyond, those whose window is over are forgotten, and what is new then is told.
+    /// How many facts are remembered. If there are more, those whose window is over are forgotten; if none is, a new fact is logged without a limit.
     private static let mostFacts = 256
 
     private var facts: [String: Fact] = [:]
 
-    /// Whether anything is withheld that `summaries` will tell.
+    /// Whether lines are withheld that `summaries` will count.
     private(set) var withholds = false
 
-    /// Whether the line may be told now. `now` is monotonic nanoseconds.
+    /// Whether the line may be logged now. `now` is monotonic nanoseconds.
     mutating func admits(_ fact: String, _ level: Logger.Level, now: Int64) -> Bool {
         guard var known = facts[fact], known.withheld > 0 || now &- known.since < Self.window else {
             if facts.count >= Self.mostFacts { facts = facts.filter { $0.value.withheld > 0 || now &- $0.value.since < Self.window } }
@@ -36,7 +36,7 @@ struct LogRate {
         return isTold
     }
 
-    /// What was withheld in the windows that are over, each fact once.
+    /// One line for each fact that was withheld in a window that is over.
     mutating func summaries(now: Int64) -> [LogLine] {
         guard withholds else { return [] }
         let due = facts.filter { $0.value.withheld > 0 && now &- $0.value.since >= Self.window }

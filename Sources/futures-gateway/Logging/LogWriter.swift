@@ -3,13 +3,14 @@ import FuturesGateway
 import Logging
 import NIOConcurrencyHelpers
 
-/// Writes the log from a thread of its own, out of a bounded buffer: who logs never waits for who reads. What does not fit is left out and counted.
+/// Writes the log from its own thread, out of a bounded buffer, so that logging never waits for a reader of the log. Lines that do not fit are
+/// dropped and counted.
 final class LogWriter: Sendable {
     private struct State {
         var bytes: [UInt8] = []
         var rate = LogRate()
         var counts = LogCounts()
-        /// Lines left out since one was taken.
+        /// Lines dropped since the last one that was accepted.
         var lost: UInt64 = 0
         var isWriting = false
         var isStarted = false
@@ -31,7 +32,7 @@ final class LogWriter: Sendable {
 
     var counts: LogCounts { state.withLockedValue { $0.counts } }
 
-    /// From any thread; at once. What comes too often is told as a number a second later.
+    /// From any thread; returns at once. A line that repeats too often is counted, and the count is logged a second later.
     func log(_ line: LogLine) {
         let (isNew, starts) = state.withLockedValue { state in
             let wasIdle = state.bytes.isEmpty && !state.rate.withholds
@@ -49,7 +50,7 @@ final class LogWriter: Sendable {
 
     private static var now: Int64 { Int64(clamping: DispatchTime.now().uptimeNanoseconds) }
 
-    /// Waits until all is written, this long at most.
+    /// Waits until everything is written, at most `limit`.
     func flush(within limit: Duration) {
         let deadline = ContinuousClock.now + limit
         while ContinuousClock.now < deadline, state.withLockedValue({ $0.isWriting || !$0.bytes.isEmpty }) { usleep(2000) }
@@ -73,7 +74,7 @@ final class LogWriter: Sendable {
     }
 
     private func run() {
-        // A reader of the log that went away must not end the program.
+        // When the reader of the log goes away, the program must not end.
         var signals = sigset_t()
         sigemptyset(&signals)
         sigaddset(&signals, SIGPIPE)

@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// A level that all loggers of the program share, so that it can be changed while they run.
+/// A level shared by all loggers of the program, so that it can be changed while they run.
 final class LogThreshold: Sendable {
     private let index: Atomic<Int>
 
@@ -15,7 +15,7 @@ final class LogThreshold: Sendable {
     private static func index(of level: Logger.Level) -> Int { Logger.Level.allCases.firstIndex(of: level) ?? 0 }
 }
 
-/// Hands the program's messages to its writer, from the shared level on.
+/// Passes the program's messages to its writer, from the shared level on.
 struct ProgramLogHandler: LogHandler {
     let writer: LogWriter
     let threshold: LogThreshold

@@ -6,16 +6,16 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// Follows a gateway's `/events`, and comes back by itself with the last id it had.
+/// Follows a gateway's `/events`, and resumes with its last id after a loss.
 struct EventConnection {
-    /// What became of the connection.
+    /// A change of the connection.
     enum Notice {
         case event(ServerSentEvent)
-        /// It is gone, or could not be had; the next try is after `retry`.
+        /// It was lost, or could not be opened; the next attempt comes after `retry`.
         case lost(reason: String, retry: Duration)
     }
 
-    /// The gateway does not want this, now or later.
+    /// The gateway refuses permanently.
     struct Refusal: Error, CustomStringConvertible {
         let description: String
     }
@@ -29,7 +29,7 @@ struct EventConnection {
         var detail: String?
         var mistakes: [Mistake]?
 
-        /// With the names at fault, each with what is wrong with it.
+        /// The refusal, with what is wrong with each name.
         var words: String? {
             guard let mistakes, !mistakes.isEmpty else { return detail }
             return mistakes.map { "\($0.stream): \($0.detail)" }.joined(separator: "\n")
@@ -37,13 +37,13 @@ struct EventConnection {
     }
 
     let url: String
-    /// A key or token; nil where none is needed.
+    /// A key or token; nil if none is needed.
     var key: String?
     let names: [String]
-    /// How long nothing may come; the gateway sends a comment every 15 s.
+    /// The longest silence before a reconnect; the gateway sends a comment every 15 s.
     var silence: TimeAmount = .seconds(40)
 
-    /// Runs until it is cancelled, or refused.
+    /// Runs until it is cancelled or refused.
     func run(_ notice: (Notice) async throws -> Void) async throws {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .follow(max: 3, allowCycles: false))
         configuration.timeout.connect = .seconds(10)
@@ -71,7 +71,7 @@ struct EventConnection {
                 }
                 reason = plainly(error)
             }
-            // Neither at once nor all together.
+            // With jitter, so that clients do not all reconnect at once.
             let retry = Duration.milliseconds(Int.random(in: 750...1250) * min(max(parser.retryMs ?? 2000, 100), 60_000) / 1000)
             try await notice(.lost(reason: reason, retry: retry))
             try await Task.sleep(for: retry)
@@ -88,7 +88,7 @@ struct EventConnection {
         }
     }
 
-    /// Reads one connection to its end, and says how it ended.
+    /// Reads one connection to its end, and returns how it ended.
     private func read(_ client: HTTPClient, _ parser: inout ServerSentEventParser, _ notice: (Notice) async throws -> Void) async throws -> String {
         var request = HTTPClientRequest(url: "\(url)/events?streams=\(names.map(\.percentEncoded).joined(separator: ","))")
         request.headers.add(name: "Accept", value: "text/event-stream")

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The data of a gateway's event, as far as a terminal shows it.
+/// The data of a gateway's event that a terminal shows.
 struct GatewayEvent: Decodable {
     struct Failure: Decodable {
         var message: String
@@ -45,7 +45,7 @@ struct GatewayEvent: Decodable {
         }
     }
 
-    /// A row of whichever stream.
+    /// A row of any stream.
     struct Row: Decodable {
         var markPrice: String?
         var lastFundingRate: String?

@@ -1,21 +1,21 @@
 /// One server-sent event as it was dispatched.
 struct ServerSentEvent: Equatable {
-    /// The event's name, `message` where none was given.
+    /// The event's name; `message` if none was given.
     var name: String
     /// The data lines, joined by line feeds.
     var data: String
 }
 
-/// Reads an event stream as the WHATWG HTML standard has it (§9.2.6), from bytes cut anywhere. An event cut by the stream's end is dropped.
+/// Reads an event stream as the WHATWG HTML standard says (§9.2.6), from bytes cut anywhere. An event that the stream's end cuts is dropped.
 struct ServerSentEventParser {
-    /// More than this in one line or event is no event stream of ours.
+    /// The largest line or event; a gateway sends nothing larger.
     static let limit = 64 << 20
 
     struct TooLong: Error {}
 
-    /// The last id, which stays until another one comes.
+    /// The last id; it stays until another one comes.
     private(set) var lastEventID = ""
-    /// The wait before coming back, as the stream asked for it.
+    /// The wait before reconnecting that the stream asked for.
     private(set) var retryMs: Int?
 
     private var line: [UInt8] = []
@@ -25,7 +25,7 @@ struct ServerSentEventParser {
     private var lastWasCarriageReturn = false
     private var isAtStart = true
 
-    /// Begins another stream: what was left of the last one goes, its id stays.
+    /// Begins another stream: drops the rest of the last one and keeps its id.
     mutating func restart() {
         line = []
         lastWasCarriageReturn = false

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Standard output: lines that stay, or a block that is painted anew in place.
+/// Standard output: lines that stay, or a block that is painted again in place.
 final class Terminal {
-    /// Nobody reads any more, as after `| head`.
+    /// Nobody reads the output any more, as after `| head`.
     struct Closed: Error {}
 
     let isInteractive = isatty(STDOUT_FILENO) == 1
@@ -10,11 +10,11 @@ final class Terminal {
     private var painted = 0
 
     init() {
-        // A closed pipe is an error to be handled, not a signal to die of.
+        // A closed pipe is an error to handle; the signal must not end the program.
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// On standard error.
+    /// Prints on standard error.
     static func complain(_ line: String) {
         var bytes = Array((line + "\n").utf8)
         _ = Glibc.write(STDERR_FILENO, &bytes, bytes.count)
@@ -28,10 +28,10 @@ final class Terminal {
 
     var width: Int { size.width }
 
-    /// A line that stays.
+    /// Prints a line that stays.
     func print(_ line: String) throws { try write(line + "\n") }
 
-    /// Paints the block anew, in one write so that nothing flickers; `above` are lines that stay above it.
+    /// Paints the block again, in one write so that nothing flickers; the lines `above` stay above it.
     func paint(_ lines: [String], above: [String] = []) throws {
         let shown = lines.prefix(size.height - 1)
         let start = painted == 0 ? "\u{1B}[?25l" : "\u{1B}[\(painted)A\r"

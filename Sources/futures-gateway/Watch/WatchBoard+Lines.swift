@@ -1,8 +1,8 @@
 import FuturesFeed
 
-/// How the board looks.
+/// The board's appearance.
 extension WatchBoard {
-    /// Colours for a terminal; none where nobody sees them.
+    /// Colours for a terminal; empty if the output is none.
     struct Palette {
         var up = "", down = "", warn = "", faint = "", strong = "", plain = ""
 
@@ -32,7 +32,7 @@ extension WatchBoard {
         }
     }
 
-    /// `live 7 s ago` where there was no evidence since that nothing newer exists.
+    /// `live 7 s ago` if there was no evidence since then that nothing newer exists.
     private func shown(_ state: String, _ row: Row, _ now: ContinuousClock.Instant) -> String {
         guard state == "live", let verifiedAt = row.verifiedAt, now - verifiedAt >= .seconds(5) else { return state }
         return "live \(Self.age(now - verifiedAt)) ago"
@@ -52,7 +52,7 @@ extension WatchBoard {
         }
     }
 
-    /// One stream in one line, for where lines stay: no colours, no columns.
+    /// One stream in one line, for output that is not a board: no colours, no columns.
     func line(of name: String) -> String {
         guard let row = rows[name] else { return name }
         let change = row.change.map { Self.percent($0, decimals: 2) }

@@ -1,6 +1,6 @@
 import FuturesFeed
 
-/// What is known of the watched streams, and how it looks in a terminal. Decides and remembers; prints nothing.
+/// The watched streams, and how they look in a terminal. It decides and remembers, and prints nothing.
 struct WatchBoard {
     /// Levels of each side of a book.
     static let levels = 5
@@ -9,21 +9,21 @@ struct WatchBoard {
     struct Row {
         var price: String?
         var first: Double?
-        /// What there is to say besides the price.
+        /// What else to show beside the price.
         var more = ""
         var bids = BookSide(isBid: true, limit: WatchBoard.bookDepth)
         var asks = BookSide(isBid: false, limit: WatchBoard.bookDepth)
         var hasBook = false
         var state = "connecting"
         var receivedAt: ContinuousClock.Instant?
-        /// When there was evidence last, as far as was told, that nothing newer exists.
+        /// When there was last evidence, as far as the gateway told, that nothing newer exists.
         var verifiedAt: ContinuousClock.Instant?
-        /// The symbol of the price, where the stream tells it.
+        /// The symbol of the price, if the stream tells it.
         var symbol: String?
-        /// Whether prices of several symbols came, which have nothing to do with one another.
+        /// Whether the stream has prices of several symbols, which cannot be compared.
         var hasSeveralSymbols = false
 
-        /// Since the day's open where the stream tells it, else since the watch began; nil for a stream of several symbols.
+        /// The change since the day's open if the stream tells it, else since the watch began; nil for a stream of several symbols.
         var change: Double? {
             guard !hasSeveralSymbols, let price = price.flatMap(Double.init), let first, first > 0 else { return nil }
             return price / first - 1
@@ -32,7 +32,7 @@ struct WatchBoard {
 
     let names: [String]
     private(set) var rows: [String: Row]
-    /// Whether the gateway is there; while it is not, nothing is live.
+    /// Whether the gateway is connected; if not, no stream is live.
     var isConnected = false
 
     init(names: [String]) {
@@ -40,11 +40,11 @@ struct WatchBoard {
         rows = Dictionary(names.map { ($0, Row()) }) { first, _ in first }
     }
 
-    /// Takes an event; what it says beyond values, as a line for people, where it does.
+    /// Takes an event. Returns a line for people if the event says more than a value.
     mutating func take(_ name: String, _ event: GatewayEvent, now: ContinuousClock.Instant) -> String? {
         if let stream = event.stream, rows[stream] != nil {
             if let state = event.state { rows[stream]?.state = state }
-            // What has just come is new; what was cached says how old it is.
+            // A live event is new; a cached snapshot tells its age.
             let isNew = event.content != nil
             if let age = event.ageMs ?? (isNew ? 0 : nil) { rows[stream]?.receivedAt = now - .milliseconds(age) }
             if let unverified = event.unverifiedMs ?? (isNew ? 0 : nil) { rows[stream]?.verifiedAt = now - .milliseconds(unverified) }
@@ -79,7 +79,7 @@ struct WatchBoard {
         return "\(tenths / 10).\(tenths % 10) s"
     }
 
-    /// The state as it is shown: `lost` while the gateway is.
+    /// The state to show: `lost` while the gateway is not connected.
     func state(_ row: Row) -> String { isConnected || row.receivedAt == nil ? row.state : "lost" }
 }
 
@@ -99,7 +99,7 @@ extension WatchBoard.Row {
             first = first ?? bid.asNumber
             more = "\(row.bidQty ?? "") × \(bid)  \(ask) × \(row.askQty ?? "")"
         } else {
-            // A price that stood here was of one of them.
+            // The earlier price belonged to one of the symbols.
             if row.symbol != nil { (price, symbol, hasSeveralSymbols) = (nil, nil, true) }
             more = "\(content.rows.count) rows\(isFull ? "" : " changed")"
         }

@@ -1,4 +1,4 @@
-/// Shows what comes: a board painted in place in a terminal, a line for each value elsewhere, or JSON.
+/// Shows events: a board painted in place in a terminal, a line for each value elsewhere, or JSON.
 actor WatchView {
     private let terminal = Terminal()
     private let json: Bool
@@ -7,7 +7,7 @@ actor WatchView {
     private var isDirty = true
     /// Lines that stay, above the board.
     private var news: [String] = []
-    /// Why there is no connection, as it was last said; nil while there is one.
+    /// Why there is no connection, as last printed; nil while there is one.
     private var outage: String?
 
     init(names: [String], json: Bool) {
@@ -21,7 +21,7 @@ actor WatchView {
         switch notice {
         case .lost(let reason, let retry):
             board.isConnected = false
-            // Every try that fails alike is no news.
+            // The same failure again is no news.
             guard reason != outage else { return }
             outage = reason
             let tenths = retry.components.seconds * 10 + retry.components.attoseconds / 100_000_000_000_000_000
@@ -44,7 +44,7 @@ actor WatchView {
         event.data.hasPrefix("{") ? "{\"event\":\"\(event.name)\"\(event.data == "{}" ? "" : ",")" + event.data.dropFirst() : event.data
     }
 
-    /// What is no value: above the board, among the lines, or aside where lines are JSON.
+    /// A message that is no value: above the board, among the lines, or on standard error if lines are JSON.
     private func say(_ line: String) throws {
         let line = "\(WallClock.time)  \(line)"
         if json {
@@ -56,7 +56,7 @@ actor WatchView {
         }
     }
 
-    /// Paints four times a second what changed, and once a second the ages.
+    /// Paints changes four times a second, and ages once a second.
     func keepPainting() async throws {
         for tick in 0... {
             if paints, isDirty || tick % 4 == 0 { try paint() }
@@ -74,7 +74,7 @@ actor WatchView {
         news = []
     }
 
-    /// A last look, and the cursor.
+    /// Paints once more and gives the cursor back.
     func end() {
         if paints { try? paint() }
         terminal.restore()

@@ -8,7 +8,7 @@ struct HTTPReply: Sendable {
     let headers: [String: String]
     let body: String
 
-    var json: JSON { get throws { try JSON(body) } }
+    var json: VenueJSON { get throws { try VenueJSON(body) } }
 }
 
 /// Sends one raw HTTP request and reads to the end of the connection; gives up after ten seconds.

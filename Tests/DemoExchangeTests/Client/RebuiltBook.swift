@@ -7,7 +7,7 @@ struct RebuiltBook {
     private var isFirst = true
 
     /// From a reply of `GET depth`.
-    init(reply: JSON) throws {
+    init(reply: VenueJSON) throws {
         guard let id = reply["lastUpdateId"]?.integer else { throw Unexpected("no book in \(reply.description.prefix(200))") }
         updateID = id
         _ = Self.set(reply["bids"], &bids)
@@ -15,7 +15,7 @@ struct RebuiltBook {
     }
 
     /// False for an event that is older than the book; throws where events are missing before it.
-    mutating func apply(_ event: JSON) throws -> Bool {
+    mutating func apply(_ event: VenueJSON) throws -> Bool {
         guard let first = event["U"]?.integer, let last = event["u"]?.integer, let previous = event["pu"]?.integer else {
             throw Unexpected("no depth event: \(event)")
         }
@@ -36,7 +36,7 @@ struct RebuiltBook {
     var bestAsks: [[String]] { asks.keys.sorted().prefix(20).compactMap { asks[$0].map { [$0.price, $0.quantity] } } }
 
     /// Gives the number of removals of levels that were not there.
-    private static func set(_ rows: JSON?, _ side: inout [Int64: (price: String, quantity: String)]) -> Int {
+    private static func set(_ rows: VenueJSON?, _ side: inout [Int64: (price: String, quantity: String)]) -> Int {
         var unknown = 0
         for row in rows?.rows ?? [] where row.rows.count == 2 {
             guard let price = row.rows[0].units8, let quantity = row.rows[1].units8 else { continue }
@@ -50,7 +50,7 @@ struct RebuiltBook {
     }
 }
 
-extension JSON {
+extension VenueJSON {
     /// The levels of one side of a partial book or a reply, as they come.
     func levels(_ side: String) -> [[String]] { self[side]?.rows.map { $0.rows.map(\.string) } ?? [] }
 }

@@ -82,9 +82,9 @@ final class VenueClient: Sendable {
     }
 
     /// The next text frame that is no answer to a control message, as JSON.
-    func data() async throws -> JSON {
+    func data() async throws -> VenueJSON {
         while true {
-            let json = try JSON(await text())
+            let json = try VenueJSON(await text())
             if json["result"] == nil && json["code"] == nil { return json }
         }
     }

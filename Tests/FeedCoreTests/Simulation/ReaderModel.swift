@@ -93,7 +93,7 @@ struct ReaderModel {
     }
 
     /// Whether the book is the venue's as far as it was told.
-    func isTrue(_ market: SymbolMarket) -> Bool {
+    func isTrue(_ market: SimulatedSymbol) -> Bool {
         guard let truth = market.book(at: lastUpdateID) else { return false }
         return Self.isSame(bids, truth.bids) { $0 >= bidFloor } && Self.isSame(asks, truth.asks) { $0 <= askCeiling }
     }

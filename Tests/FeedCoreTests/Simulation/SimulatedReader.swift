@@ -115,7 +115,7 @@ extension Simulation {
             "\(content.streamName) at \(model.lastUpdateID), \(content.kind) \(content.state): \(explain(model, venue.markets[symbol]))")
     }
 
-    private func explain(_ model: ReaderModel, _ market: SymbolMarket) -> String {
+    private func explain(_ model: ReaderModel, _ market: SimulatedSymbol) -> String {
         guard let truth = market.book(at: model.lastUpdateID) else { return "there was no such update" }
         func text(_ levels: [Level]) -> String { levels.prefix(8).map { "\($0.price)x\($0.quantity)" }.joined(separator: " ") }
         return "bids told \(text(model.bids)), true \(text(truth.bids)); asks told \(text(model.asks)), true \(text(truth.asks))"

@@ -31,7 +31,7 @@ extension SimulatedVenue {
         let stream = stream(symbol, .aggregateTrade)
         closeBar(symbol)
         if markets[symbol].trade(time: queue.wallClock) {
-            let left = SymbolMarket.barLength - queue.wallClock % SymbolMarket.barLength
+            let left = SimulatedSymbol.barLength - queue.wallClock % SimulatedSymbol.barLength
             queue.plan(.flush(stream: self.stream(symbol, .kline)), in: .ms(left + dice.between(0, Int64(450))))
         }
         guard let life = markets[symbol].trades.last, let time = life.times.last else { return }

@@ -44,7 +44,7 @@ final class SimulatedVenue {
     let verdict: Verdict
     var dice: Dice
     var faults: FaultPlan
-    var markets: [SymbolMarket] = []
+    var markets: [SimulatedSymbol] = []
     var streams: [Stream] = []
     var wires: [Wire] = []
     /// How many levels REST gives of a book, and rows of trades and bars.
@@ -96,7 +96,7 @@ final class SimulatedVenue {
         lastUpdateID = Self.idsPerLife * 1000
         let wanders = script == nil && dice.chance(0.15)
         for index in 0..<symbols {
-            let market = SymbolMarket(
+            let market = SimulatedSymbol(
                 symbol: "SYM\(index)", index: index, wanders: wanders, id: lastUpdateID + UInt64(index), time: queue.wallClock)
             markets.append(market)
             add(.depth(symbol: market.symbol), index, endpoint: 1, period: .ms(500))

@@ -143,7 +143,7 @@ final class Simulation {
         let faults = Nanoseconds.ms(dice.spread(20_000, 160_000))
         var healed = faults + caps.nanoseconds + .seconds(45) + tight
         // The last frame of a bar that closes just then would still be on its way.
-        if queue.wallClock(in: healed) % SymbolMarket.barLength < 3000 { healed += .seconds(3) }
+        if queue.wallClock(in: healed) % SimulatedSymbol.barLength < 3000 { healed += .seconds(3) }
         quietFrom = queue.now + healed - .seconds(22) - tight
         queue.plan(.check, in: .seconds(1))
         queue.plan(.list, in: dice.between(0, .seconds(10)))

@@ -1,3 +1,4 @@
+import GatewayTestSupport
 import NIOCore
 import NIOHTTP1
 import Testing

@@ -1,3 +1,4 @@
+import GatewayTestSupport
 import NIOCore
 import NIOPosix
 import Testing

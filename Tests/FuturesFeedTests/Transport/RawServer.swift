@@ -1,3 +1,4 @@
+import GatewayTestSupport
 import Glibc
 import NIOConcurrencyHelpers
 import NIOCore

@@ -2,7 +2,7 @@ import FeedCore
 
 /// One BUX server as a dialect: its streams are its products, by their ids.
 struct BUXDialect: Dialect {
-    /// Before the ids of its products, as in `NAME:sb26493`.
+    /// The prefix of its streams, as in `NAME:sb26493`.
     let name: String
     let upstream: BUXUpstream
 

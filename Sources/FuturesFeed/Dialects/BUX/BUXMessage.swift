@@ -4,11 +4,11 @@ import FeedCore
 enum BUXMessage {
     case connected
     case refused(FeedError)
-    /// A product's price, as the row that readers get.
+    /// A product's price, as a row for readers.
     case quote(product: String, row: String, time: Int64?)
-    /// A quote that lacks what makes it one.
+    /// A quote without a product or a price.
     case badQuote(product: String?, String)
-    /// An account's event, the echo of a subscription, or something new.
+    /// An account's event, the echo of a subscription, or an unknown message.
     case other
 
     init(_ bytes: UnsafeBufferPointer<UInt8>) throws(JSONReader.Failure) {
@@ -32,7 +32,7 @@ enum BUXMessage {
     }
 }
 
-/// The members of a quote, a product or an error that mean something here.
+/// The members of a quote, a product or an error that are used here.
 struct BUXMembers {
     private var strings: [String: String] = [:]
     private var prices: [String: String] = [:]
@@ -61,7 +61,7 @@ struct BUXMembers {
         (self.strings, self.prices, self.time) = (strings, prices, time)
     }
 
-    /// A decimal's own digits, which stand in a quote as they are and in a product as an object's `amount`; nil where it is none.
+    /// The digits of a decimal, which is plain in a quote and an object's `amount` in a product; nil if it is no decimal.
     private static func price(_ reader: inout JSONReader, _ kind: JSONReader.Kind) throws(JSONReader.Failure) -> String? {
         switch kind {
         case .string:
@@ -95,7 +95,7 @@ struct BUXMembers {
         return .quote(product: product, row: row, time: time?.milliseconds)
     }
 
-    /// What readers get: a product's members and its prices, each price its decimal as text, in an order of its own.
+    /// The row for readers: a product's members and its prices, each price a decimal as text, in a fixed order.
     var row: String {
         var members: [(String, String)] = []
         for name in ["securityId", "symbol", "displayName"] { if let text = strings[name] { members.append((name, text.quotedAsJSON)) } }
@@ -107,7 +107,7 @@ struct BUXMembers {
 
     var hasPrice: Bool { prices["currentPrice"] != nil }
 
-    /// What the server says is wrong; nil where it says nothing. `status` is that of an HTTP answer.
+    /// The error that the server reports; nil if it reports none. `status` is that of an HTTP answer.
     func error(status: Int?) -> FeedError? {
         let code = strings["errorCode"]
         guard code != nil || status.map({ $0 >= 400 }) == true else { return nil }

@@ -1,9 +1,9 @@
 import FeedCore
 
-/// One socket to a BUX server. Nothing may be sent before the server has said that it accepts the connection, and nothing is answered to a subscription.
+/// One socket to a BUX server. Nothing may be sent before the server has accepted the connection. The server does not answer subscriptions.
 final class BUXSession: DialectSession {
     private(set) var isReady = false
-    /// Streams by their product's id in lower case: a reader's and the server's may differ in that.
+    /// Streams by their product's id in lower case, because a reader's and the server's may differ in case.
     private var streams: [String: [FuturesServiceStreamName]] = [:]
 
     func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String] {

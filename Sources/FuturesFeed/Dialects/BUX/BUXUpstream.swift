@@ -1,14 +1,14 @@
-/// Where a BUX server is, and what is shown to it.
+/// The address of a BUX server, and the credentials.
 struct BUXUpstream: Sendable, CustomStringConvertible {
-    /// `ws://` or `wss://`, with its path, `/subscriptions/me`.
+    /// `ws://` or `wss://`, with the path `/subscriptions/me`.
     var webSocketURL: String
-    /// `http://` or `https://`, up to the version, as in `https://api.example/core/21`; nil where products are not asked for.
+    /// `http://` or `https://`, up to the version, such as `https://api.example/core/21`; nil if there are no REST snapshots.
     var httpURL: String?
     var token: String
     /// `Accept-Language` (RFC 9110 §12.5.4).
     var language = "nl-NL,en;q=0.8"
 
-    /// Without what is secret: a log may show it within something larger.
+    /// Without secrets, because a log may contain it.
     var description: String { "a BUX server at \(webSocketURL)" }
 
     /// Reads an upstream from its configuration; docs/upstreams.md shows one.

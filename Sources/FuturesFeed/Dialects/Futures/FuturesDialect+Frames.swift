@@ -33,12 +33,12 @@ extension FuturesDialect {
     }
 }
 
-/// The outside of a frame: `{"stream":…,"data":…}`, or an answer to a control message in either of its two error shapes.
+/// The envelope of a frame: `{"stream":…,"data":…}`, or an answer to a control message in either of its two error shapes.
 private struct Envelope {
     var name: FuturesServiceStreamName?
-    /// What stands in a name's place and is none.
+    /// A text in a name's place that is no name.
     var unknown: String?
-    /// Where the data begin, and what they are, where they could be read at once.
+    /// Where the data begin, and their rows if they could be read at once.
     var data: Int?
     var rows: (FeedRows, eventTime: Int64?)?
     var request: UInt64?
@@ -78,7 +78,7 @@ private struct Envelope {
         if let name { names.remember(name) } else { unknown = text }
     }
 
-    /// Reads the data where the name came first, as it does; what cannot be read may still be sound JSON, and is told apart by the caller.
+    /// Reads the data if the name came first, as it always does. Data that cannot be read may still be valid JSON; the caller tells the difference.
     private mutating func readData(_ reader: inout JSONReader) throws(JSONReader.Failure) {
         data = reader.position
         rows = nil

@@ -5,7 +5,7 @@ extension FuturesDialect {
         url(of: name, from: from, host: host, isInquiry: false)
     }
 
-    /// Of a book its best fifty levels, which cost what five do (docs/venue.md §3), of bars and trades the last one.
+    /// Asks for the best fifty levels of a book, which cost as much as five (docs/venue.md §3), and for the last bar or trade.
     package func newestRequest(of name: FuturesServiceStreamName, host: Int) -> RESTRequest? {
         url(of: name, from: nil, host: host, isInquiry: true).map { RESTRequest(url: $0) }
     }
@@ -127,7 +127,7 @@ private struct RESTFailure {
             }
     }
 
-    /// The venue's own code and message, where the body has them; fault pages are HTML.
+    /// The venue's own code and message, if the body has them; fault pages are HTML.
     private static func venueWords(_ body: UnsafeBufferPointer<UInt8>) -> (Int?, String?) {
         var (code, message): (Int?, String?)
         do throws(JSONReader.Failure) {

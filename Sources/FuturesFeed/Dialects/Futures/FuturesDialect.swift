@@ -3,7 +3,7 @@ package import FeedCore
 /// The USDⓈ-M futures dialect that ApolloX, Aster and Binance share (docs/venue.md): combined JSON frames, decimal strings, REST under `/fapi/v1`.
 package struct FuturesDialect: PlainDialect {
     let venue: FuturesVenue
-    /// How many bars a snapshot holds, 1 to 1,500, and how many trades, 1 to 1,000: what REST gives at most.
+    /// How many bars a snapshot holds, 1 to 1,500, and how many trades, 1 to 1,000. REST gives no more.
     let bars: Int
     let trades: Int
 
@@ -21,7 +21,7 @@ package struct FuturesDialect: PlainDialect {
             limit: limit(name), backfillLimit: name.channel == .aggregateTrade ? Self.backfillLimit : nil)
     }
 
-    /// The most levels REST gives of a book, and the most trades at once.
+    /// The most levels of a book, and the most trades, that REST gives at once.
     static let bookDepth = 1000
     static let backfillLimit = 1000
 
@@ -57,7 +57,7 @@ package struct FuturesDialect: PlainDialect {
         }
     }
 
-    /// What it costs to ask for no more than what is newest; see `newestRequest`.
+    /// The weight of asking only for what is newest; see `newestRequest`.
     private func inquiryWeight(_ name: FuturesServiceStreamName) -> Int {
         switch name.channel {
         case .depth: 2
@@ -66,8 +66,8 @@ package struct FuturesDialect: PlainDialect {
         }
     }
 
-    /// Prices come by the clock (docs/venue.md §2); everything else comes with the market, where it has a REST source that silence can be held
-    /// against. Asking for trades costs ten times what asking for a book does, so their silence is believed for longer.
+    /// Prices come by the clock (docs/venue.md §2). Streams whose silence can be checked over REST come with the market. Asking for trades costs ten
+    /// times what asking for a book costs, so their silence is believed for longer.
     private func rhythm(_ name: FuturesServiceStreamName) -> StreamRhythm {
         switch name.channel {
         case .markPrice: .periodic(.seconds(name.speed == .everySecond ? 1 : 3))

@@ -1,18 +1,18 @@
 import FeedCore
 
-/// A futures venue: where it is and how its paths are cut. All of them speak the dialect of `FuturesDialect`.
+/// A futures venue: its addresses and paths. All venues speak the dialect of `FuturesDialect`.
 public struct FuturesVenue: Hashable, Sendable {
     /// The venue's short name, as on the command line.
     public let name: String
-    /// The REST bases, without a path; one that cannot answer gives way to the next.
+    /// The REST bases, without a path; if one cannot answer, the next is used.
     public let restURLs: [String]
-    /// The WebSocket bases, without a path; one that cannot be reached gives way to the next.
+    /// The WebSocket bases, without a path; if one cannot be reached, the next is used.
     public let webSocketURLs: [String]
     /// The path of each endpoint's combined stream.
     let combinedPaths: [String]
-    /// Streams this venue has and its relatives lack (docs/venue.md §2).
+    /// Streams that only this venue has (docs/venue.md §2).
     let additions: Set<FuturesServiceStreamName.Channel>
-    /// Who plays the venue; nil where it is the venue itself.
+    /// The simulator's name; nil for the venue itself.
     private var simulator: String?
 
     /// Aster (formerly ApolloX), <https://github.com/asterdex/api-docs>.
@@ -32,7 +32,7 @@ public struct FuturesVenue: Hashable, Sendable {
     /// The venues by their names.
     public static let all = [aster, apollox, binance]
 
-    /// The same venue at other hosts; nil or none leaves it where it is.
+    /// The same venue at other hosts; with nil or none its own hosts stay.
     public func at(restURLs: [String]?, webSocketURLs: [String]?) -> FuturesVenue {
         let kept: ([String]?, [String]) -> [String] = { other, own in other.flatMap { $0.isEmpty ? nil : $0 } ?? own }
         return FuturesVenue(
@@ -40,14 +40,14 @@ public struct FuturesVenue: Hashable, Sendable {
             combinedPaths: combinedPaths, additions: additions, simulator: simulator)
     }
 
-    /// The same venue played by a simulator, by whose name it is known in metrics and to readers.
+    /// The same venue played by a simulator of this name, which metrics and readers see.
     public func simulated(by name: String) -> FuturesVenue {
         var venue = self
         venue.simulator = name
         return venue
     }
 
-    /// How it is known to people and metrics.
+    /// The name for people and metrics.
     public var upstream: Upstream { Upstream(name: simulator ?? name, venue: name, isSimulated: simulator != nil) }
 
     /// Whether the venue has streams of that kind.
@@ -59,6 +59,6 @@ public struct FuturesVenue: Hashable, Sendable {
         }
     }
 
-    /// Which of the paths carries book tickers.
+    /// The endpoint whose path carries book tickers.
     var bookEndpoint: Int { combinedPaths.count - 1 }
 }

@@ -1,6 +1,6 @@
 import FeedCore
 
-/// The scalar fields of one object by their names, and the lists of objects that are asked for: for REST and for frames that come seldom.
+/// The scalar fields of one object by name, and the lists of objects that are asked for: for REST and for frames that come rarely.
 struct RESTFields {
     typealias Failure = JSONReader.Failure
 
@@ -24,7 +24,7 @@ struct RESTFields {
         self = fields
     }
 
-    /// The objects of a list; none where it is missing.
+    /// The objects of a list; empty if the list is missing.
     func list(_ key: String) -> [RESTFields] { lists[key] ?? [] }
 
     mutating func take(_ reader: inout JSONReader, _ key: String) throws(Failure) {
@@ -44,7 +44,7 @@ struct RESTFields {
 
     func word(_ key: String) -> String? { texts[key].map { String(decoding: $0, as: UTF8.self) } }
 
-    /// A word that has to be there.
+    /// A word that must be present.
     func required(_ key: String) throws(Failure) -> String {
         guard let word = word(key), !word.isEmpty else { throw failure("a word is missing") }
         return word

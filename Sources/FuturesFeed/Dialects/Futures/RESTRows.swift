@@ -1,9 +1,9 @@
 import FeedCore
 
-/// Reads the complete data of a stream from REST: the long field names (docs/venue.md §3.1) into the same rows as the frames.
+/// Reads a stream's snapshot from REST: the long field names (docs/venue.md §3.1) into the same rows as the frames.
 struct RESTRows {
     let name: FuturesServiceStreamName
-    /// The venue's time, ms since 1970 UTC; the last bar is closed once this is past its end, one before another is in any case.
+    /// The venue's time, ms since 1970 UTC. The last bar is closed if this is past its end; every bar before another one is closed.
     let now: Int64
 
     typealias Failure = JSONReader.Failure
@@ -109,7 +109,7 @@ struct RESTRows {
             symbol: try fields.symbol(), price: nil, component: fields.word("component") ?? "", composition: parts, time: try fields.integer("time"))
     }
 
-    /// The contracts in the list of all there is; a row without a contract type is not yet one.
+    /// The contracts in the venue's listing; a row without a contract type is no contract yet.
     private func contracts(_ reader: inout JSONReader) throws(Failure) -> FetchedContent {
         var rows: [ContractInfo] = []
         for fields in try RESTFields(&reader, lists: ["symbols"]).list("symbols") {

@@ -1,8 +1,8 @@
 import FeedCore
 
-/// The one-letter fields of one event, held in place: a slot for each letter, without a dictionary.
+/// The one-letter fields of one event, read in place: a slot for each letter instead of a dictionary.
 ///
-/// A bar's fields stand in an object of their own (`k`), next to the event's; they overwrite letters the event itself has no use for.
+/// A bar's fields are in an object of their own (`k`) beside the event's; they overwrite letters that the event does not use.
 struct WireFields: ~Copyable {
     typealias Failure = JSONReader.Failure
 
@@ -15,14 +15,14 @@ struct WireFields: ~Copyable {
     private(set) var pair = ""
     private(set) var contractType = ""
 
-    /// What stands at each letter; only those of `present` mean anything, so that the next row begins without clearing them.
+    /// The value of each letter. Only those in `present` count, so the next row begins without clearing them.
     private var texts = [UnsafeBufferPointer<UInt8>](repeating: UnsafeBufferPointer(start: nil, count: 0), count: 64)
-    /// A bit for each letter: whether its text is there, whether it is a flag, and which.
+    /// A bit for each letter: whether its text is present, whether it is a flag, and the flag's value.
     private var present: UInt64 = 0
     private var flags: UInt64 = 0
     private var trueFlags: UInt64 = 0
 
-    /// Reads an object; what was read before is forgotten.
+    /// Reads an object, and forgets the one before.
     mutating func read(_ reader: inout JSONReader) throws(Failure) {
         (present, flags, trueFlags) = (0, 0, 0)
         (symbol, pair, contractType) = ("", "", "")
@@ -96,7 +96,7 @@ struct WireFields: ~Copyable {
         text(letter)?.isText(word) ?? false
     }
 
-    /// The venue's time of the event; nil where it tells none.
+    /// The venue's time of the event; nil if it has none.
     func eventTime(_ reader: JSONReader) throws(Failure) -> Int64? {
         text("E") == nil ? nil : try integer("E", reader)
     }
@@ -106,7 +106,7 @@ struct WireFields: ~Copyable {
         return decimal
     }
 
-    /// Nil where the field is missing, null or empty.
+    /// Nil if the field is missing, null or empty.
     func optionalDecimal(_ letter: Unicode.Scalar, _ reader: JSONReader) throws(Failure) -> DecimalString? {
         guard let text = text(letter), !text.isEmpty else { return nil }
         return try decimal(letter, reader)
@@ -121,7 +121,7 @@ struct WireFields: ~Copyable {
         return value
     }
 
-    /// A word, as in `BUY`; nil where the field is missing.
+    /// A word, such as `BUY`; nil if the field is missing.
     func word(_ letter: Unicode.Scalar) -> String? {
         text(letter).map { String(decoding: $0, as: UTF8.self) }
     }
@@ -139,7 +139,7 @@ struct WireFields: ~Copyable {
 }
 
 extension PriceLevel {
-    /// Reads `[["price","quantity"],…]`. A price that cannot be compared by (more than 18 digits before or after the point) is refused.
+    /// Reads `[["price","quantity"],…]`. Refuses a price that cannot be compared (more than 18 digits before or after the point).
     static func levels(_ reader: inout JSONReader) throws(JSONReader.Failure) -> [PriceLevel] {
         var levels: [PriceLevel] = []
         try reader.array { (reader) throws(JSONReader.Failure) in

@@ -33,7 +33,7 @@ struct WireRows {
         var fields = WireFields()
         if try reader.peek() == .array {
             try reader.array { (reader) throws(Failure) in try readRow(&reader, &fields, &rows, &latest, read) }
-            // Of all symbols there may be none with news; one symbol's stream that says nothing must not pass for fresh.
+            // An empty list is normal for all symbols. For one symbol it is refused, or it would count as fresh.
             guard !rows.isEmpty || name.symbol == nil else { throw reader.failure("the list for one symbol is empty") }
         } else {
             try readRow(&reader, &fields, &rows, &latest, read)
@@ -51,7 +51,7 @@ struct WireRows {
         if let time = try fields.eventTime(reader) { latest = max(latest ?? time, time) }
     }
 
-    /// The event has to be the stream's, and so has the symbol.
+    /// The event and the symbol have to be the stream's.
     private func check(_ fields: borrowing WireFields, _ reader: JSONReader) throws(Failure) {
         guard fields.isWord("e", Self.event(name.channel)) else { throw reader.failure("the event is not the stream's") }
         guard let symbol = name.symbol else { return }
@@ -129,7 +129,7 @@ struct WireRows {
             time: try fields.integer("T", reader))
     }
 
-    /// A partial book is whole each time: its levels are put in order, and it has no update before it.
+    /// A partial book is complete each time: its levels are sorted, and no update precedes it.
     private func depth(_ fields: borrowing WireFields, _ reader: JSONReader) throws(Failure) -> DepthLevels {
         guard let bids = fields.bids, let asks = fields.asks else { throw reader.failure("a side of the book is missing") }
         let last = try fields.integer("u", reader, UInt64.self)

@@ -1,8 +1,8 @@
 package import FeedCore
 
-/// One GraphQL server as a dialect: its streams are those of its configuration.
+/// One GraphQL server as a dialect: its configuration names its streams.
 package struct GraphQLDialect: Dialect {
-    /// Before the names of its streams, as in `prices:AAPL@quote`.
+    /// The prefix of its streams, as in `prices:AAPL@quote`.
     let name: String
     let upstream: GraphQLUpstream
 
@@ -18,7 +18,7 @@ package struct GraphQLDialect: Dialect {
             connectionLimit: upstream.transport == .webSocket ? Self.operationsPerSocket : 1, isAcknowledged: false)
     }
 
-    /// What one of the common servers allows on a socket.
+    /// The most subscriptions that one of the common servers allows on a socket.
     private static let operationsPerSocket = 100
 
     private func local(_ name: FuturesServiceStreamName) -> String? {
@@ -59,7 +59,7 @@ package struct GraphQLDialect: Dialect {
     }
 }
 
-/// A `GraphQLSession` in the gateway's names.
+/// Translates a `GraphQLSession` to the gateway's names.
 final class GraphQLDialectSession: DialectSession {
     private var session: GraphQLSession
     private let name: String
@@ -99,7 +99,7 @@ final class GraphQLDialectSession: DialectSession {
         }
     }
 
-    /// Events are handed on once the message is read, because what follows from one may speak on this session again.
+    /// Events are handed on after the message is read, because an event may lead to another call of this session.
     func receive(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
         var events: [GraphQLSession.Event] = []
         session.receive(message) { events.append($0) }

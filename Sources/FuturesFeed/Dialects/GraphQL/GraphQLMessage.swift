@@ -1,13 +1,13 @@
-/// What a GraphQL server sends, over whichever transport: a message of `graphql-transport-ws` or of the older `graphql-ws`, a part of a multipart
+/// One message of a GraphQL server, over any transport: a message of `graphql-transport-ws` or of the older `graphql-ws`, a part of a multipart
 /// answer, an event of an SSE answer, or the answer to a query.
 struct GraphQLMessage {
     enum Kind {
         case acknowledged
-        /// To be answered with a pong.
+        /// A ping; the client answers with a pong.
         case ping
         /// A pong, the older protocol's keep-alive, or the empty object of a multipart answer.
         case alive
-        /// The result of an operation: data, errors or both, and more may follow.
+        /// The result of an operation: data, errors or both. More may follow.
         case result
         /// The operation failed and is over.
         case failed
@@ -15,21 +15,21 @@ struct GraphQLMessage {
         case complete
         /// The connection was not accepted, or a message was not understood.
         case refused
-        /// Nothing that is known; to be passed over.
+        /// An unknown message, which is skipped.
         case unknown
     }
 
     var kind = Kind.unknown
-    /// The operation; nil where the transport carries one alone.
+    /// The operation's id; nil if the transport carries only one operation.
     var id: String?
-    /// What is said of errors: the first one's text, and how many there are.
+    /// The first error's text, and how many errors there are.
     var errors: String?
-    /// The JSON text of the value at the data path; nil where there is none, or null.
+    /// The JSON text of the value at the data path; nil if there is none, or null.
     var value: UnsafeBufferPointer<UInt8>?
 
     /// Reads one message.
     ///
-    /// - Parameter path: Which member of which member of `data` is wanted, for an operation's id.
+    /// - Parameter path: The path of the wanted member in `data`, for an operation's id.
     init(_ bytes: UnsafeBufferPointer<UInt8>, path: (String?) -> [String]) throws(JSONReader.Failure) {
         var reader = JSONReader(bytes)
         var type: String?
@@ -100,7 +100,7 @@ struct GraphQLMessage {
         return try value(in: found, path.dropFirst())
     }
 
-    /// The words of an error: an object with a `message` (or a `reason`), an array of such, or a string.
+    /// The text of an error: an object with a `message` (or a `reason`), an array of such objects, or a string.
     private static func words(_ reader: JSONReader) throws(JSONReader.Failure) -> String? {
         var reader = reader
         var words: String?

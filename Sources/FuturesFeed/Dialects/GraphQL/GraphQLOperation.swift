@@ -1,14 +1,14 @@
-/// A document with its name: what is asked for, whoever asks. Never made from anything a reader said.
+/// A document of the configuration, the same for all readers. Nothing that a reader says becomes part of it.
 struct GraphQLOperation: Sendable, Equatable {
     /// The document, as configured.
     var document: String
-    /// Which of the document's operations is meant; nil where there is one.
+    /// The name of the operation in the document; nil if there is only one.
     var name: String?
     var variables: GraphQLTemplate
-    /// Where in `data` the content is.
+    /// The path of the content in `data`.
     var path: [String]
 
-    /// The body of a request (GraphQL over HTTP §5.3), which is also the payload of a `subscribe`; nil where the key is none.
+    /// The body of a request (GraphQL over HTTP §5.3), which is also the payload of a `subscribe`; nil if the key is not allowed.
     func payload(key: String?) -> String? {
         guard let variables = variables.variables(key: key) else { return nil }
         let name = name.map { #""operationName":\#($0.quotedAsJSON),"# } ?? ""
@@ -17,7 +17,7 @@ struct GraphQLOperation: Sendable, Equatable {
 }
 
 extension String {
-    /// As a JSON string (RFC 8259 §7).
+    /// The text as a JSON string (RFC 8259 §7).
     var quotedAsJSON: String {
         var quoted = "\""
         for scalar in unicodeScalars {

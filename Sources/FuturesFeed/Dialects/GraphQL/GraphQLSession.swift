@@ -1,17 +1,17 @@
 import FeedCore
 
-/// One connection to a GraphQL server: what has been said, and which operation stands for which stream. Pure: bytes in, frames and events out.
+/// One connection to a GraphQL server: its state, and which operation belongs to which stream. Pure: bytes in, frames and events out.
 ///
-/// An operation's id is never used twice, on no connection of the process, so that what an operation that was ended still says is recognised.
+/// No operation's id is used twice in the process, so late messages of an ended operation are recognised.
 struct GraphQLSession {
     enum Event {
-        /// To be sent.
+        /// A frame to send.
         case send(String)
         /// The server has accepted the connection: subscriptions may be sent.
         case ready
         /// Content of a stream: its JSON text.
         case content(String, UnsafeBufferPointer<UInt8>)
-        /// The server told of an error beside or instead of content; the subscription goes on.
+        /// The server reported an error beside or instead of content; the subscription goes on.
         case trouble(String, FeedError)
         /// The server refused or ended a stream's subscription.
         case failed(String, FeedError)
@@ -29,7 +29,7 @@ struct GraphQLSession {
     private var operations: [String: String] = [:]
     private(set) var isReady: Bool
 
-    /// - Parameter version: The protocol that was negotiated; nil over HTTP.
+    /// - Parameter version: The negotiated protocol; nil over HTTP.
     init(_ upstream: GraphQLUpstream, version: GraphQLProtocol?) {
         self.upstream = upstream
         self.version = version
@@ -42,10 +42,10 @@ struct GraphQLSession {
         return #"{"type":"connection_init"\#(payload)}"#
     }
 
-    /// A sign of life to be answered; nil where the protocol has none.
+    /// A ping that the server answers; nil if the protocol has none.
     var ping: String? { version == .transport ? #"{"type":"ping"}"# : nil }
 
-    /// The frame, or the body of the request, that subscribes to a stream; nil where there is none of that name.
+    /// The frame, or the body of the request, that subscribes to a stream; nil if there is no such stream.
     mutating func subscribe(_ name: String, operation id: String) -> String? {
         guard let (stream, key) = upstream.stream(name), let payload = stream.subscription.payload(key: key) else { return nil }
         if let earlier = operations[name] { names[earlier] = nil }
@@ -54,7 +54,7 @@ struct GraphQLSession {
         return version.map { #"{"id":"\#(id)","type":"\#($0.start)","payload":\#(payload)}"# } ?? payload
     }
 
-    /// The frame that ends a stream's subscription; nil where there is nothing to say.
+    /// The frame that ends a stream's subscription; nil if there is nothing to send.
     mutating func unsubscribe(_ name: String) -> String? {
         guard let id = operations.removeValue(forKey: name) else { return nil }
         names[id] = nil
@@ -88,7 +88,7 @@ struct GraphQLSession {
 
     private func name(_ id: String?) -> String? { version == nil ? names.values.first : id.flatMap { names[$0] } }
 
-    /// What concerns one operation. One that was ended here may still have something on its way, which is of no interest.
+    /// Reads what concerns one operation. Late messages of an operation that was ended here are dropped.
     private mutating func settle(_ message: GraphQLMessage, _ emit: (Event) -> Void) {
         guard let name = name(message.id) else { return }
         let words = message.errors ?? "no reason given"

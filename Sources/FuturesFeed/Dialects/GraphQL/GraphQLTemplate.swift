@@ -1,9 +1,9 @@
 import FeedCore
 
-/// The variables of an operation, with `{key}` where the name's key goes.
+/// The variables of an operation, with `{key}` in place of the name's key.
 ///
-/// A key is put between the quotes of a JSON text that was checked beforehand, and holds nothing that could end them, so that no name can change
-/// what is asked for: the document is a constant, and a key is never more than a piece of a string.
+/// A key goes between the quotes of a JSON text that was checked before, and has no character that could end the string. So no name can change what
+/// is asked for.
 struct GraphQLTemplate: Sendable, Equatable {
     static let placeholder = "{key}"
 
@@ -19,7 +19,7 @@ struct GraphQLTemplate: Sendable, Equatable {
     }
 
     /// - Parameter text: A JSON object.
-    /// - Throws: `FeedError` where it is none.
+    /// - Throws: `FeedError` if it is none.
     init(_ text: String) throws(FeedError) {
         var copy = text
         let isObject = copy.withUTF8 { bytes in
@@ -31,14 +31,14 @@ struct GraphQLTemplate: Sendable, Equatable {
         takesKey = text.contains(Self.placeholder)
     }
 
-    /// The variables for a key; nil where it is no key, or one is wanted and missing, or given and not wanted.
+    /// The variables for a key; nil if the key is not allowed, or is missing, or is given though none is wanted.
     func variables(key: String?) -> String? {
         guard takesKey else { return key == nil ? text : nil }
         guard let key, Self.isKey(key) else { return nil }
         return text.replacing(Self.placeholder, with: key)
     }
 
-    /// Letters, digits and `. _ - / : ^ = + &` of ASCII, 64 at most: what tickers, pairs and identifiers are written with.
+    /// ASCII letters, digits and `. _ - / : ^ = + &`, 64 at most: enough for tickers, pairs and identifiers.
     static func isKey(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in

@@ -7,7 +7,7 @@ extension GraphQLUpstream {
         return RESTRequest(url: httpURL ?? "", headers: [("Accept", accepts)] + headers, body: body)
     }
 
-    /// How the answer is cut into messages, by its type; a server that supports none of it answers with JSON.
+    /// The framing for an answer's type; nil for JSON, with which a server answers that supports no framing.
     var framing: HTTPStream.Framing {
         { type in
             let kind = type.prefix { $0 != ";" }.lowercased()
@@ -19,13 +19,13 @@ extension GraphQLUpstream {
         }
     }
 
-    /// The query for a stream's content; nil where there is none.
+    /// The query for a stream's content; nil if there is none.
     func snapshotRequest(of name: String) -> RESTRequest? {
         guard let httpURL, let (stream, key) = stream(name), let body = stream.snapshot?.payload(key: key) else { return nil }
         return RESTRequest(url: httpURL, headers: [("Accept", "application/graphql-response+json, application/json")] + headers, body: body)
     }
 
-    /// Reads the answer to that query: the content's JSON text. Whatever the status, a server says in the body what is wrong.
+    /// Reads the JSON text of the content from that query's answer. Whatever the status, the body says what is wrong.
     func snapshot(of name: String, _ body: UnsafeBufferPointer<UInt8>) -> GraphQLMessage.Answer {
         let path = stream(name)?.stream.snapshot?.path ?? []
         guard let message = try? GraphQLMessage(body, path: { _ in path }) else {
@@ -40,6 +40,6 @@ extension GraphQLUpstream {
 }
 
 extension GraphQLMessage {
-    /// The JSON text of what was asked for.
+    /// The JSON text of the content, or the error.
     typealias Answer = Result<String, FeedError>
 }

@@ -1,11 +1,11 @@
 import FeedCore
 
-/// A GraphQL server and the streams that are asked of it.
+/// A GraphQL server and its streams.
 package struct GraphQLUpstream: Sendable, CustomStringConvertible {
-    /// How subscriptions come. Queries are posted over HTTP whichever it is.
+    /// The transport of subscriptions. Queries are always posted over HTTP.
     enum Transport: String, Sendable, CaseIterable {
         case webSocket = "websocket"
-        /// Multipart subscriptions over HTTP, as Apollo's.
+        /// Multipart subscriptions over HTTP, in Apollo's format.
         case multipart
         /// Server-sent events, GraphQL over SSE in its mode of distinct connections.
         case events = "sse"
@@ -13,27 +13,27 @@ package struct GraphQLUpstream: Sendable, CustomStringConvertible {
 
     struct Stream: Sendable, Equatable {
         var subscription: GraphQLOperation
-        /// Asks for the same content once; nil where nothing does.
+        /// Asks for the same content once; nil if there is no query for it.
         var snapshot: GraphQLOperation?
     }
 
-    /// `ws://` or `wss://`; nil where subscriptions come over HTTP.
+    /// `ws://` or `wss://`; nil if subscriptions come over HTTP.
     var webSocketURL: String?
-    /// `http://` or `https://`; nil where there are no queries and subscriptions come over the WebSocket.
+    /// `http://` or `https://`; nil if there are no queries and subscriptions come over the WebSocket.
     var httpURL: String?
     var transport = Transport.webSocket
-    /// What is offered, first choice first.
+    /// The subprotocols to offer, first choice first.
     var subprotocols = GraphQLProtocol.allCases
-    /// The `payload` of `connection_init`, a JSON object, as in `{"Authorization":"Bearer …"}`; nil for none.
+    /// The `payload` of `connection_init`, a JSON object such as `{"Authorization":"Bearer …"}`; nil for none.
     var connectingPayload: String?
     /// Sent with every request and upgrade.
     var headers: [(String, String)] = []
     var streams: [String: Stream] = [:]
 
-    /// Without what is secret: a log may show it within something larger.
+    /// Without secrets, because a log may contain it.
     package var description: String { "a GraphQL server at \(webSocketURL ?? httpURL ?? "no address")" }
 
-    /// A stream of a name: `price`, or `AAPL@price` where it takes a key.
+    /// The stream of a name: `price`, or `AAPL@price` if it takes a key.
     func stream(_ name: String) -> (stream: Stream, key: String?)? {
         let at = name.lastIndex(of: "@")
         let kind = at.map { String(name[name.index(after: $0)...]) } ?? name
@@ -51,10 +51,10 @@ enum GraphQLProtocol: String, Sendable, CaseIterable {
     var start: String { self == .transport ? "subscribe" : "start" }
     var stop: String { self == .transport ? "complete" : "stop" }
 
-    /// Why trying again soon cannot help after the server closed with this code; nil where it may.
+    /// Why trying again soon cannot help after the server closed with this code; nil if it may.
     ///
-    /// A close before the connection was accepted is a refusal, whatever polite code a server chooses for it; the same code later may be a token that has
-    /// run out, and the next attempt tells. The rest of these codes are faults of this client or of the server's set-up (PROTOCOL.md of graphql-ws).
+    /// A close before the connection was accepted is a refusal, whatever code the server chooses. Later the same code may mean an expired token, and
+    /// the next attempt tells. The other codes are faults of this client or of the server's set-up (PROTOCOL.md of graphql-ws).
     static func refusal(closeCode code: UInt16?, wasAccepted: Bool) -> FeedError? {
         let words: String
         switch (code, wasAccepted) {

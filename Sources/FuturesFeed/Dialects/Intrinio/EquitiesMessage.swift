@@ -5,19 +5,19 @@ struct EquitiesMessage: Equatable {
     let kind: Kind
     let symbol: String
     let subprovider: UInt8
-    /// One UTF-16 code unit; zero where there is none.
+    /// One UTF-16 code unit; zero if there is none.
     let marketCenter: UInt16
     let price: Float
     let size: UInt32
     /// ns since 1970 UTC.
     let timestamp: UInt64
-    /// Traded on this day; nil for a quote.
+    /// The day's volume; nil for a quote.
     let totalVolume: UInt32?
     let condition: String
 
-    /// Reads a frame: a count, then as many messages, each with its length, by which the next is found.
+    /// Reads a frame: the number of messages, then the messages, each with its length.
     ///
-    /// - Returns: What is wrong, where the frame is cut or counts wrong; messages before that are handed on. Messages of types not known are passed over.
+    /// - Returns: The fault, if the frame is cut or counts wrong; the messages before it are handed on. Messages of unknown types are skipped.
     static func read(_ frame: UnsafeBufferPointer<UInt8>, _ emit: (EquitiesMessage) -> Void) -> String? {
         guard let count = frame.first else { return "an empty message" }
         var rest = frame.dropFirst()
@@ -64,7 +64,7 @@ struct EquitiesMessage: Equatable {
             return value
         }
 
-        /// A length and as many characters of ASCII.
+        /// A length and that many ASCII characters.
         mutating func text() -> String? {
             guard let length = integer(UInt8.self), rest.count >= Int(length) else { return nil }
             let bytes = rest.prefix(Int(length))
@@ -77,7 +77,7 @@ struct EquitiesMessage: Equatable {
 extension EquitiesMessage {
     private static let subproviders = ["", "CTA_A", "CTA_B", "UTP", "OTC", "NASDAQ_BASIC", "IEX", "CBOE_ONE", "EQUITIES_EDGE"]
 
-    /// The price as text, to four decimals, which is what the venue's prices have and a 32-bit float does not; nil where it is no number.
+    /// The price as text, rounded to four decimals: the venue's prices have four, and a 32-bit float adds noise. Nil if it is no number.
     var priceText: String? {
         let tenThousandths = (Double(price) * 10_000).rounded()
         guard let units = Int64(exactly: tenThousandths) else { return nil }
@@ -104,7 +104,7 @@ extension EquitiesMessage {
     /// ms since 1970 UTC.
     var time: Int64 { Int64(timestamp / 1_000_000) }
 
-    /// As JSON; nil where the price is no number.
+    /// The message as JSON; nil if the price is no number.
     var json: String? {
         guard let priceText else { return nil }
         var text = #"{"price":"\#(priceText)","size":\#(size),"time":\#(time),"nanoseconds":"\#(timestamp)""#

@@ -1,6 +1,6 @@
 import FeedCore
 
-/// One connection of the binary equities wire. Joins and leaves are not answered.
+/// One connection of the binary equities wire. The server does not answer joins and leaves.
 final class EquitiesSession: DialectSession {
     private let upstream: IntrinioUpstream
     private var joined: [String: FuturesServiceStreamName] = [:]
@@ -27,7 +27,7 @@ final class EquitiesSession: DialectSession {
         }
     }
 
-    /// The server says in text what is wrong, in words for people, and not of which symbol.
+    /// The server reports an error as text for people, and does not name the symbol.
     func receive(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
         let words = TransportError.excerpt(of: message)
         let error = FeedError(.venueRejected, "The server reports: \(words)")

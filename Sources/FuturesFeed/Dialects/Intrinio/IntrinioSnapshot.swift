@@ -19,10 +19,10 @@ struct IntrinioSnapshot {
         self.values = values
     }
 
-    /// The newest of its times, ms since 1970 UTC.
+    /// The newest of the answer's times, ms since 1970 UTC.
     var time: Int64? { ["ask_time", "bid_time", "last_time"].compactMap { values[$0].flatMap(millisecondsSince1970) }.max() }
 
-    /// The row; what is older than what the socket has brought does not take its place. REST tells milliseconds: within one, the socket's word stands.
+    /// The row, whose members never replace newer ones from the socket. REST tells milliseconds; within one millisecond the socket wins.
     func row(symbol: String) -> JSONRow {
         var members = [JSONRow.Member("symbol", symbol.quotedAsJSON, time: 0)]
         for (member, prefix) in [("ask", "ask"), ("bid", "bid"), ("trade", "last")] {

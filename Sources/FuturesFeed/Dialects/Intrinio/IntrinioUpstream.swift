@@ -1,11 +1,11 @@
 import FeedCore
 
-/// Where an Intrinio feed is, who asks, and which of the two wires it speaks.
+/// The address of an Intrinio feed, the credentials, and which of the two wires it speaks.
 struct IntrinioUpstream: Sendable {
     enum Wire: Sendable {
-        /// Binary messages, the equities feeds of today.
+        /// Binary messages, as today's equities feeds send.
         case equities
-        /// Phoenix channels of JSON, the feeds of before 2021; topics begin with the provider's name.
+        /// Phoenix channels of JSON, as the feeds before 2021 sent; topics begin with the provider's name.
         case phoenix
     }
 
@@ -13,21 +13,21 @@ struct IntrinioUpstream: Sendable {
         case apiKey(String)
         case password(user: String, password: String)
 
-        /// Without what is secret: a log may show it within something larger.
+        /// Without secrets, because a log may contain it.
         var description: String { "credentials" }
     }
 
     var wire = Wire.equities
-    /// Of the socket's server, `https://realtime-mx.intrinio.com`.
+    /// The address of the socket's server, such as `https://realtime-mx.intrinio.com`.
     var url: String
-    /// Of the REST interface.
+    /// The address of the REST interface.
     var restURL = "https://api-v2.intrinio.com"
-    /// Which sources REST takes its prices from; nil for the best.
+    /// The sources that REST takes its prices from; nil for the best.
     var source: String?
     var credentials: Credentials
     /// Whether quotes are left out.
     var tradesOnly = false
-    /// Whether the delayed feed is asked for.
+    /// Whether to ask for the delayed feed.
     var isDelayed = false
 
     private static let client = "FuturesGateway"
@@ -41,7 +41,7 @@ struct IntrinioUpstream: Sendable {
         }
     }
 
-    /// What the answer to the login says: its body is the token, which stands in the socket's address.
+    /// Reads the answer to the login: its body is the token, which goes into the socket's address.
     func route(_ answer: RESTAnswer) -> Result<UpstreamRoute, FeedError> {
         switch answer.status {
         case 200: break
@@ -68,7 +68,7 @@ struct IntrinioUpstream: Sendable {
     /// The channel that carries every symbol.
     var everything: String { wire == .equities ? "$FIREHOSE" : "$lobby" }
 
-    /// Whether there may be a stream of that name: a symbol, or everything.
+    /// Whether a stream may have this name: a symbol, or everything.
     func isStream(_ name: Substring) -> Bool {
         if name == everything { return true }
         return (1...20).contains(name.utf8.count)
@@ -149,7 +149,7 @@ extension JSONMembers {
 }
 
 extension Sequence<UInt8> {
-    /// As RFC 4648 §4 writes bytes.
+    /// The bytes in base64 (RFC 4648 §4).
     var base64: String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var text: [UInt8] = []

@@ -1,13 +1,13 @@
 import FeedCore
 
-/// One message of the Phoenix wire, as far as anything of it matters.
+/// The members of one Phoenix message that matter here.
 struct PhoenixMessage {
     var topic = ""
     var event = ""
     var ref: String?
     /// Of a reply.
     var status: String?
-    /// What a reply, or an error, gives as its reason: a string's text, a `reason`, else the JSON.
+    /// The reason in a reply or an error: the text of a string, the member `reason`, else the JSON.
     var reason: String?
     /// Of a quote.
     var quote = Quote()
@@ -79,7 +79,7 @@ struct PhoenixMessage {
 }
 
 extension JSONReader {
-    /// A string's text or a number's digits; nil for whatever else.
+    /// A string's text or a number's digits; nil for anything else.
     fileprivate mutating func text() throws(Failure) -> String? {
         switch try peek() {
         case .string: return try string()
@@ -92,7 +92,7 @@ extension JSONReader {
 }
 
 extension PhoenixMessage.Quote {
-    /// The member of a row it updates, with its time in ns since 1970 UTC; nil where it is of no known type, or its price is no number.
+    /// The member of a row that this quote updates, with its time in ns since 1970 UTC; nil if its type is unknown or its price is no number.
     var member: JSONRow.Member? {
         let name: String
         switch type {

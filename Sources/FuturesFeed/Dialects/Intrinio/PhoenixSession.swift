@@ -1,7 +1,7 @@
 import FeedCore
 
-/// One connection of the Phoenix wire: a channel for each stream. References are never used twice on a connection, so that what an earlier channel of a
-/// topic still says is recognised.
+/// One connection of the Phoenix wire: a channel for each stream. No reference is used twice on a connection, so late messages of an earlier channel
+/// of a topic are recognised.
 final class PhoenixSession: DialectSession {
     private struct Channel {
         let name: FuturesServiceStreamName
@@ -17,7 +17,7 @@ final class PhoenixSession: DialectSession {
         everything = upstream.everything
     }
 
-    /// The server closes a socket after a minute of silence, its newer ones sooner.
+    /// The server closes a socket after a minute of silence; newer servers do so sooner.
     var heartbeat: Duration? { .seconds(20) }
 
     func ping() -> String? { Self.frame("phoenix", "heartbeat", nextRef()) }
@@ -66,13 +66,13 @@ final class PhoenixSession: DialectSession {
         case "phx_error", "phx_close":
             guard let channel = channels[message.topic], concerns(message, channel) else { return }
             channels[message.topic] = nil
-            // The core asks for it again, each time later.
+            // The core subscribes again, each time later.
             emit(.event(.ended(channel.name, nil)))
         default: emit(.event(.unknown(message.event)))
         }
     }
 
-    /// Whether a channel's end is the end of the channel there is, and not of one that was left or joined anew.
+    /// Whether the message is about the present channel, and not about one that was left or joined anew.
     private func concerns(_ message: PhoenixMessage, _ channel: Channel) -> Bool {
         message.ref.map { $0 == channel.ref } ?? (channel.isJoined || message.event == "phx_error")
     }

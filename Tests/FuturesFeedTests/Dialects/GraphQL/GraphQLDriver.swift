@@ -1,4 +1,5 @@
 import FeedCore
+import GatewayTestSupport
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix

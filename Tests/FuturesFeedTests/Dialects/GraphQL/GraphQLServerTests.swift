@@ -1,5 +1,6 @@
 import DemoExchange
 import FeedCore
+import GatewayTestSupport
 import NIOCore
 import NIOPosix
 import Testing

@@ -7,7 +7,7 @@ struct Level: Equatable {
 }
 
 /// What truly happened with one symbol: its book at every update id, its trades, its bars. The oracle, and what frames are cut from.
-struct SymbolMarket {
+struct SimulatedSymbol {
     /// Ids between two restarts of the venue. A later life has lower ids, so an id tells its life.
     struct Life {
         var ids: [UInt64]

@@ -1,7 +1,7 @@
 @testable import FeedCore
 
 /// Rows as the venue sends them, and whether a row is one the venue could have sent.
-extension SymbolMarket {
+extension SimulatedSymbol {
     private static func text(_ number: Int) -> DecimalString { DecimalString(checked: String(number)) }
 
     private static func levels(_ levels: some Sequence<Level>) -> [PriceLevel] {

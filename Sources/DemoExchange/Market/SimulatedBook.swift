@@ -1,5 +1,5 @@
-/// The order book of one symbol, about 1 000 to 1 200 levels a side. Its best levels are set from outside, the others move by themselves.
-struct OrderBook {
+/// The order book of one symbol, about 1 000 to 1 200 levels a side. Its best levels are set from outside; the others move by themselves.
+struct SimulatedBook {
     /// The best levels right after one update.
     struct Top {
         static let depth = 20
@@ -9,12 +9,12 @@ struct OrderBook {
         let asks: [Level]
     }
 
-    private(set) var bids: BookSide
-    private(set) var asks: BookSide
+    private(set) var bids: PriceLadder
+    private(set) var asks: PriceLadder
     private(set) var updateID: Int64
     /// Time of the last update.
     private(set) var time: Int64
-    /// Id of the first update of this tick; nil where there was none.
+    /// Id of the first update of this tick; nil if there was none.
     private(set) var firstUpdateID: Int64?
     /// One for each update of this tick, oldest first.
     private(set) var tops: [Top] = []
@@ -26,12 +26,12 @@ struct OrderBook {
         self.updateID = updateID
         self.time = time
         self.generator = generator
-        bids = BookSide(direction: -1, best: bid, listing: listing, generator: SeededGenerator(seed: self.generator.next()))
-        asks = BookSide(direction: 1, best: ask, listing: listing, generator: SeededGenerator(seed: self.generator.next()))
+        bids = PriceLadder(direction: -1, best: bid, listing: listing, generator: SeededGenerator(seed: self.generator.next()))
+        asks = PriceLadder(direction: 1, best: ask, listing: listing, generator: SeededGenerator(seed: self.generator.next()))
         noteTop()
     }
 
-    /// Forgets what the last tick did.
+    /// Forgets the last tick's changes.
     mutating func beginTick() {
         firstUpdateID = nil
         bids.clearChanges()
@@ -39,7 +39,7 @@ struct OrderBook {
         tops.removeAll(keepingCapacity: true)
     }
 
-    /// An update of the best levels and whatever that entails behind them.
+    /// Sets the best levels, and adjusts the levels behind them.
     mutating func move(bid: Level, ask: Level, updateID: Int64, time: Int64) {
         bids.move(to: bid)
         asks.move(to: ask)
@@ -52,7 +52,7 @@ struct OrderBook {
         note(updateID, time)
     }
 
-    /// Carries another id from now on, with the same levels.
+    /// Continues with another id and the same levels.
     mutating func restart(updateID: Int64) {
         self.updateID = updateID
         beginTick()
@@ -66,7 +66,7 @@ struct OrderBook {
         noteTop()
     }
 
-    /// Most updates change the best levels of one side at most; the other one's array is then shared.
+    /// Most updates change the best levels of at most one side; the other side's array is then shared.
     private mutating func noteTop() {
         if !bids.levels.prefix(Top.depth).elementsEqual(latestBids) { latestBids = Array(bids.levels.prefix(Top.depth)) }
         if !asks.levels.prefix(Top.depth).elementsEqual(latestAsks) { latestAsks = Array(asks.levels.prefix(Top.depth)) }

@@ -1,22 +1,28 @@
-/// A token bucket: so many at once, and as many again over a time.
-struct Bucket: Equatable {
-    /// What a bucket is like.
-    struct Rate: Equatable {
+/// A token bucket: a burst of requests at once, then a steady rate.
+package struct TokenBucket: Equatable, Sendable {
+    /// How large a bucket is and how fast it fills.
+    package struct Rate: Equatable, Sendable {
         let burst: Double
-        /// Nanoseconds until one more.
+        /// Nanoseconds until one more token.
         let interval: Double
 
-        static func perSecond(_ count: Int) -> Rate { Rate(burst: Double(count) * 2, interval: 1e9 / Double(max(count, 1))) }
+        /// Twice `count` at once, then `count` a second.
+        package static func perSecond(_ count: Int) -> Rate { Rate(burst: Double(count) * 2, interval: 1e9 / Double(max(count, 1))) }
+        /// `count` at once, then `count` a minute.
         static func perMinute(_ count: Int) -> Rate { Rate(burst: Double(count), interval: 60e9 / Double(max(count, 1))) }
     }
 
     private var used = 0.0
     private var countedAt: Int64 = 0
 
-    /// Takes so many, or none and says in how many seconds, 1 or more, there are so many; where there never are, in how many all there can be.
+    /// A full bucket.
+    package init() {}
+
+    /// Takes `count` tokens and returns nil, or takes none and returns the seconds, 1 or more, until it has `count` tokens, or is full if
+    /// `count` exceeds the burst.
     ///
     /// - Parameter now: monotonic nanoseconds.
-    mutating func take(_ count: Int, _ rate: Rate, now: Int64) -> Int? {
+    package mutating func take(_ count: Int, _ rate: Rate, now: Int64) -> Int? {
         drain(rate, now)
         let wanted = Double(count)
         guard used + wanted <= rate.burst else {
@@ -29,7 +35,7 @@ struct Bucket: Equatable {
     /// Undoes a `take`.
     mutating func giveBack(_ count: Int) { used = max(0, used - Double(count)) }
 
-    /// How many are left, and in how many seconds it is full again.
+    /// The tokens left, and the seconds until the bucket is full again.
     func left(_ rate: Rate, now: Int64) -> (count: Int, full: Int) {
         var copy = self
         copy.drain(rate, now)

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A JSON value, read by Foundation, so that the tests share no parser with what they test.
-struct JSON: CustomStringConvertible {
+struct VenueJSON: CustomStringConvertible {
     let value: Any
 
     init(_ text: String) throws {
@@ -10,11 +10,11 @@ struct JSON: CustomStringConvertible {
 
     private init(value: Any) { self.value = value }
 
-    subscript(key: String) -> JSON? {
-        (value as? [String: Any])?[key].map(JSON.init(value:))
+    subscript(key: String) -> VenueJSON? {
+        (value as? [String: Any])?[key].map(VenueJSON.init(value:))
     }
 
-    var rows: [JSON] { (value as? [Any])?.map(JSON.init(value:)) ?? [] }
+    var rows: [VenueJSON] { (value as? [Any])?.map(VenueJSON.init(value:)) ?? [] }
     var isObject: Bool { value is [String: Any] }
     var isArray: Bool { value is [Any] }
     var keys: Set<String> { Set((value as? [String: Any] ?? [:]).keys) }

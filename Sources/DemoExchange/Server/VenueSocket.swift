@@ -1,7 +1,7 @@
 import NIOCore
 import NIOWebSocket
 
-/// A data frame on its way to every subscriber: written once, with and without its envelope.
+/// A data frame for all subscribers: written once, with and without its envelope.
 struct DataFrame {
     let payload: ByteBuffer
     let envelope: ByteBuffer
@@ -27,13 +27,11 @@ struct DataFrame {
 
 /// The server side of one WebSocket: RFC 6455 duties, and the text between the socket and its ``ControlSession``.
 /// Lives on the exchange's event loop.
-final class WebSocketConnection: ChannelInboundHandler {
+final class VenueSocket: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
-    static let maxFrameSize = 1 << 16
-    /// A reader that lets more than this pile up is cut off.
-    static let maxPendingBytes = 4 << 20
+    private static let maxMessageSize = 1 << 16
 
     private(set) var session: ControlSession
     private let target: WebSocketTarget
@@ -109,7 +107,7 @@ final class WebSocketConnection: ChannelInboundHandler {
         var part = part
         var whole = fragments ?? ByteBuffer()
         whole.writeBuffer(&part)
-        guard whole.readableBytes <= Self.maxFrameSize else { return close(.messageTooLarge, "") }
+        guard whole.readableBytes <= Self.maxMessageSize else { return close(.messageTooLarge, "") }
         fragments = isLast ? nil : whole
         guard isLast, !isClosing else { return }
         venue.receivedControlMessage()
@@ -118,7 +116,7 @@ final class WebSocketConnection: ChannelInboundHandler {
         act(on: session.receive(text))
     }
 
-    /// Counts a message and closes the connection when there are too many.
+    /// Counts a message, and closes the connection if there are too many.
     private func admit() -> Bool {
         guard !isClosing else { return false }
         guard session.admitsMessage(now: monotonicClock()) else {
@@ -154,7 +152,7 @@ final class WebSocketConnection: ChannelInboundHandler {
         write(WebSocketFrame(fin: true, opcode: .text, data: text))
     }
 
-    /// Sends what is queued and, when `cutting`, ends the connection whose reader has fallen too far behind.
+    /// Sends what is queued. If `cutting`, ends the connection of a reader that has fallen too far behind.
     func flush(cutting: Bool = true) {
         guard let context else { return }
         context.flush()
@@ -180,8 +178,7 @@ final class WebSocketConnection: ChannelInboundHandler {
 
     /// Ends the connection with a TCP reset.
     func reset() {
-        guard let context else { return }
-        DemoExchange.reset(context.channel)
+        context?.channel.reset()
     }
 
     private func schedulePing(_ context: ChannelHandlerContext) {

@@ -1,5 +1,5 @@
 /// Path and query of a request, percent-decoded.
-struct RequestTarget: Equatable {
+struct RESTTarget: Equatable {
     let path: String
     /// The first value of each parameter.
     let query: [String: String]
@@ -15,7 +15,7 @@ struct RequestTarget: Equatable {
     }
 }
 
-/// `text` with its %XX sequences decoded; sequences that are no hexadecimal stay as they are.
+/// `text` with its %XX sequences decoded; other uses of `%` stay as they are.
 func percentDecoded(_ text: Substring) -> String {
     let bytes = Array(text.utf8)
     var decoded: [UInt8] = []
@@ -34,9 +34,9 @@ func percentDecoded(_ text: Substring) -> String {
     return String(decoding: decoded, as: UTF8.self)
 }
 
-/// What the path of a WebSocket says: which streams it carries, whether they come in envelopes, and the first subscriptions.
+/// What a WebSocket's address says: its route, whether frames have envelopes, and the first subscriptions.
 struct WebSocketTarget: Equatable {
-    /// The venues with one path carry everything on it; Binance has split its streams since 2026.
+    /// Venues with one path carry everything on it; Binance has split its streams since 2026.
     enum Route {
         case everything
         case `public`
@@ -55,9 +55,9 @@ struct WebSocketTarget: Equatable {
     let combined: Bool
     let streams: [String]
 
-    /// Nil where no WebSocket is served.
+    /// Nil if the address is no WebSocket's.
     init?(_ uri: String) {
-        let target = RequestTarget(uri)
+        let target = RESTTarget(uri)
         var segments = target.path.split(separator: "/").map(String.init)
         switch segments.first {
         case "public": route = .public

@@ -3,8 +3,8 @@ import GatewayAccess
 import NIOCore
 import Synchronization
 
-/// What was known of every stream at one moment. It is read on the feed's thread; all that is made of it is made on the threads of those who ask.
-final class StreamTable: Sendable {
+/// The status of every stream at one moment. It is read on the feed's thread; the requests' threads write it as JSON.
+final class StatusTable: Sendable {
     struct Row: Sendable {
         let status: EventHub.Status
         /// Its kind's place in the tally.
@@ -13,17 +13,17 @@ final class StreamTable: Sendable {
         let upstream: Int
     }
 
-    /// What is known of one upstream.
+    /// The status of one upstream.
     struct Upstream: Sendable {
         let name: String
         /// Streams that somebody reads.
         var read = 0
-        /// Streams whose data comes as it should.
+        /// Streams that are live.
         var live = 0
         /// What last went wrong there.
         let trouble: EventHub.Trouble?
 
-        /// Whether nothing comes of what somebody reads.
+        /// Whether somebody reads its streams and none is live.
         var isDown: Bool { read > 0 && live == 0 }
     }
 
@@ -49,16 +49,15 @@ final class StreamTable: Sendable {
         self.isDraining = isDraining
     }
 
-    /// The upstreams nothing comes from, though somebody reads their streams.
+    /// The upstreams that are down.
     var down: [Upstream] { upstreams.filter(\.isDown) }
 
-    /// Whether data flows: from every upstream that somebody reads. Without any reader there is nothing to flow, and it is enough that the venue
-    /// has listed its symbols.
+    /// Whether data flow from every upstream that somebody reads. Without any reader it is enough that the venue has listed its symbols.
     var isReady: Bool { !isDraining && down.isEmpty && (knowsSymbols || upstreams.contains { $0.live > 0 }) }
 
-    /// The rows as JSON objects in the order of their names, separated by commas: those that are permitted, as of now.
+    /// The permitted rows as JSON objects, sorted by name and separated by commas, with their ages as of now.
     ///
-    /// - Parameter write: the members of a row that do not change with time; called for all rows at once, and once.
+    /// - Parameter write: writes the members of a row that do not change with time; called once for each row.
     func list(for permission: Permission, now: Instant, _ write: (EventHub.Status, inout JSONWriter) -> Void) -> [UInt8] {
         let (encoded, places) = list.withLock { list in
             var made = list ?? EncodedList(rows, write)
@@ -79,7 +78,7 @@ final class StreamTable: Sendable {
 
 /// The rows of a table as JSON.
 private struct EncodedList: Sendable {
-    /// A row but for its end, which tells ages.
+    /// A row without its end, which tells ages.
     struct Object: Sendable {
         let name: String
         let bytes: [UInt8]
@@ -98,7 +97,7 @@ private struct EncodedList: Sendable {
     private let names: [String]
     private var permitted: [[StreamPattern]: [Int]] = [:]
 
-    init(_ rows: [StreamTable.Row], _ write: (EventHub.Status, inout JSONWriter) -> Void) {
+    init(_ rows: [StatusTable.Row], _ write: (EventHub.Status, inout JSONWriter) -> Void) {
         objects = rows.map { row in
             var json = JSONWriter()
             json.object { write(row.status, &$0) }
@@ -108,7 +107,7 @@ private struct EncodedList: Sendable {
         names = objects.map(\.name)
     }
 
-    /// The places of the rows that are permitted; found once for each of as many permissions as ask within a table's time, 64 at most.
+    /// The places of the permitted rows. They are found once per permission and table, for 64 permissions at most.
     mutating func places(_ permission: Permission) -> [Int] {
         if let known = permitted[permission.streams] { return known }
         let places = permission.places(ofAllowed: names)
@@ -117,24 +116,24 @@ private struct EncodedList: Sendable {
     }
 }
 
-/// The newest table, for all who ask: the streams are gone through ten times a second at most, however many ask and however often.
-final class StreamTables: Sendable {
+/// The newest table, for all requests. The streams are visited ten times a second at most, however many requests come.
+final class StatusTables: Sendable {
     private struct State {
-        var newest: StreamTable?
+        var newest: StatusTable?
         var isOutdated = false
-        /// Whether the next reading is on its way, and who waits for it.
+        /// Whether the next reading is due, and the requests that wait for it.
         var isDue = false
-        var waiting: [@Sendable (StreamTable) -> Void] = []
+        var waiting: [@Sendable (StatusTable) -> Void] = []
     }
 
-    /// For how long a table is the newest, nanoseconds.
+    /// How long a table stays the newest, nanoseconds.
     static let lifetime: Int64 = 100_000_000
     private let state = Mutex(State())
 
-    /// From any thread: hands over what is known now, or was at most 0.1 s ago, at once or from the feed's thread.
-    func read(_ hub: EventHub, _ use: @escaping @Sendable (StreamTable) -> Void) {
+    /// From any thread: hands over a table at most 0.1 s old, at once or from the feed's thread.
+    func read(_ hub: EventHub, _ use: @escaping @Sendable (StatusTable) -> Void) {
         let now = Moment.current.instant
-        let (known, wait): (StreamTable?, Int64?) = state.withLock { state in
+        let (known, wait): (StatusTable?, Int64?) = state.withLock { state in
             let age = state.newest.map { now.nanoseconds &- $0.readAt.nanoseconds } ?? .max
             if let newest = state.newest, !state.isOutdated, age < Self.lifetime { return (newest, nil) }
             state.waiting.append(use)
@@ -147,11 +146,11 @@ final class StreamTables: Sendable {
         hub.engine.loop.scheduleTask(in: .nanoseconds(wait)) { self.renew(hub) }
     }
 
-    /// From any thread: a stream began or ended, which whoever asks from now on is to see.
+    /// From any thread: a stream began or ended, so requests from now on need a new table.
     func outdate() { state.withLock { $0.isOutdated = true } }
 
     private func renew(_ hub: EventHub) {
-        // What changes while the streams are read is seen next time.
+        // Changes during the reading count for the next table.
         state.withLock { $0.isOutdated = false }
         let table = hub.readTable()
         let waiting = state.withLock { state in

@@ -1,6 +1,6 @@
-/// The request weight used within the current UTC minute, for all clients together.
-struct WeightBudget {
-    /// Weight per minute; above it requests are refused.
+/// Counts the request weight used within the current UTC minute, by all clients together.
+struct WeightMeter {
+    /// Weight per minute; requests beyond it are refused.
     let limit: Int
 
     private var minute: Int64 = 0
@@ -8,7 +8,7 @@ struct WeightBudget {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Charges a request made at `now`; gives the seconds to wait when it is over the limit. A refused request costs too.
+    /// Charges a request made at `now`; returns the seconds to wait if it exceeds the limit. A refused request costs too.
     mutating func charge(_ weight: Int, at now: Int64) -> Int64? {
         if now / Interval.minute != minute {
             minute = now / Interval.minute

@@ -1,23 +1,23 @@
-/// A price level, in units of the symbol's precisions. In a list of changes a quantity of 0 takes the level away.
+/// A price level, in units of the symbol's precisions. In a list of changes a quantity of 0 removes the level.
 struct Level: Equatable {
     var price: Int64
     var quantity: Int64
 }
 
 /// One side of an order book: its levels, best first, and what the last tick changed in them.
-struct BookSide {
-    /// A book is kept between these counts, so that a snapshot of the deepest kind never shows all of it.
+struct PriceLadder {
+    /// A side keeps between `fewest` and `most` levels, so that even the deepest snapshot never shows all of it.
     static let fewest = 1_010
     static let most = 1_200
     private static let usual = 1_100
-    /// A level that comes to stand within so many best ones is always announced. A client that started with the 1 000 best therefore
-    /// knows them, however far the market has moved since.
+    /// Every level that comes to be among this many best ones is announced. So a client that started with the 1 000 best knows them, however far the
+    /// market has moved since.
     private static let announced = 900
 
     private(set) var levels: [Level] = []
     /// Absolute quantities in the order they were set; cleared with every tick.
     private(set) var changes: [Level] = []
-    /// 1 where prices rise from the best one on (asks), -1 where they fall.
+    /// 1 if prices rise from the best one on (asks), -1 if they fall.
     private let direction: Int64
     /// Largest distance between two neighbouring levels when they are made.
     private let widestGap: Int64
@@ -37,7 +37,7 @@ struct BookSide {
 
     mutating func clearChanges() { changes.removeAll(keepingCapacity: true) }
 
-    /// Makes `best` the best level: better ones go, and those between the former best and the new one are filled in.
+    /// Makes `best` the best level: removes better ones, and fills in levels between the former best and the new one.
     mutating func move(to best: Level) {
         let edge = announcedEdge
         let former = levels.first?.price ?? best.price
@@ -51,7 +51,7 @@ struct BookSide {
         settle(edge)
     }
 
-    /// Changes one to three levels behind the best one; some of the removals are of levels that are not there.
+    /// Changes one to three levels behind the best one; some removals are of levels that do not exist.
     mutating func alter() {
         let edge = announcedEdge
         for _ in 0..<generator.integer(in: 1...3) where levels.count > 1 {
@@ -82,7 +82,7 @@ struct BookSide {
 
     private mutating func newQuantity() -> Int64 { generator.integer(in: 1...largestQuantity) }
 
-    /// Where `price` stands or would have to stand.
+    /// The position of `price`, or the position at which it would be inserted.
     private func position(of price: Int64) -> Int {
         var (low, high) = (0, levels.count)
         while low < high {
@@ -109,7 +109,7 @@ struct BookSide {
         levels.count >= Self.announced ? levels[Self.announced - 1].price : nil
     }
 
-    /// Brings the count back within its bounds and announces the levels that have come nearer than `edge`.
+    /// Brings the number of levels back within its bounds and announces the levels that have come nearer than `edge`.
     private mutating func settle(_ edge: Int64?) {
         if levels.count < Self.fewest { extend(to: Self.usual) }
         if levels.count > Self.most {
