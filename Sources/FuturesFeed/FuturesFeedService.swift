@@ -46,7 +46,7 @@ public final class FuturesFeedService: Sendable {
         engine.step(.observe(adapter(for: observer).id, streamNames, forceFetch: forceFetch))
     }
 
-    /// Ends some of an observer's subscriptions. After this has returned, no call about them begins.
+    /// Ends some of an observer's subscriptions. After this has returned, one call about them may still come, if it was on its way.
     public func unsubscribe(streamNames: [FuturesServiceStreamName], with observer: any FuturesFeedObserving) {
         guard let id = id(of: observer) else { return }
         engine.step(.unobserve(id, streamNames))

@@ -126,7 +126,6 @@ import Testing
                 #expect(try answer.json["title"] == "Unknown parameter")
                 #expect(try answer.json["detail"]?.text?.hasSuffix(hint) == true, "\(answer.text)")
             }
-            try await house.awaitReadiness()
             // Files and probes are asked for by caches, balancers and browsers with whatever they add.
             try await house.awaitReadiness()
             for target in ["/?v=1", "/client.js?v=1", "/web/style.css?v=1", "/openapi.yaml?x", "/healthz?x", "/readyz?x", "/metrics?name=x"] {

@@ -84,7 +84,7 @@ package final class FeedEngine: Sendable {
         state.withLockedValue { $0.listener = listener }
     }
 
-    /// Ends everything that a reader observes. After this has returned, no call to the reader begins.
+    /// Ends everything that a reader observes. After this has returned, one call to the reader may still come, if it was on its way.
     package func remove(_ id: ObserverID) {
         step(.unobserve(id, nil))
         state.withLockedValue { $0.readers[id] = nil }
