@@ -141,17 +141,17 @@ def main(options):
 def farewells(gateway, stopped):
     """How many of the stopped find `bye: slow` or an end once they read again, 30 s and a bit after they were full."""
     time.sleep(25)
-    told = 0
+    poll, told, until = selectors.DefaultSelector(), 0, time.monotonic() + 20
     for reader in stopped:
-        reader.settimeout(5)
-        tail = b""
-        try:
-            while data := reader.recv(1 << 16):
-                tail = (tail + data)[-400:]
-            ended = True
-        except (TimeoutError, socket.timeout):
-            ended = False
-        except OSError:
-            ended = True
-        told += ended or b"event: bye" in tail
+        poll.register(reader, selectors.EVENT_READ, bytearray())
+    while poll.get_map() and time.monotonic() < until:
+        for key, _ in poll.select(1):
+            try:
+                data = key.fileobj.recv(1 << 16)
+            except OSError:
+                data = b""
+            key.data[:] = (key.data + data)[-400:]
+            if not data or b"event: bye" in key.data:
+                told += 1
+                poll.unregister(key.fileobj)
     return told
