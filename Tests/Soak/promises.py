@@ -33,7 +33,7 @@ class Row:
 
 ROWS = [
     Row("Whatever is cut, books are right and every gap is told", "kills --kills 1000", "kills --kills 8",
-        r"\d+ kills \{.*|.*to all books valid: .*|\d[\d ]* books equal.*", r"silent loss between|live without a recover|a change came during an outage",
+        r"\d+ kills \{.*|.*to all books valid: .*|\d[\d ]* books equal.*", r"silent loss between|live without a recover|a change came during an outage|is wrong at \d+: bid",
         unsafe="continuity", less="kills --kills 40"),
     Row("Silence is told, whatever fell silent", "detect --trials 200", "detect --trials 8 --warm 15 --slack 2",
         r"[\w-]+, \w+(@\w+)?: p50 .*", r": not told within \d+ s", unsafe="telling", less="detect --trials 20"),

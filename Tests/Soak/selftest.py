@@ -98,7 +98,10 @@ class Trial:
         return block[:at] + bytes([other]) + block[at + 1:]
 
     def defect_change_dropped(self, lines):
-        del lines[0][self.pick("update delta")]
+        """One that another change follows: a full value makes up for what was missing before it."""
+        places = self.places[self.dice.choice(self.streams), True]
+        changes = [place for place, after in zip(places, places[1:]) if all(b'"delta"' in lines[0][one] for one in (place, after))]
+        del lines[0][self.dice.choice(changes)]
 
     def defect_change_doubled(self, lines):
         place = self.pick("update delta")
