@@ -91,8 +91,8 @@ extension FeedCore {
         guard let ids = fetched.rows.ids else { return true }
         guard ids.lowerBound <= next, let changed = streams[index]?.content.update(fetched.rows) else { return false }
         guard changed.count > 0 else { return true }
-        streams[index]?.freshness.outage?.holes &+=
-            (ids.upperBound &- ids.lowerBound &+ 1) &- min(UInt64(fetched.rows.count), ids.upperBound &- ids.lowerBound &+ 1)
+        let span = ids.upperBound &- ids.lowerBound &+ 1
+        streams[index]?.freshness.countHoles(span &- min(UInt64(fetched.rows.count), span))
         counters.backfilledMessages &+= UInt64(changed.count)
         remember(index, source: .rest, eventTime: fetched.eventTime)
         publishContent(index, kind: .delta, delta: changed, as: FeedEvent.Kind.fetched)

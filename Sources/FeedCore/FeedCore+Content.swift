@@ -123,7 +123,7 @@ extension FeedCore {
         guard let stream = streams[index], stream.freshness.stalls > 0 else { return }
         streams[index]?.freshness.stalls = 0
         guard stream.freshness.outage?.awaitsMessage == true else { return }
-        streams[index]?.freshness.outage?.awaitsMessage = false
+        streams[index]?.freshness.endStall()
         guard stream.rule == .byKey, stream.traits.hasSnapshotSource else { return }
         streams[index]?.fetching.isNeeded = true
         if !stream.subscription.isEffective || stream.fetching.running != nil {

@@ -160,7 +160,7 @@ extension FeedCore {
                 setState(index, .failed)
             }
         } else {
-            streams[index]?.freshness.outage = Freshness.Outage(since: since, toldAt: now.instant, lastID: stream.content.lastID, awaitsMessage: true)
+            streams[index]?.freshness.beginOutage(now.instant, since: since, lastID: stream.content.lastID, awaitsMessage: true)
             streams[index]?.audit.running = nil
             if canBackfill(index) { streams[index]?.fetching.backfill = .possible }
             setState(index, .stale)
@@ -210,7 +210,7 @@ extension FeedCore {
         guard let stream = streams[index], stream.subscription.isEffective, stream.subscription.effectiveSince.map({ $0 < askedAt }) == true else {
             return
         }
-        streams[index]?.freshness.outage?.awaitsMessage = false
+        streams[index]?.freshness.endStall()
         if case .possible = stream.fetching.backfill { streams[index]?.fetching.backfill = .none }
         streams[index]?.fetching.isNeeded = false
         streams[index]?.freshness.confirm(askedAt)
@@ -221,10 +221,9 @@ extension FeedCore {
 
     /// - Parameter moment: the last of which there is evidence that the content was the newest; nil for when its connection was last heard.
     mutating func beginOutage(_ index: Int, verifiedAt moment: Instant?) {
-        if let stream = streams[index], stream.freshness.outage == nil {
-            let since = min(moment ?? connections[stream.connection].lastHeard, now.instant)
-            streams[index]?.freshness.outage = Freshness.Outage(since: since, toldAt: now.instant, lastID: stream.content.lastID)
-        }
+        guard let stream = streams[index] else { return }
+        let since = moment ?? connections[stream.connection].lastHeard
+        streams[index]?.freshness.beginOutage(now.instant, since: since, lastID: stream.content.lastID)
         if streams[index]?.freshness.outage?.awaitsMessage == false { setState(index, .recovering) }
     }
 
@@ -239,32 +238,19 @@ extension FeedCore {
         endOutage(index, by: missed == 0 ? .continuous : .snapshot, missed: missed)
     }
 
-    /// A stream that has stalled is back with a message, not with what REST says of it.
     mutating func endOutage(_ index: Int, by method: FeedRecovery.Method, missed: UInt64?) {
-        guard let outage = streams[index]?.freshness.outage, !outage.awaitsMessage else { return }
-        streams[index]?.freshness.outage = nil
-        streams[index]?.freshness.stalls = 0
-        guard !outage.isReported else { return }
+        guard let recovery = streams[index]?.freshness.endOutage(now.instant, by: method, missed: missed) else { return }
         counters.recoveries &+= 1
         counters.missedMessages &+= missed ?? 0
-        publish(index, .recovered(recovery(outage, error: nil, method: method, missed: missed)))
+        publish(index, .recovered(recovery))
     }
 
     /// The outage could not be ended; it is reported once, and goes on being worked at.
     mutating func reportOutage(_ index: Int, _ error: FeedError, attempts: Int) {
-        guard let outage = streams[index]?.freshness.outage, !outage.isReported else { return }
-        streams[index]?.freshness.outage?.isReported = true
-        counters.failedRecoveries &+= 1
         let failure = StreamSubscriberRecoverError(reason: error, attempts: attempts)
-        publish(index, .recovered(recovery(outage, error: failure, method: .snapshot, missed: nil)))
+        guard let recovery = streams[index]?.freshness.reportOutage(now.instant, failure) else { return }
+        counters.failedRecoveries &+= 1
+        publish(index, .recovered(recovery))
         setState(index, .failed)
-    }
-
-    private func recovery(
-        _ outage: Freshness.Outage, error: StreamSubscriberRecoverError?, method: FeedRecovery.Method, missed: UInt64?
-    ) -> FeedRecovery {
-        FeedRecovery(
-            error: error, method: method, downMs: now.instant.milliseconds(since: outage.since),
-            detectedMs: now.instant.milliseconds(since: outage.toldAt), missed: missed)
     }
 }

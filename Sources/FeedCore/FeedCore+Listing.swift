@@ -26,21 +26,30 @@ extension FeedCore {
             missing = known.union(wanted).subtracting(listing.symbols).subtracting(listing.assetIndices).subtracting(listing.settled)
             let believed = listing.joined(with: self.listing, but: wereMissing)
             self.listing = believed
-            for index in streams.indices { compare(index, with: believed, isCertain: wereMissing.contains) }
+            let trading = tradingSymbols
+            for index in streams.indices { compare(index, with: believed) { wereMissing.contains($0) && !trading.contains($0) } }
         }
     }
 
-    /// A symbol that is settled ends its streams, and one that is missing from two lists in a row does once nothing has come for a minute: one
+    /// The symbols of which anything came in the last minute.
+    private var tradingSymbols: Set<String> {
+        Set(
+            streams.compactMap { stream in
+                guard let stream, let at = stream.receivedInstant, now.instant.milliseconds(since: at) < 60_000 else { return nil }
+                return stream.name.listedSymbol
+            })
+    }
+
+    /// A symbol that is settled ends its streams, and one that is missing from two lists in a row does once nothing of it has come for a minute: one
     /// list may have been cut short. One that is listed again begins anew.
-    private mutating func compare(_ index: Int, with listing: VenueListing, isCertain: (String) -> Bool) {
+    private mutating func compare(_ index: Int, with listing: VenueListing, isGone: (String) -> Bool) {
         guard let stream = streams[index] else { return }
         if stream.state == .ended {
             if stream.name.isListed(in: listing) { begin(index) }
         } else if stream.name.isSettled(in: listing) {
             end(index)
-        } else if !stream.name.isListed(in: listing), stream.name.listedSymbol.map(isCertain) == true {
-            let isFresh = stream.receivedInstant.map { now.instant.milliseconds(since: $0) < 60_000 } ?? false
-            if !isFresh { end(index) }
+        } else if !stream.name.isListed(in: listing), stream.name.listedSymbol.map(isGone) == true {
+            end(index)
         }
     }
 

@@ -11,7 +11,7 @@ extension Gatekeeper {
     /// Takes one of the address's requests. This machine's own addresses have no limit.
     ///
     /// - Throws: `LimitReached`.
-    public func request(from address: Address?, at now: Moment) throws(LimitReached) -> RequestsLeft? {
+    public func request(from address: Address?, at now: ClockReading) throws(LimitReached) -> RequestsLeft? {
         guard let name = Self.name(address) else { return nil }
         return try limiting { (state) throws(LimitReached) in
             try Self.request(&state.addresses, name, state.rules.addressLimits, .address, now)
@@ -21,7 +21,7 @@ extension Gatekeeper {
     /// Takes one of the principal's requests.
     ///
     /// - Throws: `LimitReached`.
-    public func request(by principal: Principal, at now: Moment) throws(LimitReached) -> RequestsLeft? {
+    public func request(by principal: Principal, at now: ClockReading) throws(LimitReached) -> RequestsLeft? {
         guard let name = principal.identity else { return nil }
         return try limiting { (state) throws(LimitReached) in
             try Self.request(&state.keys, name, state.rules.keyLimits, .key, now)
@@ -37,7 +37,7 @@ extension Gatekeeper {
     }
 
     /// Takes one request of both; if either has none left, takes none and returns false.
-    public func takeRequest(by principal: Principal, from address: Address?, at now: Moment) -> Bool {
+    public func takeRequest(by principal: Principal, from address: Address?, at now: ClockReading) -> Bool {
         state.withLock { state in
             let rules = state.rules
             let (key, address) = (
@@ -76,7 +76,7 @@ extension Gatekeeper {
     }
 
     private static func request<Name>(
-        _ accounts: inout Accounts<Name>, _ name: Name, _ limits: Limits, _ holder: LimitReached.Holder, _ now: Moment
+        _ accounts: inout Accounts<Name>, _ name: Name, _ limits: Limits, _ holder: LimitReached.Holder, _ now: ClockReading
     ) throws(LimitReached) -> RequestsLeft? {
         guard limits.requests > 0 else { return nil }
         let place = accounts.place(of: name, limits, now: now.nanoseconds)
@@ -88,7 +88,7 @@ extension Gatekeeper {
     /// Takes `count` fetches of both; if either has too few left, takes none.
     ///
     /// - Throws: `LimitReached`.
-    public func refetch(_ count: Int = 1, by principal: Principal, from address: Address?, at now: Moment) throws(LimitReached) {
+    public func refetch(_ count: Int = 1, by principal: Principal, from address: Address?, at now: ClockReading) throws(LimitReached) {
         guard count > 0 else { return }
         try limiting { (state) throws(LimitReached) in
             let address = Self.name(address).map { state.addresses.place(of: $0, state.rules.addressLimits, now: now.nanoseconds) }
@@ -113,7 +113,7 @@ extension Gatekeeper {
     /// Counts one more event connection with this many streams.
     ///
     /// - Throws: `LimitReached`, and nothing is counted.
-    public func open(_ principal: Principal, from address: Address?, streams: Int, at now: Moment) throws(LimitReached) -> Lease {
+    public func open(_ principal: Principal, from address: Address?, streams: Int, at now: ClockReading) throws(LimitReached) -> Lease {
         try limiting { (state) throws(LimitReached) in
             let key = principal.identity.map { state.keys.place(of: $0, state.rules.keyLimits, now: now.nanoseconds) }
             let address = Self.name(address).map { state.addresses.place(of: $0, state.rules.addressLimits, now: now.nanoseconds) }
@@ -138,7 +138,7 @@ extension Gatekeeper {
     /// Counts a request that is answered later among the address's connections, until `close`.
     ///
     /// - Throws: `LimitReached`, and nothing is counted.
-    public func wait(from address: Address?, at now: Moment) throws(LimitReached) -> Lease {
+    public func wait(from address: Address?, at now: ClockReading) throws(LimitReached) -> Lease {
         try limiting { (state) throws(LimitReached) in
             let address = Self.name(address).map { state.addresses.place(of: $0, state.rules.addressLimits, now: now.nanoseconds) }
             if let address {

@@ -3,16 +3,16 @@ import Synchronization
 
 /// Decides who a caller is, what it may do, and whether it exceeds a limit. From any thread; takes microseconds.
 ///
-/// It remembers valid tokens until they expire, so that each signature is checked once. Times are `Moment`s.
+/// It remembers valid tokens until they expire, so that each signature is checked once. Times are `ClockReading`s.
 public final class Gatekeeper: Sendable {
     /// Now, on both clocks.
-    public struct Moment: Sendable {
+    public struct ClockReading: Sendable {
         /// Seconds since 1970 UTC.
         public var seconds: Int64
         /// Monotonic nanoseconds.
         public var nanoseconds: Int64
 
-        /// A moment; see the properties.
+        /// A reading; see the properties.
         public init(seconds: Int64, nanoseconds: Int64) {
             self.seconds = seconds
             self.nanoseconds = nanoseconds
@@ -59,7 +59,7 @@ public final class Gatekeeper: Sendable {
     /// The principal of a key or a token. Without a credential it is the anonymous principal if that is allowed, else nil.
     ///
     /// - Throws: `invalidCredential` or `expired`.
-    public func principal(showing credential: String?, at now: Moment) throws(AccessError) -> Principal? {
+    public func principal(showing credential: String?, at now: ClockReading) throws(AccessError) -> Principal? {
         guard let credential else { return state.withLock { $0.rules.anonymous.map(Principal.anonymous) } }
         let unknown = AccessError(.invalidCredential, "The credential is not known here.")
         let (rules, digest) = (rules, SHA256.hash(data: Array(credential.utf8)))
@@ -78,7 +78,7 @@ public final class Gatekeeper: Sendable {
     }
 
     /// Only if the key that signed it is still accepted, because the rules may have been replaced meanwhile.
-    private func remember(_ principal: Principal, _ digest: SHA256Digest, _ now: Moment) {
+    private func remember(_ principal: Principal, _ digest: SHA256Digest, _ now: ClockReading) {
         state.withLock { state in
             guard case .token(let key) = principal.origin, state.rules.tokens?.keys.has(key) == true else { return }
             if state.verified.count >= Self.maximumVerified {
@@ -90,7 +90,7 @@ public final class Gatekeeper: Sendable {
     }
 
     /// Judges a principal by the rules in effect: its present permission, or why it is not accepted any more.
-    public func standing(of principal: Principal, at now: Moment) -> Standing {
+    public func standing(of principal: Principal, at now: ClockReading) -> Standing {
         let rules = rules
         let permission: Permission?
         var identity = principal.identity
@@ -120,7 +120,7 @@ public final class Gatekeeper: Sendable {
     /// A ticket that can be used once, within a minute, in place of the principal's credential.
     ///
     /// - Throws: `tooManyTickets`.
-    public func ticket(for principal: Principal, at now: Moment) throws(AccessError) -> String {
+    public func ticket(for principal: Principal, at now: ClockReading) throws(AccessError) -> String {
         guard let ticket = state.withLock({ $0.tickets.issue(to: principal, now: now.nanoseconds) }) else {
             throw AccessError(.tooManyTickets, "Too many tickets are out; use those there are, or wait a minute until they expire.")
         }
@@ -130,7 +130,7 @@ public final class Gatekeeper: Sendable {
     /// The principal of a ticket, judged by the rules in effect.
     ///
     /// - Throws: `invalidCredential`, also for a ticket that was used before or is too old, or `expired`.
-    public func redeem(ticket: String, at now: Moment) throws(AccessError) -> Principal {
+    public func redeem(ticket: String, at now: ClockReading) throws(AccessError) -> Principal {
         let invalid = AccessError(.invalidCredential, "The ticket is unknown, was used, or is older than a minute; get a new one.")
         guard let principal = state.withLock({ $0.tickets.redeem(ticket, now: now.nanoseconds) }) else { throw invalid }
         switch standing(of: principal, at: now) {

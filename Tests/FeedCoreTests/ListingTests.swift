@@ -71,6 +71,18 @@ struct ListingTests {
         #expect(harness.kinds.contains("status ended"))
     }
 
+    @Test func aQuietStreamGoesOnWhileItsSymbolTrades() {
+        var harness = live()
+        let liquidations = FuturesServiceStreamName.liquidation(symbol: "BTCUSDT")
+        harness.step(.observe(.one, [liquidations], forceFetch: false))
+        harness.acknowledge()
+        list(&harness, symbols: ["ETHUSDT"])
+        harness.pass(.seconds(90))
+        harness.receive(.btc, .markPrice([.price(2, time: 2)]))
+        list(&harness, symbols: ["ETHUSDT"])
+        #expect(harness.core.status(of: liquidations, now: harness.now)?.state != .ended, "two lists were cut short, and the symbol trades")
+    }
+
     @Test func aSymbolListedAgainBeginsAnew() {
         var harness = live()
         list(&harness, symbols: ["ETHUSDT"], settled: ["BTCUSDT"])

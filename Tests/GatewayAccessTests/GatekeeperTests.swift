@@ -4,10 +4,10 @@ import Testing
 
 @Suite struct GatekeeperTests {
     private let secret = "a key of more than 128 bits"
-    private let start = Gatekeeper.Moment(seconds: 1_800_000_000, nanoseconds: 1_000_000_000)
+    private let start = Gatekeeper.ClockReading(seconds: 1_800_000_000, nanoseconds: 1_000_000_000)
 
-    private func later(_ seconds: Int64) -> Gatekeeper.Moment {
-        Gatekeeper.Moment(seconds: start.seconds + seconds, nanoseconds: start.nanoseconds + seconds * 1_000_000_000)
+    private func later(_ seconds: Int64) -> Gatekeeper.ClockReading {
+        Gatekeeper.ClockReading(seconds: start.seconds + seconds, nanoseconds: start.nanoseconds + seconds * 1_000_000_000)
     }
 
     private func keys(_ members: String = #""streams":["*"]"#) throws -> APIKeys {

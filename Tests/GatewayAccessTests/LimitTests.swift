@@ -3,7 +3,9 @@ import Testing
 @testable import GatewayAccess
 
 @Suite struct LimitTests {
-    private func at(_ seconds: Double) -> Gatekeeper.Moment { Gatekeeper.Moment(seconds: 1_800_000_000, nanoseconds: Int64(1e9 + seconds * 1e9)) }
+    private func at(_ seconds: Double) -> Gatekeeper.ClockReading {
+        Gatekeeper.ClockReading(seconds: 1_800_000_000, nanoseconds: Int64(1e9 + seconds * 1e9))
+    }
     private let address = Address("203.0.113.7")
     private let nobody = Principal.anonymous(.everything)
 

@@ -120,7 +120,7 @@ import Testing
         let other = "\(parts[0]).\(parts[1]).\(Issuer.text(twin))"
         #expect(other != token)
         let keeper = Gatekeeper(rules: AccessRules(tokens: try rules()))
-        let moment = Gatekeeper.Moment(seconds: now, nanoseconds: 1)
+        let moment = Gatekeeper.ClockReading(seconds: now, nanoseconds: 1)
         let first = try #require(try keeper.principal(showing: token, at: moment))
         let second = try #require(try keeper.principal(showing: other, at: moment))
         #expect(first.identity == second.identity)

@@ -36,10 +36,18 @@ struct Freshness: Sendable {
         /// The last message before it, if messages are counted.
         let lastID: UInt64?
         /// Whether a message alone ends it: the connection lives, and the stream has stalled on it.
-        var awaitsMessage = false
+        fileprivate(set) var awaitsMessage: Bool
         /// How many messages were missing within what was fetched to fill it.
-        var holes: UInt64 = 0
-        var isReported = false
+        fileprivate(set) var holes: UInt64 = 0
+        /// Whether readers were told that it could not be ended.
+        fileprivate(set) var isReported = false
+
+        fileprivate func recovery(
+            _ now: Instant, error: StreamSubscriberRecoverError?, method: FeedRecovery.Method, missed: UInt64?
+        ) -> FeedRecovery {
+            FeedRecovery(
+                error: error, method: method, downMs: now.milliseconds(since: since), detectedMs: now.milliseconds(since: toldAt), missed: missed)
+        }
     }
 
     let rhythm: StreamRhythm
@@ -55,7 +63,7 @@ struct Freshness: Sendable {
     private var cadence = Cadence()
     /// Whether a message came since the connection stands.
     var hasMessage = false
-    var outage: Outage?
+    private(set) var outage: Outage?
     /// How often in a row what should have come did not, and when the next try to bring it back begins.
     var stalls = 0
     var retryAt: Instant?
@@ -143,7 +151,36 @@ struct Freshness: Sendable {
         heardAt = nil
         hasMessage = false
         stalls = 0
-        outage?.awaitsMessage = false
+        endStall()
+    }
+
+    /// The content is not to be relied on from now on, if it still was.
+    ///
+    /// - Parameter since: the last moment of which there is evidence that it was the newest.
+    mutating func beginOutage(_ now: Instant, since: Instant, lastID: UInt64?, awaitsMessage: Bool = false) {
+        guard outage == nil else { return }
+        outage = Outage(since: min(since, now), toldAt: now, lastID: lastID, awaitsMessage: awaitsMessage)
+    }
+
+    /// A stream that had stalled gives messages again, or there is nothing to give.
+    mutating func endStall() { outage?.awaitsMessage = false }
+
+    /// Messages were missing within what was fetched to fill the outage.
+    mutating func countHoles(_ count: UInt64) { outage?.holes &+= count }
+
+    /// The stream is back, unless it has stalled and a message alone says so: what its outage cost, if readers do not know yet that it failed.
+    mutating func endOutage(_ now: Instant, by method: FeedRecovery.Method, missed: UInt64?) -> FeedRecovery? {
+        guard let outage, !outage.awaitsMessage else { return nil }
+        self.outage = nil
+        stalls = 0
+        return outage.isReported ? nil : outage.recovery(now, error: nil, method: method, missed: missed)
+    }
+
+    /// The outage could not be ended: what it has cost so far, the first time. It goes on being worked at.
+    mutating func reportOutage(_ now: Instant, _ error: StreamSubscriberRecoverError) -> FeedRecovery? {
+        guard let outage, !outage.isReported else { return nil }
+        self.outage?.isReported = true
+        return outage.recovery(now, error: error, method: .snapshot, missed: nil)
     }
 
     /// Nothing more comes: what was proved stays so.

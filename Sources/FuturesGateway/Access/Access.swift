@@ -32,9 +32,9 @@ struct Access: Sendable {
     /// Origins whose pages may change something; if nil, pages that show a credential may.
     let allowedOrigins: Set<String>?
 
-    static var now: Gatekeeper.Moment {
+    static var now: Gatekeeper.ClockReading {
         let now = Moment.current
-        return Gatekeeper.Moment(seconds: now.wallClock / 1000, nanoseconds: now.instant.nanoseconds)
+        return Gatekeeper.ClockReading(seconds: now.wallClock / 1000, nanoseconds: now.instant.nanoseconds)
     }
 
     /// A handler that is called only for requests that are let in.
@@ -69,7 +69,7 @@ struct Access: Sendable {
     }
 
     private func admit(
-        _ request: HTTPRequest, _ guardian: Guard, _ takesTicket: Bool, _ now: Gatekeeper.Moment
+        _ request: HTTPRequest, _ guardian: Guard, _ takesTicket: Bool, _ now: Gatekeeper.ClockReading
     ) throws -> (Caller, Gatekeeper.RequestsLeft?) {
         let address = gatekeeper.client(
             peer: request.remoteAddress, forwarded: request.header("Forwarded"), forwardedFor: request.header("X-Forwarded-For"))

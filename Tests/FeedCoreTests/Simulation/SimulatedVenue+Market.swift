@@ -178,8 +178,9 @@ extension SimulatedVenue {
             settled = []
             list()
         case .listingCut:
-            guard queue.now > max(cutListAt + .seconds(150), listingFailsUntil, downUntil) else { return }
-            cutListAt = queue.now
+            // Two in a row that lack a quiet symbol say that it is gone.
+            guard hasListedAll, queue.now > max(cutListAt + .seconds(150), listingFailsUntil, downUntil) else { return }
+            (cutListAt, hasListedAll) = (queue.now, false)
             list(without: dice.below(markets.count))
         case .listingFails: listingFailsUntil = queue.now + .ms(dice.spread(1000, 60_000))
         case .deadHost:

@@ -19,6 +19,7 @@ extension SimulatedVenue {
         let gone = Set(settled.map { markets[$0].symbol })
         let listing = VenueListing(symbols: names, settled: gone, weightLimit: configuration.weightLimit)
         let isLost = queue.now < max(downUntil, listingFailsUntil)
+        if !isLost, cut == nil { hasListedAll = true }
         queue.plan(.input(.listed(isLost ? .failure(FeedError(.unreachable, "503")) : .success(listing))), in: .ms(dice.spread(5, 500)))
     }
 

@@ -70,8 +70,9 @@ final class SimulatedVenue {
     /// Symbols the venue does not trade any more.
     var settled: Set<Int> = []
     var everSettled: Set<Int> = []
-    /// When a list was last cut short.
+    /// When a list was last cut short, and whether a whole one was given since.
     var cutListAt: Nanoseconds = -.seconds(150)
+    var hasListedAll = true
     /// Whether it acknowledges subscriptions and sends nothing.
     var mutesAll = false
     var isCalm = false
