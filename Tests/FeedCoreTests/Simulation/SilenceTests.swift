@@ -104,6 +104,22 @@ import Testing
         #expect(simulation.core.lastConnectionID > 1, "and it is moved to a socket that lives")
     }
 
+    @Test func aVenueThatRepeatsItselfIsToldAsASilentOne() {
+        let began: Nanoseconds = .seconds(100)
+        let repeats: (Simulation) -> Void = { simulation in
+            simulation.venue.repeatsItself = true
+            simulation.venue.deadRESTHost = 0
+        }
+        let heal: (Simulation) -> Void = { simulation in
+            simulation.venue.repeatsItself = false
+            simulation.venue.deadRESTHost = nil
+        }
+        let acts = [(at: began, act: repeats), (at: .seconds(160), act: heal)]
+        let simulation = run(Script(channels: [.markPrice], duration: .seconds(300), pause: Script.busy, acts: acts))
+        let told = alarmed(simulation, after: began)
+        #expect(told[.markPrice, default: .max] <= began + .seconds(1) + simulation.staleAfter.nanoseconds + .seconds(3))
+    }
+
     @Test func aSocketTheVenueForgotIsLeftAndWhatItLostIsTold() {
         let stalled: Nanoseconds = .seconds(100)
         let stall: (Simulation) -> Void = { simulation in

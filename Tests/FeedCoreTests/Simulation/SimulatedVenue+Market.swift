@@ -101,6 +101,7 @@ extension SimulatedVenue {
     func send(_ rows: FeedRows, stream: Int) {
         let (name, channel) = (streams[stream].name, streams[stream].name.channel)
         if let symbol = streams[stream].symbol, settled.contains(symbol) { return }
+        let rows = repeatsItself ? streams[stream].recent.last ?? rows : rows
         streams[stream].recent.append(rows)
         if streams[stream].recent.count > (channel == .liquidation ? 2 : 3) { streams[stream].recent.removeFirst() }
         let mayBeLost = channel != .aggregateTrade && channel != .liquidation && channel != .kline

@@ -75,6 +75,8 @@ final class SimulatedVenue {
     var hasListedAll = true
     /// Whether it acknowledges subscriptions and sends nothing.
     var mutesAll = false
+    /// Whether each stream is sent what it was sent before.
+    var repeatsItself = false
     var isCalm = false
     var isFrozen = false
     var liquidations = 0
