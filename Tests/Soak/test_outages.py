@@ -67,7 +67,7 @@ class ReceiptTests(unittest.TestCase):
         for down in (4990, 300, 5600):
             self.assertIn(f"downMs {down} of an outage of", self.wrong(self.end(down, 300))[0])
         self.assertIn("no detectedMs", self.wrong(self.end(5010, None)))
-        for detected in (2900, 3100, 6000):
+        for detected in (2700, 3300, 6000):
             self.assertIn(f"detectedMs {detected} of 3000 ms", self.wrong(self.end(5010, detected))[0])
 
     def test_a_receipt_may_count_from_the_streams_own_last_frame(self):
