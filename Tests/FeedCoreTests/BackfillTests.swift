@@ -14,10 +14,7 @@ struct BackfillTests {
 
     /// Loses the connection and brings it back, up to the request for what was missed.
     private func reconnect(_ harness: inout CoreHarness) {
-        harness.step(.closed(harness.connection, reason: "cut"))
-        harness.pass(.seconds(2))
-        harness.forgetEffects()
-        harness.step(.opened(harness.connection))
+        harness.reconnect()
         harness.acknowledge()
     }
 

@@ -96,6 +96,14 @@ struct CoreHarness {
         acknowledge()
     }
 
+    /// The connection is lost, and opens again seconds later: of what was wanted done only what follows that is kept.
+    mutating func reconnect() {
+        step(.closed(connection, reason: "gone"))
+        pass(.seconds(3))
+        forgetEffects()
+        step(.opened(connection))
+    }
+
     /// Acknowledges every SUBSCRIBE there was.
     mutating func acknowledge() {
         for effect in effects {
@@ -121,6 +129,25 @@ extension FuturesServiceStreamName {
     static let btc = markPrice(symbol: "BTCUSDT")
     static let trades = aggregateTrade(symbol: "BTCUSDT")
     static let bars = kline(symbol: "BTCUSDT", interval: .minute1)
+    static let ticker = bookTicker(symbol: "BTCUSDT")
+}
+
+extension FeedRows {
+    static func ticker(_ price: Int) -> FeedRows {
+        let number = DecimalString(price)
+        return .bookTicker([
+            BookTicker(symbol: "BTCUSDT", bidPrice: number, bidQuantity: number, askPrice: number, askQuantity: number, time: Int64(price))
+        ])
+    }
+
+    static func bar(_ trades: Int) -> FeedRows {
+        let number = DecimalString(trades)
+        return .kline([
+            Kline(
+                openTime: 60_000, closeTime: 119_999, open: number, high: number, low: number, close: number, volume: number, quoteVolume: number,
+                tradeCount: UInt64(trades), takerBuyVolume: number, takerBuyQuoteVolume: number, isClosed: false)
+        ])
+    }
 }
 
 extension DecimalString {

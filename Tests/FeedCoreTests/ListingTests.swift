@@ -83,6 +83,18 @@ struct ListingTests {
         #expect(harness.core.status(of: liquidations, now: harness.now)?.state != .ended, "two lists were cut short, and the symbol trades")
     }
 
+    @Test func oneListThatWasCutShortEndsNothing() {
+        var harness = CoreHarness()
+        harness.step(.listed(.success(VenueListing(symbols: ["BTCUSDT", "ETHUSDT"]))))
+        harness.goLive([.trades])
+        harness.pass(.seconds(120))
+        harness.step(.listed(.success(VenueListing(symbols: ["ETHUSDT"]))))
+        #expect(harness.core.status(of: .trades, now: harness.now)?.state != .ended)
+        #expect(harness.core.knows(.bars))
+        harness.step(.listed(.success(VenueListing(symbols: ["ETHUSDT"]))))
+        #expect(harness.core.status(of: .trades, now: harness.now)?.state == .ended)
+    }
+
     @Test func aSymbolListedAgainBeginsAnew() {
         var harness = live()
         list(&harness, symbols: ["ETHUSDT"], settled: ["BTCUSDT"])

@@ -112,10 +112,7 @@ import Testing
         var harness = CoreHarness()
         harness.goLive([.btc])
         harness.receive(.btc, .markPrice([.price(1)]))
-        harness.step(.closed(harness.connection, reason: "cut"))
-        harness.pass(.seconds(2))
-        harness.forgetEffects()
-        harness.step(.opened(harness.connection))
+        harness.reconnect()
         harness.acknowledge()
         harness.answerFetches { _ in .failure(FeedError(.venueRejected, "400")) }
         harness.pass(.seconds(20))

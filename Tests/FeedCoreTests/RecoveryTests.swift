@@ -49,10 +49,7 @@ import Testing
         harness.goLive([.trades])
         harness.answerFetches { _ in .success(FetchedContent(rows: AggregateTrade.trades(1...5), eventTime: nil)) }
         harness.receive(.trades, AggregateTrade.trades(6...6))
-        harness.step(.closed(harness.connection, reason: "gone"))
-        harness.pass(.seconds(3))
-        harness.forgetEffects()
-        harness.step(.opened(harness.connection))
+        harness.reconnect()
         #expect(harness.attempts.isEmpty, "what is asked for before the acknowledgement may miss trades")
         harness.acknowledge()
         #expect(harness.attempts.count == 1)
@@ -82,10 +79,7 @@ import Testing
         var harness = CoreHarness(seed: 3)
         harness.goLive([.trades])
         harness.answerFetches { _ in .success(FetchedContent(rows: AggregateTrade.trades(1...5), eventTime: nil)) }
-        harness.step(.closed(harness.connection, reason: "gone"))
-        harness.pass(.seconds(3))
-        harness.forgetEffects()
-        harness.step(.opened(harness.connection))
+        harness.reconnect()
         harness.acknowledge()
         for _ in 0..<20 {
             if let last = harness.attempts.last {

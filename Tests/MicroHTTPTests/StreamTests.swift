@@ -187,6 +187,28 @@ extension MicroHTTPTests {
             }
         }
 
+        @Test(arguments: StreamRoute.allCases) func aStreamThatItsWriterGivesUpIsCutOnceAndToldOnce(_ route: StreamRoute) async throws {
+            let writer = RecordingWriter()
+            let loop = EventStreamLoop(writer: writer)
+            defer { loop.stop() }
+            try await withServer(route.configuration, routes: { $0.onStream("/events", loop) }) { _, port in
+                let client = try RawClient(port: port)
+                client.get("/events")
+                let stream = try #require(writer.nextOpened())
+                _ = client.receive(until: "\r\n\r\n")
+                let count = writer.onLoop(loop) {
+                    stream.fail()
+                    stream.fail()
+                    return stream.write("data: too late\n\n")
+                }
+                #expect(count == -1)
+                #expect(writer.nextClosed()?.stream == stream)
+                // libmicrohttpd ends a body that lacks its last chunk without a reset.
+                #expect(client.end() == (route == .throughServer ? 0 : ECONNRESET))
+                #expect(writer.nextClosed(within: 0.2) == nil)
+            }
+        }
+
         @Test(arguments: StreamRoute.allCases) func thousandsOfVectorsGoOutInOneWrite(_ route: StreamRoute) async throws {
             let writer = RecordingWriter()
             let loop = EventStreamLoop(writer: writer)

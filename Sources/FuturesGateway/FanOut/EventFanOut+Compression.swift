@@ -13,7 +13,7 @@ extension EventFanOut {
     /// A reader of a group leaves it for that: the group's blocks refer to each other alone.
     func tell(_ client: inout EventClient, compressed bytes: UnsafeBufferPointer<UInt8>) {
         if client.membership != nil { leaveGroup(&client) }
-        guard let block = compression.block(bytes) else { return client.stream.abort() }
+        guard let block = compression.block(bytes) else { return client.stream.fail() }
         client.checksum?.append(block.part)
         client.own.append(EventClient.PrivateBytes(bytes: block.bytes))
     }

@@ -38,8 +38,7 @@ public struct EventStream: @unchecked Sendable, Hashable {
             if sent < 0 {
                 if errno == EINTR { continue }
                 guard errno == EAGAIN else {
-                    entry.pointee.isDoomed = true
-                    table.pointee.doomed.append(self)
+                    fail()
                     return -1
                 }
             }
@@ -64,6 +63,14 @@ public struct EventStream: @unchecked Sendable, Hashable {
     public func abort() {
         guard let entry else { return }
         table.pointee.end(index, entry, .cut)
+    }
+
+    /// Cuts the connection as soon as the writer has returned, as after a write that failed: `streamDidClose` follows, and the slot is not reused
+    /// before. Nothing happens to a stream that has ended.
+    public func fail() {
+        guard let entry, !entry.pointee.isDoomed else { return }
+        entry.pointee.isDoomed = true
+        table.pointee.doomed.append(self)
     }
 
     /// The table's entry while the stream is open.

@@ -6,6 +6,19 @@ import Testing
 @Suite struct SilenceTests {
     private static let events: Set<FuturesServiceStreamName.Channel> = [.depth, .bookTicker, .aggregateTrade, .kline, .liquidation]
 
+    /// Every socket answers pings and brings nothing more.
+    private static func stall(_ simulation: Simulation) {
+        for place in simulation.venue.wires.indices { simulation.venue.wires[place].mood = .stalled }
+    }
+
+    /// A fault of the venue begins, or ends, and REST is away for as long.
+    private static func set(_ fault: ReferenceWritableKeyPath<SimulatedVenue, Bool>, _ isOn: Bool) -> (Simulation) -> Void {
+        { simulation in
+            simulation.venue[keyPath: fault] = isOn
+            simulation.venue.deadRESTHost = isOn ? 0 : nil
+        }
+    }
+
     private func run(_ script: Script) -> Simulation {
         let simulation = Simulation(seed: 1, trace: Trace(isWhole: false), script: script)
         simulation.run()
@@ -65,16 +78,10 @@ import Testing
     }
 
     @Test func aSubscriptionThatIsAcknowledgedAndGivesNothingIsToldWithinItsPatience() {
-        let mute: (Simulation) -> Void = { simulation in
-            simulation.venue.mutesAll = true
-            simulation.venue.deadRESTHost = 0
-        }
-        let heal: (Simulation) -> Void = { simulation in
-            simulation.venue.mutesAll = false
-            simulation.venue.deadRESTHost = nil
-        }
         let simulation = run(
-            Script(channels: [.markPrice], duration: .seconds(300), pause: Script.busy, acts: [(0, mute), (.seconds(100), heal)]))
+            Script(
+                channels: [.markPrice], duration: .seconds(300), pause: Script.busy,
+                acts: [(0, Self.set(\.mutesAll, true)), (.seconds(100), Self.set(\.mutesAll, false))]))
         let failed = simulation.told.first { if case .status(.failed, _, _) = $0.event.kind { true } else { false } }
         #expect(failed?.at ?? .max <= .seconds(5) + simulation.staleAfter.nanoseconds + .seconds(3))
     }
@@ -95,10 +102,7 @@ import Testing
 
     @Test func aVenueThatAnswersPingsAndSendsNothingIsToldWhereDataIsDue() {
         let stalled: Nanoseconds = .seconds(100)
-        let stall: (Simulation) -> Void = { simulation in
-            for place in simulation.venue.wires.indices { simulation.venue.wires[place].mood = .stalled }
-        }
-        let simulation = run(Script(channels: [.markPrice], duration: .seconds(300), pause: Script.busy, acts: [(stalled, stall)]))
+        let simulation = run(Script(channels: [.markPrice], duration: .seconds(300), pause: Script.busy, acts: [(stalled, Self.stall)]))
         let told = alarmed(simulation, after: stalled)
         #expect(told[.markPrice, default: .max] <= stalled + .seconds(1) + simulation.staleAfter.nanoseconds + .seconds(3))
         #expect(simulation.core.lastConnectionID > 1, "and it is moved to a socket that lives")
@@ -106,15 +110,7 @@ import Testing
 
     @Test func aVenueThatRepeatsItselfIsToldAsASilentOne() {
         let began: Nanoseconds = .seconds(100)
-        let repeats: (Simulation) -> Void = { simulation in
-            simulation.venue.repeatsItself = true
-            simulation.venue.deadRESTHost = 0
-        }
-        let heal: (Simulation) -> Void = { simulation in
-            simulation.venue.repeatsItself = false
-            simulation.venue.deadRESTHost = nil
-        }
-        let acts = [(at: began, act: repeats), (at: .seconds(160), act: heal)]
+        let acts = [(at: began, act: Self.set(\.repeatsItself, true)), (at: .seconds(160), act: Self.set(\.repeatsItself, false))]
         let simulation = run(Script(channels: [.markPrice], duration: .seconds(300), pause: Script.busy, acts: acts))
         let told = alarmed(simulation, after: began)
         #expect(told[.markPrice, default: .max] <= began + .seconds(1) + simulation.staleAfter.nanoseconds + .seconds(3))
@@ -122,11 +118,8 @@ import Testing
 
     @Test func aSocketTheVenueForgotIsLeftAndWhatItLostIsTold() {
         let stalled: Nanoseconds = .seconds(100)
-        let stall: (Simulation) -> Void = { simulation in
-            for place in simulation.venue.wires.indices { simulation.venue.wires[place].mood = .stalled }
-        }
         let channels: Set<FuturesServiceStreamName.Channel> = [.depth, .aggregateTrade]
-        let simulation = run(Script(channels: channels, duration: .seconds(300), pause: Script.busy, acts: [(stalled, stall)]))
+        let simulation = run(Script(channels: channels, duration: .seconds(300), pause: Script.busy, acts: [(stalled, Self.stall)]))
         let told = alarmed(simulation, after: stalled)
         let patience = simulation.configuration.quietAfter.nanoseconds + simulation.configuration.pingInterval.nanoseconds
         for channel in channels { #expect(told[channel, default: .max] <= stalled + patience + .seconds(3), "\(channel)") }
@@ -135,7 +128,7 @@ import Testing
     @Test func aStreamThatStallsForAMinuteIsLostOnceAndBackOnceWhateverRESTSaysMeanwhile() {
         let stall: (Simulation) -> Void = { simulation in
             simulation.venue.mutesAll = true
-            for place in simulation.venue.wires.indices { simulation.venue.wires[place].mood = .stalled }
+            Self.stall(simulation)
         }
         let heal: (Simulation) -> Void = { simulation in
             simulation.venue.mutesAll = false

@@ -1,0 +1,116 @@
+import Testing
+
+@testable import FeedCore
+
+/// Streams that stall on a connection that lives, and how they come back.
+@Suite struct StallTests {
+    @Test func aTapeThatStalledIsBackOnceRESTGaveWhatWasMissedAndHasNoMore() {
+        var harness = CoreHarness(backfillLimit: 100)
+        harness.goLive([.trades])
+        harness.answerFetches { _ in .success(FetchedContent(rows: AggregateTrade.trades(1...1), eventTime: nil)) }
+        for id in 2...40 as ClosedRange<UInt64> {
+            harness.pass(.milliseconds(100))
+            harness.receive(.trades, AggregateTrade.trades(id...id))
+        }
+        harness.pass(.seconds(3))
+        #expect(harness.core.content(of: .trades)?.state == .stale)
+        harness.acknowledge()
+        harness.forgetEffects()
+        var answered: Set<UInt64> = []
+        for _ in 0..<60 {
+            harness.pass(.milliseconds(100))
+            for (name, attempt) in harness.inquiries + harness.attempts where answered.insert(attempt).inserted {
+                harness.step(.fetched(name, attempt: attempt, .success(FetchedContent(rows: AggregateTrade.trades(39...45), eventTime: nil))))
+            }
+        }
+        #expect(harness.core.content(of: .trades)?.rows == AggregateTrade.trades(41...45))
+        #expect(harness.core.content(of: .trades)?.state == .live)
+        #expect(harness.kinds.count { $0 == "recover success" } == 1)
+    }
+
+    @Test func aBarThatStalledDoesNotGoBackToWhatWasOnItsWay() {
+        var harness = CoreHarness()
+        harness.goLive([.bars])
+        harness.answerFetches { _ in .success(FetchedContent(rows: .bar(1), eventTime: nil)) }
+        for trades in 2...40 {
+            harness.pass(.milliseconds(100))
+            harness.receive(.bars, .bar(trades))
+        }
+        harness.pass(.seconds(3))
+        #expect(harness.core.content(of: .bars)?.state == .stale)
+        harness.step(.refetch(.bars))
+        harness.answerFetches { _ in .success(FetchedContent(rows: .bar(50), eventTime: nil)) }
+        harness.receive(.bars, .bar(45))
+        #expect(harness.core.content(of: .bars)?.rows == .bar(50))
+    }
+
+    @Test func aRepetitionThatEndsAnOutageMakesTheStreamLive() {
+        var harness = CoreHarness()
+        harness.goLive([.bars])
+        harness.answerFetches { _ in .success(FetchedContent(rows: .bar(1), eventTime: nil)) }
+        harness.reconnect()
+        while harness.core.content(of: .bars)?.state != .failed, harness.now.nanoseconds < 600_000_000_000 {
+            harness.pass(.seconds(1))
+            harness.acknowledge()
+            harness.answerFetches { _ in .failure(FeedError(.unreachable, "no answer", isTransient: true)) }
+        }
+        #expect(harness.core.content(of: .bars)?.state == .failed)
+        harness.forgetEffects()
+        harness.pass(.seconds(60))
+        harness.answerFetches { _ in .failure(FeedError(.venueRejected, "no such bars")) }
+        harness.receive(.bars, .bar(1))
+        #expect(harness.core.content(of: .bars)?.state == .live)
+    }
+
+    @Test func aStreamThatWentQuietForWantOfWeightIsBackAsSoonAsThereIsSome() {
+        var configuration = FeedCore.Configuration()
+        configuration.weightLimit = 10
+        var harness = CoreHarness(configuration: configuration)
+        harness.step(.observe(.one, [.ticker], forceFetch: false))
+        harness.step(.opened(harness.connection))
+        harness.acknowledge()
+        for price in 1...40 {
+            harness.pass(.milliseconds(100))
+            harness.receive(.ticker, .ticker(price))
+        }
+        harness.step(.usedWeight(10))
+        harness.pass(.seconds(20))
+        #expect(harness.core.content(of: .ticker)?.state == .stale)
+        harness.acknowledge()
+        harness.forgetEffects()
+        while harness.inquiries.isEmpty, harness.now.nanoseconds < 100_000_000_000 {
+            harness.pass(.milliseconds(100))
+            harness.answerFetches { _ in .success(FetchedContent(rows: .ticker(40), eventTime: nil)) }
+        }
+        #expect(60_000...61_000 ~= harness.now.nanoseconds / 1_000_000, "the minute's weight is new: \(harness.now)")
+        harness.step(.fetched(.ticker, attempt: harness.inquiries.last?.attempt ?? 0, .success(FetchedContent(rows: .ticker(40), eventTime: nil))))
+        #expect(harness.core.content(of: .ticker)?.state == .live)
+    }
+
+    @Test func whatStallsOnOneSocketMovesToOneFreshSocket() {
+        var harness = CoreHarness()
+        let names = (0..<120).map { FuturesServiceStreamName.markPrice(symbol: "SYM\($0)") }
+        harness.goLive(names)
+        harness.pass(.seconds(1))
+        harness.acknowledge()
+        for _ in 0..<3 {
+            for (index, name) in names.enumerated() {
+                harness.receive(name, .markPrice([.price(1, symbol: "SYM\(index)", time: harness.now.nanoseconds)]))
+            }
+            harness.pass(.seconds(3))
+        }
+        harness.forgetEffects()
+        var sockets = 0
+        for _ in 0..<400 {
+            for case .connect(let id, _, _) in harness.effects { harness.step(.opened(id)) }
+            harness.acknowledge()
+            let requests = harness.effects.filter { if case .connect = $0 { false } else { true } }
+            harness.forgetEffects()
+            harness.keep(requests.filter { if case .publish = $0 { true } else { false } })
+            harness.pass(.milliseconds(200))
+            sockets = max(sockets, harness.core.connections.count { $0.phase == .open || $0.phase == .connecting })
+        }
+        #expect(harness.kinds.count { $0 == "status stale" } == 120)
+        #expect(sockets <= 2, "one more than is needed")
+    }
+}
