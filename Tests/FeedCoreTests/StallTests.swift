@@ -28,13 +28,19 @@ import Testing
         #expect(harness.kinds.count { $0 == "recover success" } == 1)
     }
 
-    @Test func aBarThatStalledDoesNotGoBackToWhatWasOnItsWay() {
+    @Test(arguments: [false, true]) func aBarThatStalledTakesWhatRESTHasAndDoesNotGoBack(isReconnected: Bool) {
         var harness = CoreHarness()
         harness.goLive([.bars])
         harness.answerFetches { _ in .success(FetchedContent(rows: .bar(1), eventTime: nil)) }
         for trades in 2...40 {
             harness.pass(.milliseconds(100))
             harness.receive(.bars, .bar(trades))
+        }
+        if isReconnected {
+            harness.reconnect()
+            harness.acknowledge()
+            harness.answerFetches { _ in .success(FetchedContent(rows: .bar(40), eventTime: nil)) }
+            #expect(harness.core.content(of: .bars)?.state == .live)
         }
         harness.pass(.seconds(3))
         #expect(harness.core.content(of: .bars)?.state == .stale)
@@ -55,10 +61,12 @@ import Testing
             harness.answerFetches { _ in .failure(FeedError(.unreachable, "no answer", isTransient: true)) }
         }
         #expect(harness.core.content(of: .bars)?.state == .failed)
+        harness.receive(.bars, .bar(2))
+        #expect(harness.core.content(of: .bars)?.state == .failed, "bars before it may be missing")
         harness.forgetEffects()
         harness.pass(.seconds(60))
         harness.answerFetches { _ in .failure(FeedError(.venueRejected, "no such bars")) }
-        harness.receive(.bars, .bar(1))
+        harness.receive(.bars, .bar(2))
         #expect(harness.core.content(of: .bars)?.state == .live)
     }
 
