@@ -161,7 +161,7 @@ extension FeedCore {
         streams[index]?.contentID = id
         streams[index]?.audience.lastEvent = id.sequence
         guard let content = content(index, kind: kind, delta: delta) else { return }
-        effects.append(.publish(FeedEvent(stream: content.streamName, id: id, kind: event(content))))
+        decisions.effects.append(.publish(FeedEvent(stream: content.streamName, id: id, kind: event(content))))
     }
 
     /// The stream's content as it is handed out; nil where there is none yet.
@@ -230,7 +230,7 @@ extension FeedCore {
     /// Sends a request over REST; returns its number.
     mutating func request(_ index: Int, _ part: FetchRequest.Part) -> UInt64 {
         lastAttempt &+= 1
-        if let name = streams[index]?.name { effects.append(.fetch(name, FetchRequest(attempt: lastAttempt, part: part, host: rest.host))) }
+        if let name = streams[index]?.name { decisions.effects.append(.fetch(name, FetchRequest(attempt: lastAttempt, part: part, host: rest.host))) }
         return lastAttempt
     }
 

@@ -8,7 +8,7 @@ extension FeedCore {
                     isSettled(name)
                     ? FeedError(.settled, "\(name.symbol ?? "The symbol") has been settled or delisted; there is no \(name) any more.")
                     : FeedError(.unknownStream, "The venue has no stream \(name). GET /streams lists what there is.")
-                effects.append(.tell(observer, FeedEvent(stream: name, id: nextID(), kind: .failed(error, fetch: false))))
+                decisions.effects.append(.tell(observer, FeedEvent(stream: name, id: nextID(), kind: .failed(error, fetch: false))))
                 continue
             }
             if streams[index]?.audience.observers.contains(where: { $0.id == observer }) != true {
@@ -47,7 +47,7 @@ extension FeedCore {
                 $0.since = sequence
             }
             for event in streams[index]?.audience.connectionEvents ?? [] where event.id.sequence > max(told, subscribedAt) {
-                effects.append(.tell(observer, event))
+                decisions.effects.append(.tell(observer, event))
             }
             guard let stream = streams[index], stream.audience.lastEvent > told, let content = content(index, kind: .full) else { continue }
             tell(observer, index, .updated(content))
@@ -80,7 +80,7 @@ extension FeedCore {
     private mutating func tell(_ observer: ObserverID, _ index: Int, _ kind: FeedEvent.Kind) {
         guard let stream = streams[index] else { return }
         let id = EventID(epoch: epoch, sequence: sequence)
-        effects.append(.tell(observer, FeedEvent(stream: stream.name, id: stream.contentID ?? id, kind: kind)))
+        decisions.effects.append(.tell(observer, FeedEvent(stream: stream.name, id: stream.contentID ?? id, kind: kind)))
     }
 
     private func affected(_ observer: ObserverID, _ names: [FuturesServiceStreamName]?) -> [Int] {
@@ -91,7 +91,7 @@ extension FeedCore {
 
     private mutating func addStream(_ name: FuturesServiceStreamName) -> Int? {
         guard knows(name), let traits = traits(name) else { return nil }
-        let slot = connectionSlot(traits)
+        let slot = pool.place(traits)
         let stream = StreamState(
             StreamState.Fields(
                 name: name, traits: traits, rule: name.mergeRule, connection: slot, freshness: Freshness(traits.rhythm),
@@ -104,7 +104,7 @@ extension FeedCore {
         let index = freeIndices.popLast() ?? streams.count
         if index == streams.count { streams.append(stream) } else { streams[index] = stream }
         indices[name] = index
-        join(index, connection: slot)
+        join(index)
         if traits.hasSnapshotSource {
             if stream.rule == .replace {
                 startFetch(index)
@@ -118,7 +118,7 @@ extension FeedCore {
     mutating func removeStream(_ index: Int) {
         guard let stream = streams[index] else { return }
         publish(index, .ended)
-        leave(index, connection: stream.connection)
+        leave(index)
         indices[stream.name] = nil
         streams[index] = nil
         freeIndices.append(index)

@@ -7,10 +7,10 @@ extension FeedCore {
         guard let stream = streams[index], stream.contentID != nil else { return nil }
         let proof = stream.freshness.provedAt ?? stream.receivedInstant
         if let outage = stream.freshness.outage { return max(outage.since, proof ?? outage.since) }
-        guard stream.subscription.isEffective, stream.isConfirmed, connections[stream.connection].phase == .open,
+        guard stream.subscription.isEffective, stream.isConfirmed, pool.isOpen(stream.connection),
             let trusted = stream.freshness.trustedUntil
         else { return proof }
-        let heard = min(connections[stream.connection].lastHeard, trusted)
+        let heard = min(pool.connections[stream.connection].lastHeard, trusted)
         return max(proof ?? heard, heard)
     }
 
@@ -77,7 +77,7 @@ extension FeedCore {
         switch finding {
         case .calm(let until): look(index, at: until)
         case .doubtful(let until):
-            suspect(stream.connection)
+            pool.suspect(stream.connection, now.instant, &decisions)
             let isAsked = inquire(index)
             look(index, at: isAsked ? until : min(until, now.instant + Self.inquiryRetry))
         case .silent: stall(index, "\(stream.name) has been silent for longer than it ever is, and REST could not confirm it")
@@ -151,7 +151,7 @@ extension FeedCore {
         }
         guard stream.contentID != nil || stream.traits.rhythm.isPeriodic else { return beginPatience(index) }
         note(index, .stale, reason)
-        suspect(stream.connection)
+        pool.suspect(stream.connection, now.instant, &decisions)
         let since = stream.freshness.provedAt ?? stream.freshness.heardAt ?? now.instant
         streams[index]?.freshness.stalls = 1
         if !stream.freshness.hasMessage, stream.traits.rhythm.isPeriodic {
@@ -187,9 +187,9 @@ extension FeedCore {
         let stalls = stream.freshness.stalls + 1
         streams[index]?.freshness.stalls = stalls
         if !stream.freshness.hasMessage, stream.traits.rhythm.isPeriodic { reportOutage(index, Self.unanswered(stream.name), attempts: stalls) }
-        suspect(stream.connection)
+        pool.suspect(stream.connection, now.instant, &decisions)
         // At the second look, the fourth, the eighth …
-        if stalls == 1 { subscribeAnew(index) } else if stalls & (stalls - 1) == 0 { rotate(stream.connection) }
+        if stalls == 1 { subscribeAnew(index) } else if stalls & (stalls - 1) == 0 { pool.rotate(stream.connection, now.instant, &decisions) }
         planRetry(index)
     }
 
@@ -222,7 +222,7 @@ extension FeedCore {
     /// - Parameter moment: the last of which there is evidence that the content was the newest; nil for when its connection was last heard.
     mutating func beginOutage(_ index: Int, verifiedAt moment: Instant?) {
         guard let stream = streams[index] else { return }
-        let since = moment ?? connections[stream.connection].lastHeard
+        let since = moment ?? pool.connections[stream.connection].lastHeard
         streams[index]?.freshness.beginOutage(now.instant, since: since, lastID: stream.content.lastID)
         if streams[index]?.freshness.outage?.awaitsMessage == false { setState(index, .recovering) }
     }

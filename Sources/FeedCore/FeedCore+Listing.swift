@@ -59,7 +59,7 @@ extension FeedCore {
         let error = FeedError(.settled, "\(stream.name.symbol ?? "The symbol") has been settled or delisted; \(stream.name) has ended.")
         publish(index, .failed(error, fetch: stream.fetching.running != nil))
         if stream.freshness.outage != nil { reportOutage(index, error, attempts: 1) }
-        leave(index, connection: stream.connection)
+        leave(index)
         streams[index]?.end()
         setState(index, .ended)
     }
@@ -70,9 +70,9 @@ extension FeedCore {
         streams[index]?.content.beginGeneration()
         streams[index]?.fetching.isNeeded = stream.traits.hasSnapshotSource
         setState(index, .connecting)
-        let slot = connectionSlot(stream.traits)
+        let slot = pool.place(stream.traits)
         streams[index]?.connection = slot
-        join(index, connection: slot)
+        join(index)
         if stream.traits.hasSnapshotSource { fetch(index, at: now.instant + configuration.acknowledgementWait) }
     }
 }

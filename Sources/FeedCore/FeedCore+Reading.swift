@@ -103,7 +103,7 @@ extension FeedCore {
 
     /// Every socket there is or was, in no order that means anything.
     package var connectionStatuses: [ConnectionStatus] {
-        connections.map { connection in
+        pool.connections.map { connection in
             let phase: ConnectionStatus.Phase =
                 switch connection.phase {
                 case .connecting: .connecting

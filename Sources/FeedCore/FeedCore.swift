@@ -85,13 +85,11 @@ package struct FeedCore: Sendable {
     var random: SplitMix64
 
     var now = Moment(instant: Instant(nanoseconds: 0), wallClock: 0)
-    var effects: [FeedEffect] = []
+    var decisions = Decisions()
     /// Silence is not judged before: this process itself was late, and what came meanwhile is still to be read.
     var judgesFrom = Instant(nanoseconds: 0)
     /// The venue's time, as its data tell it.
     var venueClock = VenueClock()
-    /// When `step(.deadline)` is due next; nil where nothing is waited for.
-    package internal(set) var nextDeadline: Instant?
 
     /// The newest event's number.
     package internal(set) var sequence: UInt64 = 0
@@ -103,16 +101,8 @@ package struct FeedCore: Sendable {
     var streams: [StreamState?] = []
     var freeIndices: [Int] = []
     var streamsOfObserver: [ObserverID: OrderedSet<Int>] = [:]
-    var connections: [ConnectionState] = []
-    var lastConnectionID: UInt64 = 0
-    var lastRequest: UInt64 = 0
+    var pool: ConnectionPool
     var lastAttempt: UInt64 = 0
-    /// By upstream: each has a distance of its own.
-    var connectAllowedAt: [Int: Instant] = [:]
-    /// Until when a host of an upstream asked not to be connected to. Also holds for connections that are made meanwhile.
-    var hostAllowedAt: [Int: [Int: Instant]] = [:]
-    /// The venue's WebSocket host that gave data last.
-    var webSocketHost = 0
     var rest: RESTGate
     /// What happened since the start.
     package internal(set) var counters = FeedCounters()
@@ -128,6 +118,7 @@ package struct FeedCore: Sendable {
         self.epoch = epoch
         self.traits = traits
         random = SplitMix64(seed: seed)
+        pool = ConnectionPool(configuration, seed: random.next())
         rest = RESTGate(configuration)
     }
 
@@ -152,34 +143,37 @@ package struct FeedCore: Sendable {
         case .deadline: passDeadlines()
         }
         sendControl()
-        let decided = effects
-        effects = []
+        let decided = decisions.effects
+        decisions.effects = []
         return decided
     }
 
+    /// When `step(.deadline)` is due next; nil if nothing is waited for.
+    package var nextDeadline: Instant? { decisions.nextDeadline }
+
+    /// Every connection there is or was.
+    var connections: [Connection] { pool.connections }
+
     /// Everything that was due is done, and the next deadline looked up anew.
     private mutating func passDeadlines() {
-        if let due = nextDeadline {
+        if let due = decisions.nextDeadline {
             let lateness = now.instant.nanoseconds &- due.nanoseconds
             if lateness > Self.tolerableLateness { judgesFrom = now.instant + .nanoseconds(min(lateness, 1_000_000_000)) }
         }
-        nextDeadline = nil
+        decisions.nextDeadline = nil
         for index in streams.indices where streams[index] != nil { passDeadlines(stream: index) }
         startDueFetches()
         for index in streams.indices {
             guard let at = streams[index]?.audit.at else { continue }
             if at <= now.instant { audit(index) } else { wake(at: at) }
         }
-        let turns = connections.map { $0.waitsUntil ?? now.instant }
-        for slot in connections.indices.sorted(by: { turns[$0] < turns[$1] }) { passDeadlines(connection: slot) }
+        for slot in pool.inTurn(now.instant) { passDeadlines(connection: slot) }
     }
 
     /// By how much a deadline may be passed late, nanoseconds, until silence is judged with care.
     private static let tolerableLateness: Int64 = 400_000_000
 
-    mutating func wake(at instant: Instant) {
-        nextDeadline = nextDeadline.map { min($0, instant) } ?? instant
-    }
+    mutating func wake(at instant: Instant) { decisions.wake(at: instant) }
 
     mutating func nextID() -> EventID {
         sequence &+= 1
@@ -193,7 +187,7 @@ package struct FeedCore: Sendable {
         streams[index]?.audience.lastEvent = id.sequence
         let event = FeedEvent(stream: name, id: id, kind: kind)
         keepWhereItTellsOfTheConnection(event, index)
-        effects.append(.publish(event))
+        decisions.effects.append(.publish(event))
     }
 
     mutating func setState(_ index: Int, _ state: FeedState) {

@@ -1,0 +1,210 @@
+/// One socket to an upstream, across all its attempts: how far it is, its signs of life, and the control messages it has to send.
+struct Connection: Sendable {
+    enum Phase: Sendable, Equatable {
+        case connecting
+        case open
+        case waiting(until: Instant)
+        /// No stream wants it.
+        case idle
+    }
+
+    /// A stream, as its connections know it.
+    struct Member: Sendable {
+        let index: Int
+        let name: FuturesServiceStreamName
+        let isAcknowledged: Bool
+    }
+
+    enum Control: Sendable {
+        case subscribe([Member])
+        case unsubscribe([FuturesServiceStreamName])
+    }
+
+    let endpoint: Int
+    /// Which of the upstream's hosts the last attempt went to.
+    private(set) var host = 0
+    private(set) var id = ConnectionID(0)
+    private(set) var phase = Phase.idle
+    private(set) var backoff: Backoff
+    /// The streams that are read from it, by index.
+    var streams: [Int: Member] = [:]
+    /// The streams whose subscription stands here, whether they are read from it or not.
+    private(set) var standing: Set<Int> = []
+
+    /// When anything was heard last, or the socket was opened.
+    private(set) var lastHeard = Instant(nanoseconds: 0)
+    /// How often data comes.
+    private var cadence = Cadence()
+    /// When the ping was sent that nothing was heard after yet.
+    private var pingedAt: Instant?
+    /// The longest that an answer to a ping has taken lately.
+    private var roundTrip = Duration.zero
+    /// When data came last, or the socket was opened, and how often in a row it was replaced because none came.
+    private var lastData = Instant(nanoseconds: 0)
+    private(set) var quietRotations = 0
+    /// When the next look at whether data comes is due.
+    private(set) var quietLookAt = Instant(nanoseconds: 0)
+
+    /// When it is to be replaced; nil while it is being replaced, and before it is open.
+    var rotateAt: Instant?
+    /// The connection that replaces it, and the one it replaces.
+    var successor: Int?
+    var predecessor: Int?
+    /// Until when it runs beside the one it replaces.
+    var overlapUntil: Instant?
+
+    /// When the paced sender may send again.
+    private(set) var controlAt = Instant(nanoseconds: 0)
+    private(set) var toSubscribe: [Member] = []
+    private(set) var toUnsubscribe: [FuturesServiceStreamName] = []
+    private(set) var requests: [UInt64: [FuturesServiceStreamName]] = [:]
+
+    init(endpoint: Int, _ configuration: FeedCore.Configuration) {
+        self.endpoint = endpoint
+        backoff = Backoff(base: configuration.reconnectBase, cap: configuration.reconnectCap)
+    }
+
+    /// Which upstream it is to.
+    var upstream: Int { endpoint / FeedCore.endpointsPerUpstream }
+
+    /// When its turn to connect comes, or came; nil unless it waits.
+    var waitsUntil: Instant? {
+        if case .waiting(let until) = phase { until } else { nil }
+    }
+
+    /// Whether it is part of a rotation.
+    var isRotating: Bool { successor != nil || predecessor != nil }
+
+    /// The streams that are read from it, in a fixed order.
+    var members: [Member] { streams.values.sorted { $0.index < $1.index } }
+
+    // Its attempts.
+
+    mutating func connect(as id: ConnectionID, host: Int) {
+        self.id = id
+        self.host = host
+        phase = .connecting
+    }
+
+    mutating func wait(until instant: Instant) { phase = .waiting(until: instant) }
+
+    mutating func opened(_ now: Instant, lookAfter interval: Duration) {
+        phase = .open
+        lastHeard = now
+        lastData = now
+        pingedAt = nil
+        cadence = Cadence()
+        quietLookAt = now + interval
+        controlAt = now
+    }
+
+    /// Waits for another attempt, with nothing to send.
+    mutating func closed(_ now: Instant, _ random: inout SplitMix64) {
+        wait(until: now + backoff.next(using: &random))
+        forgetSubscriptions()
+    }
+
+    mutating func retire() {
+        phase = .idle
+        rotateAt = nil
+        forgetSubscriptions()
+    }
+
+    private mutating func forgetSubscriptions() {
+        standing = []
+        toSubscribe = []
+        toUnsubscribe = []
+        requests = [:]
+    }
+
+    // Its signs of life.
+
+    mutating func hear(_ now: Instant) {
+        if let pingedAt {
+            let took = Duration.nanoseconds(now.nanoseconds &- pingedAt.nanoseconds)
+            roundTrip = max(took, roundTrip * 7 / 8)
+            self.pingedAt = nil
+        }
+        lastHeard = now
+    }
+
+    mutating func gotData(_ now: Instant) {
+        backoff.reset()
+        cadence.learn(now.nanoseconds &- lastData.nanoseconds)
+        lastData = now
+        quietRotations = 0
+    }
+
+    /// Whether a ping may tell more than what was heard just now.
+    func isDoubtful(_ now: Instant) -> Bool { phase == .open && pingedAt == nil && now.milliseconds(since: lastHeard) > 200 }
+
+    /// When the ping is due that a longer silence than usual asks for.
+    func pingAt(atMost interval: Duration) -> Instant { lastHeard + cadence.patience(atMost: interval) }
+
+    mutating func pinged(_ now: Instant) { pingedAt = now }
+
+    /// When it is dead unless the ping is answered; nil if none is out. Two round trips are waited for.
+    func deadAt(waiting bounds: ClosedRange<Duration>) -> Instant? {
+        pingedAt.map { $0 + min(max(roundTrip * 2, bounds.lowerBound), bounds.upperBound) }
+    }
+
+    /// Whether it lives and has given no data for so long that it is to be replaced.
+    func isQuiet(_ now: Instant, after patience: Duration) -> Bool { lastData + patience * (1 << quietRotations) <= now }
+
+    mutating func lookedForData(_ now: Instant, next interval: Duration) { quietLookAt = now + interval }
+
+    mutating func replaces(quiet predecessor: Connection) { quietRotations = min(predecessor.quietRotations + 1, 4) }
+
+    // Its subscriptions.
+
+    mutating func stand(_ index: Int) { standing.insert(index) }
+
+    /// A subscription that stands no more, or is not asked for any more; true if it had not been sent.
+    @discardableResult
+    mutating func forget(_ index: Int) -> Bool {
+        standing.remove(index)
+        guard let place = toSubscribe.firstIndex(where: { $0.index == index }) else { return false }
+        toSubscribe.remove(at: place)
+        return true
+    }
+
+    /// Asks for the stream; false if that only takes back an UNSUBSCRIBE that was not sent, so that the subscription still stands.
+    mutating func subscribe(_ member: Member) -> Bool {
+        if let place = toUnsubscribe.firstIndex(of: member.name) {
+            toUnsubscribe.remove(at: place)
+            standing.insert(member.index)
+            return false
+        }
+        toSubscribe.append(member)
+        return true
+    }
+
+    mutating func unsubscribe(_ name: FuturesServiceStreamName) { toUnsubscribe.append(name) }
+
+    /// Drops the subscription and asks for it again.
+    mutating func subscribeAnew(_ member: Member) {
+        standing.remove(member.index)
+        toUnsubscribe.append(member.name)
+        toSubscribe.append(member)
+    }
+
+    var hasControlToSend: Bool { phase == .open && !(toSubscribe.isEmpty && toUnsubscribe.isEmpty) }
+
+    /// The next control message; what is not wanted any more goes first, so that there is room.
+    mutating func nextControl(_ now: Instant, _ configuration: FeedCore.Configuration) -> Control {
+        controlAt = now + configuration.controlInterval
+        if !toUnsubscribe.isEmpty {
+            let names = Array(toUnsubscribe.prefix(configuration.namesPerMessage))
+            toUnsubscribe.removeFirst(names.count)
+            return .unsubscribe(names)
+        }
+        let members = Array(toSubscribe.prefix(configuration.namesPerMessage))
+        toSubscribe.removeFirst(members.count)
+        return .subscribe(members)
+    }
+
+    mutating func await(_ request: UInt64, of names: [FuturesServiceStreamName]) { requests[request] = names }
+
+    /// The streams that a request asked for and that wait for its answer.
+    mutating func answered(_ request: UInt64) -> [FuturesServiceStreamName] { requests.removeValue(forKey: request) ?? [] }
+}

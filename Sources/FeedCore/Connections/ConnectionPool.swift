@@ -1,0 +1,350 @@
+/// The connections to all upstreams: which stream is read from which, when each connects and to which host, what shows that it lives, when it is
+/// replaced, and what it sends. It knows streams by their index, and decides nothing about them: it says which connection carries them.
+struct ConnectionPool: Sendable {
+    private let configuration: FeedCore.Configuration
+    private var random: SplitMix64
+    private(set) var connections: [Connection] = []
+    private(set) var lastConnectionID: UInt64 = 0
+    private var lastRequest: UInt64 = 0
+    /// By upstream: each has a distance of its own.
+    private var connectAllowedAt: [Int: Instant] = [:]
+    /// Until when a host of an upstream asked not to be connected to. Also holds for connections that are made meanwhile.
+    private var hostAllowedAt: [Int: [Int: Instant]] = [:]
+    /// The venue's WebSocket host that gave data last.
+    private var webSocketHost = 0
+
+    init(_ configuration: FeedCore.Configuration, seed: UInt64) {
+        self.configuration = configuration
+        random = SplitMix64(seed: seed)
+    }
+
+    /// The place of a connection that is, or wants to be, open; nil if the id is of an attempt that is over.
+    func slot(_ id: ConnectionID) -> Int? {
+        connections.indices.first { connections[$0].id == id && connections[$0].phase != .idle }
+    }
+
+    func isOpen(_ slot: Int) -> Bool { connections[slot].phase == .open }
+
+    // Which stream is read from which connection.
+
+    /// The connection that a further stream is to be read from: one with room, or a new one.
+    mutating func place(_ traits: StreamTraits) -> Int {
+        let limit = traits.connectionLimit ?? configuration.streamsPerConnection
+        let roomy = connections.firstIndex { $0.endpoint == traits.endpoint && $0.streams.count < limit && !$0.isRotating }
+        return roomy ?? add(endpoint: traits.endpoint)
+    }
+
+    private mutating func add(endpoint: Int) -> Int {
+        connections.append(Connection(endpoint: endpoint, configuration))
+        return connections.count - 1
+    }
+
+    /// The stream is read from the connection from now on, which connects if it has not. True if it is open, so that it can be subscribed to.
+    mutating func join(_ member: Connection.Member, _ slot: Int, _ now: Instant, _ decisions: inout Decisions) -> Bool {
+        connections[slot].streams[member.index] = member
+        if connections[slot].phase == .idle { connect(slot, now, &decisions) }
+        return isOpen(slot)
+    }
+
+    /// The stream is wanted no more. A connection without streams is closed.
+    ///
+    /// - Parameter isSubscribed: whether it was asked for on this connection.
+    mutating func leave(_ index: Int, _ slot: Int, isSubscribed: Bool, _ now: Instant, _ decisions: inout Decisions) {
+        guard let member = connections[slot].streams.removeValue(forKey: index) else { return }
+        connections[slot].forget(member.index)
+        for partner in [connections[slot].successor, connections[slot].predecessor].compactMap(\.self) {
+            connections[partner].forget(member.index)
+            if isOpen(partner) { connections[partner].unsubscribe(member.name) }
+        }
+        if connections[slot].streams.isEmpty {
+            abandonRotation(slot, now, &decisions)
+            retire(slot, &decisions)
+        } else if isOpen(slot), isSubscribed {
+            connections[slot].unsubscribe(member.name)
+        }
+    }
+
+    /// The stream is read from another connection from now on.
+    private mutating func move(_ index: Int, from slot: Int, to other: Int) {
+        connections[other].streams[index] = connections[slot].streams.removeValue(forKey: index)
+    }
+
+    // Its subscriptions.
+
+    /// Asks for a stream that is read from the connection; false if that only takes back an UNSUBSCRIBE, so that the subscription still stands.
+    mutating func subscribe(_ index: Int, _ slot: Int) -> Bool { connections[slot].streams[index].map { connections[slot].subscribe($0) } ?? false }
+
+    /// Drops the subscription and asks for it again.
+    mutating func subscribeAnew(_ index: Int, _ slot: Int) {
+        if let member = connections[slot].streams[index] { connections[slot].subscribeAnew(member) }
+    }
+
+    mutating func stand(_ index: Int, _ slot: Int) { connections[slot].stand(index) }
+
+    /// The streams that a request asked for and that wait for its answer.
+    mutating func answered(_ request: UInt64, _ slot: Int) -> [FuturesServiceStreamName] { connections[slot].answered(request) }
+
+    /// One paced sender per connection: a message now if one is allowed, the rest when its time comes. Returns the streams that each
+    /// connection has asked for.
+    mutating func sendControl(_ now: Instant, _ decisions: inout Decisions) -> [(slot: Int, members: [Connection.Member])] {
+        var asked: [(slot: Int, members: [Connection.Member])] = []
+        for slot in connections.indices where connections[slot].hasControlToSend {
+            if connections[slot].controlAt <= now {
+                lastRequest &+= 1
+                switch connections[slot].nextControl(now, configuration) {
+                case .unsubscribe(let names): decisions.effects.append(.unsubscribe(connections[slot].id, names, request: lastRequest))
+                case .subscribe(let members):
+                    let awaited = members.compactMap { $0.isAcknowledged ? $0.name : nil }
+                    if !awaited.isEmpty { connections[slot].await(lastRequest, of: awaited) }
+                    decisions.effects.append(.subscribe(connections[slot].id, members.map(\.name), request: lastRequest))
+                    asked.append((slot, members))
+                }
+            }
+            if connections[slot].hasControlToSend { decisions.wake(at: connections[slot].controlAt) }
+        }
+        return asked
+    }
+
+    // Its attempts.
+
+    /// Connects now, or as soon as the last attempt of any of the upstream's connections is long enough ago. A host that fails several times in a row gives way
+    /// to the next, and so does one that asked to be left alone; if all of them did, the first that allows it is waited for.
+    mutating func connect(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
+        let upstream = connections[slot].upstream
+        if let allowedAt = connectAllowedAt[upstream], allowedAt > now {
+            if connections[slot].waitsUntil == nil { connections[slot].wait(until: now) }
+            decisions.wake(at: allowedAt)
+            return
+        }
+        let hosts = hosts(of: upstream, after: connections[slot].backoff.attempts / max(1, configuration.attemptsPerHost))
+        let waits = hosts.map { hostAllowedAt[upstream]?[$0] ?? now }
+        guard let host = zip(hosts, waits).first(where: { $0.1 <= now })?.0 else {
+            let until = waits.min() ?? now
+            connections[slot].wait(until: until)
+            decisions.wake(at: until)
+            return
+        }
+        connectAllowedAt[upstream] = now + configuration.connectInterval
+        lastConnectionID &+= 1
+        connections[slot].connect(as: ConnectionID(lastConnectionID), host: host)
+        decisions.effects.append(.connect(connections[slot].id, endpoint: connections[slot].endpoint, host: host))
+    }
+
+    /// An upstream's hosts in the order they are to be tried in, after so many have failed. Only the venue has several.
+    private func hosts(of upstream: Int, after failovers: Int) -> [Int] {
+        let count = upstream == 0 ? max(1, configuration.webSocketHosts) : 1
+        return (0..<count).map { (webSocketHost &+ failovers &+ $0) % count }
+    }
+
+    /// The connection is open. Returns the streams that are read from it; none if it is to replace another, whose streams it asks for by itself.
+    mutating func opened(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) -> [Int] {
+        connections[slot].opened(now, lookAfter: configuration.pingInterval)
+        decisions.wake(at: connections[slot].quietLookAt)
+        guard let predecessor = connections[slot].predecessor else {
+            scheduleRotation(slot, now, &decisions)
+            return connections[slot].streams.keys.sorted()
+        }
+        for member in connections[predecessor].members { _ = connections[slot].subscribe(member) }
+        let until = now + configuration.overlap
+        connections[slot].overlapUntil = until
+        decisions.wake(at: until)
+        return []
+    }
+
+    /// The connection is lost, or could not be made. It tries again later if streams are read from it.
+    ///
+    /// - Parameter retryAfter: The least wait that the server asked for. It is the host's: it outlives the connection, and other connections wait too.
+    mutating func closed(_ slot: Int, retryAfter: Duration?, _ now: Instant, _ decisions: inout Decisions) {
+        if let retryAfter {
+            let until = now + min(retryAfter, configuration.longestRetryAfter)
+            hostAllowedAt[connections[slot].upstream, default: [:]][connections[slot].host] = until
+        }
+        abandonRotation(slot, now, &decisions)
+        guard !connections[slot].streams.isEmpty else { return connections[slot].retire() }
+        connections[slot].rotateAt = nil
+        connections[slot].closed(now, &random)
+        if let until = connections[slot].waitsUntil { decisions.wake(at: until) }
+    }
+
+    /// The upstream does not take this client: the next attempt is late.
+    mutating func waitLong(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
+        let until = now + configuration.refusedRetry
+        connections[slot].wait(until: until)
+        decisions.wake(at: until)
+    }
+
+    /// A connection that no stream is read from is closed.
+    private mutating func retire(_ slot: Int, _ decisions: inout Decisions) {
+        if connections[slot].id.value > 0 { decisions.effects.append(.disconnect(connections[slot].id)) }
+        connections[slot].retire()
+    }
+
+    // What shows that it lives.
+
+    mutating func hear(_ slot: Int, _ now: Instant) { connections[slot].hear(now) }
+
+    mutating func gotData(_ slot: Int, _ now: Instant) {
+        connections[slot].gotData(now)
+        if connections[slot].upstream == 0 { webSocketHost = connections[slot].host }
+    }
+
+    /// One of its streams is silent: it is pinged at once, unless it was heard just now.
+    mutating func suspect(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
+        if connections[slot].isDoubtful(now) { ping(slot, now, &decisions) }
+    }
+
+    private mutating func ping(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
+        connections[slot].pinged(now)
+        decisions.effects.append(.ping(connections[slot].id))
+        if let deadAt = connections[slot].deadAt(waiting: configuration.pongWait) { decisions.wake(at: deadAt) }
+    }
+
+    /// What the passing of time means for a connection, if its streams are concerned.
+    enum Finding: Sendable {
+        /// It answered no ping, and was silent for so long.
+        case dead(silenceMs: Int64)
+        /// It has run beside the one it replaces for long enough.
+        case overlapIsOver
+    }
+
+    /// Connections in the order in which their turns to connect come.
+    func inTurn(_ now: Instant) -> [Int] {
+        let turns = connections.map { $0.waitsUntil ?? now }
+        return connections.indices.sorted { turns[$0] < turns[$1] }
+    }
+
+    /// Does what is due: connects, pings, or begins to replace it.
+    ///
+    /// - Parameter judgesFrom: silence is not judged before.
+    mutating func passDeadlines(_ slot: Int, _ now: Instant, judgesFrom: Instant, _ decisions: inout Decisions) -> Finding? {
+        switch connections[slot].phase {
+        case .idle, .connecting: return nil
+        case .waiting(let until):
+            if until <= now { connect(slot, now, &decisions) } else { decisions.wake(at: until) }
+            return nil
+        case .open: break
+        }
+        if isDead(slot, now, judgesFrom: judgesFrom, &decisions) {
+            decisions.effects.append(.disconnect(connections[slot].id))
+            return .dead(silenceMs: now.milliseconds(since: connections[slot].lastHeard))
+        }
+        if connections[slot].quietLookAt <= now {
+            connections[slot].lookedForData(now, next: configuration.pingInterval)
+            leaveIfQuiet(slot, now, &decisions)
+        }
+        decisions.wake(at: connections[slot].quietLookAt)
+        if let at = connections[slot].rotateAt {
+            if at <= now { rotate(slot, now, &decisions) } else { decisions.wake(at: at) }
+        }
+        guard let until = connections[slot].overlapUntil else { return nil }
+        if until <= now { return .overlapIsOver }
+        decisions.wake(at: until)
+        return nil
+    }
+
+    /// Whether a ping was not answered in time. A connection that is silent for longer than it ever is is pinged.
+    private mutating func isDead(_ slot: Int, _ now: Instant, judgesFrom: Instant, _ decisions: inout Decisions) -> Bool {
+        if let deadAt = connections[slot].deadAt(waiting: configuration.pongWait) {
+            let deadAt = max(deadAt, judgesFrom)
+            if deadAt <= now { return true }
+            decisions.wake(at: deadAt)
+            return false
+        }
+        let pingAt = connections[slot].pingAt(atMost: configuration.pingInterval)
+        if pingAt <= now { ping(slot, now, &decisions) } else { decisions.wake(at: pingAt) }
+        return false
+    }
+
+    // Its replacement: the venues cut a connection at 24 h, so a second one delivers before the first one goes. Readers see nothing of it.
+
+    /// Opens the successor of a connection; one after the other, unless the venue is about to close several.
+    mutating func rotate(_ slot: Int, isUrgent: Bool = false, _ now: Instant, _ decisions: inout Decisions) {
+        guard isOpen(slot), !connections[slot].isRotating, !connections[slot].streams.isEmpty else { return }
+        guard isUrgent || !isRotating(upstream: connections[slot].upstream) else {
+            return postponeRotation(slot, by: configuration.overlap, now, &decisions)
+        }
+        connections[slot].rotateAt = nil
+        let endpoint = connections[slot].endpoint
+        let successor = connections.firstIndex { $0.endpoint == endpoint && $0.phase == .idle } ?? add(endpoint: endpoint)
+        connections[slot].successor = successor
+        connections[successor].predecessor = slot
+        connect(successor, now, &decisions)
+    }
+
+    /// Whether a connection of the upstream is being replaced: one at a time, so that there is one socket more than needed at most.
+    private func isRotating(upstream: Int) -> Bool { connections.contains { $0.predecessor != nil && $0.upstream == upstream } }
+
+    /// Replaces a connection that lives and gives no data. Streams for which silence is normal cannot tell a quiet market from a socket the
+    /// venue sends nothing to any more; on a new one the venue's next message shows whether some are missing.
+    private mutating func leaveIfQuiet(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
+        guard connections[slot].isQuiet(now, after: configuration.quietAfter), connections[slot].successor == nil else { return }
+        rotate(slot, now, &decisions)
+        guard let successor = connections[slot].successor else { return }
+        connections[successor].replaces(quiet: connections[slot])
+    }
+
+    /// The stream whose subscription stands on the successor is read from there. True if it was the predecessor's last, which ends the rotation.
+    mutating func handOver(_ index: Int, to successor: Int, _ now: Instant, _ decisions: inout Decisions) -> Bool {
+        guard let predecessor = connections[successor].predecessor else { return false }
+        connections[predecessor].forget(index)
+        move(index, from: predecessor, to: successor)
+        guard connections[predecessor].streams.isEmpty else { return false }
+        separate(successor)
+        scheduleRotation(successor, now, &decisions)
+        retire(predecessor, &decisions)
+        return true
+    }
+
+    /// The overlap is over, and what could be handed over was. Each goes on with what it has.
+    mutating func endOverlap(_ successor: Int, _ now: Instant, _ decisions: inout Decisions) {
+        guard let predecessor = connections[successor].predecessor else { return }
+        separate(successor)
+        postponeRotation(predecessor, by: configuration.rotationRetry, now, &decisions)
+        goOn(successor, now, &decisions)
+    }
+
+    /// A connection that is lost ends the rotation it was part of.
+    private mutating func abandonRotation(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
+        if let successor = connections[slot].successor {
+            separate(successor)
+            goOn(successor, now, &decisions)
+        }
+        guard let predecessor = connections[slot].predecessor else { return }
+        separate(slot)
+        postponeRotation(predecessor, by: configuration.rotationRetry, now, &decisions)
+    }
+
+    private mutating func goOn(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
+        if connections[slot].streams.isEmpty { retire(slot, &decisions) } else { scheduleRotation(slot, now, &decisions) }
+    }
+
+    private mutating func separate(_ successor: Int) {
+        if let predecessor = connections[successor].predecessor {
+            connections[predecessor].successor = nil
+            unsubscribe(connections[successor].streams, from: predecessor)
+            unsubscribe(connections[predecessor].streams, from: successor)
+        }
+        connections[successor].predecessor = nil
+        connections[successor].overlapUntil = nil
+    }
+
+    private mutating func unsubscribe(_ streams: [Int: Connection.Member], from slot: Int) {
+        guard isOpen(slot) else { return }
+        for member in streams.values.sorted(by: { $0.index < $1.index }) where !connections[slot].forget(member.index) {
+            connections[slot].unsubscribe(member.name)
+        }
+    }
+
+    private mutating func postponeRotation(_ slot: Int, by delay: Duration, _ now: Instant, _ decisions: inout Decisions) {
+        connections[slot].rotateAt = now + delay
+        decisions.wake(at: now + delay)
+    }
+
+    /// Somewhat before the age is reached, so that many connections do not all go at once.
+    private mutating func scheduleRotation(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
+        let age = configuration.rotateAfter.nanoseconds
+        let at = now + .nanoseconds(age - Int64.random(in: 0...max(1, age / 50), using: &random))
+        connections[slot].rotateAt = at
+        decisions.wake(at: at)
+    }
+}
