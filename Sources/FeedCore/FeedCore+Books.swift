@@ -2,8 +2,9 @@
 extension FeedCore {
     mutating func updateBook(_ index: Int, _ event: DepthLevels, eventTime: Int64?) {
         guard let outcome = streams[index]?.content.book?.receive(event) else { return }
-        if streams[index]?.subscription.isRequested == true {
+        if let stream = streams[index], stream.subscription.isRequested {
             streams[index]?.subscription = .effective(since: now.instant)
+            pool.stand(index, stream.connection)
         }
         if outcome != .repeated { hearNews(index) }
         streams[index]?.freshness.hasMessage = true

@@ -16,6 +16,7 @@ extension FeedCore {
     mutating func opened(_ id: ConnectionID) {
         guard let slot = pool.slot(id), pool.connections[slot].phase == .connecting else { return }
         for index in pool.opened(slot, now.instant, &decisions) {
+            streams[index]?.connection = slot
             if let stream = streams[index], stream.freshness.outage != nil { streams[index]?.fetching.isNeeded = stream.traits.hasSnapshotSource }
             subscribe(index)
         }
@@ -24,10 +25,16 @@ extension FeedCore {
     /// - Parameter retryAfter: The least wait that the server asked for.
     mutating func closed(_ id: ConnectionID, reason: String, retryAfter: Duration? = nil) {
         guard let slot = pool.slot(id), pool.connections[slot].waitsUntil == nil else { return }
+        for member in pool.connections[slot].members {
+            if let heir = pool.heir(member.index, besides: slot) { changeLine(member.index, to: heir) }
+        }
         let verified = pool.connections[slot].members.map { ($0.index, verifiedAt($0.index)) }
         if pool.isOpen(slot) { counters.disconnects &+= 1 }
         pool.closed(slot, retryAfter: retryAfter, now.instant, &decisions)
-        for (index, moment) in verified { lose(index, reason: reason, verifiedAt: moment) }
+        for (index, moment) in verified {
+            lose(index, reason: reason, verifiedAt: moment)
+            awaitOtherLine(index, slot)
+        }
     }
 
     /// As `closed`, but readers are told that it is of no use for now, and it is tried again late.
@@ -37,6 +44,19 @@ extension FeedCore {
         guard pool.connections[slot].phase != .idle else { return }
         pool.waitLong(slot, now.instant, &decisions)
         for member in pool.connections[slot].members { reject(member.index, error) }
+    }
+
+    /// The stream is lost, and another line is open that has not confirmed it yet.
+    private mutating func awaitOtherLine(_ index: Int, _ slot: Int) {
+        guard let sibling = pool.connections[slot].siblings.first(where: pool.isOpen), let stream = streams[index] else { return }
+        pool.changeLine(index, from: slot, to: sibling)
+        streams[index]?.connection = sibling
+        if stream.freshness.outage != nil { streams[index]?.fetching.isNeeded = stream.traits.hasSnapshotSource }
+        let isQueued = pool.connections[sibling].toSubscribe.contains { $0.index == index }
+        streams[index]?.subscription = isQueued ? .queued : .requested(standsAt: nil)
+        if !isQueued, !stream.traits.isAcknowledged { requested(pool.connections[sibling].streams[index], sibling) }
+        streams[index]?.audience.isConnected = true
+        publish(index, .connected)
     }
 
     private mutating func lose(_ index: Int, reason: String, verifiedAt moment: Instant?) {
@@ -62,6 +82,7 @@ extension FeedCore {
         case .dead(let silenceMs)?:
             closed(pool.connections[slot].id, reason: "nothing was heard for \(silenceMs) ms, nor an answer to a ping")
         case .overlapIsOver?: endOverlap(slot)
+        case .isToBeReplaced?: replaceLine(slot)
         case nil: break
         }
     }
@@ -118,7 +139,8 @@ extension FeedCore {
     }
 
     /// The stream has been asked for on a connection. A subscription that nobody will answer stands after a while, on a successor at once.
-    private mutating func requested(_ member: Connection.Member, _ slot: Int) {
+    private mutating func requested(_ member: Connection.Member?, _ slot: Int) {
+        guard let member else { return }
         let index = member.index
         guard let stream = streams[index] else { return }
         guard stream.connection == slot else {
@@ -161,9 +183,7 @@ extension FeedCore {
 
     private mutating func handOver(_ index: Int, to slot: Int) {
         let isLast = pool.handOver(index, to: slot, now.instant, &decisions)
-        streams[index]?.connection = slot
-        if streams[index]?.subscription.isEffective != true { streams[index]?.subscription = .requested(standsAt: nil) }
-        subscriptionConfirmed(index)
+        takeUp(index, slot)
         if isLast { counters.rotations &+= 1 }
     }
 
@@ -183,16 +203,25 @@ extension FeedCore {
                 return
             }
             pool.gotData(slot, now.instant)
-            guard streams[index]?.connection == slot || takesOver(index, slot: slot, rows) else { return }
+            guard streams[index]?.connection == slot || takesOver(index, slot: slot, rows) || takesFromLine(index, slot, rows) else { return }
             // What still comes of a subscription that was given up, before it is asked for anew, does not continue into the next.
             if let stream = streams[index], stream.subscription.isQueued, stream.rule == .append || stream.rule == .book { return }
             guard isPlausible(index, rows, eventTime: eventTime) else { return }
-            update(index, rows, eventTime: eventTime)
+            if pool.hasSiblings(slot) {
+                receive(index, slot, rows, eventTime: eventTime)
+            } else {
+                update(index, rows, eventTime: eventTime)
+            }
         case .acknowledged(let request):
             for name in pool.answered(request, slot) {
                 guard let index = indices[name] else { continue }
+                guard let stream = streams[index], stream.state != .ended else { continue }
                 pool.stand(index, slot)
-                if streams[index]?.connection == slot { subscriptionConfirmed(index) }
+                if stream.connection == slot {
+                    subscriptionConfirmed(index)
+                } else if pool.connections[slot].siblings.contains(stream.connection), !stream.subscription.isEffective {
+                    changeLine(index, to: slot)
+                }
             }
         case .rejected(let request, let error):
             let names = request.map { pool.answered($0, slot) } ?? []
@@ -201,19 +230,25 @@ extension FeedCore {
                 guard let index = indices[name], let stream = streams[index], stream.connection == slot, !stream.subscription.isNone else {
                     continue
                 }
-                reject(index, error)
+                if let heir = pool.heir(index, besides: slot) { changeLine(index, to: heir) } else { reject(index, error) }
             }
         case .malformed(let name, let message):
             counters.malformedFrames &+= 1
             guard let index = name.flatMap({ indices[$0] }) else { return }
             publish(index, .failed(FeedError(.malformed, message), fetch: false))
         case .goingAway:
-            pool.rotate(slot, isUrgent: true, now.instant, &decisions)
+            rotate(slot, isUrgent: true)
         case .reported(let name, let error):
             if let index = indices[name] { publish(index, .failed(error, fetch: false)) }
         case .ended(let name, let error):
-            guard let index = indices[name], streams[index]?.connection == slot else { return }
-            subscriptionEnded(index, error)
+            guard let index = indices[name], let stream = streams[index] else { return }
+            let siblings = pool.connections[slot].siblings
+            if error == nil, stream.connection == slot, let heir = pool.heir(index, besides: slot) { changeLine(index, to: heir) }
+            if streams[index]?.connection == slot {
+                subscriptionEnded(index, error)
+            } else if siblings.contains(stream.connection) || stream.connection == slot {
+                pool.subscribeAgain(index, slot)
+            }
         case .unknown:
             counters.ignoredEvents &+= 1
         }

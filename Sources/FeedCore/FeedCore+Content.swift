@@ -3,6 +3,7 @@ extension FeedCore {
     mutating func subscriptionConfirmed(_ index: Int) {
         guard streams[index]?.subscription.isRequested == true, let stream = streams[index] else { return }
         streams[index]?.subscription = .effective(since: now.instant)
+        pool.stand(index, stream.connection)
         if stream.freshness.heardAt == nil { beginPatience(index) } else { watch(index) }
         if stream.freshness.outage?.awaitsMessage != true, case .possible = stream.fetching.backfill {
             startBackfill(index)
@@ -63,6 +64,7 @@ extension FeedCore {
     }
 
     mutating func reject(_ index: Int, _ error: FeedError) {
+        if let slot = streams[index]?.connection { pool.forget(index, slot) }
         streams[index]?.subscription = .none(again: nil)
         streams[index]?.fetching.running?.followsSubscription = false
         if case .running? = streams[index]?.fetching.backfill { abandonBackfill(index) }

@@ -133,6 +133,7 @@ extension FeedCore {
             wake(at: until)
         }
         passDeadlines(subscriptionOf: index)
+        passDeadlines(heldOf: index)
         passSilence(index)
         if let at = streams[index]?.fetching.at, at > now.instant { wake(at: at) }
     }

@@ -10,7 +10,7 @@ extension FeedCore {
         guard stream.subscription.isEffective, stream.isConfirmed, pool.isOpen(stream.connection),
             let trusted = stream.freshness.trustedUntil
         else { return proof }
-        let heard = min(pool.connections[stream.connection].lastHeard, trusted)
+        let heard = min(pool.verifiedAt(index, stream.connection), trusted)
         return max(proof ?? heard, heard)
     }
 
@@ -189,7 +189,7 @@ extension FeedCore {
         if !stream.freshness.hasMessage, stream.traits.rhythm.isPeriodic { reportOutage(index, Self.unanswered(stream.name), attempts: stalls) }
         pool.suspect(stream.connection, now.instant, &decisions)
         // At the second look, the fourth, the eighth …
-        if stalls == 1 { subscribeAnew(index) } else if stalls & (stalls - 1) == 0 { pool.rotate(stream.connection, now.instant, &decisions) }
+        if stalls == 1 { subscribeAnew(index) } else if stalls & (stalls - 1) == 0 { rotate(stream.connection) }
         planRetry(index)
     }
 

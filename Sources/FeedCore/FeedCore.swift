@@ -36,6 +36,11 @@ package struct FeedCore: Sendable {
         package var longestRetryAfter: Duration = .seconds(3600)
         /// The least time between two attempts to connect, over all connections to an upstream.
         package var connectInterval: Duration = .seconds(1)
+        /// How many connections carry the same streams, by upstream; one where nothing is said, four at most.
+        package var lines: [Int: Int] = [:]
+        func lines(to upstream: Int) -> Int { min(max(lines[upstream] ?? 1, 1), ConnectionPool.mostLines) }
+        /// How long what is missing on one line is waited for on the others.
+        package var linePatience: Duration = .milliseconds(500)
         /// How many hosts the venue has for WebSocket and for REST, and how many attempts in a row one has to fail before the next one's turn.
         package var webSocketHosts = 1
         package var restHosts = 1

@@ -150,8 +150,8 @@ package enum FeedInput: Sendable {
 
 /// What the core wants done. Effects are to be carried out in order.
 package enum FeedEffect: Sendable {
-    /// `host`: which of the venue's WebSocket hosts.
-    case connect(ConnectionID, endpoint: Int, host: Int)
+    /// `host`: which of the venue's WebSocket hosts; `line`: which of the lines to the upstream.
+    case connect(ConnectionID, endpoint: Int, host: Int, line: Int)
     case subscribe(ConnectionID, [FuturesServiceStreamName], request: UInt64)
     case unsubscribe(ConnectionID, [FuturesServiceStreamName], request: UInt64)
     case ping(ConnectionID)

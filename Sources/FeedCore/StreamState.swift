@@ -99,6 +99,14 @@ struct StreamState: Sendable {
         mutating func end() { self = Fetching(isNeeded: false, allowedAt: allowedAt, backoff: backoff) }
     }
 
+    /// What several lines bring of it.
+    struct Lines: Sendable {
+        var awaitedCopy: AwaitedCopy?
+        /// Messages after a hole that another line may fill, and until when that is waited for.
+        var held: [(slot: Int, rows: FeedRows, eventTime: Int64?)] = []
+        var heldUntil: Instant?
+    }
+
     private final class Box: @unchecked Sendable {
         var fields: Fields
         init(_ fields: Fields) { self.fields = fields }
@@ -134,6 +142,7 @@ struct StreamState: Sendable {
         self.freshness.end()
         self.fetching.end()
         self.audit = Audit()
+        self.lines = Lines()
         self.audience.isConnected = nil
     }
 
@@ -159,6 +168,7 @@ struct StreamState: Sendable {
 
         var fetching: Fetching
         var audit = Audit()
+        var lines = Lines()
 
         /// Whether one frame is enough to have the content whole again.
         var isWholeAfterUpdate: Bool { rule == .replace || !fetching.isNeeded }

@@ -12,7 +12,7 @@ struct FailoverTests {
     }
 
     private func connects(_ harness: CoreHarness) -> [Int] {
-        harness.effects.compactMap { if case .connect(_, _, let host) = $0 { host } else { nil } }
+        harness.effects.compactMap { if case .connect(_, _, let host, _) = $0 { host } else { nil } }
     }
 
     @Test func aHostThatFailsTwiceGivesWayToTheNext() {
@@ -52,7 +52,7 @@ struct FailoverTests {
         func step(_ input: FeedInput) -> [(ConnectionID, host: Int)] {
             let effects = core.step(input, now: Moment(instant: at, wallClock: 1))
             return effects.compactMap {
-                if case .connect(let id, _, let host) = $0 { (id, host) } else { nil }
+                if case .connect(let id, _, let host, _) = $0 { (id, host) } else { nil }
             }
         }
         let name = try #require(FuturesServiceStreamName("a:x"))

@@ -14,7 +14,7 @@ import Testing
         let old = harness.connection
         harness.pass(.seconds(1))
         harness.step(.received(old, .goingAway))
-        let new = harness.effects.compactMap { if case .connect(let id, _, _) = $0 { id } else { nil } }.last ?? old
+        let new = harness.effects.compactMap { if case .connect(let id, _, _, _) = $0 { id } else { nil } }.last ?? old
         harness.forgetEffects()
         return (harness, old, new)
     }
@@ -43,7 +43,7 @@ import Testing
                 seconds += 1
             }
             pauses.append(seconds)
-            harness.step(.opened(harness.effects.compactMap { if case .connect(let id, _, _) = $0 { id } else { nil } }.last ?? harness.connection))
+            harness.step(.opened(harness.effects.compactMap { if case .connect(let id, _, _, _) = $0 { id } else { nil } }.last ?? harness.connection))
             harness.acknowledge()
         }
         for (pause, patience) in zip(pauses, [60, 120, 240, 480, 960, 960]) { #expect((patience...patience + 40).contains(pause), "\(pauses)") }

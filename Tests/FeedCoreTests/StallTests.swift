@@ -110,7 +110,7 @@ import Testing
         harness.forgetEffects()
         var sockets = 0
         for _ in 0..<400 {
-            for case .connect(let id, _, _) in harness.effects { harness.step(.opened(id)) }
+            for case .connect(let id, _, _, _) in harness.effects { harness.step(.opened(id)) }
             harness.acknowledge()
             let requests = harness.effects.filter { if case .connect = $0 { false } else { true } }
             harness.forgetEffects()

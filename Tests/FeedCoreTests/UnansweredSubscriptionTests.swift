@@ -56,7 +56,7 @@ import Testing
         let old = harness.connection
         harness.step(.received(old, .goingAway))
         harness.pass(.seconds(1))
-        for effect in harness.effects { if case .connect(let id, _, _) = effect, id != old { harness.step(.opened(id)) } }
+        for effect in harness.effects { if case .connect(let id, _, _, _) = effect, id != old { harness.step(.opened(id)) } }
         harness.pass(.seconds(15))
         let ended = harness.effects.contains { if case .disconnect(old) = $0 { true } else { false } }
         #expect(ended)

@@ -99,7 +99,7 @@ import Testing
         func step(_ input: FeedInput) -> [(Int, ConnectionID)] {
             let effects = core.step(input, now: Moment(instant: at, wallClock: 1))
             return effects.compactMap {
-                if case .connect(let id, let place, _) = $0 { (place, id) } else { nil }
+                if case .connect(let id, let place, _, _) = $0 { (place, id) } else { nil }
             }
         }
         let first = try #require(step(.observe(.one, [names[0]], forceFetch: false)).first?.1)

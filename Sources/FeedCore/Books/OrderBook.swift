@@ -190,6 +190,7 @@ struct OrderBook: Sendable {
     mutating func receive(_ event: DepthLevels) -> Outcome {
         switch phase {
         case .buffering(var events):
+            if let last = events.last, event.lastUpdateID <= last.lastUpdateID, event.time <= last.time { return .repeated }
             phase = .buffering([])
             if let last = events.last, event.previousUpdateID != last.lastUpdateID { events = [] }
             if events.count >= Self.bufferLimit { events = [] }
@@ -208,7 +209,10 @@ struct OrderBook: Sendable {
             case .lost(let reason): restart(with: event, reason)
             }
         case .standing:
-            if event.lastUpdateID <= lastUpdateID { return .repeated }
+            if event.lastUpdateID <= lastUpdateID {
+                guard event.time > time else { return .repeated }
+                return restart(with: event, "update \(event.lastUpdateID) came after \(lastUpdateID): the venue counts anew")
+            }
             guard event.previousUpdateID == lastUpdateID else {
                 return restart(with: event, "update \(event.previousUpdateID.map(String.init) ?? "none") was expected to be \(lastUpdateID)")
             }

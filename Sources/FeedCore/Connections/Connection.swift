@@ -21,6 +21,13 @@ struct Connection: Sendable {
     }
 
     let endpoint: Int
+    /// Which of the lines to its upstream it is, and the connections that are the others: each is subscribed to the streams of all of them.
+    let line: Int
+    private(set) var siblings: [Int]
+    private(set) var health = LineHealth()
+    /// How often in a row it was replaced for its faults, and when it may be again.
+    private var replacements = 0
+    private var replacedUntil = Instant(nanoseconds: 0)
     /// Which of the upstream's hosts the last attempt went to.
     private(set) var host = 0
     private(set) var id = ConnectionID(0)
@@ -59,8 +66,10 @@ struct Connection: Sendable {
     private(set) var toUnsubscribe: [FuturesServiceStreamName] = []
     private(set) var requests: [UInt64: [FuturesServiceStreamName]] = [:]
 
-    init(endpoint: Int, _ configuration: FeedCore.Configuration) {
+    init(endpoint: Int, line: Int = 0, siblings: [Int] = [], _ configuration: FeedCore.Configuration) {
         self.endpoint = endpoint
+        self.line = line
+        self.siblings = siblings
         backoff = Backoff(base: configuration.reconnectBase, cap: configuration.reconnectCap)
     }
 
@@ -96,6 +105,14 @@ struct Connection: Sendable {
         cadence = Cadence()
         quietLookAt = now + interval
         controlAt = now
+        health.begin()
+    }
+
+    /// It is left, and another attempt takes its place.
+    mutating func renew(_ now: Instant) {
+        wait(until: now)
+        rotateAt = nil
+        forgetSubscriptions()
     }
 
     /// Waits for another attempt, with nothing to send.
@@ -154,6 +171,25 @@ struct Connection: Sendable {
     mutating func lookedForData(_ now: Instant, next interval: Duration) { quietLookAt = now + interval }
 
     mutating func replaces(quiet predecessor: Connection) { quietRotations = min(predecessor.quietRotations + 1, 4) }
+
+    // How it does among its lines.
+
+    mutating func won() { health.won() }
+
+    mutating func brought(_ lag: Duration) { health.brought(lag) }
+
+    mutating func lacked() { health.lacked() }
+
+    /// When there was a sign last of what the venue sends: a line that is late shows what is old.
+    var verifiedAt: Instant { Instant(nanoseconds: lastHeard.nanoseconds &- health.lateness.nanoseconds) }
+
+    /// Whether it is to be replaced for its faults, which is rarer each time in a row.
+    func isToBeReplaced(_ now: Instant) -> Bool { phase == .open && health.isFaulty && replacedUntil <= now }
+
+    mutating func replaced(_ now: Instant) {
+        replacements = now > replacedUntil + .seconds(600) ? 1 : min(replacements + 1, 6)
+        replacedUntil = now + .seconds(10) * (1 << replacements)
+    }
 
     // Its subscriptions.
 

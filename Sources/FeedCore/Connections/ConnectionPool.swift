@@ -1,6 +1,9 @@
 /// The connections to all upstreams: which stream is read from which, when each connects and to which host, what shows that it lives, when it is
 /// replaced, and what it sends. It knows streams by their index, and decides nothing about them: it says which connection carries them.
 struct ConnectionPool: Sendable {
+    /// The most lines to an upstream.
+    static let mostLines = 4
+
     private let configuration: FeedCore.Configuration
     private var random: SplitMix64
     private(set) var connections: [Connection] = []
@@ -10,12 +13,13 @@ struct ConnectionPool: Sendable {
     private var connectAllowedAt: [Int: Instant] = [:]
     /// Until when a host of an upstream asked not to be connected to. Also holds for connections that are made meanwhile.
     private var hostAllowedAt: [Int: [Int: Instant]] = [:]
-    /// The venue's WebSocket host that gave data last.
-    private var webSocketHost = 0
+    /// By line, the venue's WebSocket host that gave data last; at first each line has another.
+    private var webSocketHosts: [Int]
 
     init(_ configuration: FeedCore.Configuration, seed: UInt64) {
         self.configuration = configuration
         random = SplitMix64(seed: seed)
+        webSocketHosts = Array(0..<Self.mostLines)
     }
 
     /// The place of a connection that is, or wants to be, open; nil if the id is of an attempt that is over.
@@ -30,19 +34,50 @@ struct ConnectionPool: Sendable {
     /// The connection that a further stream is to be read from: one with room, or a new one.
     mutating func place(_ traits: StreamTraits) -> Int {
         let limit = traits.connectionLimit ?? configuration.streamsPerConnection
-        let roomy = connections.firstIndex { $0.endpoint == traits.endpoint && $0.streams.count < limit && !$0.isRotating }
-        return roomy ?? add(endpoint: traits.endpoint)
+        let roomy = connections.indices.first {
+            connections[$0].endpoint == traits.endpoint && !connections[$0].isRotating && streamCount($0) < limit
+        }
+        guard let roomy else { return add(endpoint: traits.endpoint) }
+        return lines(roomy).first(where: isOpen) ?? roomy
     }
 
+    /// Adds the lines of the endpoint's upstream; returns the first.
     private mutating func add(endpoint: Int) -> Int {
-        connections.append(Connection(endpoint: endpoint, configuration))
-        return connections.count - 1
+        let first = connections.count
+        let slots = first..<first + configuration.lines(to: endpoint / FeedCore.endpointsPerUpstream)
+        for slot in slots {
+            connections.append(Connection(endpoint: endpoint, line: slot - first, siblings: slots.filter { $0 != slot }, configuration))
+        }
+        return first
+    }
+
+    /// The connection and the other lines beside it.
+    private func lines(_ slot: Int) -> [Int] { [slot] + connections[slot].siblings }
+
+    /// How many streams the connection and the other lines carry.
+    private func streamCount(_ slot: Int) -> Int { lines(slot).reduce(0) { $0 + connections[$1].streams.count } }
+
+    /// Whether other lines carry the same streams.
+    func hasSiblings(_ slot: Int) -> Bool { !connections[slot].siblings.isEmpty }
+
+    /// Another open connection on which the stream's subscription stands; nil if there is none.
+    func heir(_ index: Int, besides slot: Int) -> Int? {
+        connections[slot].siblings.first { isOpen($0) && connections[$0].standing.contains(index) }
+    }
+
+    /// The open lines on which the stream's subscription stands.
+    func standingLines(_ index: Int, _ slot: Int) -> [Int] { lines(slot).filter { isOpen($0) && connections[$0].standing.contains(index) } }
+
+    /// Other open lines on which the stream's subscription stands.
+    func standingSiblings(_ index: Int, _ slot: Int) -> [Int] {
+        connections[slot].siblings.filter { isOpen($0) && connections[$0].standing.contains(index) }
     }
 
     /// The stream is read from the connection from now on, which connects if it has not. True if it is open, so that it can be subscribed to.
     mutating func join(_ member: Connection.Member, _ slot: Int, _ now: Instant, _ decisions: inout Decisions) -> Bool {
         connections[slot].streams[member.index] = member
-        if connections[slot].phase == .idle { connect(slot, now, &decisions) }
+        for line in lines(slot) where connections[line].phase == .idle { connect(line, now, &decisions) }
+        for sibling in connections[slot].siblings where isOpen(sibling) { _ = connections[sibling].subscribe(member) }
         return isOpen(slot)
     }
 
@@ -56,9 +91,12 @@ struct ConnectionPool: Sendable {
             connections[partner].forget(member.index)
             if isOpen(partner) { connections[partner].unsubscribe(member.name) }
         }
-        if connections[slot].streams.isEmpty {
+        for sibling in connections[slot].siblings where !connections[sibling].forget(member.index) && isOpen(sibling) {
+            connections[sibling].unsubscribe(member.name)
+        }
+        if streamCount(slot) == 0 {
             abandonRotation(slot, now, &decisions)
-            retire(slot, &decisions)
+            for line in lines(slot) { retire(line, &decisions) }
         } else if isOpen(slot), isSubscribed {
             connections[slot].unsubscribe(member.name)
         }
@@ -74,12 +112,24 @@ struct ConnectionPool: Sendable {
     /// Asks for a stream that is read from the connection; false if that only takes back an UNSUBSCRIBE, so that the subscription still stands.
     mutating func subscribe(_ index: Int, _ slot: Int) -> Bool { connections[slot].streams[index].map { connections[slot].subscribe($0) } ?? false }
 
-    /// Drops the subscription and asks for it again.
+    /// Drops the subscription and asks for it again, on every line.
     mutating func subscribeAnew(_ index: Int, _ slot: Int) {
-        if let member = connections[slot].streams[index] { connections[slot].subscribeAnew(member) }
+        guard let member = connections[slot].streams[index] else { return }
+        connections[slot].subscribeAnew(member)
+        for sibling in standingSiblings(index, slot) { connections[sibling].subscribeAnew(member) }
+    }
+
+    /// A line that the upstream ended a subscription on asks for it again.
+    mutating func subscribeAgain(_ index: Int, _ slot: Int) {
+        guard isOpen(slot), let member = lines(slot).compactMap({ connections[$0].streams[index] }).first else { return }
+        connections[slot].forget(index)
+        _ = connections[slot].subscribe(member)
     }
 
     mutating func stand(_ index: Int, _ slot: Int) { connections[slot].stand(index) }
+
+    /// The subscription was refused, or has ended.
+    mutating func forget(_ index: Int, _ slot: Int) { connections[slot].forget(index) }
 
     /// The streams that a request asked for and that wait for its answer.
     mutating func answered(_ request: UInt64, _ slot: Int) -> [FuturesServiceStreamName] { connections[slot].answered(request) }
@@ -116,7 +166,8 @@ struct ConnectionPool: Sendable {
             decisions.wake(at: allowedAt)
             return
         }
-        let hosts = hosts(of: upstream, after: connections[slot].backoff.attempts / max(1, configuration.attemptsPerHost))
+        let failovers = connections[slot].backoff.attempts / max(1, configuration.attemptsPerHost)
+        let hosts = hosts(of: upstream, line: connections[slot].line, after: failovers)
         let waits = hosts.map { hostAllowedAt[upstream]?[$0] ?? now }
         guard let host = zip(hosts, waits).first(where: { $0.1 <= now })?.0 else {
             let until = waits.min() ?? now
@@ -127,21 +178,30 @@ struct ConnectionPool: Sendable {
         connectAllowedAt[upstream] = now + configuration.connectInterval
         lastConnectionID &+= 1
         connections[slot].connect(as: ConnectionID(lastConnectionID), host: host)
-        decisions.effects.append(.connect(connections[slot].id, endpoint: connections[slot].endpoint, host: host))
+        decisions.effects.append(
+            .connect(connections[slot].id, endpoint: connections[slot].endpoint, host: host, line: connections[slot].line))
     }
 
     /// An upstream's hosts in the order they are to be tried in, after so many have failed. Only the venue has several.
-    private func hosts(of upstream: Int, after failovers: Int) -> [Int] {
+    private func hosts(of upstream: Int, line: Int, after failovers: Int) -> [Int] {
         let count = upstream == 0 ? max(1, configuration.webSocketHosts) : 1
-        return (0..<count).map { (webSocketHost &+ failovers &+ $0) % count }
+        return (0..<count).map { (webSocketHosts[line] &+ failovers &+ $0) % count }
     }
 
-    /// The connection is open. Returns the streams that are read from it; none if it is to replace another, whose streams it asks for by itself.
+    /// The connection is open. Returns the streams that are read from it, which are those of lines that are not open too; none if it is to replace
+    /// another. What is read from other connections it asks for by itself.
     mutating func opened(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) -> [Int] {
         connections[slot].opened(now, lookAfter: configuration.pingInterval)
         decisions.wake(at: connections[slot].quietLookAt)
         guard let predecessor = connections[slot].predecessor else {
             scheduleRotation(slot, now, &decisions)
+            for sibling in connections[slot].siblings {
+                if isOpen(sibling) {
+                    for member in connections[sibling].members { _ = connections[slot].subscribe(member) }
+                } else {
+                    for member in connections[sibling].members { move(member.index, from: sibling, to: slot) }
+                }
+            }
             return connections[slot].streams.keys.sorted()
         }
         for member in connections[predecessor].members { _ = connections[slot].subscribe(member) }
@@ -160,7 +220,7 @@ struct ConnectionPool: Sendable {
             hostAllowedAt[connections[slot].upstream, default: [:]][connections[slot].host] = until
         }
         abandonRotation(slot, now, &decisions)
-        guard !connections[slot].streams.isEmpty else { return connections[slot].retire() }
+        guard streamCount(slot) > 0 else { return connections[slot].retire() }
         connections[slot].rotateAt = nil
         connections[slot].closed(now, &random)
         if let until = connections[slot].waitsUntil { decisions.wake(at: until) }
@@ -185,12 +245,19 @@ struct ConnectionPool: Sendable {
 
     mutating func gotData(_ slot: Int, _ now: Instant) {
         connections[slot].gotData(now)
-        if connections[slot].upstream == 0 { webSocketHost = connections[slot].host }
+        if connections[slot].upstream == 0 { webSocketHosts[connections[slot].line] = connections[slot].host }
     }
 
-    /// One of its streams is silent: it is pinged at once, unless it was heard just now.
+    /// One of its streams is silent: it and the other lines are pinged at once, unless they were heard just now.
     mutating func suspect(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
         if connections[slot].isDoubtful(now) { ping(slot, now, &decisions) }
+        for sibling in connections[slot].siblings where connections[sibling].isDoubtful(now) { ping(sibling, now, &decisions) }
+    }
+
+    /// When there was a sign last of what the venue sends, on the best of the stream's lines.
+    func verifiedAt(_ index: Int, _ slot: Int) -> Instant {
+        guard hasSiblings(slot) else { return connections[slot].lastHeard }
+        return standingSiblings(index, slot).reduce(connections[slot].verifiedAt) { max($0, connections[$1].verifiedAt) }
     }
 
     private mutating func ping(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
@@ -205,6 +272,8 @@ struct ConnectionPool: Sendable {
         case dead(silenceMs: Int64)
         /// It has run beside the one it replaces for long enough.
         case overlapIsOver
+        /// Its age, its quiet or its faults ask for another one in its place.
+        case isToBeReplaced
     }
 
     /// Connections in the order in which their turns to connect come.
@@ -228,14 +297,26 @@ struct ConnectionPool: Sendable {
             decisions.effects.append(.disconnect(connections[slot].id))
             return .dead(silenceMs: now.milliseconds(since: connections[slot].lastHeard))
         }
+        var isToBeReplaced = connections[slot].isToBeReplaced(now)
         if connections[slot].quietLookAt <= now {
             connections[slot].lookedForData(now, next: configuration.pingInterval)
-            leaveIfQuiet(slot, now, &decisions)
+            if hasSiblings(slot) {
+                if connections[slot].isQuiet(now, after: configuration.quietAfter) { isToBeReplaced = true }
+            } else {
+                leaveIfQuiet(slot, now, &decisions)
+            }
         }
         decisions.wake(at: connections[slot].quietLookAt)
         if let at = connections[slot].rotateAt {
-            if at <= now { rotate(slot, now, &decisions) } else { decisions.wake(at: at) }
+            if at > now {
+                decisions.wake(at: at)
+            } else if hasSiblings(slot) {
+                isToBeReplaced = true
+            } else {
+                rotate(slot, now, &decisions)
+            }
         }
+        if isToBeReplaced { return .isToBeReplaced }
         guard let until = connections[slot].overlapUntil else { return nil }
         if until <= now { return .overlapIsOver }
         decisions.wake(at: until)
@@ -259,7 +340,7 @@ struct ConnectionPool: Sendable {
 
     /// Opens the successor of a connection; one after the other, unless the venue is about to close several.
     mutating func rotate(_ slot: Int, isUrgent: Bool = false, _ now: Instant, _ decisions: inout Decisions) {
-        guard isOpen(slot), !connections[slot].isRotating, !connections[slot].streams.isEmpty else { return }
+        guard isOpen(slot), !hasSiblings(slot), !connections[slot].isRotating, !connections[slot].streams.isEmpty else { return }
         guard isUrgent || !isRotating(upstream: connections[slot].upstream) else {
             return postponeRotation(slot, by: configuration.overlap, now, &decisions)
         }
@@ -281,6 +362,63 @@ struct ConnectionPool: Sendable {
         rotate(slot, now, &decisions)
         guard let successor = connections[slot].successor else { return }
         connections[successor].replaces(quiet: connections[slot])
+    }
+
+    /// A line is left and connects anew while the others go on, if all that is read from it stands on one of them: nothing is lost. If not, it
+    /// is tried later. Returns the streams that others take over.
+    mutating func replaceLine(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) -> [(index: Int, to: Int)] {
+        let moves = connections[slot].members.map { ($0.index, heir($0.index, besides: slot)) }
+        let taken = moves.compactMap { index, heir in heir.map { (index: index, to: $0) } }
+        guard isOpen(slot), taken.count == moves.count, connections[slot].siblings.contains(where: isOpen) else {
+            postponeRotation(slot, by: configuration.overlap, now, &decisions)
+            return []
+        }
+        for (index, heir) in taken { move(index, from: slot, to: heir) }
+        decisions.effects.append(.disconnect(connections[slot].id))
+        if connections[slot].isQuiet(now, after: configuration.quietAfter) {
+            let quiet = connections[slot]
+            connections[slot].replaces(quiet: quiet)
+        }
+        connections[slot].replaced(now)
+        connections[slot].renew(now)
+        connect(slot, now, &decisions)
+        return taken
+    }
+
+    /// The stream is read from another line from now on.
+    mutating func changeLine(_ index: Int, from slot: Int, to sibling: Int) { move(index, from: slot, to: sibling) }
+
+    // What its copies of messages tell of a line.
+
+    mutating func won(_ slot: Int) { connections[slot].won() }
+
+    /// Looks at a copy of a message.
+    ///
+    /// - Parameter isNews: whether it was the first.
+    mutating func compare(_ index: Int, _ slot: Int, number: UInt64, isNews: Bool, with awaited: inout AwaitedCopy?, _ now: Instant) {
+        let bit = UInt8(1) << connections[slot].line
+        if let copy = awaited, copy.number == number {
+            guard copy.lines & bit == 0 else { return }
+            connections[slot].brought(.nanoseconds(now.nanoseconds &- copy.firstAt.nanoseconds))
+            awaited?.lines |= bit
+            if lacking(index, slot, copy.lines | bit).isEmpty { awaited = nil }
+            return
+        }
+        if let copy = awaited {
+            guard copy.firstAt + LineHealth.copyPatience <= now else { return }
+            for line in lacking(index, slot, copy.lines) { connections[line].lacked() }
+            awaited = nil
+        }
+        guard isNews else { return }
+        connections[slot].brought(.zero)
+        awaited = AwaitedCopy(number: number, firstAt: now, lines: bit)
+    }
+
+    /// The lines that have the stream and did not bring a copy.
+    private func lacking(_ index: Int, _ slot: Int, _ brought: UInt8) -> [Int] {
+        lines(slot).filter {
+            isOpen($0) && brought & (1 << connections[$0].line) == 0 && connections[$0].standing.contains(index)
+        }
     }
 
     /// The stream whose subscription stands on the successor is read from there. True if it was the predecessor's last, which ends the rotation.

@@ -210,7 +210,7 @@ package final class FeedEngine: Sendable {
             for id in readers { deliver(event, to: id) }
         case .tell(let id, let event):
             deliver(event, to: id)
-        case .connect(let id, let endpoint, let host):
+        case .connect(let id, let endpoint, let host, _):
             connect(id, endpoint: endpoint, dialect.route(endpoint: endpoint, host: host))
         case .subscribe(let id, let names, let request):
             performer.value.links[id]?.subscribe(names, request: request)

@@ -207,7 +207,7 @@ private struct QuietWorld {
     private mutating func step(_ input: FeedInput) {
         for effect in core.step(input, now: Moment(instant: Instant(nanoseconds: now), wallClock: wallClock)) {
             switch effect {
-            case .connect(let id, _, _): step(.opened(id))
+            case .connect(let id, _, _, _): step(.opened(id))
             case .subscribe(let id, let names, let request):
                 subscribed[id, default: []].formUnion(names.compactMap { places[$0] })
                 step(.received(id, .acknowledged(request: request)))

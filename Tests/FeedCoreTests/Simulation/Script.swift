@@ -12,6 +12,8 @@ struct Script {
     var staleAfter: Duration = .seconds(5)
     /// At which age a connection is replaced; nil for what a house runs with.
     var rotateAfter: Duration?
+    /// How many lines there are to the venue.
+    var lines = 1
     /// What happens when.
     var acts: [(at: Nanoseconds, act: (Simulation) -> Void)] = []
 

@@ -20,6 +20,10 @@ final class SimulatedVenue {
         /// Whether something is wrong here for good that no reader of silence can see.
         var isBroken = false
         var lastArrival: Nanoseconds = 0
+        /// What happens to each of its messages.
+        var fault: LineFault?
+        /// A message that the next one overtakes.
+        var overtaken: UpstreamEvent?
         var lastProcessed: Nanoseconds = 0
     }
 
@@ -208,7 +212,21 @@ final class SimulatedVenue {
     /// What a socket carries arrives in order.
     func send(_ event: UpstreamEvent, on id: ConnectionID) {
         guard let place = wire(id), wires[place].isOpen, wires[place].mood == .healthy else { return }
-        let at = max(wires[place].lastArrival, queue.now + wires[place].latency + dice.between(0, Nanoseconds.ms(4)))
+        var at = max(wires[place].lastArrival, queue.now + wires[place].latency + dice.between(0, Nanoseconds.ms(4)))
+        if case .rows = event, let fault = wires[place].fault {
+            switch fault {
+            case .drop: if dice.chance(0.3) { return }
+            case .duplicate: queue.plan(.frame(id, event), at: at)
+            case .reorder:
+                guard let overtaken = wires[place].overtaken else { return wires[place].overtaken = event }
+                wires[place].overtaken = nil
+                queue.plan(.frame(id, event), at: at)
+                wires[place].lastArrival = at
+                return queue.plan(.frame(id, overtaken), at: at)
+            case .delay(let delay): at = max(at, queue.now + wires[place].latency + delay)
+            case .throttle(let pause): at = max(at, wires[place].lastArrival + pause)
+            }
+        }
         wires[place].lastArrival = at
         queue.plan(.frame(id, event), at: at)
     }
@@ -245,4 +263,16 @@ final class SimulatedVenue {
         list()
         for wire in wires where wire.mood == .stalled || wire.isBroken { cut(wire.id) }
     }
+}
+
+/// What happens to every message of one connection.
+enum LineFault {
+    /// Three of ten are lost.
+    case drop
+    case duplicate
+    /// Each second one comes before the one before it.
+    case reorder
+    case delay(Nanoseconds)
+    /// The least time between two.
+    case throttle(Nanoseconds)
 }

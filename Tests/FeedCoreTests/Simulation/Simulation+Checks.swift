@@ -8,6 +8,7 @@ extension Simulation {
         givesUp = core.counters.disconnects != disconnects
         if case .closed = input { givesUp = false }
         disconnects = core.counters.disconnects
+        for case .unsubscribe(let id, let names, _) in decided { standing[id]?.subtract(names.compactMap(index)) }
         for effect in decided {
             switch effect {
             case .publish(let event):
@@ -15,7 +16,7 @@ extension Simulation {
                 sequence = event.id.sequence
                 check(event)
             case .tell(_, let event): verdict.expect(event.id.sequence <= core.sequence, .idsRise, "told \(event.id.sequence) of \(core.sequence)")
-            case .connect(let id, _, let host):
+            case .connect(let id, _, let host, _):
                 verdict.expect((0..<configuration.webSocketHosts).contains(host), .effects, "WebSocket host \(host)")
                 wireWatch.connects(id, core, queue.now, verdict)
             case .disconnect(let id): checkDisconnect(id)
@@ -34,6 +35,9 @@ extension Simulation {
     }
 
     private func checkDisconnect(_ id: ConnectionID) {
+        standing[id] = nil
+        lastEnded = id
+        if !core.connections.contains(where: { $0.id == id }) { wireWatch.replaced(id) }
         for stream in watches.indices where connection(of: stream) == id { watches[stream].serial += 1 }
         for (slot, connection) in core.connections.enumerated() where connection.id == id {
             switch connection.phase {
@@ -75,11 +79,19 @@ extension Simulation {
 
     private func check(_ event: FeedEvent) {
         guard let stream = index(event.stream) else { return verdict.expect(false, .effects, "an event of \(event.stream)") }
-        watches[stream].take(event, queue.now, heard: connection(of: stream).flatMap(wireWatch.lastHeard), verdict)
+        watches[stream].take(event, queue.now, heard: lastHeard(of: stream), verdict)
         if script != nil { told.append((queue.now, event)) }
         switch event.kind {
         case .updated(let content), .fetched(let content): check(content, stream)
+        case .disconnected:
+            // A subscription that is to be renewed does not stand.
+            let other = standing.first { id, streams in
+                streams.contains(stream) && core.connections.first { $0.id == id }?.toUnsubscribe.contains(event.stream) == false
+            }?.key
+            verdict.expect(other == nil, .lastLineIsTold, "\(event.stream) is disconnected, and stands on \(other?.value ?? 0)")
+        case .ended: for id in standing.keys { standing[id]?.remove(stream) }
         case .status(.ended, _, _):
+            for id in standing.keys { standing[id]?.remove(stream) }
             let symbol = venue.streams[stream].symbol
             verdict.expect(symbol.map(venue.everSettled.contains) == true, .noFalseAlarm, "\(event.stream) has ended, and its symbol trades")
         case .status(.stale, _, _):
@@ -88,6 +100,14 @@ extension Simulation {
                 queue.now - last >= staleAfter.nanoseconds, .noFalseAlarm, "\(event.stream) \((queue.now - last) / 1_000_000) ms after a frame")
         default: break
         }
+    }
+
+    /// When the best of the stream's lines was heard last, one that has just ended included.
+    private func lastHeard(of stream: Int) -> Nanoseconds? {
+        guard let slot = state(of: stream)?.connection else { return nil }
+        let lines = ([slot] + core.connections[slot].siblings).map { core.connections[$0].id }
+        let heard = (lines.count > 1 ? lines + [lastEnded].compactMap(\.self) : lines).compactMap(wireWatch.lastHeard)
+        return heard.max()
     }
 
     /// The audit found a book that differs: one of which a frame was altered on its way.

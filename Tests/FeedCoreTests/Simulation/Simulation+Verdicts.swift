@@ -95,7 +95,7 @@ extension Simulation {
                 verdict.expect(
                     isWanted(stream) || state(of: stream) != nil, .unwantedIsLeft, "\(venue.streams[stream].name) is subscribed on \(wire.id.value)")
                 let isSettled = core.connections.allSatisfy { $0.predecessor == nil && $0.controlAt.nanoseconds < queue.now - .seconds(2) }
-                if isWanted(stream), owner != wire.id, isSettled {
+                if isWanted(stream), !carries(wire.id, stream), isSettled {
                     verdict.expect(false, .namesOnce, "\(venue.streams[stream].name) on \(wire.id.value), the core has it on \(owner?.value ?? 0)")
                 }
             }

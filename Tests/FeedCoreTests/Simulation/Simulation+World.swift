@@ -60,7 +60,7 @@ extension Simulation {
         guard case .rows(let name, let rows, let time) = event, let stream = index(name), isKind(rows, of: name) else { return }
         if let time, time > queue.wallClock + 60_000 { return }
         checkTold(rows, stream, on: id)
-        guard connection(of: stream) == id else { return }
+        guard carries(id, stream) else { return }
         watches[stream].lastData = queue.now
     }
 
@@ -88,7 +88,7 @@ extension Simulation {
         switch effect {
         case .publish(let event): deliver(event)
         case .tell(let id, let event): deliver(event, to: id)
-        case .connect(let id, let endpoint, let host):
+        case .connect(let id, let endpoint, let host, _):
             let latency = Nanoseconds.ms(dice.spread(1, 120))
             venue.wires.append(SimulatedVenue.Wire(id: id, endpoint: endpoint, host: host, latency: latency))
             queue.plan(.connect(id), in: latency)
@@ -115,6 +115,8 @@ extension Simulation {
         case .opened(let id): wireWatch.opened(id, queue.now)
         case .heard(let id): wireWatch.heard(id, queue.now)
         case .closed(let id, _, _):
+            standing[id] = nil
+            lastEnded = id
             wireWatch.closing(id, core, queue.now)
             for stream in watches.indices where connection(of: stream) == id { renew(stream) }
         case .usedWeight(let used): wireWatch.told(used: used, wallClock: queue.wallClock)
@@ -143,7 +145,7 @@ extension Simulation {
             guard let stream = index(name) else { return }
             if state(of: stream) != nil, core.connections.contains(where: { $0.id == id && $0.phase == .open }) { wireWatch.gotData(id) }
             if state(of: stream)?.freshness.outage?.awaitsMessage == true { renew(stream) }
-            guard connection(of: stream) == id, isKind(rows, of: name) else { return }
+            guard carries(id, stream), isKind(rows, of: name) else { return }
             if !watches[stream].hadDataSinceSubscription { renew(stream) }
             watches[stream].hadDataSinceSubscription = true
             watches[stream].lastData = queue.now
@@ -151,9 +153,16 @@ extension Simulation {
             for stream in wireWatch.subscribed(request) {
                 renew(stream)
                 watches[stream].lastData = queue.now
+                if carries(id, stream), state(of: stream)?.state != .ended { standing[id, default: []].insert(stream) }
             }
         default: break
         }
+    }
+
+    /// Whether a stream is read from the connection, or from another line beside it.
+    func carries(_ id: ConnectionID, _ stream: Int) -> Bool {
+        guard let slot = state(of: stream)?.connection else { return false }
+        return ([slot] + core.connections[slot].siblings).contains { core.connections[$0].id == id && core.connections[$0].phase == .open }
     }
 
     func renew(_ stream: Int) {

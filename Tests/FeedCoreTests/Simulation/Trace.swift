@@ -62,7 +62,7 @@ struct Trace {
         switch effect {
         case .publish(let event): "publish \(words(event))"
         case .tell(let id, let event): "tell \(id.value) \(words(event))"
-        case .connect(let id, let endpoint, let host): "connect \(id.value) path \(endpoint) host \(host)"
+        case .connect(let id, let endpoint, let host, _): "connect \(id.value) path \(endpoint) host \(host)"
         case .subscribe(let id, let names, let request): "subscribe \(id.value) \(names) #\(request)"
         case .unsubscribe(let id, let names, let request): "unsubscribe \(id.value) \(names) #\(request)"
         case .ping(let id): "ping \(id.value)"

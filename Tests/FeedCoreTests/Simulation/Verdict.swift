@@ -35,6 +35,7 @@ enum Invariant: String {
     case deadline = "the next deadline is right"
     case freshness = "what is old says so"
     case noFalseAlarm = "what is fresh is not called stale"
+    case lastLineIsTold = "a stream is disconnected with its last line"
     case deadIsLeft = "a dead connection is given up"
     case effects = "effects name what there is"
 }

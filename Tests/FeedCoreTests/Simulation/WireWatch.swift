@@ -15,6 +15,7 @@ struct WireWatch {
     private var minute: (number: Int64, weight: Int) = (0, 0)
     private var weightLimit: Int
     private var lastConnect: Nanoseconds?
+    private var slots: [(id: ConnectionID, slot: Int)] = []
 
     init(configuration: FeedCore.Configuration, lag: Nanoseconds) {
         self.configuration = configuration
@@ -46,7 +47,9 @@ struct WireWatch {
 
     /// A connection of the core's is about to end.
     mutating func closing(_ id: ConnectionID, _ core: FeedCore, _ now: Nanoseconds) {
-        guard let slot = slot(id, core), !core.connections[slot].streams.isEmpty else { return }
+        guard let slot = slot(id, core) else { return }
+        let lines = [slot] + core.connections[slot].siblings
+        guard lines.contains(where: { !core.connections[$0].streams.isEmpty }) else { return }
         switch core.connections[slot].phase {
         case .connecting, .open: ended(slot, id, now)
         default: break
@@ -60,6 +63,9 @@ struct WireWatch {
         failures[slot] = count + 1
         ends[slot] = (now, min(configuration.reconnectCap.nanoseconds, configuration.reconnectBase.nanoseconds << min(count, 20)))
     }
+
+    /// A line is left for another attempt.
+    mutating func replaced(_ id: ConnectionID) { if let slot = slots.last(where: { $0.id == id })?.slot { retired(slot, id) } }
 
     /// A connection is not wanted any more.
     mutating func retired(_ slot: Int, _ id: ConnectionID) {
@@ -75,7 +81,10 @@ struct WireWatch {
         let since = lastConnect.map { now - $0 } ?? .max
         verdict.expect(since >= configuration.connectInterval.nanoseconds, .connectPace, "\(id.value) is tried \(since / 1_000_000) ms after another")
         lastConnect = now
-        guard let slot = slot(id, core), let (at, bound) = ends.removeValue(forKey: slot) else { return }
+        guard let slot = slot(id, core) else { return }
+        slots.append((id, slot))
+        if slots.count > 40 { slots.removeFirst(10) }
+        guard let (at, bound) = ends.removeValue(forKey: slot) else { return }
         let delay = now - at
         let words = "connection \(id.value) is tried after \(delay / 1_000_000) ms of at most \(bound / 1_000_000)"
         let queue = Nanoseconds(core.connections.count + 3) * (configuration.connectInterval.nanoseconds + lag)

@@ -1,0 +1,112 @@
+/// Several lines to an upstream carry the same streams. The first copy of a message counts, by the venue's own number or time, and what one line
+/// lacks another brings. While one of them delivers, readers see nothing of the others' faults.
+extension FeedCore {
+    /// Whether rows from a line that the stream is not read from are to be taken. If the other one does not deliver, this one takes over.
+    mutating func takesFromLine(_ index: Int, _ slot: Int, _ rows: FeedRows) -> Bool {
+        guard let stream = streams[index], pool.connections[stream.connection].siblings.contains(slot) else { return false }
+        pool.stand(index, slot)
+        guard stream.subscription.isEffective, stream.freshness.outage?.awaitsMessage != true else {
+            changeLine(index, to: slot)
+            return true
+        }
+        return stream.content.canMergeLines
+    }
+
+    /// The stream is read from another line, whose subscription stands.
+    mutating func changeLine(_ index: Int, to slot: Int) {
+        guard let stream = streams[index] else { return }
+        pool.changeLine(index, from: stream.connection, to: slot)
+        takeUp(index, slot)
+    }
+
+    /// The stream's connection is another one now, on which its subscription stands.
+    mutating func takeUp(_ index: Int, _ slot: Int) {
+        streams[index]?.connection = slot
+        if streams[index]?.subscription.isEffective != true { streams[index]?.subscription = .requested(standsAt: nil) }
+        subscriptionConfirmed(index)
+    }
+
+    /// A line is replaced, and nothing is told: others have its streams.
+    mutating func replaceLine(_ slot: Int) {
+        for (index, heir) in pool.replaceLine(slot, now.instant, &decisions) { takeUp(index, heir) }
+    }
+
+    /// A connection that should be replaced is: by a successor beside it, or at once if other lines go on.
+    mutating func rotate(_ slot: Int, isUrgent: Bool = false) {
+        if pool.hasSiblings(slot) { replaceLine(slot) } else { pool.rotate(slot, isUrgent: isUrgent, now.instant, &decisions) }
+    }
+
+    /// Takes rows that one of several lines brought.
+    mutating func receive(_ index: Int, _ slot: Int, _ rows: FeedRows, eventTime: Int64?) {
+        let before = sequence
+        if !holdBack(index, slot, rows, eventTime: eventTime) {
+            update(index, rows, eventTime: eventTime)
+            releaseHeld(index)
+        }
+        let isNews = sequence != before
+        if isNews { pool.won(slot) }
+        guard let number = rows.copyNumber ?? eventTime.map({ UInt64(bitPattern: $0) }) else { return }
+        var awaited = streams[index]?.lines.awaitedCopy
+        pool.compare(index, slot, number: number, isNews: isNews, with: &awaited, now.instant)
+        streams[index]?.lines.awaitedCopy = awaited
+    }
+
+    /// Rows that leave a hole wait until another line has filled it; false if no other one can.
+    private mutating func holdBack(_ index: Int, _ slot: Int, _ rows: FeedRows, eventTime: Int64?) -> Bool {
+        guard let stream = streams[index], stream.freshness.outage == nil, stream.content.hasHole(before: rows) else { return false }
+        if case .none = stream.fetching.backfill {} else { return false }
+        let others = pool.standingLines(index, slot).filter { $0 != slot }
+        guard others.contains(where: { other in !stream.lines.held.contains { $0.slot == other } }), stream.lines.held.count < configuration.backfillHold
+        else {
+            giveUpWaiting(index)
+            return false
+        }
+        if stream.lines.heldUntil == nil {
+            let until = now.instant + configuration.linePatience
+            streams[index]?.lines.heldUntil = until
+            wake(at: until)
+        }
+        streams[index]?.lines.held.append((slot, rows, eventTime))
+        return true
+    }
+
+    /// What was held back and follows now is taken.
+    private mutating func releaseHeld(_ index: Int) {
+        guard let held = streams[index]?.lines.held, !held.isEmpty else { return }
+        let before = held.count
+        while let place = streams[index]?.lines.held.firstIndex(where: { streams[index]?.content.hasHole(before: $0.rows) != true }),
+            let (_, rows, eventTime) = streams[index]?.lines.held.remove(at: place)
+        {
+            update(index, rows, eventTime: eventTime)
+        }
+        guard streams[index]?.lines.held.isEmpty == true else { return }
+        streams[index]?.lines.heldUntil = nil
+        if before > 0 { counters.holesFilledByLines &+= 1 }
+    }
+
+    /// No line brings what is missing: the hole is treated as one on a single line is.
+    mutating func giveUpWaiting(_ index: Int) {
+        guard let held = streams[index]?.lines.held, !held.isEmpty else { return }
+        streams[index]?.lines.held = []
+        streams[index]?.lines.heldUntil = nil
+        for (_, rows, eventTime) in held.sorted(by: { $0.rows.copyNumber ?? 0 < $1.rows.copyNumber ?? 0 }) {
+            update(index, rows, eventTime: eventTime)
+        }
+    }
+
+    mutating func passDeadlines(heldOf index: Int) {
+        guard let until = streams[index]?.lines.heldUntil else { return }
+        if until <= now.instant { giveUpWaiting(index) } else { wake(at: until) }
+    }
+}
+
+extension FeedRows {
+    /// The venue's number of the message, by which its copies on several lines are known; nil where it has none.
+    var copyNumber: UInt64? {
+        switch self {
+        case .depth(let rows): rows.last?.lastUpdateID
+        case .bookTicker(let rows): rows.last?.changeNumber
+        default: ids?.upperBound
+        }
+    }
+}

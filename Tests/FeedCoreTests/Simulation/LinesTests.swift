@@ -1,0 +1,109 @@
+import Testing
+
+@testable import FeedCore
+
+/// Several lines to the venue: while one of them delivers, readers see nothing of what befalls the others.
+@Suite struct LinesTests {
+    private static let all: Set<FuturesServiceStreamName.Channel> = [
+        .depth, .bookTicker, .aggregateTrade, .kline, .liquidation, .markPrice, .partialDepth,
+    ]
+
+    private func run(_ script: Script, seed: UInt64 = 1) -> Simulation {
+        let simulation = Simulation(seed: seed, trace: Trace(isWhole: false), script: script)
+        simulation.run()
+        if simulation.verdict.broken != nil { Issue.record("\(simulation.report)") }
+        return simulation
+    }
+
+    /// What readers were told besides data, once the streams were live.
+    private func alarms(_ simulation: Simulation) -> [String] {
+        simulation.told.compactMap { at, event in
+            guard at > .seconds(20), at < simulation.script?.duration ?? .max else { return nil }
+            return switch event.kind {
+            case .updated, .fetched, .ended: nil
+            case .connected, .disconnected, .recovered, .failed, .status: "\(at / 1_000_000) ms: \(event.stream) \(event.kind)"
+            }
+        }
+    }
+
+    /// The open connections that share the streams of the first one of the path, if all of them have everything and nothing is wrong with any.
+    private static func soundLines(_ simulation: Simulation, endpoint: Int) -> [ConnectionID] {
+        let lines = simulation.core.connections.filter { $0.endpoint == endpoint && $0.phase == .open }
+        let streams = Set(lines.flatMap { $0.streams.keys })
+        let isSound = lines.allSatisfy { line in
+            guard let wire = simulation.venue.wire(line.id) else { return false }
+            return line.standing.isSuperset(of: streams) && simulation.venue.wires[wire].mood == .healthy && simulation.venue.wires[wire].fault == nil
+        }
+        return isSound && lines.count == simulation.script?.lines ? lines.map(\.id) : []
+    }
+
+    @Test(arguments: [2, 3]) func aThousandFaultsOfOneLineAtATimeCannotBeSeen(lines: Int) {
+        var faults = 0
+        let fail: (Simulation) -> Void = { simulation in
+            var dice = Dice(seed: UInt64(simulation.queue.now))
+            let lines = [0, 1].map { Self.soundLines(simulation, endpoint: $0) }.filter { !$0.isEmpty }
+            guard let id = dice.pick(dice.pick(lines) ?? []), let place = simulation.venue.wire(id) else { return }
+            faults += 1
+            switch dice.below(8) {
+            case 0: simulation.venue.cut(id)
+            case 1: simulation.venue.wires[place].mood = .stalled
+            case 2: simulation.venue.wires[place].mood = .blackHole
+            case 3: simulation.venue.wires[place].fault = .drop
+            case 4: simulation.venue.wires[place].fault = .duplicate
+            case 5: simulation.venue.wires[place].fault = .reorder
+            case 6: simulation.venue.wires[place].fault = .delay(.ms(200))
+            default: simulation.venue.wires[place].fault = .throttle(.ms(50))
+            }
+        }
+        // A fault of messages ends before the next one begins.
+        let heal: (Simulation) -> Void = { simulation in
+            for place in simulation.venue.wires.indices { simulation.venue.wires[place].fault = nil }
+        }
+        let acts = (0..<2000).flatMap { number -> [(at: Nanoseconds, act: (Simulation) -> Void)] in
+            let at = Nanoseconds.seconds(Int64(30 + 4 * number))
+            return [(at, fail), (at + .seconds(3), heal)]
+        }
+        let simulation = run(Script(channels: Self.all, duration: .seconds(8100), pause: .ms(20)...Nanoseconds.ms(200), lines: lines, acts: acts))
+        #expect(alarms(simulation) == [])
+        #expect(faults >= 1000)
+        #expect(simulation.core.counters.holesFilledByLines > 50)
+    }
+
+    @Test func aHoleOnOneLineIsFilledByTheOtherWithoutAQuestion() {
+        let drop: (Simulation) -> Void = { simulation in
+            guard let id = Self.soundLines(simulation, endpoint: 0).first, let place = simulation.venue.wire(id) else { return }
+            simulation.venue.wires[place].fault = .drop
+        }
+        let simulation = run(
+            Script(channels: [.aggregateTrade], duration: .seconds(120), pause: .ms(20)...Nanoseconds.ms(200), lines: 2, acts: [(.seconds(30), drop)]))
+        #expect(alarms(simulation) == [])
+        #expect(simulation.core.counters.holesFilledByLines > 2)
+        #expect(simulation.core.counters.backfilledMessages == 0)
+    }
+
+    @Test func theLossOfTheLastLineIsToldOnce() {
+        let cut: (Simulation) -> Void = { $0.venue.cutAll() }
+        let simulation = run(Script(channels: [.aggregateTrade, .depth], duration: .seconds(120), pause: Script.busy, lines: 2, acts: [(.seconds(30), cut)]))
+        for channel in [FuturesServiceStreamName.Channel.aggregateTrade, .depth] {
+            let told = simulation.told.filter { $0.at > .seconds(20) && $0.at < .seconds(120) && $0.event.stream.channel == channel }.map(\.event.kind)
+            let losses = told.count { if case .disconnected = $0 { true } else { false } }
+            let recoveries = told.count { if case .recovered = $0 { true } else { false } }
+            let streams = Set(simulation.told.filter { $0.event.stream.channel == channel }.map(\.event.stream)).count
+            #expect(losses == streams && recoveries == streams, "\(channel)")
+        }
+    }
+
+    @Test func aLineThatAlwaysLagsIsReplacedAndNobodySees() {
+        let lag: (Simulation) -> Void = { simulation in
+            guard let id = Self.soundLines(simulation, endpoint: 0).first, let place = simulation.venue.wire(id) else { return }
+            simulation.venue.wires[place].fault = .delay(.ms(420))
+        }
+        let simulation = run(
+            Script(
+                channels: [.aggregateTrade, .kline], duration: .seconds(120), pause: .ms(20)...Nanoseconds.ms(200), lines: 2,
+                acts: [(.seconds(30), lag)]))
+        #expect(alarms(simulation) == [])
+        #expect(simulation.core.pool.lastConnectionID >= 3, "it is replaced")
+        #expect(simulation.venue.wires.allSatisfy { $0.fault == nil }, "and left")
+    }
+}
