@@ -133,7 +133,7 @@ import Testing
             }
             for id in last + 1...last + 5 { house.exchange.inject(SlowReaderTests.trade(id)) }
             for id in last + 1...last + 5 { #expect(try await reader.next("update", of: small).rows.first?["id"]?.integer == id) }
-            _ = try await Samples.of(house.client) { $0["event_log_memory_bytes"].map { $0 < Double(budget) } == true }
+            _ = try await Samples.of(house.client) { $0["event_ring_memory_bytes"].map { $0 < Double(budget) } == true }
             let points = try ids.map { try #require(ResumePoint($0)).id }
             /// As if one of the streams alone had been read.
             func goingOn(from id: EventID?, with stream: String) async throws -> EventReader {

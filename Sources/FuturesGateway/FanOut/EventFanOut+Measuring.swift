@@ -4,7 +4,7 @@ extension EventFanOut {
         var reading = FanOutReading(tally: tally)
         if tally.readers.allSatisfy({ $0 == [0, 0] }) { (reading.tally.blocked, reading.tally.backlog) = (0, 0) }
         for index in logs.indices where logs.contains(index) {
-            reading.logs += 1
+            reading.rings += 1
             reading.events &+= logs[index].ring.endOrdinal - logs[index].ring.firstOrdinal
             reading.bytes &+= logs[index].ring.held
         }
