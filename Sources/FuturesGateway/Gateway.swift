@@ -4,7 +4,7 @@ public import Logging
 public import MicroHTTP
 public import ServiceLifecycle
 
-/// The gateway: one feed, one hub, one fan-out and one HTTP server, wired together and taken down in the right order.
+/// The gateway: wires one feed, one hub, one fan-out and one HTTP server together, and stops them in the right order.
 public final class Gateway: Service {
     private let configuration: GatewayConfiguration
     private let logger: Logger
@@ -20,11 +20,13 @@ public final class Gateway: Service {
     /// This program's version.
     public static let version = "0.1.0"
 
-    /// Builds a gateway; nothing is opened before `start`.
+    /// Builds a gateway. `start` opens its sockets.
     ///
     /// - Parameters:
-    ///   - log: what became of the log's lines, for metrics; from any thread.
-    ///   - listening: told the address once it can be reached there.
+    ///   - configuration: everything that can be set.
+    ///   - logger: where the gateway logs.
+    ///   - log: returns the counts of the program's log lines, for metrics; called from any thread.
+    ///   - listening: called with the gateway's address, such as `http://127.0.0.1:8080`, once it accepts connections.
     public init(
         configuration: GatewayConfiguration, logger: Logger, log: @escaping @Sendable () -> LogCounts = { LogCounts() },
         listening: @escaping @Sendable (String) -> Void = { _ in }
@@ -34,15 +36,15 @@ public final class Gateway: Service {
         self.listening = listening
         service = FuturesFeedService(configuration: configuration.feed, logger: logger)
         let engine = service.engine
-        // A sixteenth of what events may take is for snapshots that are answered beforehand.
-        let prepared = PreparedAnswers(maximumBytes: configuration.events.maximumLogBytes / 16)
+        // Prepared snapshots get a sixteenth of the memory for events.
+        let prepared = PreparedAnswers(maximumBytes: configuration.events.maximumRingBytes / 16)
         var events = configuration.events
-        events.maximumLogBytes -= events.maximumLogBytes / 16
+        events.maximumRingBytes -= events.maximumRingBytes / 16
         let gatekeeper = Gatekeeper(rules: configuration.access)
         let access = Access(gatekeeper: gatekeeper, allowedOrigins: configuration.http.allowedOrigins)
         let waker = EventStreamWaker()
         let inbox = FanOutInbox(waker: waker)
-        let memory = MemoryWatch(logBytes: events.maximumLogBytes, logger: logger, read: configuration.readFile) {
+        let memory = MemoryWatch(ringBytes: events.maximumRingBytes, logger: logger, read: configuration.readFile) {
             inbox.post(.relieve($0))
         }
         let hub = EventHub(
@@ -75,14 +77,19 @@ public final class Gateway: Service {
         engine.listen(hub)
     }
 
-    /// Serves until it is shut down, then sends every reader off.
+    /// Starts, serves until the service group shuts down or the task is cancelled, and stops.
+    ///
+    /// - Throws: `HTTPServerError` if the server cannot start.
     public func run() async throws {
         try start()
         try? await gracefulShutdown()
         await stop()
     }
 
-    /// Opens the server and returns its port.
+    /// Starts the threads and the server, and subscribes to the pinned streams. Call it once.
+    ///
+    /// - Returns: the server's port.
+    /// - Throws: `HTTPServerError` if the server cannot listen.
     @discardableResult
     public func start() throws -> UInt16 {
         service.engine.loadListing()
@@ -100,9 +107,9 @@ public final class Gateway: Service {
         return port
     }
 
-    /// Shows another certificate from the next handshake on; readers notice nothing. From any thread.
+    /// Uses another certificate from the next handshake on. Open connections keep theirs. Call it from any thread.
     ///
-    /// - Throws: `HTTPServerError` where TLS would be switched on or off, which takes a restart.
+    /// - Throws: `HTTPServerError` if the change would switch TLS on or off, which needs a restart.
     public func show(_ identity: TLSIdentity?) throws(HTTPServerError) {
         guard (identity == nil) == (configuration.http.identity == nil) else {
             throw HTTPServerError(.invalidCertificate, "TLS is switched on and off by a restart.")
@@ -110,8 +117,8 @@ public final class Gateway: Service {
         if let identity { try server.show(identity) }
     }
 
-    /// Keeps these streams subscribed without readers, and those pinned before no longer. From any thread; readers notice nothing. What the
-    /// venue does not list is left out, with a warning.
+    /// Replaces the pinned streams, which stay subscribed without readers. Leaves out streams that the venue does not list, and logs a warning for
+    /// each. Call it from any thread.
     public func pin(_ names: [FuturesServiceStreamName]) {
         for name in names where !hub.knows(name) {
             logger.warning("a stream cannot be pinned: the venue does not list it", metadata: ["stream": "\(name)"])
@@ -120,15 +127,15 @@ public final class Gateway: Service {
         hub.run { $0.pin(known) }
     }
 
-    /// From now on these rules hold. Event connections of credentials that are not accepted any more, or of streams they do not permit any more,
-    /// end; others notice nothing. From any thread.
+    /// Applies new access rules. Ends event connections whose credential the rules no longer accept, or no longer permit to read all streams of the
+    /// connection. Call it from any thread.
     public func replace(_ rules: AccessRules) {
         gatekeeper.replace(rules)
         hub.run { $0.judgeClients() }
     }
 
-    /// Sends every reader a farewell, lets running answers end, and closes everything; within the drain grace and a second, and
-    /// three more where another process has the socket, too.
+    /// Sends every reader a farewell, waits for running answers, and closes everything. This takes at most the drain grace and one second. If another
+    /// process shares the listening socket, it takes at most three seconds more.
     public func stop() async {
         let isShared = configuration.http.inheritedSocket != nil
         if isShared { server.stopAccepting() }
@@ -146,7 +153,8 @@ public final class Gateway: Service {
         logger.notice("stopped")
     }
 
-    /// What was accepted a moment ago may not have said what it wants: whoever hands the socket over answers it first. Nobody says when no more comes.
+    /// Waits until every accepted connection has sent its first request and has its answer, at most three seconds. The process that takes over the
+    /// socket cannot answer these connections, and a client that never sends a request must not block the stop.
     private func awaitFirstRequests() async {
         let patience = ContinuousClock.now + .seconds(3)
         while server.unansweredCount > 0, ContinuousClock.now < patience { try? await Task.sleep(for: .milliseconds(10)) }

@@ -2,7 +2,7 @@ public import FuturesFeed
 public import GatewayAccess
 public import MicroHTTP
 
-/// How a gateway works; every value has a default fit for a machine of its own on loopback.
+/// The configuration of a gateway. The defaults suit a gateway that listens on loopback and has the machine for itself.
 public struct GatewayConfiguration: Sendable {
     /// The upstream side.
     public var feed: FuturesFeedConfiguration
@@ -10,51 +10,50 @@ public struct GatewayConfiguration: Sendable {
     public var http: HTTPServerConfiguration
     /// The event streams.
     public var events: Events
-    /// Who is let in, and how much one may have.
+    /// Who may do what, and how much.
     public var access: AccessRules
     /// Streams that stay subscribed without readers.
     public var pinned: [FuturesServiceStreamName]
-    /// How long readers are given to leave when the gateway stops.
+    /// How long a stopping gateway waits for readers to leave.
     public var drainGrace: Duration
-    /// Where the memory the process may use is read.
+    /// Reads a file of the kernel that tells the memory limit; empty if it cannot be read.
     var readFile: @Sendable (String) -> String = ProcessReading.text
 
-    /// Bounds of the event streams.
+    /// The limits of event connections and of the rings they are served from.
     public struct Events: Sendable {
-        /// The most bytes of events kept per stream, 4,096 or more; memory is taken in powers of two.
-        public var logBytes: Int
-        /// The most events kept per stream.
-        public var logEvents: Int
-        /// How long events are kept.
-        public var logAge: Duration
-        /// How long nothing can be written to a reader before it is let go.
+        /// The largest size of one stream's ring in bytes, at least 4,096. A ring's memory is a power of two.
+        public var ringBytes: Int
+        /// The most events in one stream's ring.
+        public var ringEvents: Int
+        /// How long a ring keeps an event.
+        public var ringAge: Duration
+        /// How long a reader's socket may stay full before the gateway ends the connection.
         public var stoppedReader: Duration
-        /// Streams of one connection.
+        /// The most streams of one connection.
         public var streamsPerClient: Int
-        /// Event connections of all readers.
+        /// The most event connections at once.
         public var maximumReaders: Int
-        /// Different streams at once, pinned and lingering ones included.
+        /// The most different streams at once, including pinned and lingering ones.
         public var maximumStreams: Int
-        /// Bytes of memory for the events kept for readers that come back, of all streams; where they are used up, the streams that take most
-        /// give up their oldest events.
-        public var maximumLogBytes: Int
-        /// Seconds of silence before a comment is sent, where the client names none.
+        /// The memory for all rings, compression groups and prepared snapshots together, in bytes. If it is used up, the largest rings drop their
+        /// oldest events.
+        public var maximumRingBytes: Int
+        /// After how many seconds of silence a reader gets a heartbeat, if it does not choose a time itself.
         public var heartbeat: Int
-        /// The least time between two blocks of events that are compressed together, for all gzip readers of the same streams.
+        /// The least time between two blocks of a compression group, which serves all gzip readers of the same streams.
         public var compressionWindow: Duration
-        /// How many different sets of streams are compressed together; readers of others are compressed for one by one.
+        /// The most compression groups. A gzip reader without a group gets blocks of its own.
         public var compressedSets: Int
 
-        /// The defaults: 8 MiB, 100,000 events and 60 s per stream, 30 s, 200 streams, 15 s, 100 ms, 64 sets; 50,000 readers, 2,000 streams and
-        /// ``standardLogBytes`` in all.
+        /// Limits; see the properties for units and bounds.
         public init(
-            logBytes: Int = 8 << 20, logEvents: Int = 100_000, logAge: Duration = .seconds(60), stoppedReader: Duration = .seconds(30),
+            ringBytes: Int = 8 << 20, ringEvents: Int = 100_000, ringAge: Duration = .seconds(60), stoppedReader: Duration = .seconds(30),
             streamsPerClient: Int = 200, heartbeat: Int = 15, compressionWindow: Duration = .milliseconds(100), compressedSets: Int = 64,
-            maximumReaders: Int = 50_000, maximumStreams: Int = 2000, maximumLogBytes: Int = standardLogBytes
+            maximumReaders: Int = 50_000, maximumStreams: Int = 2000, maximumRingBytes: Int = standardRingBytes
         ) {
-            self.logBytes = logBytes
-            self.logEvents = logEvents
-            self.logAge = logAge
+            self.ringBytes = ringBytes
+            self.ringEvents = ringEvents
+            self.ringAge = ringAge
             self.stoppedReader = stoppedReader
             self.streamsPerClient = streamsPerClient
             self.heartbeat = heartbeat
@@ -62,11 +61,11 @@ public struct GatewayConfiguration: Sendable {
             self.compressedSets = compressedSets
             self.maximumReaders = maximumReaders
             self.maximumStreams = maximumStreams
-            self.maximumLogBytes = maximumLogBytes
+            self.maximumRingBytes = maximumRingBytes
         }
 
-        /// A quarter of the memory that the machine, or the control group the process is in, gives it (cgroups(7)); 4 GiB at most, 1 MiB at least.
-        public static let standardLogBytes = min(max(MemoryLimit().bytes / 4, 1 << 20), 4 << 30)
+        /// A quarter of the memory that the machine or the process's control group (cgroups(7)) allows, between 1 MiB and 4 GiB.
+        public static let standardRingBytes = min(max(MemoryLimit().bytes / 4, 1 << 20), 4 << 30)
     }
 
     /// A configuration with the defaults.

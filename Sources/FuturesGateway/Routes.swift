@@ -34,13 +34,13 @@ enum Routes {
 
     private static let snapshotParameters = ["wait", "maxAge", "maxUnverified", "depth"]
 
-    /// The last ones are other spellings of `lastEventId`.
+    /// The last three are other spellings of `lastEventId`.
     private static let eventParameters = [
         "streams", "forceFetch", "heartbeat", "lastEventId", "maxRate", "count", "timeout", "event", "heartbeatEvent", "pad", "gzip", "ticket",
         "last_event_id", "lastEvent", "Last-Event-ID",
     ]
 
-    /// Public data without credentials: any page may read it.
+    /// Lets every page read the answers. It is used if no setting names the allowed origins.
     static let anyOrigin = HTTPHeader(name: "Access-Control-Allow-Origin", value: "*")
 
     static let commonHeaders = [

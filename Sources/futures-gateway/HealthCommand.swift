@@ -40,7 +40,7 @@ struct HealthCommand: AsyncParsableCommand {
         // Each setting is checked alone. Whether `serve` would accept them together does not matter here.
         var mistakes: [String] = []
         let settings = ServeConfiguration.settings(flags: flags, environment: environment, mistakes: &mistakes)
-        guard mistakes.isEmpty else { throw Mistakes(sentences: mistakes).told() }
+        guard mistakes.isEmpty else { throw Mistakes(sentences: mistakes).report() }
         let host =
             switch settings.host {
             case "0.0.0.0": "127.0.0.1"

@@ -27,7 +27,7 @@ struct ServeCommand: AsyncParsableCommand {
             try ServeConfiguration(flags: flags, environment: environment)
         }
         let configuration: ServeConfiguration
-        do throws(Mistakes) { configuration = try read() } catch { throw error.told() }
+        do throws(Mistakes) { configuration = try read() } catch { throw error.report() }
         guard !printConfig else { return announce(String(configuration.settings.yaml.dropLast())) }
         shareAllocatorArenas()
         let threshold = LogThreshold(configuration.settings.logLevel)

@@ -27,14 +27,14 @@ import Testing
     @Test func aReaderWaitsUntilTheGroupHasHadAsMuchAndBeginsAnew() throws {
         var logs = Slab<EventLog>()
         logs.insert(try Self.log(), at: 0)
-        var compression = Compression(mostGroups: 1, window: .milliseconds(100))
+        var compression = Compression(maximumGroups: 1, window: .milliseconds(100))
         guard case .joined(let first) = compression.enter(7, Self.reader(logs), logs, 0, blocks: Self.ring) else {
             Issue.record("the first reader makes a group")
             return
         }
         let group = first.group
         Self.append(&logs[0], 1)
-        compression.logGrew(0, logs[0])
+        compression.ringGrew(0, logs[0])
         let entry = compression.enter(8, Self.reader(logs), logs, 0, blocks: Self.ring)
         guard case .waits(forGroup: group) = entry else {
             Issue.record("the group has not had the event: \(entry)")
@@ -56,15 +56,15 @@ import Testing
     @Test func aWindowEndsLaterUnlessMuchCame() throws {
         var logs = Slab<EventLog>()
         logs.insert(try Self.log(), at: 0)
-        var compression = Compression(mostGroups: 1, window: .milliseconds(100))
+        var compression = Compression(maximumGroups: 1, window: .milliseconds(100))
         _ = compression.enter(7, Self.reader(logs), logs, 0, blocks: Self.ring)
         _ = compression.compress(0, logs, 0)
         Self.append(&logs[0], 1)
-        compression.logGrew(0, logs[0])
+        compression.ringGrew(0, logs[0])
         let (early, next) = (compression.takeDue(0), compression.nextDue)
         #expect(early.isEmpty && next == Self.second / 10)
-        logs[0].ring.append(sequence: 2, body: [UInt8](repeating: 0, count: Compression.ownBlock), id: [], carriesData: true, now: 0)
-        compression.logGrew(0, logs[0])
+        logs[0].ring.append(sequence: 2, body: [UInt8](repeating: 0, count: Compression.blockBytes), id: [], carriesData: true, now: 0)
+        compression.ringGrew(0, logs[0])
         let due = compression.takeDue(0)
         #expect(due == [0])
     }
@@ -72,14 +72,14 @@ import Testing
     @Test func aGroupIsThereAsLongAsSomebodyReadsIt() throws {
         var logs = Slab<EventLog>()
         logs.insert(try Self.log(), at: 0)
-        var compression = Compression(mostGroups: 1, window: .milliseconds(100))
+        var compression = Compression(maximumGroups: 1, window: .milliseconds(100))
         for slot in [7, 8] { _ = compression.enter(slot, Self.reader(logs), logs, 0, blocks: Self.ring) }
         guard case .alone = compression.enter(9, Self.reader(logs, .lines), logs, 0, blocks: Self.ring) else {
             Issue.record("there is one group at most")
             return
         }
         Self.append(&logs[0], 1)
-        compression.logGrew(0, logs[0])
+        compression.ringGrew(0, logs[0])
         _ = compression.enter(9, Self.reader(logs), logs, 0, blocks: Self.ring)
         let afterOne = compression.leave(7, 0, logs)
         let isThere = compression.groups.contains(0)

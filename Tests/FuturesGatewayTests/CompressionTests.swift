@@ -128,7 +128,7 @@ struct CompressionTests {
 
     @Test func aGzipReaderThatStopsComesBackToTheLatestOrIsSentOff() async throws {
         let stream = "btcusdt@aggTrade"
-        try await House.open(logBytes: 64 << 10) { house in
+        try await House.open(ringBytes: 64 << 10) { house in
             house.exchange.setStalled(true)
             let slow = try await house.client.events("streams=\(stream)", Self.gzip, receiveBuffer: 4096)
             let fast = try await house.client.events("streams=\(stream)", Self.gzip)

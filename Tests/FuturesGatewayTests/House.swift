@@ -17,19 +17,20 @@ struct House {
     /// Builds a house, lets `body` use it, and takes it down again.
     static func open(
         _ exchange: DemoExchangeConfiguration = DemoExchangeConfiguration(), linger: Duration = .seconds(60),
-        reconnectBase: Duration = .milliseconds(500), logBytes: Int = 8 << 20, configure: (inout GatewayConfiguration) -> Void = { _ in },
+        reconnectBase: Duration = .milliseconds(500), ringBytes: Int = 8 << 20, configure: (inout GatewayConfiguration) -> Void = { _ in },
         logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, _ body: (House) async throws -> Void
     ) async throws {
         await gate.enter()
         let result = await Result {
-            try await openNow(exchange, linger: linger, reconnectBase: reconnectBase, logBytes: logBytes, configure: configure, logger: logger, body)
+            try await openNow(
+                exchange, linger: linger, reconnectBase: reconnectBase, ringBytes: ringBytes, configure: configure, logger: logger, body)
         }
         await gate.leave()
         try result.get()
     }
 
     private static func openNow(
-        _ exchange: DemoExchangeConfiguration, linger: Duration, reconnectBase: Duration, logBytes: Int,
+        _ exchange: DemoExchangeConfiguration, linger: Duration, reconnectBase: Duration, ringBytes: Int,
         configure: (inout GatewayConfiguration) -> Void, logger: Logger, _ body: (House) async throws -> Void
     ) async throws {
         let exchange = DemoExchange(configuration: exchange)
@@ -38,7 +39,7 @@ struct House {
         configuration.feed.venue = configuration.feed.venue.at(restURLs: [exchange.restURL], webSocketURLs: [exchange.webSocketURL])
         configuration.feed.linger = linger
         configuration.feed.reconnectBase = reconnectBase
-        configuration.events.logBytes = logBytes
+        configuration.events.ringBytes = ringBytes
         configuration.http.port = 0
         configuration.http.allowedHosts = []
         configuration.http.writesSocketsDirectly = StreamRoute.current == .socket

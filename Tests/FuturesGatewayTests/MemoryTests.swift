@@ -45,11 +45,11 @@ import Testing
     }
 
     @Test func pressureIsAnsweredUntilItIsGone() {
-        let logBytes = 24 << 20
-        var pressure = MemoryPressure(logBytes: logBytes)
+        let ringBytes = 24 << 20
+        var pressure = MemoryPressure(ringBytes: ringBytes)
         func look(_ percent: Int) -> (isHigh: Bool, readers: Int, logs: Int) {
             pressure.look(MemoryLimit(machine: 8 * Self.gigabyte) { Self.files(used: percent << 20, limit: 100 << 20)[$0] ?? "" })
-            return (pressure.isHigh, pressure.relief.readers, pressure.relief.logBytes >> 20)
+            return (pressure.isHigh, pressure.relief.readers, pressure.relief.ringBytes >> 20)
         }
         // What is used, whether nobody is let in, how many go, what the logs may take.
         let table = [
@@ -61,9 +61,9 @@ import Testing
             let seen = look(used)
             #expect(seen.isHigh == isHigh && seen.readers == readers && seen.logs == logs, "look \(place): \(seen)")
         }
-        var unlimited = MemoryPressure(logBytes: logBytes)
+        var unlimited = MemoryPressure(ringBytes: ringBytes)
         unlimited.look(MemoryLimit(machine: 1) { _ in "" })
-        #expect(!unlimited.isHigh && unlimited.relief == MemoryPressure.Relief(readers: 0, logBytes: logBytes))
+        #expect(!unlimited.isHigh && unlimited.relief == MemoryPressure.Relief(readers: 0, ringBytes: ringBytes))
     }
 
     @Test func theBiggestLogsGiveUpWhatIsTooMuch() {
@@ -120,7 +120,7 @@ import Testing
     @Test func theLargestStreamIsResetAndOthersAreExact() async throws {
         let (large, small) = ("!miniTicker@arr", "btcusdt@aggTrade")
         let budget = 1 << 20
-        try await House.open(configure: { $0.events.maximumLogBytes = budget }) { house in
+        try await House.open(configure: { $0.events.maximumRingBytes = budget }) { house in
             house.exchange.setStalled(true)
             let reader = try await house.client.events("streams=\(large),\(small)")
             try await house.awaitSubscription(to: large, small)
@@ -133,7 +133,7 @@ import Testing
             }
             for id in last + 1...last + 5 { house.exchange.inject(SlowReaderTests.trade(id)) }
             for id in last + 1...last + 5 { #expect(try await reader.next("update", of: small).rows.first?["id"]?.integer == id) }
-            _ = try await Samples.of(house.client) { $0["event_log_memory_bytes"].map { $0 < Double(budget) } == true }
+            _ = try await Samples.of(house.client) { $0["event_ring_memory_bytes"].map { $0 < Double(budget) } == true }
             let points = try ids.map { try #require(ResumePoint($0)).id }
             /// As if one of the streams alone had been read.
             func goingOn(from id: EventID?, with stream: String) async throws -> EventReader {

@@ -77,8 +77,8 @@ struct Samples {
             #expect((samples["event_sent_bytes_total{encoding=\"identity\"}"] ?? 0) > 500)
             #expect((samples["event_write_delay_seconds_count{reader=\"first\"}"] ?? 0) >= 1)
             #expect((samples["event_write_delay_seconds_count{reader=\"last\"}"] ?? 0) >= 1)
-            #expect((samples["event_log_bytes"] ?? 0) > 0)
-            #expect((samples["event_log_memory_bytes"] ?? 0) >= (samples["event_log_bytes"] ?? .infinity))
+            #expect((samples["event_ring_bytes"] ?? 0) > 0)
+            #expect((samples["event_ring_memory_bytes"] ?? 0) >= (samples["event_ring_bytes"] ?? .infinity))
             #expect(samples["event_resumes_total{kind=\"none\"}"] == 1)
 
             _ = try await house.client.post("/events/\(reader.client)/pause")

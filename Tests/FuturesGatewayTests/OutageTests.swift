@@ -103,7 +103,7 @@ import Testing
 
     @Test func aReaderThatSkippedAnOutageIsToldOfIt() async throws {
         let stream = "!miniTicker@arr"
-        try await House.open(reconnectBase: .milliseconds(20), logBytes: 256 << 10) { house in
+        try await House.open(reconnectBase: .milliseconds(20), ringBytes: 256 << 10) { house in
             let (slow, fast) = try await SlowReaderTests.oneStopped(of: stream, in: house)
             house.exchange.dropConnections()
             _ = try await fast.next("recover")
@@ -138,7 +138,7 @@ import Testing
 
     @Test func aLossThatLeftTheRingIsNoGap() async throws {
         let stream = "btcusdt@aggTrade"
-        try await House.open(configure: { $0.events.logEvents = 1 }) { house in
+        try await House.open(configure: { $0.events.ringEvents = 1 }) { house in
             house.exchange.setStalled(true)
             let every = try await house.client.events("streams=\(stream)")
             let paused = try await house.client.events("streams=\(stream)")

@@ -70,7 +70,7 @@ struct ResumeTests {
     }
 
     @Test func whatHasLeftTheLogsIsReset() async throws {
-        try await House.open(logBytes: 4096) { house in
+        try await House.open(ringBytes: 4096) { house in
             let reader = try await house.client.events("streams=btcusdt@bookTicker")
             let first = try await reader.next("update") { $0.id != nil }
             for _ in 0..<60 { _ = try await reader.next("update") }

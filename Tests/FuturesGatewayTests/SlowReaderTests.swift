@@ -6,7 +6,7 @@ import Testing
 @Suite struct SlowReaderTests {
     @Test func aReaderThatStopsSkipsToTheLatestFullValueAndDelaysNobody() async throws {
         let stream = "!miniTicker@arr"
-        try await House.open(logBytes: 256 << 10) { house in
+        try await House.open(ringBytes: 256 << 10) { house in
             house.exchange.setStalled(true)
             let slow = try await house.client.events("streams=\(stream)", receiveBuffer: 4096)
             let fast = try await house.client.events("streams=\(stream)")
@@ -34,7 +34,7 @@ import Testing
 
     @Test func aReaderThatStopsIsToldHowManyTradesItMissed() async throws {
         let stream = "btcusdt@aggTrade"
-        try await House.open(logBytes: 256 << 10) { house in
+        try await House.open(ringBytes: 256 << 10) { house in
             house.exchange.setStalled(true)
             let slow = try await house.client.events("streams=\(stream)", receiveBuffer: 4096)
             let fast = try await house.client.events("streams=\(stream)")
@@ -74,7 +74,7 @@ import Testing
 
     @Test func aReaderThatStopsMayAskForTradesAndGetsThemWholeOnceItReads() async throws {
         let (tickers, trades) = ("!miniTicker@arr", "btcusdt@aggTrade")
-        try await House.open(logBytes: 256 << 10) { house in
+        try await House.open(ringBytes: 256 << 10) { house in
             house.exchange.setStalled(true)
             let slow = try await house.client.events("streams=\(tickers)", receiveBuffer: 4096)
             let fast = try await house.client.events("streams=\(tickers),\(trades)")

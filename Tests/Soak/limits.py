@@ -165,7 +165,7 @@ def memory(options):
     while time.monotonic() < ends and run.gateway.process.poll() is None and not run.court.faults:
         run.listen(time.monotonic() + 1)
         answered.append(answers(port, "/readyz"))
-        shown.append(metrics(port, "memory_short", "event_log_memory_bytes", "memory_used_bytes", "event_logs"))
+        shown.append(metrics(port, "memory_short", "event_ring_memory_bytes", "memory_used_bytes", "event_rings"))
     stop.set()
     counts = collections.Counter()
     while crowd.is_alive() or not reports.empty():

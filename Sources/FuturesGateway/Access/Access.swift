@@ -55,7 +55,7 @@ struct Access: Sendable {
                 if let parameters, let unknown = request.query.first(where: { !parameters.contains($0.name) }) {
                     return responder.respond(Problems.unknownParameter(unknown.name, parameters).response)
                 }
-                handler(request, left.map { responder.adding(Self.fields($0)) } ?? responder, caller)
+                handler(request, left.map { responder.adding(Self.rateLimitFields($0)) } ?? responder, caller)
             } catch let limit as LimitReached {
                 responder.respond(limited(request, limit))
             } catch let refused as Refused {
@@ -137,7 +137,7 @@ struct Access: Sendable {
     }
 
     /// draft-ietf-httpapi-ratelimit-headers-10.
-    static func fields(_ left: Gatekeeper.RequestsLeft) -> [HTTPHeader] {
+    static func rateLimitFields(_ left: Gatekeeper.RequestsLeft) -> [HTTPHeader] {
         [
             HTTPHeader("RateLimit-Policy", "\"requests\";q=\(left.limit);w=1"),
             HTTPHeader("RateLimit", "\"requests\";r=\(left.count);t=\(left.full)"),

@@ -1,47 +1,47 @@
 import FuturesFeed
 
-/// What readers that asked for gzip are sent: groups of those who read the same streams get blocks that were made once; whatever is for one alone is
-/// compressed for it alone, without a state that lasts.
+/// The compression groups, and compression for one reader.
 ///
-/// It knows readers by their slots only. A group is there as long as somebody reads it.
+/// Gzip readers of the same streams form a group, whose events are compressed once. Bytes for one reader are a block of their own, which refers to
+/// nothing before it. This type knows readers by their slots only. A group exists while it has readers.
 struct Compression: ~Copyable {
-    /// Where a reader goes on that has had everything.
+    /// The result of `enter`.
     enum Entry {
-        /// In a group, from its next block on.
+        /// The reader reads the group from its next block on.
         case joined(EventClient.Membership)
-        /// Where it is, until the group has had as much.
+        /// The reader reads the rings until the group admits readers.
         case waits(forGroup: Int)
-        /// Where it is: there are as many groups as may be, and what is for few is compressed for each.
+        /// The reader stays without a group: it has no streams, or there are as many groups as allowed.
         case alone
     }
 
-    /// The most bytes of one reader's own that are compressed at once.
-    static let ownBlock = 64 << 10
+    /// How many bytes for one reader are compressed at once, at most about.
+    static let blockBytes = 64 << 10
 
-    /// What a reader of a group is sent from.
+    /// The groups. Readers of a group are sent its blocks.
     private(set) var groups = Slab<CompressionGroup>()
     private var indices: [CompressionGroup.Key: Int] = [:]
-    /// The groups that have something to compress.
+    /// The groups with pending input.
     private var due: [Int] = []
-    private let mostGroups: Int
-    /// From one block of a group to the next, nanoseconds.
+    private let maximumGroups: Int
+    /// The least time between two blocks of a group, nanoseconds.
     private let window: Int64
     private let list = GatherList()
     private let deflater = Deflater(level: 6)
-    private let ownDeflater = Deflater(level: 1)
+    private let privateDeflater = Deflater(level: 1)
 
-    init(mostGroups: Int, window: Duration) {
-        self.mostGroups = mostGroups
+    init(maximumGroups: Int, window: Duration) {
+        self.maximumGroups = maximumGroups
         self.window = window.nanoseconds
     }
 
-    /// A block for one reader alone; nil where zlib could not be had.
-    func block(_ bytes: UnsafeBufferPointer<UInt8>) -> (bytes: [UInt8], part: GzipChecksum.Part)? { ownDeflater.block(bytes) }
+    /// A block for one reader; nil if zlib fails for want of memory.
+    func block(_ bytes: UnsafeBufferPointer<UInt8>) -> (bytes: [UInt8], part: GzipChecksum.Part)? { privateDeflater.block(bytes) }
 
-    /// A log has grown: the groups that read it compress what came, at the end of their windows, or now where that is much.
-    mutating func logGrew(_ index: Int, _ log: borrowing EventLog) {
+    /// Marks the groups that read this ring as due. They compress at the end of their windows, or at once if more than a block has come.
+    mutating func ringGrew(_ index: Int, _ log: borrowing EventLog) {
         for group in log.groups {
-            if let cursor = groups[group].cursor(of: index), log.ring.bytes(from: cursor) > UInt64(Self.ownBlock) {
+            if let cursor = groups[group].cursor(of: index), log.ring.bytes(from: cursor) > UInt64(Self.blockBytes) {
                 groups[group].compressedAt = .min
             }
             guard !groups[group].isDue else { continue }
@@ -50,7 +50,7 @@ struct Compression: ~Copyable {
         }
     }
 
-    /// The groups whose windows have ended.
+    /// Returns the due groups whose windows have ended. They are no longer due.
     mutating func takeDue(_ now: Int64) -> [Int] {
         var ended: [Int] = []
         for group in due where groups[group].compressedAt &+ window <= now {
@@ -61,35 +61,36 @@ struct Compression: ~Copyable {
         return ended
     }
 
-    /// When the next window ends of a group that has something to compress, monotonic nanoseconds.
+    /// When the first window of a due group ends, monotonic nanoseconds; nil if no group is due.
     var nextDue: Int64? {
         var next: Int64?
         for group in due { next = min(next ?? .max, groups[group].compressedAt &+ window) }
         return next
     }
 
-    /// Has a group compress what came. False where more came than the logs hold: its readers have to leave it.
+    /// Compresses a group's pending input. False if the rings no longer hold all of it; then the group's readers have to leave it.
     func compress(_ group: Int, _ logs: borrowing Slab<EventLog>, _ now: Int64) -> Bool {
         groups[group].compress(logs, list, deflater, now)
     }
 
-    /// Who waits for a group that has just compressed all there is; before that, what they have had would come again. Nobody until it begins anew.
+    /// Returns the readers that wait for a group, if the group admits readers now, and removes them from its list. Call it when the group has just
+    /// compressed: a group admits readers only while it has no pending input, otherwise they would get events twice.
     func takeWaiting(_ group: Int, _ now: Int64) -> [Int] {
-        guard groups.contains(group), !groups[group].waiting.isEmpty, groups[group].takesReaders(now: now) else { return [] }
+        guard groups.contains(group), !groups[group].waiting.isEmpty, groups[group].admitReaders(now: now) else { return [] }
         defer { groups[group].waiting.removeAll(keepingCapacity: true) }
         return groups[group].waiting
     }
 
-    /// Has a reader that has had everything join the group of its streams.
+    /// Puts a reader that has been sent all events into the group of its streams, or on the group's waiting list.
     ///
-    /// - Parameter blocks: makes the log of a new group.
+    /// - Parameter blocks: makes the ring for the blocks of a new group.
     mutating func enter(
         _ slot: Int, _ reader: ReaderCursors, _ logs: borrowing Slab<EventLog>, _ now: Int64, blocks: () -> StreamLog
     ) -> Entry {
         let key = CompressionGroup.Key(logs: reader.subscriptions.map(\.log).sorted(), format: reader.format)
         guard !key.logs.isEmpty else { return .alone }
         guard let group = indices[key] ?? add(key, logs, now, blocks) else { return .alone }
-        guard groups[group].isLevel(with: logs), groups[group].takesReaders(now: now) else {
+        guard groups[group].hasCompressedAll(of: logs), groups[group].admitReaders(now: now) else {
             groups[group].waiting.append(slot)
             return .waits(forGroup: group)
         }
@@ -100,7 +101,7 @@ struct Compression: ~Copyable {
     private mutating func add(
         _ key: CompressionGroup.Key, _ logs: borrowing Slab<EventLog>, _ now: Int64, _ blocks: () -> StreamLog
     ) -> Int? {
-        guard indices.count < mostGroups else { return nil }
+        guard indices.count < maximumGroups else { return nil }
         let group = groups.vacancy
         groups.insert(CompressionGroup(key: key, logs, blocks: blocks(), now: now), at: group)
         indices[key] = group
@@ -108,7 +109,8 @@ struct Compression: ~Copyable {
         return group
     }
 
-    /// A reader leaves its group. With the last one the group goes: then these are those who waited for it, to find another.
+    /// Takes a reader out of its group. The last reader's leaving removes the group; then the result is the group's waiting readers, which have to
+    /// find another group.
     mutating func leave(_ slot: Int, _ group: Int, _ logs: borrowing Slab<EventLog>) -> [Int] {
         groups[group].readers.remove(slot)
         guard groups[group].readers.isEmpty else { return [] }
@@ -120,18 +122,18 @@ struct Compression: ~Copyable {
         return waiting
     }
 
-    /// What the blocks of each group take.
+    /// The size of each group's blocks.
     var sizes: [RingQuota.Size] { groups.indices.filter { groups.contains($0) }.map { groups[$0].blocks.size } }
 
-    /// What the blocks of all groups take, bytes.
+    /// The memory of all groups' blocks, bytes.
     var memory: UInt64 {
         var memory: UInt64 = 0
         for group in groups.indices where groups.contains(group) { memory &+= groups[group].blocks.memory }
         return memory
     }
 
-    /// From now on the blocks of a group take no more memory than its share.
-    func limit(to share: RingQuota) {
-        for group in groups.indices where groups.contains(group) { groups[group].limit(to: share) }
+    /// Limits the memory of each group's blocks.
+    func limit(to quota: RingQuota) {
+        for group in groups.indices where groups.contains(group) { groups[group].limit(to: quota) }
     }
 }

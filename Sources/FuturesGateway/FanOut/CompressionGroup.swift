@@ -1,32 +1,37 @@
 import DequeModule
 
-/// The events of a set of streams, compressed once for all who read exactly these streams.
+/// Compresses the events of some streams once for all gzip readers of exactly these streams.
 ///
-/// It reads the streams' logs as any reader does, at most once per window, and puts what it found into a log of its own, as one block. A block
-/// refers to those before it, so readers begin where one does not: at the group's first and, where some wait, at one every second.
+/// It reads the streams' rings as a reader does, at most once per window, and appends one block to a ring of its own. A block refers to the blocks
+/// before it, so a reader can only begin with a block that does not: the group's first one, or, if readers wait, one a second.
 struct CompressionGroup: ~Copyable {
-    /// Which streams, by their logs in rising order, in which format.
+    /// The streams, as indices of their logs in rising order, and the format.
     struct Key: Hashable {
         let logs: [Int]
         let format: EventFormat
     }
 
     let key: Key
+    /// The group's own cursors in the streams' rings.
     var reader: ReaderCursors
+    /// The ring of compressed blocks.
     var blocks: StreamLog
-    /// What has to be known of each of the blocks held.
+    /// For each block in the ring: its checksum, and the number of events in it.
     private var parts: Deque<(part: GzipChecksum.Part, events: UInt64)> = []
-    /// The slots of those who read it, and of those who will as soon as they have had no more than it.
+    /// The slots of the group's readers.
     var readers: Set<Int> = []
+    /// The slots of readers that wait until the group admits readers.
     var waiting: [Int] = []
+    /// When the group last compressed, monotonic nanoseconds.
     var compressedAt: Int64 = .min
-    /// The end of what blocks to come may refer to, and when it was last dropped.
+    /// The uncompressed bytes that the next block may refer to.
     private var history: [UInt8] = []
+    /// When `history` was last emptied, monotonic nanoseconds.
     private var beganAt: Int64
-    /// It has something to compress, now or at the end of its window.
+    /// Whether the group has pending input.
     var isDue = false
 
-    /// A group that begins where the logs end.
+    /// A group whose cursors are at the ends of the rings.
     init(key: Key, _ logs: borrowing Slab<EventLog>, blocks: consuming StreamLog, now: Int64) {
         beganAt = now
         self.key = key
@@ -38,22 +43,23 @@ struct CompressionGroup: ~Copyable {
         }
     }
 
-    /// The next event that it compresses of a log.
+    /// The ordinal of the first event of a log that the group has not compressed; nil if it does not read that log.
     func cursor(of log: Int) -> UInt64? { reader.subscriptions.first { $0.log == log }?.cursor }
 
-    /// Whether it has compressed all there is.
-    func isLevel(with logs: borrowing Slab<EventLog>) -> Bool {
+    /// Whether the group has compressed everything in the rings.
+    func hasCompressedAll(of logs: borrowing Slab<EventLog>) -> Bool {
         for subscription in reader.subscriptions {
             guard logs.contains(subscription.log), subscription.cursor == logs[subscription.log].ring.endOrdinal else { return false }
         }
         return true
     }
 
-    /// The checksum of a block that is held, and how many events are in it.
+    /// The checksum of a block in the ring, and the number of events in it.
     func held(_ block: UInt64) -> (part: GzipChecksum.Part, events: UInt64) { parts[Int(block - blocks.firstOrdinal)] }
 
-    /// Whether readers may begin with the next block, which refers to nothing then.
-    mutating func takesReaders(now: Int64) -> Bool {
+    /// Whether readers may begin with the next block. If so, that block refers to nothing before it. Such a block is larger, so there is at most one
+    /// a second.
+    mutating func admitReaders(now: Int64) -> Bool {
         guard !history.isEmpty else { return true }
         guard now &- beganAt >= 1_000_000_000 else { return false }
         history.removeAll(keepingCapacity: true)
@@ -61,7 +67,7 @@ struct CompressionGroup: ~Copyable {
         return true
     }
 
-    /// Compresses what the logs have more. False where more came in a window than they hold.
+    /// Appends the pending input as blocks. False if the rings no longer hold all of it, or if zlib fails for want of memory.
     mutating func compress(_ logs: borrowing Slab<EventLog>, _ list: GatherList, _ deflater: Deflater, _ now: Int64) -> Bool {
         compressedAt = now
         for subscription in reader.subscriptions where logs.contains(subscription.log) {
@@ -82,7 +88,7 @@ struct CompressionGroup: ~Copyable {
 
     private static let historyBytes = 16 << 10
 
-    /// Later blocks may refer to these bytes.
+    /// Adds bytes that later blocks may refer to.
     private mutating func remember(_ bytes: UnsafeBufferPointer<UInt8>) {
         let rest = UnsafeBufferPointer(rebasing: bytes.suffix(Self.historyBytes))
         history.removeFirst(max(0, history.count + rest.count - Self.historyBytes))
@@ -95,12 +101,12 @@ struct CompressionGroup: ~Copyable {
         dropParts()
     }
 
-    mutating func limit(to share: RingQuota) {
-        blocks.limit(to: share)
+    mutating func limit(to quota: RingQuota) {
+        blocks.limit(to: quota)
         dropParts()
     }
 
-    /// Those of blocks that have gone.
+    /// Drops the parts of blocks that have left the ring.
     private mutating func dropParts() {
         while UInt64(parts.count) > blocks.endOrdinal - blocks.firstOrdinal { parts.removeFirst() }
     }

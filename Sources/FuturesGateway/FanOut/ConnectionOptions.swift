@@ -1,27 +1,28 @@
-/// What a connection asked for besides its streams.
+/// The options of an event connection, as its request gave them.
 struct ConnectionOptions: Sendable {
-    /// The point a reader wants to go on from, as far as it can be read.
+    /// The last id that the reader has.
     enum LastEventID: Sendable {
         case point(ResumePoint)
+        /// An id from which nobody can resume, such as one that tells no streams.
         case unreadable
     }
 
-    /// Seconds of silence after which a heartbeat is sent.
+    /// After how many seconds of silence the reader gets a heartbeat.
     let heartbeat: Int
-    /// Whether a heartbeat is an event rather than a comment.
-    let tellsHeartbeats: Bool
-    /// The id it saw last; nil where it is new.
+    /// Whether heartbeats are events. If not, they are comments.
+    let sendsHeartbeatEvents: Bool
+    /// The last id that the reader has; nil for a new reader.
     let lastEventID: LastEventID?
     let forceFetch: Bool
-    /// The least nanoseconds between two deliveries of one stream; zero for every event at once.
+    /// The least time between two deliveries of one stream, in nanoseconds; zero if every event is sent at once.
     let interval: Int64
     let format: EventFormat
-    /// Two kibibytes of comment first.
+    /// Whether the body begins with two kibibytes of comment.
     let isPadded: Bool
-    /// Whether its answer is gzip.
+    /// Whether the body is gzip.
     let isCompressed: Bool
-    /// How many events with data it wants; nil for all that come.
+    /// After how many events with data the connection ends; nil if no number was given.
     let count: Int?
-    /// After how many seconds it ends; nil for never.
+    /// After how many seconds the connection ends; nil if no time was given.
     let timeout: Int?
 }

@@ -1,50 +1,53 @@
 import FuturesFeed
 import MicroHTTP
 
-/// One reader on the fan-out's thread: its places in the logs, and the few bytes that are its own.
+/// One reader on the fan-out's thread: its cursors in the rings, and the bytes that only it gets.
 struct EventClient: ~Copyable {
-    /// Whether it can be sent more. Whoever has a reader served lets go of one whose connection has ended with that.
+    /// Whether the connection is still open. A function that serves a reader returns this; its caller passes it to `settle`, which removes a reader
+    /// whose connection has ended.
     enum Connection { case open, ended }
 
-    /// A place in a compression group.
+    /// The reader's cursor in a compression group.
     struct Membership {
         let group: Int
         /// The next block to be sent.
         var block: UInt64
-        /// The last event of the last block it was sent; nil before the first.
+        /// The sequence of the last event in the last block that was sent; nil before the first block.
         var lastSequence: UInt64?
     }
 
-    /// Bytes as they go over the wire.
+    /// Bytes for this reader alone, as they go over the wire: compressed if the reader gets gzip.
     struct PrivateBytes {
         let bytes: [UInt8]
+        /// How many of them the kernel has.
         var sent = 0
     }
 
     let number: UInt64
     let stream: EventStream
     let options: ConnectionOptions
-    /// When it ends, monotonic nanoseconds.
+    /// When the connection ends, monotonic nanoseconds.
     let endsAt: Int64
     var reader: ReaderCursors
-    /// What its gzip trailer will say; nil where it is sent bytes as they are.
+    /// The checksum for the gzip trailer; nil if the body is not gzip.
     var checksum: GzipChecksum?
-    /// While it reads a compression group instead of the logs; its places in those are where it left them.
+    /// The compression group that the reader reads. If it has one, its cursors in the rings stay where they were when it joined.
     var membership: Membership?
-    /// The group it joins as soon as that has nothing that it has had already.
+    /// The group that the reader joins once the group has compressed all that the reader already got.
     var awaitedGroup: Int?
-    /// What is sent before anything from the logs: the session, cached values, the rest of an event cut by a full socket, the farewell.
-    var own: [PrivateBytes] = []
+    /// Bytes to send before anything from the rings: the session, snapshots, the rest of an event that a full socket cut, the farewell.
+    var privateBytes: [PrivateBytes] = []
     var lastWrite: Int64
-    /// The socket is full; the kernel tells when it is not.
+    /// Whether the socket is full. `streamDidBecomeWritable` tells when it has room.
     var isBlocked = false
-    /// It ends when its own bytes are sent.
+    /// Whether the connection ends once the private bytes are sent.
     var isEnding = false
-    var isDirty = false
-    /// When it is cut off if it has not taken its farewell, monotonic nanoseconds.
+    /// Whether the reader is in `EventFanOut.queuedClients`.
+    var isQueued = false
+    /// When the connection is cut if the farewell could not be sent, monotonic nanoseconds.
     var cutAt = Int64.max
-    /// It is on the list of those whose turn comes later.
-    var isWaiting = false
+    /// Whether the reader is in `EventFanOut.pacedClients`.
+    var awaitsTurn = false
 
     init(number: UInt64, stream: EventStream, options: ConnectionOptions, now: Int64) {
         self.number = number
@@ -56,6 +59,6 @@ struct EventClient: ~Copyable {
         lastWrite = now
     }
 
-    /// Nanoseconds of silence after which a heartbeat is sent.
+    /// After how many nanoseconds of silence the reader gets a heartbeat.
     var heartbeat: Int64 { Int64(options.heartbeat) * 1_000_000_000 }
 }

@@ -2,23 +2,24 @@ import FuturesFeed
 import Glibc
 import MicroHTTP
 
-/// Readers that asked for gzip, between the logs, which they are compressed from alone, and the groups of ``Compression``.
+/// Gzip readers. Each reads either the rings, and is compressed for alone, or a group of ``Compression``.
 extension EventFanOut {
-    /// Puts bytes before everything from the logs.
-    func tell(_ client: inout EventClient, _ bytes: [UInt8]) {
-        guard client.checksum != nil, !bytes.isEmpty else { return client.own.append(EventClient.PrivateBytes(bytes: bytes)) }
-        bytes.withUnsafeBufferPointer { tell(&client, compressed: $0) }
+    /// Queues bytes that this reader gets before anything from the rings.
+    func enqueuePrivate(_ client: inout EventClient, _ bytes: [UInt8]) {
+        guard client.checksum != nil, !bytes.isEmpty else { return client.privateBytes.append(EventClient.PrivateBytes(bytes: bytes)) }
+        bytes.withUnsafeBufferPointer { enqueuePrivate(&client, compressed: $0) }
     }
 
-    /// A reader of a group leaves it for that: the group's blocks refer to each other alone.
-    func tell(_ client: inout EventClient, compressed bytes: UnsafeBufferPointer<UInt8>) {
+    /// Queues bytes as a block of their own. A reader of a group leaves the group first, because a group's blocks refer to each other, so nothing may
+    /// stand between them.
+    func enqueuePrivate(_ client: inout EventClient, compressed bytes: UnsafeBufferPointer<UInt8>) {
         if client.membership != nil { leaveGroup(&client) }
         guard let block = compression.block(bytes) else { return client.stream.fail() }
         client.checksum?.append(block.part)
-        client.own.append(EventClient.PrivateBytes(bytes: block.bytes))
+        client.privateBytes.append(EventClient.PrivateBytes(bytes: block.bytes))
     }
 
-    /// Compresses what is due and sends it.
+    /// Has the groups whose windows have ended compress, and queues their readers. Then lets waiting readers join, if a group admits readers.
     func compressDue(_ now: Int64) {
         for group in compression.takeDue(now) where compression.groups.contains(group) {
             let readers = compression.groups[group].readers
@@ -29,20 +30,21 @@ extension EventFanOut {
                 settle(slot, flush(&clients[slot], now))
             }
         }
-        if let next = compression.nextDue { nextTurn = min(nextTurn ?? .max, next) }
+        if let next = compression.nextDue { nextTurnAt = min(nextTurnAt ?? .max, next) }
     }
 
-    /// A gzip reader that has had everything reads the group of its streams from now on, or as soon as that has come as far.
+    /// Puts a gzip reader that has been sent everything into the group of its streams, or on the group's waiting list. Does nothing for other
+    /// readers.
     func joinGroup(_ client: inout EventClient, _ now: Int64) {
         guard client.checksum != nil, client.membership == nil, client.awaitedGroup == nil, client.options.interval == 0,
-            client.reader.remaining == nil, !client.isBlocked, !client.isEnding, client.own.isEmpty
+            client.reader.remaining == nil, !client.isBlocked, !client.isEnding, client.privateBytes.isEmpty
         else { return }
         for subscription in client.reader.subscriptions {
             guard !subscription.isPaused, !subscription.awaitsValue, !subscription.needsValue, !subscription.isHeld,
                 logs.contains(subscription.log), subscription.cursor == logs[subscription.log].ring.endOrdinal
             else { return }
         }
-        switch compression.enter(client.stream.slot, client.reader, logs, now, blocks: { makeLog(floor: 0, of: StreamSet(), .events) }) {
+        switch compression.enter(client.stream.slot, client.reader, logs, now, blocks: { makeRing(floor: 0, of: StreamSet(), .events) }) {
         case .joined(let membership):
             for place in client.reader.subscriptions.indices { detach(&client, place) }
             client.membership = membership
@@ -51,7 +53,8 @@ extension EventFanOut {
         }
     }
 
-    /// Back to the logs, behind the last event that came by the group. False where they do not reach that far back any more.
+    /// Moves a reader from its group back to the rings, behind the last event that the group sent it. False if a ring no longer holds what follows
+    /// that event. Does nothing for a reader without a group.
     @discardableResult
     func leaveGroup(_ client: inout EventClient) -> Bool {
         client.awaitedGroup = nil
@@ -75,18 +78,19 @@ extension EventFanOut {
         return isWhole
     }
 
-    /// Back to the logs, or sent off to come back where those do not hold what it lacks.
+    /// Moves a reader from its group back to the rings. If a ring no longer holds what the reader lacks, ends the connection instead, so that the
+    /// reader resumes with a new one.
     func leaveGroupOrEnd(_ client: inout EventClient) {
         guard !leaveGroup(&client) else { return }
         end(&client, code: "slow", reason: "More came than could be sent; come back for what followed.")
     }
 
-    /// All its readers go back to the logs, and the group goes with the last of them.
+    /// Moves all readers of a group back to the rings. This removes the group.
     func dissolve(_ group: Int) {
         for slot in compression.groups[group].readers { leaveGroupOrEnd(&clients[slot]) }
     }
 
-    /// Sends a reader the blocks it lacks. One that fell behind what the group holds goes on from the logs, or is sent off to come back.
+    /// Sends a reader of a group the blocks that it lacks. If the first of them has left the group's ring, the reader leaves the group or is ended.
     func sendBlocks(_ client: inout EventClient, _ membership: EventClient.Membership, _ now: Int64) -> EventClient.Connection {
         guard membership.block >= compression.groups[membership.group].blocks.firstOrdinal else {
             leaveGroupOrEnd(&client)
@@ -109,7 +113,7 @@ extension EventFanOut {
             if left < length {
                 client.isBlocked = true
                 guard left > 0 else { break }
-                client.own.append(EventClient.PrivateBytes(bytes: group.blocks.copy(from: block.start + UInt64(left), to: block.end)))
+                client.privateBytes.append(EventClient.PrivateBytes(bytes: group.blocks.copy(from: block.start + UInt64(left), to: block.end)))
             }
             let held = group.held(next)
             client.checksum?.append(held.part)

@@ -1,21 +1,27 @@
 import FuturesFeed
 
-/// The memory of the logs, and what is given up where there is too little of it.
+/// The memory of the rings, and what the fan-out gives up if memory is short.
 extension EventFanOut {
-    func makeLog(floor: UInt64, of streams: StreamSet, _ format: EventFormat) -> StreamLog {
+    /// An empty ring with the configured limits.
+    ///
+    /// - Parameters:
+    ///   - floor: the sequence of the newest event before the ring.
+    ///   - streams: the streams of the ids in the ring.
+    func makeRing(floor: UInt64, of streams: StreamSet, _ format: EventFormat) -> StreamLog {
         var log = StreamLog(
-            floor: floor, maximumBytes: UInt64(limits.logBytes), maximumEvents: UInt64(limits.logEvents), maximumAge: limits.logAge.nanoseconds,
+            floor: floor, maximumBytes: UInt64(limits.ringBytes), maximumEvents: UInt64(limits.ringEvents), maximumAge: limits.ringAge.nanoseconds,
             ownEnd: format.idEnd(of: streams))
-        log.limit(to: logShare)
+        log.limit(to: ringQuota)
         return log
     }
 
-    /// A log that begins with the newest events of the stream's log of `events`, so that its first reader, too, can go on from a snapshot.
-    func makeLog(like events: borrowing EventLog, _ format: EventFormat) -> StreamLog {
+    /// A ring for another format, with the newest events of a stream's ring of the format `events`. So its first reader, too, can resume from a
+    /// snapshot's id.
+    func makeRing(like events: borrowing EventLog, _ format: EventFormat) -> StreamLog {
         var first = events.ring.endOrdinal
         while first > events.ring.firstOrdinal, events.ring.bytes(from: first - 1) <= Self.mostCopied { first -= 1 }
         let isWhole = first == events.ring.firstOrdinal
-        var log = makeLog(
+        var log = makeRing(
             floor: isWhole ? events.ring.floor : events.ring[first - 1].sequence, of: events.streams, format)
         for ordinal in first..<events.ring.endOrdinal {
             let entry = events.ring[ordinal]
@@ -28,33 +34,33 @@ extension EventFanOut {
         return log
     }
 
-    /// Bytes: what is copied keeps everybody waiting.
+    /// How many bytes are copied at most. All readers wait meanwhile.
     private static let mostCopied: UInt64 = 256 << 10
 
-    /// What the logs and the compression groups have taken.
-    var logMemory: UInt64 {
+    /// The memory of all rings, those of compression groups included, in bytes.
+    var ringMemory: UInt64 {
         var memory = compression.memory
         for index in logs.indices where logs.contains(index) { memory &+= logs[index].ring.memory }
         return memory
     }
 
-    /// Keeps them within their budget, looking four times a second while events come: without those none of them grows.
-    func balanceLogs(_ now: Int64) {
+    /// Keeps the rings within their budget. Looks at most four times a second, and only when events come, because otherwise no ring grows.
+    func balanceRings(_ now: Int64) {
         guard now >= balancedAt else { return }
         balancedAt = now &+ 250_000_000
-        guard logShare.bytes < logShare.maximum || logMemory > UInt64(clamping: logBudget - logBudget / 8) else { return }
+        guard ringQuota.bytes < ringQuota.maximum || ringMemory > UInt64(clamping: ringBudget - ringBudget / 8) else { return }
         var sizes = compression.sizes
         for index in logs.indices where logs.contains(index) { sizes.append(logs[index].ring.size) }
-        logShare.settle(sizes, within: logBudget)
-        for index in logs.indices where logs.contains(index) { logs[index].ring.limit(to: logShare) }
-        compression.limit(to: logShare)
+        ringQuota.settle(sizes, within: ringBudget)
+        for index in logs.indices where logs.contains(index) { logs[index].ring.limit(to: ringQuota) }
+        compression.limit(to: ringQuota)
     }
 
-    /// Of the readers whose sockets are full those go that have taken nothing for longest, but nobody who took something within a second. They have
-    /// a second for the farewell: what the kernel keeps for them is what is wanted.
+    /// Applies the rings' new budget, and ends the readers that have taken nothing for longest, but none that took something within the last second.
+    /// After one more second they are cut, which frees the memory that the kernel holds for them.
     func relieve(_ relief: MemoryPressure.Relief, _ now: Int64) {
-        if logBudget != relief.logBytes {
-            logBudget = relief.logBytes
+        if ringBudget != relief.ringBytes {
+            ringBudget = relief.ringBytes
             balancedAt = .min
         }
         guard relief.readers > 0 else { return }

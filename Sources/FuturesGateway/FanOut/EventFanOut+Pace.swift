@@ -1,10 +1,10 @@
 import FuturesFeed
 import MicroHTTP
 
-/// Readers that asked for `maxRate`.
+/// Readers with `maxRate`.
 extension EventFanOut {
-    /// Holds back what comes before a stream's turn; what has piled up by then gives way to the newest (replace), to the latest full value
-    /// (by key, book), or is delivered together (append).
+    /// Holds a stream's events until its interval has passed. Then the newest event (rule `replace`) or a snapshot (`byKey`, `book`) takes the place
+    /// of the held events; those of `append` are sent together.
     func pace(_ client: inout EventClient, _ now: Int64) {
         var turn: Int64?
         for place in client.reader.subscriptions.indices {
@@ -22,31 +22,32 @@ extension EventFanOut {
             conflate(&client, place)
         }
         guard let turn else { return }
-        nextTurn = min(nextTurn ?? .max, turn)
-        guard !client.isWaiting else { return }
-        client.isWaiting = true
-        waitingClients.append(client.stream.slot)
+        nextTurnAt = min(nextTurnAt ?? .max, turn)
+        guard !client.awaitsTurn else { return }
+        client.awaitsTurn = true
+        pacedClients.append(client.stream.slot)
     }
 
+    /// Moves a cursor to the newest event with data, if more than one waits.
     private func conflate(_ client: inout EventClient, _ place: Int) {
         let (log, cursor) = (client.reader.subscriptions[place].log, client.reader.subscriptions[place].cursor)
         let rule = logs[log].name.mergeRule
         guard rule != .append, let newest = logs[log].ring.newestData(from: cursor), logs[log].ring.newestData(from: cursor, before: newest) != nil
         else { return }
-        tally.conflations &+= newest - cursor - tellNotices(&client, log, from: cursor, to: newest)
+        tally.conflations &+= newest - cursor - enqueueNotices(&client, log, from: cursor, to: newest)
         client.reader.subscriptions[place].cursor = newest
         if rule != .replace { client.reader.subscriptions[place].needsValue = true }
     }
 
-    /// Paced readers whose turn has come are sent what they were not.
+    /// Compresses for groups whose windows have ended, and sends paced readers what they were not sent before. Does nothing before `nextTurnAt`.
     func takeTurns(_ now: Int64) {
-        guard let turn = nextTurn, turn <= now else { return }
-        nextTurn = nil
+        guard let turn = nextTurnAt, turn <= now else { return }
+        nextTurnAt = nil
         compressDue(now)
-        let waiting = waitingClients
-        waitingClients.removeAll(keepingCapacity: true)
-        for slot in waiting where clients.contains(slot) && clients[slot].isWaiting {
-            clients[slot].isWaiting = false
+        let waiting = pacedClients
+        pacedClients.removeAll(keepingCapacity: true)
+        for slot in waiting where clients.contains(slot) && clients[slot].awaitsTurn {
+            clients[slot].awaitsTurn = false
             settle(slot, flush(&clients[slot], now))
         }
     }

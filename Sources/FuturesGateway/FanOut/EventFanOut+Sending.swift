@@ -2,60 +2,61 @@ import FuturesFeed
 import Glibc
 import MicroHTTP
 
-/// What a reader lacks, on its way to its socket.
+/// Sends readers what they lack.
 extension EventFanOut {
-    /// The log has grown: its readers, if there are any, get their turn.
-    func markDirty(_ log: Int) {
+    /// Notes that a ring has grown, if a reader or a compression group reads it.
+    func noteGrowth(_ log: Int) {
         guard !logs[log].isDirty, !(logs[log].readers.isEmpty && logs[log].groups.isEmpty) else { return }
         logs[log].isDirty = true
-        dirtyLogs.append(log)
+        grownLogs.append(log)
     }
 
-    /// Every reader of every log that grew gets its turn, behind those who wait for theirs.
+    /// Queues the readers of all rings that have grown, behind the readers that wait for their turn already.
     func enqueueReaders() {
         let queued = tally.queued
         defer {
             tally.beginRound(receivedAt: oldestReceipt, before: queued)
             oldestReceipt = .max
         }
-        for log in dirtyLogs where logs.contains(log) {
+        for log in grownLogs where logs.contains(log) {
             logs[log].isDirty = false
-            compression.logGrew(log, logs[log])
+            compression.ringGrew(log, logs[log])
             for slot in logs[log].readers { enqueue(slot) }
         }
-        dirtyLogs.removeAll(keepingCapacity: true)
+        grownLogs.removeAll(keepingCapacity: true)
     }
 
+    /// Queues one reader, if it is not queued already.
     func enqueue(_ slot: Int) {
-        guard clients.contains(slot), !clients[slot].isDirty else { return }
-        clients[slot].isDirty = true
-        dirtyClients.append(slot)
+        guard clients.contains(slot), !clients[slot].isQueued else { return }
+        clients[slot].isQueued = true
+        queuedClients.append(slot)
         tally.queueTurn()
     }
 
-    /// Those whose turn it is are sent what they lack, so many that what comes meanwhile is not kept waiting for the rest: those who had
-    /// their turn queue again for it, and the others get it with theirs.
+    /// Serves at most 512 queued readers, so that new events need not wait until all are served. A reader that was served is queued again for the new
+    /// events; the others get them with their turn.
     func sweep(_ now: Int64) {
-        let end = min(dirtyClients.count, nextDirty + Self.turnsAtOnce)
-        while nextDirty < end {
-            let slot = dirtyClients[nextDirty]
-            nextDirty += 1
+        let end = min(queuedClients.count, nextQueued + Self.turnsPerSweep)
+        while nextQueued < end {
+            let slot = queuedClients[nextQueued]
+            nextQueued += 1
             if clients.contains(slot) {
-                clients[slot].isDirty = false
+                clients[slot].isQueued = false
                 settle(slot, flush(&clients[slot], now))
             }
             if tally.takeTurn() { tally.passMark(Self.now) }
         }
-        guard nextDirty == dirtyClients.count || nextDirty >= 16 * Self.turnsAtOnce else { return }
-        dirtyClients.removeSubrange(..<nextDirty)
-        nextDirty = 0
+        guard nextQueued == queuedClients.count || nextQueued >= 16 * Self.turnsPerSweep else { return }
+        queuedClients.removeSubrange(..<nextQueued)
+        nextQueued = 0
     }
 
-    private static let turnsAtOnce = 512
+    private static let turnsPerSweep = 512
 
-    /// Sends a reader all it lacks, until its socket is full.
+    /// Sends a reader what it lacks, until its socket is full: first its private bytes, then its group's blocks or the events in the rings.
     func flush(_ client: inout EventClient, _ now: Int64) -> EventClient.Connection {
-        guard !client.isBlocked, sendOwn(&client, now) else { return .open }
+        guard !client.isBlocked, sendPrivate(&client, now) else { return .open }
         if client.isEnding {
             client.stream.finish()
             return .ended
@@ -64,8 +65,8 @@ extension EventFanOut {
         if client.options.interval > 0 { pace(&client, now) }
         repeat {
             catchFallen(&client)
-            if !client.own.isEmpty, !sendOwn(&client, now) { return .open }
-            batch.gather(&client.reader, logs, atMost: client.checksum == nil ? .max : Compression.ownBlock)
+            if !client.privateBytes.isEmpty, !sendPrivate(&client, now) { return .open }
+            batch.gather(&client.reader, logs, atMost: client.checksum == nil ? .max : Compression.blockBytes)
         } while batch.count > 0 && sendBatch(&client, now)
         joinGroup(&client, now)
         guard client.reader.remaining == 0, !client.isBlocked, !client.isEnding else { return .open }
@@ -73,11 +74,11 @@ extension EventFanOut {
         return flush(&client, now)
     }
 
-    /// Whether all of it went out.
-    func sendOwn(_ client: inout EventClient, _ now: Int64) -> Bool {
-        while !client.own.isEmpty {
-            let (stream, sent) = (client.stream, client.own[0].sent)
-            let (count, total) = client.own[0].bytes.withUnsafeBytes { bytes -> (Int, Int) in
+    /// Sends the private bytes. True if the kernel took all of them.
+    func sendPrivate(_ client: inout EventClient, _ now: Int64) -> Bool {
+        while !client.privateBytes.isEmpty {
+            let (stream, sent) = (client.stream, client.privateBytes[0].sent)
+            let (count, total) = client.privateBytes[0].bytes.withUnsafeBytes { bytes -> (Int, Int) in
                 var vector = iovec(
                     iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress.map { $0 + sent }), iov_len: bytes.count - sent)
                 let count = withUnsafePointer(to: &vector) { stream.write(UnsafeBufferPointer(start: $0, count: 1)) }
@@ -85,47 +86,49 @@ extension EventFanOut {
             }
             if count > 0 { wrote(count, &client, now) }
             if count < total {
-                client.own[0].sent += max(0, count)
+                client.privateBytes[0].sent += max(0, count)
                 client.isBlocked = true
                 return false
             }
-            client.own.removeFirst()
+            client.privateBytes.removeFirst()
         }
         return true
     }
 
+    /// Notes bytes that the kernel took.
     func wrote(_ count: Int, _ client: inout EventClient, _ now: Int64) {
         client.lastWrite = now
         tally.sent(count, isCompressed: client.checksum != nil)
     }
 
-    /// Whether all of it went out. Where the socket filled in the middle of an event, its rest becomes the reader's own.
+    /// Sends the gathered events. True if the kernel took all of them. If it took a part of an event, the rest becomes private bytes.
     private func sendBatch(_ client: inout EventClient, _ now: Int64) -> Bool {
         if client.checksum != nil {
-            batch.withBytes { tell(&client, compressed: $0) }
+            batch.withBytes { enqueuePrivate(&client, compressed: $0) }
             _ = batch.advance(&client.reader, logs, by: .max)
             tally.deliveries &+= batch.advanced
-            return sendOwn(&client, now)
+            return sendPrivate(&client, now)
         }
         let count = client.stream.write(UnsafeBufferPointer(start: batch.vectors, count: batch.count))
         if count > 0 { wrote(count, &client, now) }
         let rest = batch.advance(&client.reader, logs, by: max(0, count))
         tally.deliveries &+= batch.advanced
-        if let rest, !rest.isEmpty { client.own.append(EventClient.PrivateBytes(bytes: rest)) }
+        if let rest, !rest.isEmpty { client.privateBytes.append(EventClient.PrivateBytes(bytes: rest)) }
         client.isBlocked = rest != nil
         return rest == nil
     }
 
-    /// The connection ends once its own bytes are sent.
+    /// Queues the event `bye`. The connection ends once the private bytes are sent.
     func end(_ client: inout EventClient, code: String, reason: String) {
         guard !client.isEnding else { return }
         tally.farewells[code, default: 0] &+= 1
-        tell(&client, EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, client.options.format))
-        if let checksum = client.checksum { client.own.append(EventClient.PrivateBytes(bytes: checksum.end)) }
+        enqueuePrivate(&client, EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, client.options.format))
+        if let checksum = client.checksum { client.privateBytes.append(EventClient.PrivateBytes(bytes: checksum.end)) }
         client.isEnding = true
     }
 
-    /// A reader that takes nothing is told so where it can still be told, and cut off ten seconds later, or when that is due.
+    /// Ends a reader whose socket has been full for too long: first with a farewell, which still may reach it, and ten seconds later, or at `cutAt`,
+    /// with a reset.
     func sendOff(_ client: inout EventClient, _ silence: Int64, _ now: Int64) -> EventClient.Connection {
         if !client.isEnding {
             sendOff(&client, reason: "Nothing could be sent for \(limits.stoppedReader).")
@@ -137,6 +140,7 @@ extension EventFanOut {
         return .open
     }
 
+    /// Takes a slow reader out of its streams and queues the farewell.
     func sendOff(_ client: inout EventClient, reason: String) {
         leaveAll(&client)
         end(&client, code: "slow", reason: reason)

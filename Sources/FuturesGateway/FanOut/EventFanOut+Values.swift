@@ -1,32 +1,33 @@
 import FuturesFeed
 
-/// The latest full values, for who begins, goes on, or was moved past what came.
+/// Snapshots, for readers that begin, resume, or have missed updates. The hub sends them as ``CachedValue``.
 extension EventFanOut {
-    /// Queues cached values. The last one carries the id to resume from, but only where nothing older is still to be sent: an id says that
-    /// everything up to it has come. A reader that cannot take them now is given the latest ones when it can: nothing much is kept for one alone.
-    func hand(_ values: [CachedValue], to client: inout EventClient, _ head: EventID, _ now: Int64) -> EventClient.Connection {
+    /// Sends snapshots. The last one carries an id, but only if nothing older is still to be sent, because an id says that the reader has everything
+    /// up to it. If the socket is full, the remaining streams get new snapshots once it has room, so that little memory is held for one reader.
+    func sendSnapshots(_ values: [CachedValue], to client: inout EventClient, _ head: EventID, _ now: Int64) -> EventClient.Connection {
         let isComplete = head.sequence > client.reader.lastSequence && batch.idFloor(client.reader, logs) == .max
         let last = values.lastIndex { $0.body != nil }
         var queued = 0
         for (index, value) in values.enumerated() where client.reader.remaining != 0 {
             guard let body = value.body else { continue }
-            if queued > Compression.ownBlock, sendOwn(&client, now) { queued = 0 }
+            if queued > Compression.blockBytes, sendPrivate(&client, now) { queued = 0 }
             if client.isBlocked {
                 change(&client, [value.log]) { $0.needsValue = true }
                 continue
             }
             let carriesID = isComplete && index == last
             queued += body.count
-            tell(&client, body)
+            enqueuePrivate(&client, body)
             tally.deliveries &+= 1
-            tell(&client, client.options.format.end(carriesID ? ResumePoint(head, of: client.reader.streams) : nil))
+            enqueuePrivate(&client, client.options.format.end(carriesID ? ResumePoint(head, of: client.reader.streams) : nil))
             if carriesID { client.reader.lastSequence = head.sequence }
             client.reader.remaining = client.reader.remaining.map { $0 - 1 }
         }
         return flush(&client, now)
     }
 
-    /// Sends a reader what it lacks before its streams or places change: from then on its ids say that the values which follow have come.
+    /// Sends a reader what it lacks, and takes it out of its group, before its streams or cursors change. Ids that it gets afterwards claim that it
+    /// has all events of its streams up to there.
     func sendBefore(_ client: inout EventClient, _ now: Int64) -> EventClient.Connection {
         leaveGroupOrEnd(&client)
         guard flush(&client, now) == .open else { return .ended }
@@ -34,7 +35,8 @@ extension EventFanOut {
         return .open
     }
 
-    /// Each stream that changed gives its latest value; a stream in which every message counts is caught up with from the log.
+    /// Resumes paused streams. A stream that changed gets its snapshot. If every message of a stream counts (`append`), the reader reads the ring on
+    /// from its cursor.
     func resume(_ client: inout EventClient, _ values: [CachedValue], _ head: EventID, _ now: Int64) -> EventClient.Connection {
         guard sendBefore(&client, now) == .open else { return .ended }
         var changed: [CachedValue] = []
@@ -49,48 +51,49 @@ extension EventFanOut {
                 if skip(&client, place) { changed.append(value) }
             }
         }
-        return hand(changed, to: &client, head, now)
+        return sendSnapshots(changed, to: &client, head, now)
     }
 
+    /// Sends the snapshot that `catchFallen` asked the hub for.
     func refill(_ client: inout EventClient, _ value: CachedValue, _ now: Int64) -> EventClient.Connection {
         guard let place = client.reader.subscriptions.firstIndex(where: { $0.log == value.log }), logs.contains(value.log) else { return .open }
         client.reader.subscriptions[place].awaitsValue = false
-        // Paused while the value was on its way: it is due when the reader goes on.
+        // The reader paused the stream meanwhile. It gets a snapshot when it resumes.
         guard !client.reader.subscriptions[place].isPaused else {
             client.reader.subscriptions[place].needsValue = true
             return .open
         }
         if skip(&client, place), let body = value.body {
-            tell(&client, body)
+            enqueuePrivate(&client, body)
             tally.deliveries &+= 1
-            tell(&client, client.options.format.end(nil))
+            enqueuePrivate(&client, client.options.format.end(nil))
             client.reader.remaining = client.reader.remaining.map { max(0, $0 - 1) }
         }
         return flush(&client, now)
     }
 
-    /// Takes the reader past all there is in a log, to the latest value, which is to follow; what is skipped of outages it is told. A reader
-    /// that cannot take it now stays where it is until it can.
+    /// Moves a cursor to the end of its ring, because the snapshot that follows replaces what is skipped. Events without data that are skipped, such
+    /// as those of an outage, are queued. If the socket is full, does nothing but note that a snapshot is needed, and returns false.
     private func skip(_ client: inout EventClient, _ place: Int) -> Bool {
         client.reader.subscriptions[place].needsValue = client.isBlocked
         guard !client.isBlocked else { return false }
         let log = client.reader.subscriptions[place].log
         let end = logs[log].ring.endOrdinal
         let skipped = end - min(client.reader.subscriptions[place].cursor, end)
-        tally.conflations &+= max(1, skipped - tellNotices(&client, log, from: end - skipped, to: end)) - 1
+        tally.conflations &+= max(1, skipped - enqueueNotices(&client, log, from: end - skipped, to: end)) - 1
         client.reader.subscriptions[place].cursor = end
         return true
     }
 
-    /// Tells the reader what stands between two places of a log without being data; how many events that is.
-    func tellNotices(_ client: inout EventClient, _ log: Int, from ordinal: UInt64, to end: UInt64) -> UInt64 {
+    /// Queues the events without data between two ordinals of a ring. Returns their number.
+    func enqueueNotices(_ client: inout EventClient, _ log: Int, from ordinal: UInt64, to end: UInt64) -> UInt64 {
         let notices = logs[log].ring.notices(from: ordinal, to: end)
-        for notice in notices { tell(&client, notice) }
+        for notice in notices { enqueuePrivate(&client, notice) }
         return UInt64(notices.count)
     }
 
-    /// A reader whose place is gone from the ring: a stream in which every message counts says what was dropped and goes on with the
-    /// oldest there is; any other is given its latest full value. Of outages both are told.
+    /// Deals with cursors whose events have left the ring, or whose streams need a snapshot. If every message of a stream counts (`append`), the
+    /// reader gets `gap` and continues with the oldest event in the ring. For any other stream this asks the hub for a snapshot.
     func catchFallen(_ client: inout EventClient) {
         var next = 0
         while let place = client.reader.firstFallen(from: next, logs) {
@@ -98,13 +101,13 @@ extension EventFanOut {
             let subscription = client.reader.subscriptions[place]
             let first = logs[subscription.log].ring.firstOrdinal
             if !subscription.needsValue, logs[subscription.log].name.mergeRule == .append {
-                let dropped = first - subscription.cursor - tellNotices(&client, subscription.log, from: subscription.cursor, to: first)
+                let dropped = first - subscription.cursor - enqueueNotices(&client, subscription.log, from: subscription.cursor, to: first)
                 client.reader.subscriptions[place].cursor = first
-                // What has gone may all have been told.
+                // If only events without data have gone, the reader has missed nothing.
                 guard dropped > 0 else { continue }
                 tally.gaps &+= 1
                 tally.gapEvents &+= dropped
-                tell(&client, EventEncoder.gap(logs[subscription.log].name, dropped: dropped, client.options.format))
+                enqueuePrivate(&client, EventEncoder.gap(logs[subscription.log].name, dropped: dropped, client.options.format))
             } else {
                 client.reader.subscriptions[place].awaitsValue = true
                 client.reader.subscriptions[place].needsValue = false

@@ -1,15 +1,17 @@
 import FuturesFeed
 import MicroHTTP
 
-/// The reader side of the hub: appends events to their streams' logs and sends every reader all it lacks, in one call per reader and sweep.
+/// Appends events to their streams' rings, and sends every reader the events that it lacks.
 ///
-/// Runs on the event stream loop's thread alone; other threads only post commands to its inbox.
+/// It runs on the event stream loop's thread only. Other threads post commands to its inbox.
 final class EventFanOut: EventStreamWriter, @unchecked Sendable {
-    /// What the fan-out tells the hub; called on the loop's thread.
+    /// The fan-out's calls to the hub, on the loop's thread.
     struct Callbacks: Sendable {
+        /// The head of the response is sent; the hub answers with the command `open`.
         let opened: @Sendable (EventStream, UInt64) -> Void
+        /// The connection has ended, or never opened.
         let closed: @Sendable (_ number: UInt64) -> Void
-        /// A reader fell out of a log and needs the latest full value.
+        /// A reader needs the snapshot of a log's stream.
         let fellBehind: @Sendable (_ number: UInt64, _ log: Int) -> Void
     }
 
@@ -17,26 +19,29 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     let callbacks: Callbacks
     let limits: GatewayConfiguration.Events
 
-    // Only the loop's thread touches what follows.
+    // Only the loop's thread uses the properties below.
     var logs = Slab<EventLog>()
     /// The readers, by the slots of their streams.
     var clients = Slab<EventClient>()
+    /// The readers' slots by their numbers.
     private var slots: [UInt64: Int] = [:]
+    /// Open streams for which the hub has not posted `open` yet.
     private var unclaimed: Set<EventStream> = []
-    var dirtyLogs: [Int] = []
-    /// Readers that lack something, in the order of their turns, and the first who has not had it.
-    var dirtyClients: [Int] = []
-    var nextDirty = 0
-    /// Paced readers with something to send later, and when the first one's turn comes.
-    var waitingClients: [Int] = []
-    var nextTurn: Int64?
-    /// What all logs together may take, what one of them may therefore, and when that was looked at last.
-    var logBudget: Int
-    var logShare: RingQuota
+    /// The logs whose rings have grown since `enqueueReaders`.
+    var grownLogs: [Int] = []
+    /// The slots of readers that lack something, in the order of their turns. Those before `nextQueued` have been served.
+    var queuedClients: [Int] = []
+    var nextQueued = 0
+    /// The slots of paced readers with held events. `nextTurnAt` is when the first of them, or the first compression group, is due.
+    var pacedClients: [Int] = []
+    var nextTurnAt: Int64?
+    /// The budget of all rings together in bytes, the limit of each that follows from it, and when `balanceRings` looks next.
+    var ringBudget: Int
+    var ringQuota: RingQuota
     var balancedAt: Int64 = .min
     let batch = GatherList()
     var tally = FanOutTally()
-    /// When the oldest of the events that nobody has had a turn for was received.
+    /// When the oldest event since the last `enqueueReaders` was received, monotonic nanoseconds.
     var oldestReceipt = Int64.max
     var compression: Compression
 
@@ -44,9 +49,9 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         self.limits = limits
         self.callbacks = callbacks
         self.inbox = inbox
-        logBudget = limits.maximumLogBytes
-        logShare = RingQuota(of: limits.logBytes)
-        compression = Compression(mostGroups: limits.compressedSets, window: limits.compressionWindow)
+        ringBudget = limits.maximumRingBytes
+        ringQuota = RingQuota(of: limits.ringBytes)
+        compression = Compression(maximumGroups: limits.compressedSets, window: limits.compressionWindow)
     }
 
     func streamsDidWake() {
@@ -57,12 +62,12 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         compressDue(now)
         sweep(now)
         takeTurns(now)
-        balanceLogs(now)
+        balanceRings(now)
     }
 
-    /// None while readers wait for their turn. Those of paced ones are taken at steps of 5 ms, so that many of them cost few wake-ups.
+    /// Zero while readers wait for their turn; otherwise the time until `nextTurnAt`, but at least 5 ms, so that many paced readers share a wake-up.
     var patience: Duration? {
-        dirtyClients.isEmpty ? nextTurn.map { .nanoseconds(max(5_000_000, $0 - Self.now)) } : .zero
+        queuedClients.isEmpty ? nextTurnAt.map { .nanoseconds(max(5_000_000, $0 - Self.now)) } : .zero
     }
 
     func streamDidOpen(_ stream: EventStream, context: UInt64) {
@@ -79,29 +84,9 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     }
 
     func streamDidClose(_ stream: EventStream) {
-        if unclaimed.remove(stream) == nil, isRead(stream) { forget(stream.slot) }
-    }
-
-    func streamsDidTick(now: ContinuousClock.Instant) {
-        let now = Self.now
-        (tally.blocked, tally.backlog) = (0, 0)
-        for slot in clients.indices where clients.contains(slot) { settle(slot, tick(&clients[slot], now)) }
-    }
-
-    private func tick(_ client: inout EventClient, _ now: Int64) -> EventClient.Connection {
-        if client.isBlocked { countBlocked(client) }
-        guard !client.isDirty else { return .open }
-        let silence = now - client.lastWrite
-        if client.isBlocked {
-            if silence > limits.stoppedReader.nanoseconds || now >= client.cutAt, sendOff(&client, silence, now) == .ended { return .ended }
-        } else if silence >= client.heartbeat {
-            let format = client.options.format
-            tell(&client, client.options.tellsHeartbeats ? EventEncoder.heartbeat(format) : format.heartbeat)
-            if flush(&client, now) == .ended { return .ended }
-        }
-        guard client.endsAt <= now, !client.isEnding else { return .open }
-        end(&client, code: "timeout", reason: "The time asked for has passed.")
-        return flush(&client, now)
+        guard unclaimed.remove(stream) == nil else { return }
+        guard isRead(stream) else { return assertionFailure("A stream closed that was never opened, or that the fan-out had ended itself.") }
+        forget(stream.slot)
     }
 
     static var now: Int64 { Moment.current.instant.nanoseconds }
@@ -111,19 +96,21 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     private func perform(_ command: FanOutInbox.Command, _ now: Int64) {
         switch command {
         case .addLog(let index, let name, let format, let floor, let events):
+            assert(!logs.contains(index), "The hub added log \(index) twice.")
             let events = events.flatMap { logs.contains($0) ? $0 : nil }
-            let ring = if let events { makeLog(like: logs[events], format) } else { makeLog(floor: floor, of: StreamSet(name), format) }
+            let ring = if let events { makeRing(like: logs[events], format) } else { makeRing(floor: floor, of: StreamSet(name), format) }
             logs.insert(EventLog(name: name, ring: ring), at: index)
         case .removeLog(let index):
-            guard logs.contains(index) else { return }
+            guard logs.contains(index) else { return assertionFailure("The hub removed log \(index), which it never added.") }
+            assert(logs[index].readers.isEmpty, "The hub removed log \(index), which readers still read.")
             for group in logs[index].groups { dissolve(group) }
             logs.remove(index)
-            dirtyLogs.removeAll { $0 == index }
+            grownLogs.removeAll { $0 == index }
         case .append(let index, let body, let id, let carriesData, let sequence, let receivedAt):
-            guard logs.contains(index) else { return }
+            guard logs.contains(index) else { return assertionFailure("The hub appended to log \(index), which it never added.") }
             if carriesData, !logs[index].readers.isEmpty { oldestReceipt = min(oldestReceipt, receivedAt) }
             logs[index].ring.append(sequence: sequence, body: body, id: id, carriesData: carriesData, now: now)
-            markDirty(index)
+            noteGrowth(index)
         case .open(let number, let stream, let opening):
             open(number, stream, opening, now)
         case .subscribe(let number, let values, let head, let done):
@@ -166,17 +153,17 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         for value in opening.values { join(&client, value.log) }
         let replayed = replay(&client, opening)
         tally.resumes[opening.resumption(replayed: replayed), default: 0] &+= 1
-        if client.options.isCompressed { client.own.append(EventClient.PrivateBytes(bytes: GzipChecksum.header)) }
-        if client.options.isPadded { tell(&client, Self.padding) }
-        tell(&client, EventEncoder.session(opening, replayed: replayed))
-        return replayed == nil ? hand(opening.values, to: &client, opening.head, now) : flush(&client, now)
+        if client.options.isCompressed { client.privateBytes.append(EventClient.PrivateBytes(bytes: GzipChecksum.header)) }
+        if client.options.isPadded { enqueuePrivate(&client, Self.padding) }
+        enqueuePrivate(&client, EventEncoder.session(opening, replayed: replayed))
+        return replayed == nil ? sendSnapshots(opening.values, to: &client, opening.head, now) : flush(&client, now)
     }
 
-    /// Two kibibytes of comment, for what holds back the first bytes of an answer.
+    /// Two kibibytes of comment, because some proxies hold back the first bytes of an answer.
     private static let padding = Array(":".utf8) + Array(repeating: UInt8(ascii: " "), count: 2046) + Array("\n".utf8)
 
-    /// Places the reader's cursors behind the event it saw last, where that was an event of the same streams and the logs still hold all that
-    /// followed in each of them; returns how many events that is, nil where it cannot be done.
+    /// Moves the reader's cursors behind the last event that it has, if its id is of the same streams and every ring still holds all events since.
+    /// Returns the number of events that follow; nil if the reader needs snapshots instead.
     private func replay(_ client: inout EventClient, _ opening: Opening) -> Int? {
         guard case .after(let sequence, let streams) = opening.resume, streams == client.reader.streams, sequence <= opening.head.sequence,
             opening.values.allSatisfy({ logs.contains($0.log) && logs[$0.log].ring.floor <= sequence })
@@ -196,7 +183,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     private func subscribe(_ client: inout EventClient, _ values: [CachedValue], _ head: EventID, _ now: Int64) -> EventClient.Connection {
         guard sendBefore(&client, now) == .open else { return .ended }
         for value in values { join(&client, value.log) }
-        return hand(values, to: &client, head, now)
+        return sendSnapshots(values, to: &client, head, now)
     }
 
     private func unsubscribe(_ client: inout EventClient, _ logs: [Int]) {
@@ -210,21 +197,21 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     }
 
     private func join(_ client: inout EventClient, _ log: Int) {
-        guard logs.contains(log) else { return }
+        guard logs.contains(log) else { return assertionFailure("The hub gave a reader log \(log), which it never added.") }
         client.reader.subscriptions.append(ReaderCursors.Subscription(log: log, cursor: logs[log].ring.endOrdinal))
         client.reader.streams.insert(logs[log].streams)
         attach(&client, client.reader.subscriptions.count - 1)
     }
 
-    /// The reader is sent what comes in the stream.
+    /// Adds the reader to the list of a log's readers, so that it gets a turn when the ring grows.
     func attach(_ client: inout EventClient, _ place: Int) {
         let log = client.reader.subscriptions[place].log
-        guard logs.contains(log) else { return }
+        guard logs.contains(log) else { return assertionFailure("A reader has log \(log), which is gone.") }
         client.reader.subscriptions[place].readerIndex = logs[log].readers.count
         logs[log].readers.append(client.stream.slot)
     }
 
-    /// It is not, until it is attached again. The last of the log's readers takes its place in their list.
+    /// Removes the reader from the list of a log's readers. The last reader in the list takes its place.
     func detach(_ client: inout EventClient, _ place: Int) {
         let (log, index) = (client.reader.subscriptions[place].log, client.reader.subscriptions[place].readerIndex)
         client.reader.subscriptions[place].readerIndex = -1
@@ -242,18 +229,20 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         if logs.contains(log) { client.reader.streams.remove(logs[log].streams) }
     }
 
+    /// Takes the reader out of its group and all its streams.
     func leaveAll(_ client: inout EventClient) {
         leaveGroup(&client)
         for log in client.reader.subscriptions.map(\.log) { leave(&client, log) }
     }
 
+    /// Changes the reader's cursors in these logs.
     func change(_ client: inout EventClient, _ logs: [Int], _ change: (inout ReaderCursors.Subscription) -> Void) {
         for place in client.reader.subscriptions.indices where logs.contains(client.reader.subscriptions[place].log) {
             change(&client.reader.subscriptions[place])
         }
     }
 
-    /// Lets go of a reader that was served, if its connection has ended.
+    /// Removes a reader that was served, if its connection has ended.
     func settle(_ slot: Int, _ connection: EventClient.Connection) {
         if connection == .ended { forget(slot) }
     }

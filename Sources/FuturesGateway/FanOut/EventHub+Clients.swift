@@ -4,50 +4,51 @@ import MicroHTTP
 import NIOCore
 
 extension EventHub {
-    /// One event connection as the hub knows it.
+    /// An event connection, as far as the hub knows it.
     struct Client {
-        /// 128 random bits; whoever knows them controls the connection.
+        /// 128 random bits, in hexadecimal. The principal that opened the connection controls it under this id.
         let id: String
         var streams: [FuturesServiceStreamName]
         var paused: Set<FuturesServiceStreamName> = []
         let options: ConnectionOptions
-        /// Who opened it, as of when that was last judged.
+        /// The principal that opened it, as it was when last judged.
         var principal: Principal
-        /// Where it was opened from.
+        /// The address that opened it; nil if it is no address.
         let address: Address?
-        /// What counts it.
+        /// Its share of the limits.
         let lease: Gatekeeper.Lease
-        /// When its principal's time is over.
+        /// The task that judges it again.
         var expiry: Scheduled<Void>?
+        /// Whether its response head has been sent.
         var isOpen = false
-        /// Bounds its control requests.
+        /// Limits its control requests.
         var controlRequests = TokenBucket()
     }
 
-    /// What a client's control requests are answered with.
+    /// What the answers to control requests say.
     struct ClientView: Sendable {
         let id: String
         let streams: [FuturesServiceStreamName]
         let paused: [FuturesServiceStreamName]
     }
 
-    /// Something to be done to a connection.
+    /// A control request.
     enum Control: Sendable { case pause, resume, subscribe, unsubscribe }
 
-    /// Why a connection cannot be opened, or have more streams, now.
+    /// Why a connection cannot be opened now, or cannot get more streams.
     enum Refusal: Error {
         case draining
-        /// As many readers, or streams, as the gateway bears, or memory is short.
+        /// The gateway has as many readers or streams as it may, or memory is short.
         case full
         case limited(LimitReached)
-        /// More streams are to be fetched at once than ever may be.
+        /// The request would fetch more streams at once than the limit ever allows.
         case tooManyFetches(Int, LimitReached)
 
-        /// Whether it will be the same next time.
+        /// Whether the same request will always be refused.
         var isPermanent: Bool { if case .tooManyFetches = self { true } else { false } }
     }
 
-    /// Notes a client that is about to connect and returns its number.
+    /// Checks the limits for a new connection, notes it and returns its number. `open` or `closed` has to follow.
     func prepare(streams: [FuturesServiceStreamName], _ options: ConnectionOptions, for caller: Access.Caller) throws(Refusal) -> UInt64 {
         guard !state.value.isDraining else { throw .draining }
         guard state.value.clients.count < limits.maximumReaders, !isShort() else { throw .full }
@@ -72,21 +73,21 @@ extension EventHub {
         return number
     }
 
-    /// Counts the streams that a connection does not have yet as its own, so that it may subscribe to them.
+    /// Checks the limits for streams that a connection wants to add, and counts them as the connection's. `control` with `subscribe` has to follow.
     func charge(_ id: String, _ names: [FuturesServiceStreamName]) throws(Refusal) {
-        guard let number = state.value.numbers[id], let client = state.value.clients[number] else { return }
+        guard let number = state.value.numbers[id], let client = state.value.clients[number] else { return assertionFailure(Self.unseen) }
         let new = names.filter { !client.streams.contains($0) }
         try checkRoom(for: new, from: client.address)
         do throws(LimitReached) { try gatekeeper.add(streams: new.count, to: client.lease, of: client.principal) } catch { throw .limited(error) }
     }
 
-    /// Judges every client anew: what it was let in by may not hold any more.
+    /// Judges every connection again, because the access rules have changed.
     func judgeClients() {
         for number in state.value.clients.keys { judge(number) }
     }
 
-    /// Ends the connection where its principal is nobody any more, or may not read all its streams; otherwise it is judged again when its
-    /// principal's time is over.
+    /// Ends the connection if its credential has expired or is no longer accepted, or if it may no longer read all its streams. Otherwise schedules
+    /// another look if the credential expires.
     private func judge(_ number: UInt64) {
         guard let client = state.value.clients[number], client.isOpen else { return }
         client.expiry?.cancel()
@@ -98,16 +99,18 @@ extension EventHub {
         where principal.permission.allows(.read) && client.streams.allSatisfy({ principal.permission.allows(stream: $0.description) }):
             state.value.clients[number]?.principal = principal
             guard let end = principal.permission.expiresAt else { return }
-            // By steps of a minute at most, so that a clock that is set right counts.
+            // Within a minute at most, because somebody may set the clock.
             let wait = TimeAmount.seconds(min(max(end - now.seconds, 1), 60))
             state.value.clients[number]?.expiry = engine.loop.assumeIsolated().scheduleTask(in: wait) { self.judge(number) }
         case .good, .revoked: end(number, code: "revoked", reason: "The credential is not accepted for these streams any more.")
         }
     }
 
-    /// The client's response head is sent: it gets the session, the cached values, and what follows them.
+    /// The response head has been sent. Posts `open` with the snapshots to the fan-out, and counts the connection as a reader.
     func open(_ stream: EventStream, number: UInt64) {
-        guard let client = state.value.clients[number], !client.isOpen else { return }
+        guard let client = state.value.clients[number], !client.isOpen else {
+            return assertionFailure("A stream opened for client \(number), which was not prepared or is open.")
+        }
         state.value.clients[number]?.isOpen = true
         begin(client.streams, from: client.address)
         let (values, head) = values(of: client.streams, client.options.format)
@@ -126,6 +129,7 @@ extension EventHub {
         judge(number)
     }
 
+    /// The connection has ended or was never opened.
     func closed(_ number: UInt64) {
         guard let client = state.value.clients.removeValue(forKey: number) else { return }
         state.value.numbers[client.id] = nil
@@ -136,7 +140,7 @@ extension EventHub {
         if state.value.clients.isEmpty { finishDraining() }
     }
 
-    /// A reader fell out of a log: it gets the latest full value.
+    /// Posts the snapshot of a log's stream for a reader that needs it.
     func refill(_ number: UInt64, log: Int) {
         guard let client = state.value.clients[number],
             let name = client.streams.first(where: { state.value.streams[$0]?.logs.contains(log) == true })
@@ -144,21 +148,28 @@ extension EventHub {
         for value in values(of: [name], client.options.format).values { fanOut.post(.refill(number: number, value)) }
     }
 
-    /// Nil where there is no such client, or somebody else opened it.
+    /// The open connection with this id; nil if there is none, or if another principal opened it.
     func view(of id: String, for principal: Principal) -> ClientView? {
         guard let number = state.value.numbers[id], let client = state.value.clients[number], client.isOpen, client.principal.isSame(as: principal)
         else { return nil }
         return Self.view(of: client)
     }
 
+    /// The handlers control a connection in the same turn of the feed's thread in which `view` found it.
+    private static let unseen = "A connection is controlled that `view` did not find."
+
     private static func view(of client: Client) -> ClientView {
         ClientView(id: client.id, streams: client.streams, paused: client.streams.filter(client.paused.contains))
     }
 
-    /// Carries out a control request to a client there is; `done` is called once it holds, on the fan-out's thread.
-    /// `names` nil means all its streams.
+    /// Carries out a control request.
+    ///
+    /// - Parameters:
+    ///   - id: of a connection that `view` has found in the same turn of the feed's thread.
+    ///   - names: the streams; nil for all streams of the connection.
+    ///   - done: called on the fan-out's thread once the request has taken effect.
     func control(_ control: Control, _ id: String, _ names: [FuturesServiceStreamName]?, done: @escaping @Sendable (ClientView) -> Void) {
-        guard let number = state.value.numbers[id], let client = state.value.clients[number] else { return }
+        guard let number = state.value.numbers[id], let client = state.value.clients[number] else { return assertionFailure(Self.unseen) }
         let wanted = names ?? client.streams
         let answer: @Sendable () -> Void
         switch control {
@@ -198,31 +209,34 @@ extension EventHub {
         state.value.pausedClients += (names.isEmpty ? 0 : 1) - (before.isEmpty ? 0 : 1)
     }
 
+    /// The indices of the logs from which the client reads these streams.
     private func logs(of names: [FuturesServiceStreamName], _ client: Client) -> [Int] {
         names.compactMap { state.value.streams[$0]?.logs[client.options.format.rawValue] }
     }
 
-    /// Whether the connection may be controlled again so soon: 20 requests at once, then 10 a second.
+    /// Whether the connection's limit of control requests allows another one: 20 at once, 10 a second.
     func mayControl(_ id: String) -> Bool {
         guard let number = state.value.numbers[id] else { return true }
         return state.value.clients[number]?.controlRequests.take(1, .perSecond(10), now: Moment.current.instant.nanoseconds) == nil
     }
 
+    /// Calls `done` with the connection as it is now.
     private func answer(_ number: UInt64, _ done: @escaping @Sendable (ClientView) -> Void) -> @Sendable () -> Void {
         guard let client = state.value.clients[number] else { return {} }
         let view = Self.view(of: client)
         return { done(view) }
     }
 
-    /// Ends one connection with a farewell.
+    /// Ends a connection with a farewell.
     func close(_ id: String) {
-        guard let number = state.value.numbers[id] else { return }
+        guard let number = state.value.numbers[id] else { return assertionFailure(Self.unseen) }
         end(number, code: "closed", reason: "The connection was ended by request.")
     }
 
-    /// From now on nobody new is let in, and everybody is sent off, at most a thousand a second where three quarters of `grace` suffice, so
-    /// that they do not all come back at once. `done` is called once all have left, or after `grace`, with how many there were and how many
-    /// are left.
+    /// Refuses new connections, and ends the open ones: a thousand a second, or more if three quarters of `grace` would not suffice, so that readers
+    /// do not all reconnect at once.
+    ///
+    /// - Parameter done: called once all have left, or after `grace`, with the number of readers at the start and at the end.
     func drain(grace: Duration, done: @escaping @Sendable (_ readers: Int, _ left: Int) -> Void) {
         state.value.isDraining = true
         tables.outdate()
@@ -238,7 +252,7 @@ extension EventHub {
         if readers == 0 { finishDraining() }
     }
 
-    /// As many of `clients` as are due in this of so many ticks; the others later.
+    /// Ends `clients` in equal parts, one part per tick.
     private func sendOff(_ clients: ArraySlice<UInt64>, ticks: Int) {
         for number in clients.prefix(clients.count / ticks + 1) where state.value.clients[number]?.isOpen == true {
             end(number, code: "draining", reason: "The gateway is stopping.")
@@ -260,7 +274,7 @@ extension EventHub {
         fanOut.post(.end(number: number, code: code, reason: reason))
     }
 
-    /// Two seconds, a quarter more or less, so that readers do not all come back at once.
+    /// When a reader should reconnect: after two seconds, a quarter more or less, so that readers do not all come back at once.
     static var retryMs: Int { .random(in: 1500...2500) }
 
     private static func randomID() -> String {

@@ -2,13 +2,14 @@ import FuturesFeed
 import MicroHTTP
 import NIOCore
 
-/// What is cached, as it is sent: snapshots, answers prepared for requests to come, and the values that event streams begin with.
+/// Snapshots as bytes: bodies of answers, prepared answers, and the events that connections begin with.
 extension EventHub {
-    /// The stream's snapshot, encoded once per change and depth, and anew after a second, since it tells its freshness; nil where nothing came
-    /// yet. Asking renews the linger, so that who asks now and then always finds a live value.
+    /// The stream's snapshot; nil if the stream has no content. It is encoded once per change and depth, and again after a second, because it tells
+    /// its freshness. Each call renews the linger, so a stream that is asked for now and then stays live.
     ///
-    /// - Parameter depth: the most levels of a side of an order book; nil for all.
-    /// - Parameter isGzip: whether it may be compressed; bodies below a kibibyte are not.
+    /// - Parameters:
+    ///   - depth: the most levels on a side of an order book; nil for all.
+    ///   - isGzip: whether the body may be gzip. Bodies below a kibibyte are sent as they are.
     func snapshot(of name: FuturesServiceStreamName, depth: Int? = nil, isGzip: Bool = false) -> Snapshot? {
         if let stream = state.value.streams[name], stream.demand == 0 {
             retain([name])
@@ -31,27 +32,27 @@ extension EventHub {
             lifetime: .nanoseconds((cached.madeAt + Self.snapshotLifetime).nanoseconds &- now.nanoseconds))
     }
 
-    /// A stream's snapshot as it is sent.
+    /// A snapshot as an answer carries it.
     struct Snapshot {
         let body: SharedBytes
         let isCompressed: Bool
         let status: StreamStatus
         let receivedAt: Int64
-        /// How much longer the body may be sent.
+        /// How much longer the body may be sent before its freshness is out of date.
         let lifetime: Duration
     }
 
     private static let snapshotLifetime = Duration.seconds(1)
 
-    /// From now on requests for this target are answered without the hub, until the stream changes, and a second at most, so that who asks
-    /// renews the linger.
+    /// Lets the server answer requests with this key without the hub, until the stream changes, at most for a second. After that a request reaches
+    /// the hub again and renews the linger.
     func prepare(_ answer: PreparedAnswer, for name: FuturesServiceStreamName, _ key: PreparedAnswers.Key) {
         guard let stream = state.value.streams[name] else { return }
         if !stream.prepared.contains(key) { state.value.streams[name]?.prepared.append(key) }
         preparedAnswers.put(answer, for: key)
     }
 
-    /// The stream changes: what was made of its content before is of no more use.
+    /// Drops the bytes and prepared answers made from a stream's content, because the stream has changed.
     func forgetAnswers(_ name: FuturesServiceStreamName) {
         guard let stream = state.value.streams[name] else { return }
         if stream.cachedSnapshots.id != nil { state.value.streams[name]?.cachedSnapshots = CachedSnapshots() }
@@ -60,7 +61,8 @@ extension EventHub {
         state.value.streams[name]?.prepared.removeAll(keepingCapacity: true)
     }
 
-    /// The latest full values as events without their ends, and the number everything in them is at or below.
+    /// The streams' snapshots as events without their ends, and the core's newest id. All are read at one instant, so the snapshots hold every event
+    /// up to that id.
     func values(of names: [FuturesServiceStreamName], _ format: EventFormat) -> (values: [CachedValue], head: EventID) {
         let logs = names.map { log(of: $0, format) }
         let (contents, head, now) = engine.read { core, now in
@@ -76,7 +78,7 @@ extension EventHub {
         return (values, head)
     }
 
-    /// Readers that come within a tenth of a second share the bytes.
+    /// A snapshot as an event. Readers that come within 0.1 s share the bytes.
     private func eventBody(
         _ name: FuturesServiceStreamName, _ content: FuturesServiceFeedContent, _ status: StreamStatus, _ now: Instant, _ format: EventFormat
     ) -> [UInt8] {

@@ -2,30 +2,31 @@ import FuturesFeed
 import NIOCore
 
 extension EventHub {
-    /// What is known of a stream, and how many want it here.
+    /// A stream's status and the number of its readers.
     struct Status: Sendable {
         let feed: StreamStatus
         let readers: Int
     }
 
-    /// Something that went wrong with an upstream.
+    /// The last thing that went wrong with an upstream.
     struct Trouble: Sendable {
-        /// What it was, for a person.
+        /// What went wrong, in words for a person.
         let text: String
         let at: Instant
     }
 
+    /// Nil if the stream is not in use.
     func status(of name: FuturesServiceStreamName) -> Status? {
         engine.read { core, now in core.status(of: name, now: now) }.map { Status(feed: $0, readers: state.value.streams[name]?.demand ?? 0) }
     }
 
-    /// What last went wrong with the stream's upstream; nil where nothing has.
+    /// The last trouble of the stream's upstream; nil if there was none.
     func lastTrouble(of name: FuturesServiceStreamName) -> Trouble? {
         let kind = state.value.streams[name]?.kind ?? state.value.tally.kind(of: name)
         return state.value.troubles[state.value.tally.kinds[kind].upstream]
     }
 
-    /// Goes through all streams; for `StatusTables`, which bounds how often.
+    /// Visits all streams. Only `StatusTables` calls it, which limits how often.
     func readTable() -> StatusTable {
         let (statuses, knowsSymbols, readAt) = engine.read { core, now in (core.statuses(now: now), core.knowsSymbols, now) }
         let streams = state.value.streams
@@ -41,7 +42,7 @@ extension EventHub {
         return StatusTable(rows: rows, upstreams: upstreams, readAt: readAt, knowsSymbols: knowsSymbols, isDraining: isDraining)
     }
 
-    /// Remembers what went wrong with an upstream; of failed requests those that somebody's wish was wrong for do not count.
+    /// Remembers what went wrong with an upstream. A failure for which the request is to blame, such as an unknown stream, does not count.
     func noteTrouble(_ event: FeedEvent, upstream: Int) {
         let text: String
         switch event.kind {

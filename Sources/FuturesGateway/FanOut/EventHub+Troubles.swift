@@ -1,16 +1,17 @@
 import FuturesFeed
 import NIOCore
 
-/// What is known of why a stream has no value.
+/// Why a stream has no content, or no connection.
 extension EventHub {
+    /// Why a stream has no content.
     enum Absence {
-        /// It is subscribed and nothing has happened yet; there is nothing else that could tell of it.
+        /// The stream is subscribed, nothing has happened in it yet, and REST cannot tell more.
         case quiet
         case failed(FeedError)
     }
 
-    /// Why the stream is without its connection, as it was last told, or another stream of its upstream was; nil where it has one, or nothing went
-    /// wrong yet.
+    /// Why the stream has no connection: its own last incident, or else the last trouble of its upstream. Nil if it has a connection, has ended, or
+    /// nothing went wrong yet.
     func trouble(of name: FuturesServiceStreamName) -> String? {
         let ofUpstream = lastTrouble(of: name)?.text
         return engine.read { core, now in
@@ -21,7 +22,7 @@ extension EventHub {
         }
     }
 
-    /// What became of a request for a stream that has no value, with the last known reason where it merely timed out.
+    /// Why a request for a stream without content failed. If the request only timed out, the result adds the last known reason.
     func absence(of name: FuturesServiceStreamName, _ error: FeedError) -> Absence {
         guard error.code == .timedOut else { return .failed(error) }
         let failure = state.value.streams[name]?.failure
@@ -33,7 +34,7 @@ extension EventHub {
         return isQuiet ? .quiet : .failed(error)
     }
 
-    /// For who begins now: a `disconnect` of each stream that is without its connection, since the one of back then was not for him.
+    /// For a new reader: the event `disconnect` for each stream that has no connection, because the reader did not get the event itself.
     func troubles(of names: [FuturesServiceStreamName], _ format: EventFormat) -> [UInt8] {
         names.flatMap { name in
             trouble(of: name).map { reason in
@@ -42,7 +43,7 @@ extension EventHub {
         }
     }
 
-    /// What is wrong with a name that is no stream's; from any thread.
+    /// What is wrong with a name that is no stream. Call it from any thread.
     nonisolated func mistake(in name: String) -> StreamNameMistake {
         StreamNameMistake(name, dialect: engine.dialect, listing: engine.read { core, _ in core.listing })
     }

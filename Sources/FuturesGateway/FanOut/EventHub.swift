@@ -3,31 +3,33 @@ import GatewayAccess
 import MicroHTTP
 import NIOCore
 
-/// The gateway's reader of the feed: encodes every event once, counts who wants which stream, and answers what is cached.
+/// Stands between the feed and the readers: encodes every event once per format, counts the readers of each stream, keeps snapshots, and lets
+/// requests wait.
 ///
-/// It lives on the feed's thread, where contents change, so that what it reads and what it hands to the fan-out are one instant. The fan-out
-/// owns the readers' places; the hub owns which streams they have.
+/// It runs on the feed's thread, where contents change, so what it reads and what it posts to the fan-out belong to one instant. The hub knows which
+/// streams each reader has; the fan-out has the readers' cursors.
 final class EventHub: FeedReader {
+    /// A stream that has, or lately had, readers.
     struct Stream {
-        /// The stream's logs in the fan-out, one for each format that somebody reads.
+        /// The indices of the stream's logs in the fan-out, by format; nil for a format that nobody has read.
         var logs: [Int?] = EventFormat.allCases.map { _ in nil }
-        /// Event clients, paused ones included, and requests under way.
+        /// How many readers it has: event connections, including paused ones, waiting requests, and one if it is pinned.
         var demand = 0
         var waiters: [UInt64: Waiter] = [:]
-        /// The address that began it; nil for this machine's own, and for nobody's.
+        /// The address that made the stream begin; nil if it is this machine's own, or if it is a pinned stream.
         var beginner: [UInt8]?
-        /// The latest full value as an event, by format.
+        /// The snapshot as an event, by format.
         var cachedEvents: [CachedEvent?] = EventFormat.allCases.map { _ in nil }
         var cachedSnapshots = CachedSnapshots()
-        /// What is answered beforehand until the stream changes.
+        /// The prepared answers to remove when the stream changes.
         var prepared: [PreparedAnswers.Key] = []
-        /// Its kind's place in the tally.
+        /// The index of its kind in the tally; nil until its first event.
         var kind: Int?
-        /// What went wrong last, where nothing came since.
+        /// The last failure; nil once content has come since.
         var failure: FeedError?
     }
 
-    /// A latest full value as an event, what it was made from, and when.
+    /// A snapshot as an event, with what it was made from, and when.
     struct CachedEvent {
         let id: EventID
         let state: FeedState
@@ -35,14 +37,14 @@ final class EventHub: FeedReader {
         let body: [UInt8]
     }
 
-    /// A stream's snapshot in bytes, in the depths that were asked for; zero is all of it.
+    /// A stream's snapshot as JSON, by depth; the depth 0 is the whole snapshot.
     struct CachedSnapshots {
         var id: EventID?
         var state: FeedState?
-        /// When the freshness was as they tell it.
+        /// When they were encoded: the time of the freshness that they tell.
         var madeAt = Instant(nanoseconds: 0)
         var bodies: [Int: SharedBytes] = [:]
-        /// The same as gzip, of those worth it that were asked for so.
+        /// The bodies as gzip, as far as a request asked for that.
         var compressed: [Int: SharedBytes] = [:]
     }
 
@@ -50,38 +52,42 @@ final class EventHub: FeedReader {
     struct Waiter {
         let awaited: Awaited
         var timeout: Scheduled<Void>
-        /// How much longer it waits though nothing came; nil for no longer.
+        /// Called after the timeout: how much longer to wait; nil to give up.
         let longer: () -> Duration?
         let answer: (Result<Void, FeedError>) -> Void
     }
 
-    /// What a request waits for.
+    /// The event that a request waits for.
     enum Awaited {
-        /// Any value.
+        /// Any content.
         case value
-        /// The outcome of a fetch.
+        /// The result of a fetch, which the request has asked for.
         case fetch
-        /// A value or a state other than there is.
+        /// A change of the content or of the state.
         case change
     }
 
+    /// Everything that changes; used on the feed's thread only.
     struct State {
         var streams: [FuturesServiceStreamName: Stream] = [:]
-        /// How many of the streams each address began.
+        /// How many streams each address made begin.
         var begun: [[UInt8]: Int] = [:]
+        /// Indices of removed logs, to be used again.
         var freeLogs: [Int] = []
         var logCount = 0
         var clients: [UInt64: Client] = [:]
+        /// The clients' numbers by their ids.
         var numbers: [String: UInt64] = [:]
+        /// The last number that was given to a client or a waiting request.
         var lastNumber: UInt64 = 0
-        /// Streams that are wanted without readers.
+        /// Streams that stay subscribed without readers.
         var pinned: [FuturesServiceStreamName] = []
         var isDraining = false
         let deflater = Deflater(level: 6)
         var tally: FeedTally
-        /// What last went wrong, by upstream.
+        /// The last trouble of each upstream; nil if there was none.
         var troubles: [Trouble?]
-        /// Clients that have paused something.
+        /// How many clients have paused a stream or more.
         var pausedClients = 0
         /// Called once the last client has left while draining.
         var drained: (() -> Void)?
@@ -99,9 +105,9 @@ final class EventHub: FeedReader {
     let isShort: @Sendable () -> Bool
 
     /// - Parameters:
-    ///   - preparedAnswers: where snapshots are left for the server's threads.
-    ///   - isShort: whether memory is short.
-    ///   - fanOut: what the fan-out is to do.
+    ///   - preparedAnswers: the answers that the server's threads send without asking the hub.
+    ///   - isShort: whether memory is short; called from the feed's thread.
+    ///   - fanOut: takes the commands for the fan-out.
     init(
         engine: FeedEngine, limits: GatewayConfiguration.Events, gatekeeper: Gatekeeper, preparedAnswers: PreparedAnswers,
         isShort: @escaping @Sendable () -> Bool, fanOut: FanOutInbox
@@ -118,11 +124,12 @@ final class EventHub: FeedReader {
         demand = engine.add(nil)
     }
 
-    /// Runs on the feed's thread.
+    /// Runs `work` on the feed's thread, after the work submitted before. Call it from any thread.
     func run(_ work: @escaping @Sendable (EventHub) -> Void) {
         engine.loop.execute { work(self) }
     }
 
+    /// Posts the event to the fan-out in every format that has a log, and answers the requests that wait for it.
     func receive(_ event: FeedEvent) {
         forgetAnswers(event.stream)
         if case .ended = event.kind {
@@ -147,11 +154,13 @@ final class EventHub: FeedReader {
         case .status: answerWaiters(event.stream, .success(())) { $0.awaited == .change }
         case .failed(let error, let fetch):
             if fetch { answerWaiters(event.stream, .failure(error)) { $0.awaited == .fetch } }
+        // The hub is one observer of the core, however many readers it has. The core fetches the streams with most readers first.
         case .disconnected: engine.step(.readers(event.stream, state.value.streams[event.stream]?.demand ?? 0))
         case .recovered, .connected, .ended: break
         }
     }
 
+    /// Keeps the stream's last failure until content comes.
     private func note(_ event: FeedEvent) {
         switch event.kind {
         case .failed(let error, _): state.value.streams[event.stream]?.failure = error
@@ -160,9 +169,10 @@ final class EventHub: FeedReader {
         }
     }
 
-    /// The stream's log of a format; made where there is none. One of another format than `events` begins with what that one holds.
+    /// The index of the stream's log of a format; has the fan-out add the log if there is none. A log of a format other than `events` begins with the
+    /// newest events of the stream's log of `events`.
     ///
-    /// - Parameter floor: the newest event there was before it; nil for the newest there is.
+    /// - Parameter floor: the sequence of the newest event before the log; nil for the core's newest.
     func log(of name: FuturesServiceStreamName, _ format: EventFormat, floor: UInt64? = nil) -> Int {
         if let log = state.value.streams[name]?.logs[format.rawValue] { return log }
         let events = format == .events ? nil : self.log(of: name, .events)
@@ -174,6 +184,7 @@ final class EventHub: FeedReader {
         return log
     }
 
+    /// Counts the event for the metrics, and notes a trouble of the upstream.
     private func count(_ event: FeedEvent) {
         let kind = state.value.streams[event.stream]?.kind ?? state.value.tally.kind(of: event.stream)
         state.value.streams[event.stream]?.kind = kind
@@ -181,6 +192,7 @@ final class EventHub: FeedReader {
         noteTrouble(event, upstream: state.value.tally.kinds[kind].upstream)
     }
 
+    /// Forgets a stream that has ended and has no readers, and its logs.
     private func drop(_ name: FuturesServiceStreamName) {
         guard let stream = state.value.streams[name], stream.demand == 0 else { return }
         state.value.streams[name] = nil
@@ -195,7 +207,9 @@ final class EventHub: FeedReader {
         }
     }
 
-    /// Looks whether these streams may begin for somebody at that address, so far as they have not begun.
+    /// Checks whether this address may make these streams begin. Streams that have begun already need no room.
+    ///
+    /// - Throws: `full` if the gateway has as many streams as it may, or memory is short; `limited` if the address has begun as many as it may.
     func checkRoom(for names: [FuturesServiceStreamName], from address: Address?) throws(Refusal) {
         let new = names.count { state.value.streams[$0] == nil }
         guard new > 0 else { return }
@@ -204,7 +218,7 @@ final class EventHub: FeedReader {
         do throws(LimitReached) { try gatekeeper.begin(streams: new, besides: state.value.begun[client] ?? 0) } catch { throw .limited(error) }
     }
 
-    /// Notes who begins those of these streams that there are not yet.
+    /// Notes that this address makes those of these streams begin that have not begun.
     func begin(_ names: [FuturesServiceStreamName], from address: Address?) {
         guard let client = address?.limited else { return }
         for name in names where state.value.streams[name] == nil {
@@ -213,7 +227,7 @@ final class EventHub: FeedReader {
         }
     }
 
-    /// Counts one more reader of each stream; the first one subscribes.
+    /// Counts one more reader of each stream. The first reader of a stream subscribes.
     func retain(_ names: [FuturesServiceStreamName], forceFetch: Bool = false) {
         var new: [FuturesServiceStreamName] = []
         for name in names {
@@ -225,18 +239,21 @@ final class EventHub: FeedReader {
         if forceFetch { for name in names { engine.step(.refetch(name)) } }
     }
 
-    /// Counts one reader less; the last one lets go.
+    /// Counts one reader less of each stream. After the last one the linger begins.
     func release(_ names: [FuturesServiceStreamName]) {
         var gone: [FuturesServiceStreamName] = []
         for name in names {
-            guard let demand = state.value.streams[name]?.demand, demand > 0 else { continue }
+            guard let demand = state.value.streams[name]?.demand, demand > 0 else {
+                assertionFailure("\(name) lost more readers than it had.")
+                continue
+            }
             state.value.streams[name]?.demand = demand - 1
             if demand == 1 { gone.append(name) }
         }
         if !gone.isEmpty { engine.step(.unobserve(demand, gone)) }
     }
 
-    /// Counts as a reader of these streams, and of those before no longer.
+    /// Counts the hub itself as a reader of these streams, and no longer of those pinned before.
     func pin(_ names: [FuturesServiceStreamName]) {
         let gone = state.value.pinned
         state.value.pinned = Array(Set(names))
@@ -244,11 +261,12 @@ final class EventHub: FeedReader {
         release(gone)
     }
 
-    /// Waits for what is awaited of a stream, which is wanted meanwhile. `answer` is called once, on this thread: with `timedOut` after `timeout`.
+    /// Waits for an event of a stream. The waiting request counts as a reader of the stream.
     ///
-    /// - Parameter longer: asked after `timeout`, and again after what it says: how much longer to wait; nil for no longer.
-    ///
-    /// Returns the number that `abandon` takes.
+    /// - Parameters:
+    ///   - longer: called after `timeout`, and again after each time that it returned: how much longer to wait; nil to give up.
+    ///   - answer: called once, on the feed's thread; with `timedOut` if the event did not come.
+    /// - Returns: a number for `abandon`.
     @discardableResult
     func wait(
         for name: FuturesServiceStreamName, _ awaited: Awaited, timeout: Duration, from address: Address?,
@@ -274,12 +292,12 @@ final class EventHub: FeedReader {
         }
     }
 
-    /// Whoever waited under this number has left.
+    /// Ends the wait with this number, because its client has left.
     func abandon(_ name: FuturesServiceStreamName, _ number: UInt64) {
         answer(name, number, .failure(FeedError(.timedOut, "Nobody waits for \(name) any more.")))
     }
 
-    /// Nobody waits for a change while the gateway stops.
+    /// Answers all requests that wait for a change, because the gateway stops.
     func answerLongPolls() {
         for name in state.value.streams.keys { answerWaiters(name, .success(())) { $0.awaited == .change } }
     }
@@ -298,17 +316,17 @@ final class EventHub: FeedReader {
 
     var isDraining: Bool { state.value.isDraining }
 
-    /// Whether the stream has come to its end, or is of a symbol that has been settled.
+    /// Whether the stream has ended, or its symbol is settled.
     func isRetired(_ name: FuturesServiceStreamName) -> Bool {
         engine.read { core, now in core.status(of: name, now: now)?.state == .ended || core.isSettled(name) }
     }
 
-    /// Whether the name was one that could be asked for, and its symbol has been settled; from any thread.
+    /// Whether the name is a stream of a symbol that the venue has settled. Call it from any thread.
     nonisolated func isSettled(_ name: FuturesServiceStreamName) -> Bool {
         engine.read { core, _ in core.isSettled(name) }
     }
 
-    /// Whether the name can be asked for; from any thread.
+    /// Whether the name is a stream that can be read. Call it from any thread.
     nonisolated func knows(_ name: FuturesServiceStreamName) -> Bool {
         engine.read { core, _ in core.knows(name) }
     }

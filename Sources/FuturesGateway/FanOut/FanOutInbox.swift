@@ -2,24 +2,26 @@ import FuturesFeed
 import MicroHTTP
 import NIOConcurrencyHelpers
 
-/// What the fan-out is to do, in the order in which the hub decided it: what a reader is opened with and what follows can therefore neither overlap
-/// nor leave a hole.
+/// The commands for the fan-out, in the order in which the hub posts them. This order makes a new reader's snapshots and the events after them join
+/// without overlap or hole.
 final class FanOutInbox: Sendable {
     enum Command: Sendable {
-        /// `like` is the log of the same stream's `events`, for another format.
+        /// Adds a log at an index. `like` is the stream's log of the format `events`, from which a log of another format copies its newest events.
         case addLog(Int, FuturesServiceStreamName, EventFormat, floor: UInt64, like: Int?)
         case removeLog(Int)
+        /// Appends an event to a log's ring. `receivedAt` is monotonic nanoseconds.
         case append(Int, body: [UInt8], id: [UInt8], carriesData: Bool, sequence: UInt64, receivedAt: Int64)
         case open(number: UInt64, EventStream, Opening)
+        /// In this and the next three commands `done` is called, on the loop's thread, once the command holds, even if the reader has left.
         case subscribe(number: UInt64, [CachedValue], head: EventID, done: @Sendable () -> Void)
         case unsubscribe(number: UInt64, [Int], done: @Sendable () -> Void)
         case pause(number: UInt64, [Int], done: @Sendable () -> Void)
         case resume(number: UInt64, [CachedValue], head: EventID, done: @Sendable () -> Void)
         case refill(number: UInt64, CachedValue)
         case end(number: UInt64, code: String, reason: String)
-        /// Memory is short, or is not any more.
+        /// Gives up memory, or returns to the full budget.
         case relieve(MemoryPressure.Relief)
-        /// Called on the loop's thread.
+        /// Calls back with the metrics, on the loop's thread.
         case measure(@Sendable (FanOutReading) -> Void)
     }
 
@@ -31,12 +33,12 @@ final class FanOutInbox: Sendable {
     private let state = NIOLockedValueBox(State())
     private let waker: EventStreamWaker
 
-    /// - Parameter waker: wakes the loop that the fan-out writes for.
+    /// - Parameter waker: wakes the fan-out's loop.
     init(waker: EventStreamWaker) {
         self.waker = waker
     }
 
-    /// From any thread: has the command carried out after those before it.
+    /// Adds a command behind those before it. Call it from any thread. A closed inbox drops it.
     func post(_ command: Command) {
         let isFirst = state.withLockedValue { state in
             guard !state.isClosed else { return false }
@@ -46,7 +48,7 @@ final class FanOutInbox: Sendable {
         if isFirst { waker.wake() }
     }
 
-    /// What was posted since the last call.
+    /// Removes and returns the commands posted since the last call.
     func take() -> [Command] {
         state.withLockedValue { state in
             let commands = state.commands
@@ -55,7 +57,7 @@ final class FanOutInbox: Sendable {
         }
     }
 
-    /// Nobody takes anything any more: what is left is dropped, and what comes.
+    /// Drops the remaining commands and all later ones. Call it when the loop has stopped.
     func close() {
         state.withLockedValue { $0.isClosed = true }
         _ = take()

@@ -7,9 +7,9 @@ import Synchronization
 final class StatusTable: Sendable {
     struct Row: Sendable {
         let status: EventHub.Status
-        /// Its kind's place in the tally.
+        /// The index of its kind in the tally.
         let kind: Int
-        /// Its upstream's place among the dialect's.
+        /// The index of its upstream among the dialect's.
         let upstream: Int
     }
 
@@ -78,7 +78,7 @@ final class StatusTable: Sendable {
 
 /// The rows of a table as JSON.
 private struct EncodedList: Sendable {
-    /// A row without its end, which tells ages.
+    /// A row without its last members, the ages, which count up.
     struct Object: Sendable {
         let name: String
         let bytes: [UInt8]

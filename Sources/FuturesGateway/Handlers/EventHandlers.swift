@@ -2,7 +2,7 @@ import FuturesFeed
 import GatewayAccess
 import MicroHTTP
 
-/// `/events`: server-sent events, and the control of one connection.
+/// `/events`: event connections, and their control.
 struct EventHandlers: Sendable {
     let hub: EventHub
     let loop: EventStreamLoop
@@ -47,7 +47,7 @@ struct EventHandlers: Sendable {
         }
     }
 
-    /// Why a connection is not opened, as a problem.
+    /// A refusal as a problem.
     static func problem(_ refusal: EventHub.Refusal) -> HTTPResponse {
         switch refusal {
         case .draining: Problems.draining
@@ -57,7 +57,7 @@ struct EventHandlers: Sendable {
         }
     }
 
-    /// The same as a stream that ends.
+    /// A refusal as an event stream that ends at once.
     private static func passing(_ refusal: EventHub.Refusal, _ format: EventFormat) -> HTTPResponse {
         switch refusal {
         case .draining: passing(code: "draining", reason: "The gateway is stopping.", format)
@@ -66,12 +66,12 @@ struct EventHandlers: Sendable {
         }
     }
 
-    /// The answer to a request beyond a limit, before anything else is known of it.
+    /// The answer to a request beyond a limit, before its parameters are read.
     static func limited(_ request: HTTPRequest, _ limit: LimitReached) -> HTTPResponse {
         request.prefers("handling=strict") ? problem(.limited(limit)) : passing(.limited(limit), format(request.header("Accept")) ?? .events)
     }
 
-    /// What a connection asks for besides its streams; nil where the request was answered with what is wrong.
+    /// The options of a connection; nil if one is wrong, which the request has then been answered with.
     private func options(of request: HTTPRequest, _ responder: HTTPResponder) -> ConnectionOptions? {
         guard var format = Self.format(request.header("Accept")) else {
             responder.respond(
@@ -87,25 +87,27 @@ struct EventHandlers: Sendable {
             responder.respond(Problems.badParameter("event", "takes stream, which names events after their stream.").response)
             return nil
         }
-        guard let forceFetch = flag("forceFetch", of: request, responder), let tellsHeartbeats = flag("heartbeatEvent", of: request, responder),
+        guard let forceFetch = flag("forceFetch", of: request, responder), let sendsHeartbeatEvents = flag("heartbeatEvent", of: request, responder),
             let isPadded = flag("pad", of: request, responder), let heartbeat = number("heartbeat", 5...60, of: request, responder),
             let count = number("count", 1...1_000_000, of: request, responder), let timeout = number("timeout", 1...86_400, of: request, responder),
             let lastEventID = lastEventID(of: request, responder), let maxRate = maxRate(of: request, responder),
             let mayCompress = flag("gzip", of: request, default: true, responder)
         else { return nil }
         return ConnectionOptions(
-            heartbeat: heartbeat ?? hub.limits.heartbeat, tellsHeartbeats: tellsHeartbeats, lastEventID: lastEventID, forceFetch: forceFetch,
+            heartbeat: heartbeat ?? hub.limits.heartbeat, sendsHeartbeatEvents: sendsHeartbeatEvents, lastEventID: lastEventID,
+            forceFetch: forceFetch,
             interval: maxRate.map { Int64(1_000_000_000 / $0) } ?? 0, format: format, isPadded: isPadded && format != .lines,
             isCompressed: mayCompress && request.acceptsGzip, count: count, timeout: timeout)
     }
 
-    /// A browser gives up for good on anything but 200; what will pass is said in a stream that ends.
+    /// The answer to a request that may succeed later: 200 with an event stream that ends at once. On any other status a browser's `EventSource`
+    /// would give up for good.
     static func passing(code: String, reason: String, _ format: EventFormat = .events) -> HTTPResponse {
         HTTPResponse(
             status: 200, headers: headers(format), body: EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, format))
     }
 
-    /// The answer on a connection beyond those the gateway serves.
+    /// The answer on a connection beyond the server's limit of connections.
     static func overloaded(_ request: HTTPRequest) -> HTTPResponse {
         passing(code: "overloaded", reason: "The gateway serves as many connections as it may.", format(request.header("Accept")) ?? .events)
     }
@@ -165,7 +167,8 @@ struct EventHandlers: Sendable {
         responder.respond(StreamHandlers.json(200, writer.bytes))
     }
 
-    /// The streams asked for, each once, in order; nil where the request was answered with what is wrong.
+    /// The streams that the request names, each once, in order; nil if a name is wrong or not permitted, which the request has then been answered
+    /// with.
     private func streams(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) -> [FuturesServiceStreamName]? {
         let texts = request.queries("streams").flatMap { $0.split(separator: ",") }.map(String.init)
         var (names, seen, unknown): ([FuturesServiceStreamName], Set<FuturesServiceStreamName>, [String]) = ([], [], [])
@@ -188,6 +191,7 @@ struct EventHandlers: Sendable {
         return names
     }
 
+    /// A parameter that is true or false; nil if it is neither, which the request has then been answered with.
     private func flag(_ name: String, of request: HTTPRequest, default value: Bool = false, _ responder: HTTPResponder) -> Bool? {
         switch request.query(name) {
         case nil: return value
@@ -199,7 +203,8 @@ struct EventHandlers: Sendable {
         }
     }
 
-    /// Outer nil where the request was answered.
+    /// A number, or nil if the parameter is missing. The outer optional is nil if it is no such number, which the request has then been answered
+    /// with.
     private func number(_ name: String, _ range: ClosedRange<Int>, of request: HTTPRequest, _ responder: HTTPResponder) -> Int?? {
         guard let text = request.query(name) else { return .some(nil) }
         guard let number = Int(text), range.contains(number) else {
@@ -209,15 +214,15 @@ struct EventHandlers: Sendable {
         return .some(number)
     }
 
-    /// The header's id, which a browser keeps up to date, goes before the query's, which stays as it was; polyfills spell the latter in their
-    /// own ways. What no gateway ever gave is an error in a query, and a point that cannot be gone back to in a header, since a browser
-    /// would never come back from an error. Outer nil where the request was answered.
+    /// The last id that the reader has. The header goes before the query, because a browser keeps only the header up to date; polyfills use several
+    /// spellings of the query parameter. An id that no gateway has ever given is an error in a query. In a header it only means that the reader
+    /// cannot resume, because a browser would never come back from an error. The outer optional is nil if the request has been answered.
     private func lastEventID(of request: HTTPRequest, _ responder: HTTPResponder) -> ConnectionOptions.LastEventID?? {
         if let header = request.header("Last-Event-ID"), !header.isEmpty { return .some(ResumePoint(header).map { .point($0) } ?? .unreadable) }
         for spelling in ["lastEventId", "last_event_id", "lastEvent", "Last-Event-ID"] {
             guard let text = request.query(spelling), !text.isEmpty else { continue }
             if let point = ResumePoint(text) { return .some(.point(point)) }
-            // The id of a content does not say which streams it was read with.
+            // The id in an event's data does not say which streams it holds for.
             guard EventID(text) == nil else { return .some(.unreadable) }
             responder.respond(Problems.badParameter(spelling, "takes an id as the gateway gave it, k3f9a.1z4.2gosa7pa2gv.").response)
             return nil
@@ -225,7 +230,7 @@ struct EventHandlers: Sendable {
         return .some(nil)
     }
 
-    /// Outer nil where the request was answered.
+    /// Deliveries per second, or nil if the parameter is missing. The outer optional is nil if the request has been answered.
     private func maxRate(of request: HTTPRequest, _ responder: HTTPResponder) -> Double?? {
         guard let text = request.query("maxRate") else { return .some(nil) }
         guard text.utf8.count <= 32, text.utf8.allSatisfy({ $0 == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
@@ -237,8 +242,8 @@ struct EventHandlers: Sendable {
         return .some(rate)
     }
 
-    /// The format of a request's `Accept`; events where it does not care, nil where neither will do. What is asked for by name goes before
-    /// what is merely not refused (RFC 9110 §12.5.1, of the weights only zero).
+    /// The format for a request's `Accept`; nil if it accepts neither. A type that is named goes before a wildcard. Of the weights only zero counts
+    /// (RFC 9110 §12.5.1).
     private static func format(_ accept: String?) -> EventFormat? {
         guard let accept else { return .events }
         let types = accept.split(separator: ",").map { $0.split(separator: ";").map { $0.trimmed.lowercased() } }
@@ -246,18 +251,5 @@ struct EventHandlers: Sendable {
         if types.contains("text/event-stream") { return .events }
         if types.contains("application/x-ndjson") { return .lines }
         return types.contains { $0 == "text/*" || $0 == "*/*" } ? .events : types.contains("application/*") ? .lines : nil
-    }
-}
-
-extension HTTPRequest {
-    /// Whether `Prefer` names the preference (RFC 7240).
-    func prefers(_ preference: String) -> Bool {
-        header("Prefer")?.split(separator: ",").contains { $0.trimmed.lowercased() == preference } ?? false
-    }
-
-    /// The seconds of `Prefer: wait=N` (RFC 7240 §4.3), at most 60; nil where it is not asked for.
-    var preferredWait: Int? {
-        let items = header("Prefer")?.split(separator: ",").map { $0.trimmed.lowercased() } ?? []
-        return items.first { $0.hasPrefix("wait=") }.flatMap { Int($0.dropFirst(5)) }.map { min(max($0, 0), 60) }
     }
 }

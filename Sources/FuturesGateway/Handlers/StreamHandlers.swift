@@ -286,11 +286,3 @@ struct StreamHandlers: Sendable {
         return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }
-
-extension Substring {
-    /// The text without surrounding blanks and tabs.
-    var trimmed: String {
-        let start = drop { $0 == " " || $0 == "\t" }
-        return String(start.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
-    }
-}

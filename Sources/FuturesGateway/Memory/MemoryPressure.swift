@@ -5,31 +5,31 @@ struct MemoryPressure: Sendable {
         /// How many of the readers that take nothing to send off.
         var readers: Int
         /// What all rings together may take.
-        var logBytes: Int
+        var ringBytes: Int
     }
 
     /// Whether new readers and streams are refused: from 80 % of the limit on, until below 75 %.
     private(set) var isHigh = false
     private(set) var relief: Relief
-    private let logBytes: Int
+    private let ringBytes: Int
 
-    /// - Parameter logBytes: what all rings together may take if there is enough memory.
-    init(logBytes: Int) {
-        self.logBytes = logBytes
-        relief = Relief(readers: 0, logBytes: logBytes)
+    /// - Parameter ringBytes: what all rings together may take if there is enough memory.
+    init(ringBytes: Int) {
+        self.ringBytes = ringBytes
+        relief = Relief(readers: 0, ringBytes: ringBytes)
     }
 
     /// While memory is short, drops enough stalled readers to cover the excess, and halves the rings' budget (or a quarter of the limit, if that is
     /// less). Afterwards doubles the budget as long as memory then stays below 75 %.
     mutating func look(_ memory: MemoryLimit) {
-        guard let used = memory.used else { return self = MemoryPressure(logBytes: logBytes) }
+        guard let used = memory.used else { return self = MemoryPressure(ringBytes: ringBytes) }
         let aim = memory.bytes / 4 * 3
         isHigh = used >= (isHigh ? aim : Self.highMark(memory.bytes))
         relief.readers = isHigh ? max(0, used - aim) / Self.bytesPerReader + 1 : 0
         if isHigh {
-            relief.logBytes = max(min(relief.logBytes, memory.bytes / 4) / 2, min(logBytes, Self.leastLogBytes))
-        } else if relief.logBytes < logBytes, aim - relief.logBytes > used {
-            relief.logBytes = min(logBytes, relief.logBytes * 2)
+            relief.ringBytes = max(min(relief.ringBytes, memory.bytes / 4) / 2, min(ringBytes, Self.leastRingBytes))
+        } else if relief.ringBytes < ringBytes, aim - relief.ringBytes > used {
+            relief.ringBytes = min(ringBytes, relief.ringBytes * 2)
         }
     }
 
@@ -37,5 +37,5 @@ struct MemoryPressure: Sendable {
 
     /// What the kernel keeps for a reader whose socket is full: twice the send buffer of event streams.
     private static let bytesPerReader = 256 << 10
-    private static let leastLogBytes = 4 << 20
+    private static let leastRingBytes = 4 << 20
 }

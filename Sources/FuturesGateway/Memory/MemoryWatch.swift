@@ -24,13 +24,13 @@ final class MemoryWatch: Sendable {
     private let relieve: @Sendable (MemoryPressure.Relief) -> Void
 
     /// - Parameters:
-    ///   - logBytes: what all rings together may take if there is enough memory.
+    ///   - ringBytes: what all rings together may take if there is enough memory.
     ///   - read: a file's text, empty if it cannot be read.
     ///   - relieve: called with what to give up, after every look while memory is short, and once when that is over.
     init(
-        logBytes: Int, logger: Logger, read: @escaping @Sendable (String) -> String, relieve: @escaping @Sendable (MemoryPressure.Relief) -> Void
+        ringBytes: Int, logger: Logger, read: @escaping @Sendable (String) -> String, relieve: @escaping @Sendable (MemoryPressure.Relief) -> Void
     ) {
-        state = Mutex(State(pressure: MemoryPressure(logBytes: logBytes)))
+        state = Mutex(State(pressure: MemoryPressure(ringBytes: ringBytes)))
         self.logger = logger
         self.read = read
         self.relieve = relieve

@@ -88,14 +88,14 @@ struct FanOutTally: Sendable {
     }
 }
 
-/// The tally, and what the logs hold.
+/// The tally, and what the rings hold.
 struct FanOutReading: Sendable {
     var tally: FanOutTally
-    var logs = 0
+    var rings = 0
     var events: UInt64 = 0
     /// Bytes of events held, and of the memory taken for them.
     var bytes: UInt64 = 0
     var memory: UInt64 = 0
-    /// Bytes of memory they may take together, compressed sets included.
+    /// Bytes of memory that rings and compression groups may take together.
     var budget = 0
 }

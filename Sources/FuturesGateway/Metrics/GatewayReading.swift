@@ -138,11 +138,11 @@ struct GatewayReading: Sendable {
             "futures_gateway_event_write_delay_seconds",
             "From the receipt of events to their write to the first and the last reader due, gzip apart.",
             "reader", [("first", tally.firstWrites), ("last", tally.lastWrites)])
-        text.metric("futures_gateway_event_logs", .gauge, "Logs that readers are served from.", fanOut.logs)
-        text.metric("futures_gateway_event_log_events", .gauge, "Events held in them.", fanOut.events)
-        text.metric("futures_gateway_event_log_bytes", .gauge, "Bytes of these events.", fanOut.bytes)
-        text.metric("futures_gateway_event_log_memory_bytes", .gauge, "Bytes of memory taken for them.", fanOut.memory)
-        text.metric("futures_gateway_event_log_limit_bytes", .gauge, "What they may take together.", fanOut.budget)
+        text.metric("futures_gateway_event_rings", .gauge, "Rings that readers are served from.", fanOut.rings)
+        text.metric("futures_gateway_event_ring_events", .gauge, "Events held in them.", fanOut.events)
+        text.metric("futures_gateway_event_ring_bytes", .gauge, "Bytes of these events.", fanOut.bytes)
+        text.metric("futures_gateway_event_ring_memory_bytes", .gauge, "Bytes of memory taken for them.", fanOut.memory)
+        text.metric("futures_gateway_event_ring_limit_bytes", .gauge, "What they may take together.", fanOut.budget)
     }
 
     private func writeHTTP(_ text: inout Exposition) {

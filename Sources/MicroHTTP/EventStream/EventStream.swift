@@ -1,8 +1,10 @@
 public import Glibc
 
-/// A handle to one open stream: slot and generation, so that a handle kept too long names nothing instead of another client.
+/// A handle to one open stream: a slot and its generation. So a handle that is used after its stream has ended means nothing, rather than another
+/// client.
 ///
-/// All methods belong to the loop's thread, inside a call of its ``EventStreamWriter``. None of them allocates, locks or counts references.
+/// Call all methods on the loop's thread, inside a call of its ``EventStreamWriter``. In the clear, ``write(_:)`` neither locks nor counts
+/// references.
 ///
 /// Sendable: the table it points to lives as long as its loop, and is used on the loop's thread only.
 public struct EventStream: @unchecked Sendable, Hashable {
@@ -16,12 +18,13 @@ public struct EventStream: @unchecked Sendable, Hashable {
         self.generation = generation
     }
 
-    /// Small dense index, reused once this stream has ended.
+    /// A small index, which another stream gets once this one has ended.
     public var slot: Int { Int(index) }
 
-    /// Sends bytes to the client now.
-    /// - Returns: bytes taken by the kernel; less than offered, down to 0, means that `streamDidBecomeWritable` follows; -1 that the stream is gone
-    ///   (`streamDidClose` follows, unless it has ended already).
+    /// Sends bytes to the client, as many as the kernel takes now.
+    ///
+    /// - Returns: the number of bytes taken. If it is less than offered, `streamDidBecomeWritable` follows. -1 if the stream is gone; then
+    ///   `streamDidClose` follows, unless the writer has ended the stream.
     public func write(_ vectors: UnsafeBufferPointer<iovec>) -> Int {
         guard let entry, !entry.pointee.isDoomed else { return -1 }
         if let pipe = entry.pointee.pipe { return pipe._withUnsafeGuaranteedRef { $0.write(vectors) } }
@@ -52,21 +55,21 @@ public struct EventStream: @unchecked Sendable, Hashable {
         return total
     }
 
-    /// Ends the body in order, after what was written. `streamDidClose` is not called. Nothing happens to a stream that has ended.
+    /// Ends the body after the bytes that were written. `streamDidClose` is not called. Does nothing if the stream has ended.
     public func finish() {
         guard let entry else { return }
         table.pointee.end(index, entry, .orderly)
     }
 
-    /// Cuts the connection with a reset, for a stream with half an event on the wire or a client that is not worth its buffers.
-    /// `streamDidClose` is not called. Nothing happens to a stream that has ended.
+    /// Cuts the connection with a reset, which frees what the kernel holds for the client. `streamDidClose` is not called. Does nothing if the stream
+    /// has ended.
     public func abort() {
         guard let entry else { return }
         table.pointee.end(index, entry, .cut)
     }
 
-    /// Cuts the connection as soon as the writer has returned, as after a write that failed: `streamDidClose` follows, and the slot is not reused
-    /// before. Nothing happens to a stream that has ended.
+    /// Cuts the connection once the writer has returned, as if a write had failed. `streamDidClose` follows; the slot is not reused before that. Does
+    /// nothing if the stream has ended.
     public func fail() {
         guard let entry, !entry.pointee.isDoomed else { return }
         entry.pointee.isDoomed = true
@@ -79,6 +82,6 @@ public struct EventStream: @unchecked Sendable, Hashable {
         return entry.pointee.generation == generation && entry.pointee.isOpen ? entry : nil
     }
 
-    /// UIO_MAXIOV of the kernel.
+    /// The kernel's limit, UIO_MAXIOV.
     private static let vectorsPerCall = 1024
 }

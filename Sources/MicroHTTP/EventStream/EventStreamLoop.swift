@@ -2,9 +2,9 @@ import CMicroHTTPD
 import Glibc
 import Synchronization
 
-/// One thread with one epoll set that writes the sockets of event streams directly: a write is one system call and nothing else.
+/// One thread with one epoll set that writes to the sockets of event streams. In the clear, a write is one system call.
 ///
-/// The loop keeps its writer until it has stopped.
+/// The loop keeps its writer alive until it has stopped.
 public final class EventStreamLoop: ThreadBody {
     private enum Message: Sendable {
         case open(DetachedStream)
@@ -21,22 +21,23 @@ public final class EventStreamLoop: ThreadBody {
     }
 
     private static let tick = Duration.milliseconds(250)
-    /// After so many in a row that found no answer a client is gone.
+    /// After so many looks in a row without an acknowledgement a client counts as gone.
     private static let looks = 3
     private static let wakeKey = UInt64.max
 
     private let state: Mutex<State>
-    /// Wakes this loop, from any thread.
+    /// Wakes this loop. Use it from any thread.
     public let waker: EventStreamWaker
     private let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
-    /// Ticks from one look at a client's answers to the next.
+    /// The ticks between two looks at one client.
     private let ticksPerLook: Int
     nonisolated(unsafe) private let table: UnsafeMutablePointer<StreamTable>
 
     /// A loop for this writer. Its thread starts with ``start()`` or with the first stream.
     ///
-    /// - Parameter waker: one that no other loop has.
-    /// - Parameter patience: how long a client may acknowledge nothing of what was sent to it before its stream is closed, up to a half more.
+    /// - Parameters:
+    ///   - waker: a waker that no other loop has.
+    ///   - patience: how long a client may leave everything that was sent unacknowledged before its stream is closed; up to half as long again.
     public init(writer: any EventStreamWriter, waker: EventStreamWaker = EventStreamWaker(), patience: Duration = .seconds(30)) {
         self.waker = waker
         ticksPerLook = max(1, Int(patience / Self.looks / Self.tick))
@@ -56,7 +57,7 @@ public final class EventStreamLoop: ThreadBody {
         table.deallocate()
     }
 
-    /// Starts the thread, unless it runs or has stopped.
+    /// Starts the thread. Does nothing if the loop runs or has stopped.
     public func start() {
         state.withLock { state in
             guard state.thread == nil, !state.isStopped else { return }
@@ -64,8 +65,8 @@ public final class EventStreamLoop: ThreadBody {
         }
     }
 
-    /// Ends all streams in order, with `streamDidClose` for each, and joins the thread (unless called on it). A stopped loop does not start again;
-    /// streams opened on it from now on end at once. Releases the writer.
+    /// Ends all streams in an orderly way, with `streamDidClose` for each, waits for the thread (unless called on it), and releases the writer. A
+    /// stopped loop does not start again; streams opened on it later end at once.
     public func stop() {
         let thread: pthread_t? = state.withLock { state in
             state.isStopped = true
@@ -77,20 +78,22 @@ public final class EventStreamLoop: ThreadBody {
         if pthread_equal(thread, pthread_self()) != 0 { pthread_detach(thread) } else { pthread_join(thread, nil) }
     }
 
-    /// False when the loop has stopped.
+    /// Takes over a stream. False if the loop has stopped.
     func adopt(_ stream: DetachedStream) -> Bool {
         post(.open(stream))
     }
 
+    /// Tells the writer that the stream of this context will not open.
     func cancel(_ context: UInt64) {
         _ = post(.cancel(context: context))
     }
 
+    /// Ends all streams of a server in an orderly way.
     func closeStreams(of server: HTTPServer) {
         _ = post(.close(of: ObjectIdentifier(server)))
     }
 
-    /// A pipe that was full is empty.
+    /// Tells the writer that a pipe that was full is empty.
     func hasRoom(_ stream: EventStream) {
         _ = post(.room(stream))
     }
@@ -107,7 +110,7 @@ public final class EventStreamLoop: ThreadBody {
     }
 
     func runThread() {
-        guard let writer = state.withLock({ $0.writer }) else { return }
+        guard let writer = state.withLock({ $0.writer }) else { return assertionFailure("The loop lost its writer before its thread began.") }
         let capacity = 512
         let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
         defer { events.deallocate() }
@@ -163,7 +166,7 @@ public final class EventStreamLoop: ThreadBody {
         return true
     }
 
-    /// True when the loop is to stop; what came before is done.
+    /// Handles the messages. True if the loop has to stop.
     private func takeMail(_ writer: any EventStreamWriter) -> Bool {
         let (messages, isStopped) = state.withLock { state in
             let inbox = state.inbox
@@ -202,7 +205,7 @@ public final class EventStreamLoop: ThreadBody {
         while let stream = table.pointee.doomed.popLast() { close(stream, .cut, writer) }
     }
 
-    /// Looks at some of the clients, at each of them in turn.
+    /// Looks at every `ticksPerLook`-th client, so that all have been looked at after as many ticks, and closes those that are gone.
     private func closeUnanswered(_ writer: any EventStreamWriter) {
         table.pointee.nextLook = (table.pointee.nextLook + 1) % ticksPerLook
         let interval = Int64(ticksPerLook) * 250

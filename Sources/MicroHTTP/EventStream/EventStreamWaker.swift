@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Wakes one ``EventStreamLoop``. It is made before its loop, so that whoever has work for the loop's writer needs neither of them.
+/// Wakes one ``EventStreamLoop``. It exists before its loop, so a queue of work for the loop's writer needs neither the loop nor the writer.
 public final class EventStreamWaker: Sendable {
     static let woken: UInt8 = 1
     static let mail: UInt8 = 2
@@ -8,7 +8,7 @@ public final class EventStreamWaker: Sendable {
     private let pending = Atomic<UInt8>(0)
     private let wakeup = Wakeup()
 
-    /// A waker that no loop has yet.
+    /// A waker for a loop that is made later.
     public init() {}
 
     deinit { wakeup.close() }
@@ -16,14 +16,14 @@ public final class EventStreamWaker: Sendable {
     /// Readable while a signal waits to be taken.
     var descriptor: Int32 { wakeup.descriptor }
 
-    /// Leads to one `streamsDidWake`. From any thread; cheap: one eventfd write until the loop has woken, none for further calls until then.
+    /// Makes the loop call `streamsDidWake` once. Call it from any thread. Until the loop has woken, further calls cost no system call.
     public func wake() { signal(Self.woken) }
 
     func signal(_ bit: UInt8) {
         if pending.bitwiseOr(bit, ordering: .acquiringAndReleasing).oldValue == 0 { wakeup.signal() }
     }
 
-    /// What was signalled since the last call.
+    /// Returns the signals since the last call.
     func take() -> UInt8 {
         wakeup.drain()
         return pending.exchange(0, ordering: .acquiringAndReleasing)

@@ -1,20 +1,21 @@
-/// Fills the streams of one ``EventStreamLoop``. Called on the loop's thread only, never twice at once.
+/// Writes the streams of one ``EventStreamLoop``, which calls all its methods on its thread.
 public protocol EventStreamWriter: AnyObject, Sendable {
-    /// The head has gone to the kernel, bytes may follow. `context` is what ``HTTPResponder/openStream(headers:loop:context:)`` was given.
+    /// The kernel has the head of the response, so the body may follow. `context` is the one given to
+    /// ``HTTPResponder/openStream(headers:loop:context:)``.
     func streamDidOpen(_ stream: EventStream, context: UInt64)
     /// The stream of this context will never open: the client left before its head was sent, the request was HEAD, or the server is stopping.
     /// Each `openStream` leads to either this or `streamDidOpen`, unless the loop has stopped. Does nothing unless implemented.
     func streamDidNotOpen(context: UInt64)
-    /// Once, after a write that took less than it was offered.
+    /// The stream has room again. Called once after a write that took less than was offered.
     func streamDidBecomeWritable(_ stream: EventStream)
-    /// The client left, a write failed, the server or the loop stopped: exactly once for each opened stream that its writer did not end.
-    /// Writes to it return -1 from here on, and its slot may be reused after the call.
+    /// The client left, a write failed, or the server or the loop stopped. Called exactly once for each open stream that the writer did not end
+    /// itself. From now on writes to the stream return -1, and its slot may be reused after the call.
     func streamDidClose(_ stream: EventStream)
-    /// After one or more calls of ``EventStreamWaker/wake()``, and when `patience` has passed.
+    /// Called after one or more calls of ``EventStreamWaker/wake()``, and when `patience` has passed.
     func streamsDidWake()
     /// How long the loop may sleep before it calls `streamsDidWake` by itself; nil, the default, for as long as nobody wakes it.
     var patience: Duration? { get }
-    /// About every 250 ms while at least one stream is open.
+    /// Called about every 250 ms while a stream is open.
     func streamsDidTick(now: ContinuousClock.Instant)
 }
 

@@ -16,7 +16,7 @@ enum StreamChannel: Sendable {
         }
     }
 
-    /// Ends the stream. Its server is told when the connection is closed.
+    /// Ends the stream, and tells its server once the connection is closed.
     func end(_ ending: StreamEnding, _ server: HTTPServer) {
         switch self {
         case .socket(let descriptor):

@@ -1,20 +1,20 @@
 import CMicroHTTPD
 import Glibc
 
-/// The open streams of one loop, used on its thread only. Kept behind a pointer, so that a write touches no class and no array.
+/// The open streams of one loop. Only the loop's thread uses it. The loop keeps it behind a pointer, so that a write counts no references.
 struct StreamTable {
     struct Entry {
         var descriptor: Int32 = -1
         var generation: UInt32 = 0
         var isOpen = false
-        /// A write took less than it was offered since the last `streamDidBecomeWritable`.
+        /// Whether a write took less than was offered since the last `streamDidBecomeWritable`.
         var awaitsWritable = false
-        /// A write failed; closed as soon as the writer has returned.
+        /// Whether the stream is closed once the writer has returned, because a write failed.
         var isDoomed = false
-        /// How many looks in a row found that the client does not answer.
+        /// How many looks in a row found that the client acknowledges nothing.
         var unanswered = 0
         var owner: Unmanaged<HTTPServer>?
-        /// Where the bytes go through libmicrohttpd instead of the socket.
+        /// Takes the bytes if libmicrohttpd encrypts them; nil if they go to the socket.
         var pipe: Unmanaged<StreamPipe>?
     }
 
@@ -23,8 +23,9 @@ struct StreamTable {
     private(set) var capacity: Int
     private(set) var used = 0
     private var vacant: [Int32] = []
+    /// The streams that are closed once the writer has returned.
     var doomed: [EventStream] = []
-    /// The first of the entries that are looked at next for clients that do not answer.
+    /// The first entry of the last look for clients that are gone.
     var nextLook = 0
     private(set) var openCount = 0
 
@@ -47,6 +48,7 @@ struct StreamTable {
             used += 1
         }
         let entry = entries + Int(index)
+        assert(!entry.pointee.isOpen, "Slot \(index) is vacant and open.")
         // Edge-triggered: writability is reported once after a full socket has drained, at no further system call.
         var event = epoll_event()
         event.events = EPOLLRDHUP.rawValue | EPOLLET.rawValue
@@ -64,8 +66,10 @@ struct StreamTable {
         return (index, entry.pointee.generation)
     }
 
+    /// Removes an entry and ends its stream.
     mutating func end(_ index: Int32, _ entry: UnsafeMutablePointer<Entry>, _ ending: StreamEnding) {
         let ended = entry.pointee
+        assert(ended.isOpen && ended.owner != nil, "Stream \(index) ended twice.")
         entry.pointee = Entry(generation: ended.generation &+ 1)
         vacant.append(index)
         openCount -= 1

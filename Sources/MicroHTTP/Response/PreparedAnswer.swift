@@ -7,7 +7,7 @@ import Synchronization
 /// Under load many requests share one answer of libmicrohttpd. It is made anew each millisecond, because its ages count up.
 public final class PreparedAnswer: Sendable {
     /// An answer of libmicrohttpd, kept for as long as it is sent or may be sent again.
-    private final class Made: @unchecked Sendable {
+    private final class MHDResponse: @unchecked Sendable {
         let response: OpaquePointer
         init(_ response: OpaquePointer) { self.response = response }
         deinit { MHD_destroy_response(response) }
@@ -15,8 +15,8 @@ public final class PreparedAnswer: Sendable {
 
     private struct Current {
         var elapsed: Int64 = -1
-        var full: Made?
-        var unchanged: Made?
+        var full: MHDResponse?
+        var unchanged: MHDResponse?
     }
 
     private let content: SharedBytes
@@ -61,7 +61,7 @@ public final class PreparedAnswer: Sendable {
         let isUnchanged = status(noneMatch) == 304
         // Rounded up: an age that is sent is never below the true one.
         let elapsed = Int64(clamping: (monotonicNanoseconds() &- madeAt &+ 999_999) / 1_000_000)
-        let made: Made? = current.withLock { current in
+        let made: MHDResponse? = current.withLock { current in
             if current.elapsed != elapsed { current = Current(elapsed: elapsed) }
             if isUnchanged {
                 current.unchanged = current.unchanged ?? make(elapsed, headers, common, isSentOften: false)
@@ -74,9 +74,10 @@ public final class PreparedAnswer: Sendable {
         return made.map { made in withExtendedLifetime(made) { MHD_queue_response(connection.pointer, isUnchanged ? 304 : 200, made.response) } }
     }
 
-    private func make(_ elapsed: Int64, _ headers: [HTTPHeader], _ common: [HTTPHeader], isSentOften: Bool) -> Made? {
+    private func make(_ elapsed: Int64, _ headers: [HTTPHeader], _ common: [HTTPHeader], isSentOften: Bool) -> MHDResponse? {
         let counted = countingHeaders.map { HTTPHeader($0.name, String($0.milliseconds &+ elapsed)) }
-        return HTTPResponse(status: 200, headers: headers + counted, content: content).made(adding: common, isSentOften: isSentOften).map(Made.init)
+        return HTTPResponse(status: 200, headers: headers + counted, content: content).made(adding: common, isSentOften: isSentOften).map(
+            MHDResponse.init)
     }
 }
 

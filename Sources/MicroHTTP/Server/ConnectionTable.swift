@@ -229,6 +229,7 @@ final class ConnectionTable: ThreadBody {
         let deadline = monotonicNanoseconds() &+ Self.lingerNanoseconds
         let isStream = state.withLock { state in
             let entry = state.entries[slot]
+            assert(entry.phase != .vacant, "Connection \(slot) ended twice.")
             arm(&state, slot, 0)
             unwatch(&state, slot)
             let hasRest = entry.lingers || entry.phase == .head || entry.phase == .body
@@ -279,6 +280,7 @@ final class ConnectionTable: ThreadBody {
 
     private func advance(_ slot: Int, to phase: Phase, deadline: UInt64) -> Bool {
         state.withLock { state in
+            assert(state.entries[slot].phase != .vacant, "Connection \(slot) has ended.")
             guard state.entries[slot].phase != .expired else { return false }
             state.entries[slot].phase = phase
             state.entries[slot].postponements = 0

@@ -28,6 +28,7 @@ final class InFlight: Sendable {
         notify(
             state.withLock { state in
                 state.active -= 1
+                assert(state.active >= 0, "More requests ended than began.")
                 return state.active == 0 && !state.takesStreams
             })
     }
@@ -55,6 +56,7 @@ final class InFlight: Sendable {
             state.withLock { state in
                 state.waiting[ObjectIdentifier(exchange)] = nil
                 state.suspended -= 1
+                assert(state.suspended >= 0, "More connections were resumed than suspended.")
                 return state.suspended == 0 && !state.takesStreams
             })
     }
@@ -73,6 +75,7 @@ final class InFlight: Sendable {
         notify(
             state.withLock { state in
                 state.streams -= 1
+                assert(state.streams >= 0, "More streams ended than began.")
                 return state.streams == 0 && !state.takesStreams
             })
     }

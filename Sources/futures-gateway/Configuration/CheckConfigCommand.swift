@@ -12,7 +12,7 @@ struct CheckConfigCommand: ParsableCommand {
     func run() throws {
         do throws(Mistakes) {
             _ = try ServeConfiguration(flags: flags.given, environment: ProcessInfo.processInfo.environment)
-        } catch { throw error.told() }
+        } catch { throw error.report() }
         announce("OK")
     }
 }

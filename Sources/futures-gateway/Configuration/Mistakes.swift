@@ -12,7 +12,7 @@ struct Mistakes: Error, CustomStringConvertible {
     }
 
     /// Prints them on standard error; returns the program's exit code, the same for every command (sysexits.h).
-    func told() -> ExitCode {
+    func report() -> ExitCode {
         Terminal.complain("Error: \(description)")
         return ExitCode(EX_CONFIG)
     }

@@ -79,12 +79,12 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         let origins = Set(settings.corsOrigins ?? ["*"])
         gateway.http.allowedOrigins = origins.contains("*") ? nil : origins
         gateway.http.allowedHosts = allowedHosts(settings)
-        gateway.events.logBytes = settings.replayBytes
-        gateway.events.logEvents = settings.replayEvents
-        gateway.events.logAge = .seconds(settings.replaySeconds)
+        gateway.events.ringBytes = settings.replayBytes
+        gateway.events.ringEvents = settings.replayEvents
+        gateway.events.ringAge = .seconds(settings.replaySeconds)
         gateway.events.maximumReaders = settings.maxReaders
         gateway.events.maximumStreams = settings.maxStreams
-        if let bytes = settings.maxReplayBytes { gateway.events.maximumLogBytes = bytes }
+        if let bytes = settings.maxReplayBytes { gateway.events.maximumRingBytes = bytes }
         return gateway
     }
 

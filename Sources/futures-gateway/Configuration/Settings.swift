@@ -50,7 +50,7 @@ struct Settings<List: SettingList>: Sendable {
     init(_ flags: Flags<List>) throws {
         var mistakes: [String] = []
         self.init(flags: flags.given, environment: ProcessInfo.processInfo.environment, mistakes: &mistakes)
-        guard mistakes.isEmpty else { throw Mistakes(sentences: mistakes).told() }
+        guard mistakes.isEmpty else { throw Mistakes(sentences: mistakes).report() }
     }
 
     subscript<Value>(dynamicMember path: KeyPath<List, Setting<Value>>) -> Value {

@@ -3,7 +3,7 @@ import GatewayTestSupport
 import Testing
 
 /// What readers are told of how long a value is unverified, and that nobody is told better than it is.
-@Suite struct FreshnessTests {
+@Suite struct FreshnessBoundsTests {
     private static let stream = "btcusdt@bookTicker"
 
     /// A gateway whose stream has a value, and no longer gets any.

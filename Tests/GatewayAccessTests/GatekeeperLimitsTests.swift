@@ -2,7 +2,7 @@ import Testing
 
 @testable import GatewayAccess
 
-@Suite struct LimitTests {
+@Suite struct GatekeeperLimitsTests {
     private func at(_ seconds: Double) -> Gatekeeper.ClockReading {
         Gatekeeper.ClockReading(seconds: 1_800_000_000, nanoseconds: Int64(1e9 + seconds * 1e9))
     }

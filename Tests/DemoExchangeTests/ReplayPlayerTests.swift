@@ -19,7 +19,7 @@ private func replaying(_ path: String, speed: Double = 0) -> DemoExchangeConfigu
 
 private let everything = "abcusdt@bookTicker/abcusdt@aggTrade/abcusdt@kline_1m/abcusdt@markPrice/!ticker@arr"
 
-@Suite struct ReplayTests {
+@Suite struct ReplayPlayerTests {
     @Test func allFramesOfTheFixtureComeInOrderByteForByte() async throws {
         try await withExchange(replaying(fixture)) { _, port async throws in
             let client = try await VenueClient(port: port, path: "/stream?streams=\(everything)")

@@ -37,7 +37,7 @@ private struct Recording {
     }
 }
 
-@Suite struct ReplayTests {
+@Suite struct RecordedSessionTests {
     @Test(arguments: [0.0, 20.0])
     func everyRecordedMessageReachesAReaderOnceInOrderDigitForDigit(speed: Double) async throws {
         let recording = try Recording()

@@ -4,7 +4,7 @@ import FuturesGateway
 import GatewayTestSupport
 import Testing
 
-@Suite struct DemandTests {
+@Suite struct HubDemandTests {
     @Test func fiveHundredReadersCostOneSubscriptionAndNoneAfterTheLinger() async throws {
         let stream = "btcusdt@bookTicker"
         try await House.open(linger: .seconds(1)) { house in

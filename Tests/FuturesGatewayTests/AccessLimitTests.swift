@@ -6,7 +6,7 @@ import GatewayTestSupport
 import Testing
 
 /// How much one may have. The tests come from this machine, whose own addresses have no limit, so they say that a proxy does.
-struct LimitTests {
+struct AccessLimitTests {
     private static func open(_ limits: Limits, configure: (inout GatewayConfiguration) -> Void = { _ in }, _ body: (House) async throws -> Void)
         async throws
     {

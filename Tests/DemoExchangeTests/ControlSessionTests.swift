@@ -3,7 +3,7 @@ import NIOCore
 import NIOWebSocket
 import Testing
 
-@Suite struct ControlTests {
+@Suite struct ControlSessionTests {
     @Test func subscribingListingAndUnsubscribing() async throws {
         try await withExchange { exchange, port async throws in
             let client = try await VenueClient(port: port, path: "/ws")

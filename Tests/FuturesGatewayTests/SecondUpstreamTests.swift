@@ -6,7 +6,7 @@ import Testing
 @testable import FuturesGateway
 
 /// Another upstream beside the venue, by every transport, over the gateway's own interface.
-@Suite struct UpstreamTests {
+@Suite struct SecondUpstreamTests {
     @Test func theUpstreamSaysWhetherItsDataAreSimulated() async throws {
         try await House.open { house in
             let list = try await house.client.get("/streams").json

@@ -2,7 +2,7 @@ import DemoExchange
 import GatewayTestSupport
 import Testing
 
-@Suite struct ControlTests {
+@Suite struct ConnectionControlTests {
     @Test func aPausedStreamIsSilentAndResumesWithItsLatestValue() async throws {
         try await House.open { house in
             let stream = "btcusdt@bookTicker"

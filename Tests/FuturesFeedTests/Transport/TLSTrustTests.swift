@@ -6,7 +6,7 @@ import Testing
 @testable import FuturesFeed
 
 @Suite(.serialized, .timeLimit(.minutes(2)))
-struct TLSTests {
+struct TLSTrustTests {
     @Test(arguments: ["localhost", "127.0.0.1"])
     func aTrustedServerIsSpokenTo(host: String) async throws {
         try await RawServer.with(tls: try TestCertificates.good.context()) { server in

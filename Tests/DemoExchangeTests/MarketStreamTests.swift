@@ -35,7 +35,7 @@ private let shapes: [String: (event: String, letters: Set<String>, isArray: Bool
     "btcusdt_261225@markPrice@1s": ("markPriceUpdate", markPrice, false), "币安人生usdt@markPrice@1s": ("markPriceUpdate", markPrice, false),
 ]
 
-@Suite struct StreamTests {
+@Suite struct MarketStreamTests {
     /// The first payload of each stream.
     private func firstPayloads(_ port: Int, _ names: some Collection<String>) async throws -> [String: VenueJSON] {
         let client = try await VenueClient(port: port, path: "/stream")
