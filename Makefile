@@ -35,13 +35,13 @@ format: ## Format every Swift file
 	swift format --in-place --recursive --parallel Package.swift Sources Tests
 
 scripts: ## Run the unit tests of the Python scripts; one checks that PROOF.md is as its program writes it
-	for folder in $(wildcard Tests/Soak Tests/Docs); do python3 -B -m unittest discover --quiet --start-directory $$folder || exit 1; done
+	for folder in $(wildcard Tests/Faults Tests/Soak Tests/Docs); do python3 -B -m unittest discover --quiet --start-directory $$folder || exit 1; done
 
 simulate: ## Run the core against a simulated venue and readers (SEEDS=1000; SEED=N replays one, TRACE=1 prints all of it)
 	SEEDS=$(or $(SEEDS),1000) Tests/FeedCoreTests/Simulation/simulate
 
-defects: ## Plant each known defect and check that the simulator finds it (SEEDS=5000 at most for each)
-	Tests/FeedCoreTests/Simulation/Defects/run
+defects: ## Plant each known fault of the core and check that the simulator finds it (SEEDS=5000 at most for each)
+	Tests/Faults/defects
 
 prove: setup ## Prove every promise and its control, in under ninety minutes; write PROOF.md (PROVE_ARGS="--only kills,detect")
 	swift build -c release --product futures-gateway
@@ -49,7 +49,6 @@ prove: setup ## Prove every promise and its control, in under ninety minutes; wr
 
 prove-short: ## Prove the promises small, with the debug build, in about five minutes; leave PROOF.md alone
 	swift build --product futures-gateway
-	patch -p1 --dry-run --silent --fuzz=0 -i Tests/Soak/unsafe.patch
 	Tests/Soak/prove "$$(swift build --show-bin-path)/futures-gateway" --short
 
 soak: setup ## Run one proof over real sockets, by default all of them short (SOAK_ARGS="kills --kills 1000")

@@ -116,8 +116,7 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
-        .testTarget(
-            name: "FeedCoreTests", dependencies: ["FeedCore"], exclude: ["Simulation/Defects", "Simulation/simulate"], swiftSettings: strict),
+        .testTarget(name: "FeedCoreTests", dependencies: ["FeedCore"], exclude: ["Simulation/simulate"], swiftSettings: strict),
         .testTarget(
             name: "FuturesFeedTests",
             dependencies: [

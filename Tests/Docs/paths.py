@@ -11,7 +11,7 @@ FOREIGN = {"EventSource", "MHD", "Synchronization"}
 """Names with members that are not ours."""
 IGNORED = (ROOT / ".gitignore").read_text().split()
 """What a tree has only after a build: a document may name it, and it counts as no file."""
-CODE = ("swift", "py", "js", "mjs", "h", "patch")
+CODE = ("swift", "py", "js", "mjs", "h")
 MODIFIERS = r"(?:(?:public|package|private|fileprivate|internal|open|static|final|mutating|nonisolated|override|weak|lazy|indirect|@\w+)(?:\([^)]*\))?\s+)*"
 SWIFT = rf"^\s*{MODIFIERS}(?:func|var|let|class|struct|enum|protocol|actor|typealias)\s+`?{{0}}\b|^\s*(?:indirect )?case [^.:]*(?<![.\w(]){{0}}\b"
 INITIALIZER = rf"^\s*{MODIFIERS}init[?]?[(<]"

@@ -4,13 +4,17 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.append(str(ROOT / "Tests/Faults"))
+
+import faults as planted
 
 
 def build_unsafe():
-    """The executable whose safeties UNSAFE switches off: `unsafe.patch` in a copy of the tree."""
+    """The executable whose safeties UNSAFE switches off: a copy of the tree, with the faults of Tests/Faults/faults.txt."""
     tree = ROOT / ".build/unsafe"
     tree.mkdir(parents=True, exist_ok=True)
     for old in tree.iterdir():
@@ -22,7 +26,7 @@ def build_unsafe():
         if name and (ROOT / name).exists():
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, tree / name, follow_symlinks=False)
-    subprocess.run(["patch", "-p1", "--silent", "--no-backup-if-mismatch", "-d", tree, "-i", HERE / "unsafe.patch"], check=True)
+    planted.plant_switched(tree)
     build = ["swift", "build", "-c", "release", "--package-path", tree, "--product", "futures-gateway"]
     subprocess.run(build, check=True)
     return subprocess.run([*build, "--show-bin-path"], capture_output=True, text=True, check=True).stdout.strip() + "/futures-gateway"
