@@ -28,7 +28,9 @@ extension FeedCore {
 
     /// A line is replaced, and nothing is told: others have its streams.
     mutating func replaceLine(_ slot: Int) {
-        for (index, heir) in pool.replaceLine(slot, now.instant, &decisions) { takeUp(index, heir) }
+        guard let moves = pool.replaceLine(slot, now.instant, &decisions) else { return }
+        counters.linesReplaced &+= 1
+        for (index, heir) in moves { takeUp(index, heir) }
     }
 
     /// A connection that should be replaced is: by a successor beside it, or at once if other lines go on.

@@ -32,6 +32,20 @@ package struct ConnectionStatus: Sendable {
     package let phase: Phase
 }
 
+/// One of several lines to an upstream, for people and probes.
+package struct LineStatus: Sendable {
+    package let upstream: Int
+    package let line: Int
+    /// How many of its connections are open, of how many.
+    package internal(set) var open = 0
+    package internal(set) var connections = 0
+    /// How many messages it brought first, since the start.
+    package internal(set) var wins: UInt64 = 0
+    /// By how much its copies came later than the first ones lately, nanoseconds; nil before there were any.
+    package internal(set) var lagP50: Int64?
+    package internal(set) var lagP99: Int64?
+}
+
 extension FeedCore {
     /// The stream's last hundred incidents, oldest first.
     package func incidents(of name: FuturesServiceStreamName) -> [StreamIncident] {
@@ -113,6 +127,21 @@ extension FeedCore {
                 }
             return ConnectionStatus(endpoint: connection.endpoint, phase: phase)
         }
+    }
+
+    /// The lines to upstreams that have several and whose streams are read, by upstream and line.
+    package var lineStatuses: [LineStatus] {
+        var lines: [LineStatus] = []
+        for (slot, connection) in pool.connections.enumerated() where pool.hasSiblings(slot) && connection.phase != .idle {
+            let place = lines.firstIndex { $0.upstream == connection.upstream && $0.line == connection.line } ?? lines.count
+            if place == lines.count { lines.append(LineStatus(upstream: connection.upstream, line: connection.line)) }
+            lines[place].connections += 1
+            if connection.phase == .open { lines[place].open += 1 }
+            lines[place].wins &+= connection.health.wins
+            lines[place].lagP50 = [lines[place].lagP50, connection.health.lag(percentile: 50)].compactMap(\.self).max()
+            lines[place].lagP99 = [lines[place].lagP99, connection.health.lag(percentile: 99)].compactMap(\.self).max()
+        }
+        return lines.sorted { ($0.upstream, $0.line) < ($1.upstream, $1.line) }
     }
 
     /// The request weight of the clock minute, and what the venue allows in one.

@@ -14,6 +14,8 @@ package struct FeedCounters: Sendable {
     /// Messages nobody saw, where ids tell it, and messages that REST filled in.
     package internal(set) var missedMessages: UInt64 = 0
     package internal(set) var backfilledMessages: UInt64 = 0
+    /// Lines that were replaced for their age, their quiet or their faults while others went on.
+    package internal(set) var linesReplaced: UInt64 = 0
     /// Holes on one line that another one filled.
     package internal(set) var holesFilledByLines: UInt64 = 0
     /// Books that were built anew because an update was missing or the book was wrong.

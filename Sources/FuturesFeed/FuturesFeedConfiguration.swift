@@ -4,6 +4,9 @@ public import FeedCore
 public struct FuturesFeedConfiguration: Sendable {
     /// The venue.
     public var venue: FuturesVenue
+    /// The lines to the venue, 1 to 4 connections that carry the same streams: the first copy of a message counts, what one line lacks another
+    /// brings, and a loss is told when the last line is gone. Further entries are not used.
+    public var lines = [UpstreamLine()]
     /// Other upstreams, whose streams are `name:stream`; see `readUpstreams`.
     package var upstreams: [(upstream: Upstream, dialect: any Dialect)] = []
     /// How long a subscription stays at the venue after its last reader left.
@@ -44,6 +47,9 @@ public struct FuturesFeedConfiguration: Sendable {
         let venue = FuturesDialect(venue: venue, bars: bars, trades: trades)
         return upstreams.isEmpty ? venue : CombinedDialect(venue: venue, others: upstreams)
     }
+
+    /// The lines to each upstream, in the dialect's order.
+    var linesByUpstream: [[UpstreamLine]] { [lines] + upstreams.map { Array(repeating: UpstreamLine(), count: $0.upstream.lines) } }
 
     /// The names of the other upstreams, in their order.
     public var upstreamNames: [String] { upstreams.map(\.upstream.name) }

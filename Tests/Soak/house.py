@@ -73,8 +73,9 @@ class Exchange(Program):
 
 
 class Gateway(Program):
-    """A gateway of the venue at `venue.host` and `venue.port`."""
+    """A gateway of the venue at `venue.host` and `venue.port`, by one line if `options` do not say otherwise."""
 
     def __init__(self, executable, venue, *options, port=0, log=None, wrap=()):
         base = f"{venue.host}:{venue.port}"
+        options = options if "--lines" in options else (*options, "--lines", 1)
         super().__init__(executable, "serve", "--port", port, "--rest-url", f"http://{base}", "--ws-url", f"ws://{base}", *options, log=log, wrap=wrap)

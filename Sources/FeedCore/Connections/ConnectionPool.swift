@@ -365,13 +365,13 @@ struct ConnectionPool: Sendable {
     }
 
     /// A line is left and connects anew while the others go on, if all that is read from it stands on one of them: nothing is lost. If not, it
-    /// is tried later. Returns the streams that others take over.
-    mutating func replaceLine(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) -> [(index: Int, to: Int)] {
+    /// is tried later. Returns the streams that others take over; nil if it is not left.
+    mutating func replaceLine(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) -> [(index: Int, to: Int)]? {
         let moves = connections[slot].members.map { ($0.index, heir($0.index, besides: slot)) }
         let taken = moves.compactMap { index, heir in heir.map { (index: index, to: $0) } }
         guard isOpen(slot), taken.count == moves.count, connections[slot].siblings.contains(where: isOpen) else {
             postponeRotation(slot, by: configuration.overlap, now, &decisions)
-            return []
+            return nil
         }
         for (index, heir) in taken { move(index, from: slot, to: heir) }
         decisions.effects.append(.disconnect(connections[slot].id))

@@ -70,9 +70,12 @@ public struct Upstream: Hashable, Sendable {
     public let venue: String?
     /// Whether its data are made up.
     public let isSimulated: Bool
+    /// How many connections carry the same streams, 1 to 4. For the futures venue it is set with the lines themselves.
+    public let lines: Int
 
     /// An upstream.
-    public init(name: String, venue: String? = nil, isSimulated: Bool = false) {
+    public init(name: String, venue: String? = nil, isSimulated: Bool = false, lines: Int = 1) {
+        self.lines = lines
         self.name = name
         self.venue = venue
         self.isSimulated = isSimulated

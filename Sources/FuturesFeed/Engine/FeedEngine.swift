@@ -29,6 +29,8 @@ package final class FeedEngine: Sendable {
     package let loop: any EventLoop
     private let group: MultiThreadedEventLoopGroup
     private let rest: RESTClient
+    /// By upstream.
+    private let lines: [[UpstreamLine]]
     private let logger: Logger
     private let performer: NIOLoopBoundBox<Performer>
 
@@ -54,12 +56,15 @@ package final class FeedEngine: Sendable {
 
     /// - Parameter epoch: distinguishes this run from any other, on this machine or another.
     package init(
-        dialect: any Dialect, configuration: FeedCore.Configuration, epoch: UInt64 = .random(in: .min ... .max), seed: UInt64, logger: Logger
+        dialect: any Dialect, configuration: FeedCore.Configuration, lines: [[UpstreamLine]] = [], epoch: UInt64 = .random(in: .min ... .max),
+        seed: UInt64, logger: Logger
     ) {
         self.dialect = dialect
+        self.lines = lines
         self.logger = logger
         var configuration = configuration
         (configuration.webSocketHosts, configuration.restHosts) = dialect.hosts
+        for (upstream, lines) in lines.enumerated() { configuration.lines[upstream] = lines.count }
         let core = FeedCore(configuration: configuration, epoch: epoch, seed: seed, traits: { dialect.traits(of: $0) })
         state = NIOLockedValueBox(State(core: core))
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -210,8 +215,8 @@ package final class FeedEngine: Sendable {
             for id in readers { deliver(event, to: id) }
         case .tell(let id, let event):
             deliver(event, to: id)
-        case .connect(let id, let endpoint, let host, _):
-            connect(id, endpoint: endpoint, dialect.route(endpoint: endpoint, host: host))
+        case .connect(let id, let endpoint, let host, let line):
+            connect(id, endpoint: endpoint, line: line, dialect.route(endpoint: endpoint, host: host))
         case .subscribe(let id, let names, let request):
             performer.value.links[id]?.subscribe(names, request: request)
         case .unsubscribe(let id, let names, let request):
@@ -232,9 +237,10 @@ package final class FeedEngine: Sendable {
         reader?.receive(event)
     }
 
-    private func connect(_ id: ConnectionID, endpoint: Int, _ route: UpstreamRoute) {
-        if case .login(let request, let then) = route.way { return login(id, endpoint: endpoint, request, then) }
+    private func connect(_ id: ConnectionID, endpoint: Int, line: Int, _ route: UpstreamRoute) {
+        if case .login(let request, let then) = route.way { return login(id, endpoint: endpoint, line: line, request, then) }
         let upstream = dialect.upstream(of: endpoint)
+        let way = lines.indices.contains(upstream) && lines[upstream].indices.contains(line) ? lines[upstream][line] : UpstreamLine()
         let link = FrameReceiver(
             engine: self, id: id, upstream: upstream, route: route, session: dialect.session(endpoint: endpoint, subprotocol: nil))
         guard case .webSocket(let url, let headers, let subprotocols) = route.way else {
@@ -244,8 +250,8 @@ package final class FeedEngine: Sendable {
         let cancellation = ConnectCancellation()
         performer.value.attempts[id] = cancellation
         WebSocketConnection.connect(
-            to: url, headers: headers, subprotocols: subprotocols, limits: Self.webSocketLimits, on: loop, receiver: link, proxies: .ofProcess,
-            cancellation: cancellation
+            to: url, headers: headers, subprotocols: subprotocols, limits: Self.webSocketLimits, on: loop, receiver: link, proxies: way.proxies,
+            localAddress: way.localAddress, cancellation: cancellation
         ).assumeIsolated().whenComplete { result in
             self.performer.value.attempts[id] = nil
             switch result {
@@ -266,7 +272,8 @@ package final class FeedEngine: Sendable {
     }
 
     private func login(
-        _ id: ConnectionID, endpoint: Int, _ request: RESTRequest, _ then: @escaping @Sendable (RESTAnswer) -> Result<UpstreamRoute, FeedError>
+        _ id: ConnectionID, endpoint: Int, line: Int, _ request: RESTRequest,
+        _ then: @escaping @Sendable (RESTAnswer) -> Result<UpstreamRoute, FeedError>
     ) {
         let cancellation = ConnectCancellation()
         performer.value.attempts[id] = cancellation
@@ -276,7 +283,7 @@ package final class FeedEngine: Sendable {
             let route = result.mapError { FeedError(transport: $0) }.flatMap { self.dialect.decode($0, then) }
             if case .failure = route { self.count(endpoint) { $0.failedConnects &+= 1 } }
             switch route {
-            case .success(let route): self.connect(id, endpoint: endpoint, route)
+            case .success(let route): self.connect(id, endpoint: endpoint, line: line, route)
             case .failure(let error) where error.isTransient:
                 self.logger.warning("login failed", metadata: ["reason": "\(error.message)"])
                 self.closed(id, error.message, retryAfter: error.retryAfterMs.map { .milliseconds($0) })

@@ -11,6 +11,7 @@ final class WebSocketConnectAttempt {
     let receiver: any WebSocketReceiver
     private let trust: TLSTrust
     private let proxies: ProxySettings
+    private let localAddress: String?
     private let promise: EventLoopPromise<WebSocketConnection>
     private let loop: any EventLoop
     private var channels: [any Channel] = []
@@ -22,13 +23,14 @@ final class WebSocketConnectAttempt {
     var refusal: TransportError?
 
     init(
-        request: WebSocketRequest, limits: WebSocketLimits, trust: TLSTrust, proxies: ProxySettings,
+        request: WebSocketRequest, limits: WebSocketLimits, trust: TLSTrust, proxies: ProxySettings, localAddress: String?,
         receiver: any WebSocketReceiver, promise: EventLoopPromise<WebSocketConnection>, loop: any EventLoop
     ) {
         self.request = request
         self.limits = limits
         self.trust = trust
         self.proxies = proxies
+        self.localAddress = localAddress
         self.receiver = receiver
         self.promise = promise
         self.loop = loop
@@ -53,7 +55,7 @@ final class WebSocketConnectAttempt {
         deadline = loop.assumeIsolated().scheduleTask(in: limits.connectTimeout) { self.failForTime() }
 
         let (host, port) = proxy.map { ($0.host, $0.port) } ?? (url.host, url.port)
-        let bootstrap = ClientBootstrap(group: loop)
+        var bootstrap = ClientBootstrap(group: loop)
             .connectTimeout(limits.connectTimeout)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelOption(.autoRead, value: false)
@@ -61,6 +63,11 @@ final class WebSocketConnectAttempt {
                 attempt.value.channels.append(channel)
                 return channel.eventLoop.makeSucceededVoidFuture()
             }
+        if let localAddress {
+            do { bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: localAddress, port: 0)) } catch {
+                return fail(.init(.connectFailed, "\(localAddress) is no address of this machine to connect from: give an IPv4 or IPv6 address."))
+            }
+        }
         let opened =
             if let address = try? SocketAddress(ipAddress: host, port: port) {
                 bootstrap.connect(to: address)

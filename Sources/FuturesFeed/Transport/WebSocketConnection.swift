@@ -30,6 +30,7 @@ package final class WebSocketConnection: Sendable {
     ///   - loop: Runs the connection and every call of the receiver.
     ///   - trust: The certificate authorities for `wss`.
     ///   - proxies: The proxies to ask for a tunnel, if any.
+    ///   - localAddress: The address of this machine that the socket begins at; nil leaves it to the system.
     ///   - cancellation: Ends the attempt at once when cancelled. Without effect once the future has completed.
     /// - Returns: A future on `loop`. It succeeds before the receiver's first call, even if the server's first frames came with its answer. If it
     ///   fails with `TransportError`, the receiver is never called and no socket stays open.
@@ -42,6 +43,7 @@ package final class WebSocketConnection: Sendable {
         receiver: any WebSocketReceiver,
         trust: TLSTrust = .system,
         proxies: ProxySettings = .none,
+        localAddress: String? = nil,
         cancellation: ConnectCancellation? = nil
     ) -> EventLoopFuture<WebSocketConnection> {
         let request: WebSocketRequest
@@ -53,7 +55,8 @@ package final class WebSocketConnection: Sendable {
         let promise = loop.makePromise(of: WebSocketConnection.self)
         let begin: @Sendable () -> Void = {
             WebSocketConnectAttempt(
-                request: request, limits: limits, trust: trust, proxies: proxies, receiver: receiver, promise: promise, loop: loop
+                request: request, limits: limits, trust: trust, proxies: proxies, localAddress: localAddress, receiver: receiver,
+                promise: promise, loop: loop
             )
             .begin(cancellation)
         }

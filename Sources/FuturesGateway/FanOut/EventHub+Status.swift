@@ -28,7 +28,9 @@ extension EventHub {
 
     /// Visits all streams. Only `StatusTables` calls it, which limits how often.
     func readTable() -> StatusTable {
-        let (statuses, knowsSymbols, readAt) = engine.read { core, now in (core.statuses(now: now), core.knowsSymbols, now) }
+        let (statuses, lines, knowsSymbols, readAt) = engine.read { core, now in
+            (core.statuses(now: now), core.lineStatuses, core.knowsSymbols, now)
+        }
         let streams = state.value.streams
         var tally = state.value.tally
         let rows = statuses.map { status in
@@ -39,7 +41,8 @@ extension EventHub {
         }
         state.value.tally = tally
         let upstreams = tally.upstreams.enumerated().map { ($1, state.value.troubles[$0]) }
-        return StatusTable(rows: rows, upstreams: upstreams, readAt: readAt, knowsSymbols: knowsSymbols, isDraining: isDraining)
+        return StatusTable(
+            rows: rows, upstreams: upstreams, lines: lines, readAt: readAt, knowsSymbols: knowsSymbols, isDraining: isDraining)
     }
 
     /// Remembers what went wrong with an upstream. A failure for which the request is to blame, such as an unknown stream, does not count.

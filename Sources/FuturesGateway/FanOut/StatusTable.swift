@@ -22,6 +22,8 @@ final class StatusTable: Sendable {
         var live = 0
         /// What last went wrong there.
         let trouble: EventHub.Trouble?
+        /// How many of its lines are open, of how many; nil if it has one only, or is not read.
+        let lines: (open: Int, of: Int)?
 
         /// Whether somebody reads its streams and none is live.
         var isDown: Bool { read > 0 && live == 0 }
@@ -35,9 +37,13 @@ final class StatusTable: Sendable {
     private let list = Mutex<EncodedList?>(nil)
 
     init(
-        rows: [Row], upstreams: [(name: String, trouble: EventHub.Trouble?)], readAt: Instant, knowsSymbols: Bool, isDraining: Bool
+        rows: [Row], upstreams: [(name: String, trouble: EventHub.Trouble?)], lines: [LineStatus] = [], readAt: Instant, knowsSymbols: Bool, isDraining: Bool
     ) {
-        var counted = upstreams.map { Upstream(name: $0.name, trouble: $0.trouble) }
+        var counted = upstreams.enumerated().map { index, upstream in
+            let own = lines.filter { $0.upstream == index }
+            let open = own.count { $0.open == $0.connections }
+            return Upstream(name: upstream.name, trouble: upstream.trouble, lines: own.isEmpty ? nil : (open, own.count))
+        }
         for row in rows where counted.indices.contains(row.upstream) {
             if row.status.readers > 0 { counted[row.upstream].read += 1 }
             if row.status.feed.state == .live { counted[row.upstream].live += 1 }

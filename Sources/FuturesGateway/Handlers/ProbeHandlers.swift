@@ -10,10 +10,20 @@ struct ProbeHandlers: Sendable {
         responder.respond(Self.text(200, "ok\n"))
     }
 
-    /// `GET /readyz`: whether data flow from every upstream that somebody reads. Without any reader the gateway is ready once the venue has listed
+    /// `GET /readyz`: whether data flow from every upstream that somebody reads, and which of its lines are lost. Without any reader the gateway is ready once the venue has listed
     /// its symbols.
     func ready(_ request: HTTPRequest, _ responder: HTTPResponder) {
-        hub.tables.read(hub) { responder.respond($0.isReady ? Self.text(200, "ready\n") : Self.text(503, Self.reasons($0, Moment.current.instant))) }
+        hub.tables.read(hub) {
+            responder.respond($0.isReady ? Self.text(200, "ready\n" + Self.lines($0)) : Self.text(503, Self.reasons($0, Moment.current.instant)))
+        }
+    }
+
+    /// Which upstreams have lost lines that readers do not miss.
+    private static func lines(_ table: StatusTable) -> String {
+        table.upstreams.map { upstream in
+            guard let lines = upstream.lines, lines.open < lines.of else { return "" }
+            return "\(lines.open) of \(lines.of) lines to \(upstream.name)\n"
+        }.joined()
     }
 
     /// Why no data flow, a line for each upstream.

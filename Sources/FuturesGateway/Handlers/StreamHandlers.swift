@@ -19,11 +19,16 @@ struct StreamHandlers: Sendable {
         var writer = JSONWriter(capacity: 4096)
         writer.object { json in
             json.member("upstreams")
-            json.array(dialect.upstreams) { json, upstream in
+            json.array(Array(zip(dialect.upstreams, table.upstreams))) { json, entry in
+                let (upstream, status) = entry
                 json.object {
                     $0.member("name", upstream.name)
                     if let venue = upstream.venue { $0.member("venue", venue) }
                     $0.member("simulated", upstream.isSimulated)
+                    if let lines = status.lines {
+                        $0.member("lines", lines.of)
+                        $0.member("linesOpen", lines.open)
+                    }
                 }
             }
             json.member("catalogue")

@@ -20,6 +20,7 @@ struct FeedReading: Sendable {
     let traffic: [UpstreamTraffic]
     /// Sockets by upstream.
     let connections: [[ConnectionStatus.Phase: Int]]
+    let lines: [LineStatus]
     let weight: (used: Int, limit: Int)
     let restPause: Duration
     let pausedClients: Int
@@ -46,15 +47,15 @@ extension StatusTable {
 extension EventHub {
     /// Numbers whose cost does not grow with the streams; the streams are in a table.
     var reading: FeedReading {
-        let (counters, sockets, weight, pause) = engine.read { core, now in
-            (core.counters, core.connectionStatuses, core.weight(now: .current), core.restPause(now: now))
+        let (counters, sockets, lines, weight, pause) = engine.read { core, now in
+            (core.counters, core.connectionStatuses, core.lineStatuses, core.weight(now: .current), core.restPause(now: now))
         }
         let tally = state.value.tally
         var connections: [[ConnectionStatus.Phase: Int]] = tally.upstreams.map { _ in [:] }
         for socket in sockets { connections[engine.dialect.upstream(of: socket.endpoint)][socket.phase, default: 0] += 1 }
         return FeedReading(
-            upstreams: engine.dialect.upstreams, counters: counters, tally: tally, traffic: engine.traffic, connections: connections, weight: weight,
-            restPause: pause,
+            upstreams: engine.dialect.upstreams, counters: counters, tally: tally, traffic: engine.traffic, connections: connections, lines: lines,
+            weight: weight, restPause: pause,
             pausedClients: state.value.pausedClients, refusals: gatekeeper.refusals)
     }
 }

@@ -64,6 +64,8 @@ struct GatewayReading: Sendable {
             ("failed_recoveries", "Streams that could not be brought back.", counters.failedRecoveries),
             ("missed_messages", "Messages nobody saw, where ids tell it.", counters.missedMessages),
             ("backfilled_messages", "Missed messages that were fetched over REST.", counters.backfilledMessages),
+            ("lines_replaced", "Lines to an upstream replaced while others went on.", counters.linesReplaced),
+            ("line_fills", "Holes on one line that another one filled.", counters.holesFilledByLines),
             ("malformed_frames", "Frames that could not be read.", counters.malformedFrames),
             ("ignored_events", "Events nobody asked for.", counters.ignoredEvents),
             ("book_resyncs", "Order books built anew.", counters.bookResyncs),
@@ -82,6 +84,7 @@ struct GatewayReading: Sendable {
         for (upstream, phases) in zip(upstreams, feed.connections) {
             for phase in ConnectionStatus.Phase.allCases { text.sample(["upstream": upstream, "state": phase.rawValue], phases[phase] ?? 0) }
         }
+        writeLines(&text)
         text.metric("futures_gateway_upstream_connects_total", .counter, "Attempts to connect.")
         for (upstream, traffic) in zip(upstreams, feed.traffic) {
             text.sample(["upstream": upstream, "outcome": "success"], traffic.connects)
@@ -102,6 +105,24 @@ struct GatewayReading: Sendable {
         text.metric(
             "futures_gateway_upstream_rest_pause_seconds", .gauge, "How much longer the venue asked to be left alone over REST.",
             Double(feed.restPause.components.seconds))
+    }
+
+    /// Writes nothing of an upstream that has one line.
+    private func writeLines(_ text: inout Exposition) {
+        func write(_ name: String, _ kind: Exposition.Kind, _ help: String, _ samples: (LineStatus, [String: String]) -> Void) {
+            text.metric("futures_gateway_upstream_line_\(name)", kind, help)
+            for line in feed.lines { samples(line, ["upstream": feed.tally.upstreams[line.upstream], "line": "\(line.line + 1)"]) }
+        }
+        write("connections", .gauge, "Connections of a line, by whether they are open; each line carries all streams.") { line, labels in
+            text.sample(labels.merging(["state": "open"]) { $1 }, line.open)
+            text.sample(labels.merging(["state": "lost"]) { $1 }, line.connections - line.open)
+        }
+        write("wins_total", .counter, "Messages that a line brought first.") { text.sample($1, $0.wins) }
+        write("lag_seconds", .gauge, "By how much the copies of a line came after the first ones lately.") { line, labels in
+            for (quantile, lag) in [("0.5", line.lagP50), ("0.99", line.lagP99)] {
+                if let lag { text.sample(labels.merging(["quantile": quantile]) { $1 }, Double(lag) / 1e9) }
+            }
+        }
     }
 
     private func writeEvents(_ text: inout Exposition) {

@@ -67,6 +67,7 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         var gateway = GatewayConfiguration()
         gateway.pinned = (settings.pinned ?? []).compactMap { FuturesServiceStreamName($0) }
         gateway.feed.venue = (settings.venue ?? .aster).venue.at(restURLs: settings.restURL, webSocketURLs: settings.wsURL)
+        gateway.feed.lines = lines(settings)
         gateway.feed.linger = .seconds(settings.linger)
         gateway.feed.rotateAfter = .seconds(settings.rotateAfter)
         gateway.feed.bars = settings.bars
@@ -86,6 +87,14 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         gateway.events.maximumStreams = settings.maxStreams
         if let bytes = settings.maxReplayBytes { gateway.events.maximumRingBytes = bytes }
         return gateway
+    }
+
+    private static func lines(_ settings: Settings<ServeSettings>) -> [UpstreamLine] {
+        (0..<(settings.lines ?? (settings.demo ? 1 : 2))).map { line in
+            UpstreamLine(
+                localAddress: settings.lineAddresses.flatMap { $0.indices.contains(line) ? $0[line] : nil },
+                proxy: settings.lineProxies.flatMap { $0.indices.contains(line) ? $0[line] : nil })
+        }
     }
 
     /// On loopback only loopback names, against DNS rebinding. A gateway that listens on every address accepts any name, because nobody here knows
@@ -109,6 +118,10 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
             mistakes.append(
                 "\(given.subject(setting)) needs \(missing.name) too: one half would be of another host, the other of \((settings.venue ?? .aster).rawValue) itself."
             )
+        }
+        for (setting, values) in [(settings.list.lineAddresses, settings.lineAddresses), (settings.list.lineProxies, settings.lineProxies)] {
+            guard let given = settings.given(setting), let values, values.count != gateway.feed.lines.count else { continue }
+            mistakes.append("\(given.subject(setting)) names \(values.count), and there are \(gateway.feed.lines.count) lines; give one for each.")
         }
         for text in settings.pinned ?? [] {
             guard let mistake = mistake(inPinned: text, settings, gateway.feed) else { continue }

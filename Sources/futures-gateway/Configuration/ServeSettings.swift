@@ -15,6 +15,16 @@ struct ServeSettings: SettingList {
         "ws-url", takes: "ws[s]://HOST[:PORT], several of them separated by commas", unset: "the venue's",
         "Other hosts for the venue's WebSocket, first choice first"
     ) { address($0, schemes: ["ws", "wss"]) }
+    let lines = Setting.number(
+        "lines", 1...4, unset: "2, or 1 with demo", "Connections to the venue that carry the same streams, so that the loss of one is not seen")
+    let lineAddresses = Setting.list(
+        "line-addresses", takes: "addresses of this machine separated by commas, one for each line",
+        "The addresses that the lines begin at"
+    ) { isAddress($0) && $0 != "localhost" ? $0 : nil }
+    let lineProxies = Setting.list(
+        "line-proxies", takes: "http://HOST:PORT separated by commas, one for each line", unset: "what HTTPS_PROXY and NO_PROXY say",
+        "The proxies that the lines go through"
+    ) { address($0, schemes: ["http"]) }
     let upstreams = Setting.file(
         "upstreams", takes: "the path of a YAML or JSON file, or in the configuration file a section", isSection: true,
         "Other upstreams, whose streams are NAME:stream; ${NAME} and ${file:PATH} in it stand for secrets")
