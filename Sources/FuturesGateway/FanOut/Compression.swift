@@ -1,3 +1,4 @@
+import EventLogs
 import FuturesFeed
 
 /// What readers that asked for gzip are sent: groups of those who read the same streams get blocks that were made once; whatever is for one alone is

@@ -1,4 +1,5 @@
 import DequeModule
+import EventLogs
 
 /// The events of a set of streams, compressed once for all who read exactly these streams.
 ///

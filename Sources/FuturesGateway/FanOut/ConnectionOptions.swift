@@ -1,3 +1,5 @@
+import EventLogs
+
 /// What a connection asked for besides its streams.
 struct ConnectionOptions: Sendable {
     /// The point a reader wants to go on from, as far as it can be read.

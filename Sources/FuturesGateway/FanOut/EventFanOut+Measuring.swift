@@ -1,3 +1,5 @@
+import EventLogs
+
 /// What the fan-out tells of itself.
 extension EventFanOut {
     var reading: FanOutReading {

@@ -1,3 +1,4 @@
+import EventLogs
 import FuturesFeed
 
 /// The memory of the logs, and what is given up where there is too little of it.

@@ -1,3 +1,4 @@
+import EventLogs
 import FuturesFeed
 
 /// The latest full values, for who begins, goes on, or was moved past what came.
