@@ -1,8 +1,8 @@
 package import FeedCore
 
-/// Frames as a venue writes them: the fields, the lengths and the digits of recorded ones, with values that walk.
+/// Writes frames as a venue does: the fields, lengths and digits of recorded frames, with values that walk.
 package struct FrameText {
-    /// What stands where in one symbol's prices: ticks, so many to the unit.
+    /// One symbol's market; prices are in ticks.
     private struct Market {
         var ticks: Int64
         let decimals: Int
@@ -17,7 +17,7 @@ package struct FrameText {
     private var time: Int64 = 1_783_987_200_000
     package let symbols: [String]
 
-    /// Levels of a side of each book, and levels of a side that a frame changes.
+    /// How many levels a side of a book has, and how many of them a frame changes.
     package static let depth = 1000
     package static let changes = 20
 

@@ -31,6 +31,8 @@ package struct Ingest {
                 waiting = []
                 for effect in effects { if effect.isFetch { fetches.append(effect) } else { waiting += answer(effect, complete) } }
             }
+            // A stream that comes by the clock must not be silent for long before its first frame.
+            if connections.count == streams.count { break }
             for id in Set(connections.values) { waiting += core.step(.heard(id), now: now) }
             instant += 1_000_000_000
             waiting += core.step(.deadline, now: now)

@@ -1,7 +1,7 @@
 import EventLogs
 import FeedCore
 
-/// Readers on the logs of streams, without sockets: what appending an event costs, and what finding out what each reader lacks.
+/// Readers on the logs of streams, without sockets: measures what it costs to append an event, and to find what each reader lacks.
 package final class Sweep {
     private var logs = Slab<EventLog>()
     private var readers: [ReaderCursors] = []
@@ -42,7 +42,7 @@ package final class Sweep {
         }
     }
 
-    /// Has every reader find what it lacks and move on; the events found.
+    /// Finds what every reader lacks and moves its cursors on. Returns the number of events found.
     package func sweep() -> Int {
         var found = 0
         for place in readers.indices {

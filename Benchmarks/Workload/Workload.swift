@@ -1,7 +1,7 @@
 package import FeedCore
 import FeedDialects
 
-/// The kinds of frames the figures are told for.
+/// The kinds of frames that are measured.
 package enum FrameKind: String, CaseIterable, Sendable {
     case markPrice, bookTicker, depth, markPrices
 
@@ -18,9 +18,9 @@ package enum FrameKind: String, CaseIterable, Sendable {
 /// The steps between a frame and a reader's log.
 package enum Stage: String, CaseIterable, Sendable { case decode, merge, encode, whole }
 
-/// Frames of some streams in the order they come, and the house at the moment before the first of them.
+/// Frames of some streams in their order, and the core at the moment before the first.
 ///
-/// Every round begins from the same state, because the core is a value; what each stage needs of the one before is prepared.
+/// Every round begins from the same state, because the core is a value. What a stage needs from the one before is prepared.
 package struct Workload {
     package let frames: [[UInt8]]
     package let start: Ingest

@@ -15,7 +15,7 @@ enum IngestCommand {
                 return print("ingest round \(FrameKind.allCases.map(\.rawValue)) \(Stage.allCases.map(\.rawValue)) ROUNDS")
             }
             let workload = workload(kind)
-            guard workload.isSound else { return print("unsound") }
+            guard workload.isSound else { fatalError("the frames of \(kind) are not what they should be") }
             print(workload.frames.count, counted(workload, stage, rounds: rounds))
         case "growth": growth()
         case "sweep": sweep()

@@ -1,12 +1,12 @@
 package import FeedCore
 
-/// The log of one stream in one format, and who reads it.
+/// The log of one stream in one format, and its readers.
 package struct EventLog: ~Copyable {
     package let name: FuturesServiceStreamName
-    /// The stream alone.
+    /// The set of this stream alone.
     package let streams: StreamSet
     package var ring: StreamLog
-    /// The slots of the readers, and the compression groups the stream is in.
+    /// The slots of its readers, and the compression groups that it is in.
     package var readers: [Int] = []
     package var groups: [Int] = []
     package var isDirty = false

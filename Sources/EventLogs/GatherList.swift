@@ -1,9 +1,9 @@
 package import Glibc
 
-/// What one call sends one reader from the logs: the events it lacks, in the order of their sequence. Of each these are its bytes in the log, and
-/// the end of its id, which is the reader's own. Who reads one stream alone is sent its events as they stand in the log, as few vectors as possible.
+/// Lists what one call sends one reader from the logs: the events that it lacks, in the order of their sequence. An event is its bytes in the log and
+/// the end of its id, which is the reader's own. A reader of one stream alone gets its events as they stand in the log, in as few vectors as possible.
 ///
-/// One list serves every reader in turn, so that nothing is allocated per reader and event.
+/// One list serves every reader in turn, so that a reader and an event allocate nothing.
 package final class GatherList {
     /// The most vectors of one call (`IOV_MAX` is 1,024).
     package static let capacity = 512
@@ -17,7 +17,7 @@ package final class GatherList {
         let next: UInt64
         /// Where it stops in the log.
         let end: UInt64
-        /// What follows that: the rest of its id, or what ends an event without one.
+        /// What follows that: the rest of its id, or the end of an event without one.
         let tail: UnsafeRawBufferPointer
         let bytes: Int
     }
@@ -32,17 +32,17 @@ package final class GatherList {
         let end: UInt64
     }
 
-    /// Streams of one reader that are looked at at once.
+    /// The most streams of one reader that one call looks at.
     private static let mostStreams = 1024
 
     package let vectors = UnsafeMutablePointer<iovec>.allocate(capacity: capacity)
     /// How many vectors there are.
     package var count: Int { vectorCount }
-    // Swift checks each access to a stored property of a class that another module can see; this one it has no need to check.
+    // Private, because Swift checks at run time each access to a stored property of a class that another module can see.
     private var vectorCount = 0
     private let parts = UnsafeMutablePointer<Part>.allocate(capacity: capacity)
     private var partCount = 0
-    /// The streams that still have events to be gathered, the one with the lowest sequence first.
+    /// The streams that still have events to gather, the one with the lowest sequence first.
     private let heap = UnsafeMutablePointer<Next>.allocate(capacity: mostStreams)
     private var heapCount = 0
     private var idFloor = UInt64.max
@@ -59,14 +59,14 @@ package final class GatherList {
     /// What ends the reader's ids.
     private let idEnd = UnsafeMutableRawBufferPointer.allocate(byteCount: 32, alignment: 1)
     private var idEndCount = 0
-    /// How many more events with data the reader is to be sent.
+    /// How many more events with data the reader wants.
     private var remaining = Int.max
-    /// How many more bytes are to be gathered, one event at least.
+    /// How many more bytes to gather; one event at least.
     private var room = Int.max
 
     package init() {}
 
-    /// What was gathered, in one piece, for the time of the call.
+    /// Hands out the gathered bytes in one piece, for the time of the call.
     package func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         var total = 0
         for index in 0..<vectorCount { total += vectors[index].iov_len }
@@ -90,8 +90,8 @@ package final class GatherList {
         for end in bareEnds { end.deallocate() }
     }
 
-    /// The first event a reader lacks and is not sent now, because it has paused the stream, waits for its value, or its turn comes later:
-    /// from there on events carry no id, since an id says that everything up to it has come.
+    /// The first event that a reader lacks and does not get now, because it has paused the stream, waits for a value, or its turn comes later. From there
+    /// on events go without id, since an id says that everything up to it has come.
     package func idFloor(_ reader: ReaderCursors, _ logs: borrowing Slab<EventLog>) -> UInt64 {
         var floor = UInt64.max
         for place in reader.subscriptions.indices { floor = min(floor, hidden(reader.subscriptions[place], logs)) }
@@ -106,7 +106,9 @@ package final class GatherList {
         return subscription.cursor < logs[subscription.log].ring.firstOrdinal ? 0 : logs[subscription.log].ring[subscription.cursor].sequence
     }
 
-    /// - Parameter atMost: about how many bytes; one event at least is taken.
+    /// Lists what the reader lacks.
+    ///
+    /// - Parameter atMost: about how many bytes; it takes one event at least.
     package func gather(_ reader: inout ReaderCursors, _ logs: borrowing Slab<EventLog>, atMost: Int = .max) {
         vectorCount = 0
         partCount = 0
@@ -171,7 +173,7 @@ package final class GatherList {
         }
     }
 
-    /// Adds events one by one. Returns the event after the last one taken; `end` where the reader wants no more.
+    /// Adds events one by one. Returns the event after the last one taken; `end` if the reader wants no more.
     @discardableResult
     private func take(
         _ place: Int, _ reader: inout ReaderCursors, _ log: borrowing EventLog, from first: UInt64, to end: UInt64
@@ -221,8 +223,8 @@ package final class GatherList {
         partCount += 1
     }
 
-    /// Moves the reader's cursors past what was sent. Nil where that was all; else the rest of the event that was cut, empty where the cut
-    /// fell between two events.
+    /// Moves the reader's cursors past the bytes that the call sent. Returns nil if it sent all; else the rest of the event that it cut, empty if it
+    /// stopped between two events.
     package func advance(
         _ reader: inout ReaderCursors, _ logs: borrowing Slab<EventLog>, by sent: Int
     ) -> [UInt8]? {
@@ -243,7 +245,7 @@ package final class GatherList {
         let start = log.ring[part.first].start
         var next = part.next
         if sent < part.bytes {
-            // The event that is cut counts as begun; what is left of it goes before anything else.
+            // The cut event counts as begun; its rest goes before anything else.
             next = part.first + 1
             while next < part.next, log.ring[next].start - start < UInt64(sent) { next += 1 }
         }
@@ -255,7 +257,7 @@ package final class GatherList {
         return sent >= part.bytes ? nil : rest(of: part, entry, log, after: sent - Int(entry.start - start))
     }
 
-    /// What is left of an event of which so many bytes are sent.
+    /// The rest of an event after its first `sent` bytes.
     private func rest(of part: Part, _ entry: StreamLog.Entry, _ log: borrowing EventLog, after sent: Int) -> [UInt8] {
         let end = part.next - part.first > 1 ? entry.end : part.end
         let inLog = Int(end - entry.start)

@@ -2,20 +2,20 @@
 package struct ReaderCursors {
     package struct Subscription {
         package let log: Int
-        /// The next event to be read.
+        /// The next event to read.
         package var cursor: UInt64
         package var isPaused = false
-        /// It fell out of the log; the latest full value is on its way.
+        /// The log has dropped its event; the latest full value is on its way.
         package var awaitsValue = false
-        /// The latest full value is to be asked for once there is room to send it.
+        /// It has to ask for the latest full value once there is room to send it.
         package var needsValue = false
-        /// Its turn has not come: a paced reader is sent a stream's events at intervals.
+        /// Its turn has not come: a paced reader gets a stream's events at intervals.
         package var isHeld = false
         /// When its turn comes, monotonic nanoseconds.
         package var dueAt: Int64 = 0
-        /// Events before this one are sent without their id: they are caught up with after a pause, and ids only rise.
+        /// Events before this one go without their id: the reader catches up with them after a pause, and ids only rise.
         package var withoutIDUntil: UInt64 = 0
-        /// Its place in the log's list of readers; none while a group reads for it.
+        /// Its place in the log's list of readers; -1 while a group reads for it.
         package var readerIndex = -1
 
         package init(log: Int, cursor: UInt64) {
@@ -26,12 +26,12 @@ package struct ReaderCursors {
 
     package let format: EventFormat
     package var subscriptions: [Subscription] = []
-    /// Of which streams its ids say that everything has come, and what an id ends with that says so.
+    /// The streams whose events have all come, as its ids say, and the end of such an id.
     package var streams = StreamSet() { didSet { idEnd = format.idEnd(of: streams) } }
     package private(set) var idEnd: [UInt8] = []
     /// The highest id read.
     package var lastSequence: UInt64 = 0
-    /// How many more events with data are wanted; nil for all that come.
+    /// How many more events with data it wants; nil for all that come.
     package var remaining: Int?
 
     package init(format: EventFormat, remaining: Int? = nil) {
@@ -39,7 +39,7 @@ package struct ReaderCursors {
         self.remaining = remaining
     }
 
-    /// The first of its streams, from a place on, that it cannot read on: the events are gone, or a value has to come before them.
+    /// The first of its streams, from a place on, that it cannot go on reading: the log has dropped the events, or a value has to come before them.
     package func firstFallen(from place: Int, _ logs: borrowing Slab<EventLog>) -> Int? {
         for place in place..<max(place, subscriptions.count) {
             let subscription = subscriptions[place]

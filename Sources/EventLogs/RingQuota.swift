@@ -1,10 +1,10 @@
-/// How much memory one log may take, so that all of them stay within what they may take together: the biggest give up what is too much.
+/// How much memory one log may take, so that all logs together stay within a budget: the biggest give up what is too much.
 package struct RingQuota {
     /// The memory of one log: its ring of bytes, and the places of its events.
     package struct Size {
         let bytes: UInt64
         let events: UInt64
-        /// What its newest event takes alone.
+        /// The ring that its newest event needs alone.
         var least: UInt64 = 4096
     }
 
@@ -12,7 +12,7 @@ package struct RingQuota {
     package private(set) var bytes: UInt64
     package let maximum: UInt64
 
-    /// - Parameter bytes: the most bytes of events of one log; the next power of two is the most memory for them.
+    /// - Parameter bytes: the most bytes of events in one log; the next power of two is the most memory for them.
     package init(of bytes: Int) {
         var power: UInt64 = 4096
         while power < UInt64(clamping: bytes), power < 1 << 62 { power *= 2 }
@@ -20,11 +20,11 @@ package struct RingQuota {
         self.bytes = power
     }
 
-    /// The most events of one log; nil where its memory sets no bound.
+    /// The most events of one log; nil if its memory sets no bound.
     package var events: UInt64? { Self.events(bytes, maximum) }
 
-    /// The largest share with which logs of these sizes stay within `budget`, an eighth of which is for what comes until the next look. A log
-    /// that fills its share would take twice as much if it could.
+    /// Takes the largest share with which logs of these sizes stay within `budget`, less an eighth for what comes until the next look. A log that
+    /// fills its share counts twice, because it would take as much if it could.
     package mutating func settle(_ sizes: [Size], within budget: Int) {
         let budget = UInt64(clamping: budget - budget / 8)
         let options = sizes.map { size in

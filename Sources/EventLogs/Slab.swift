@@ -1,7 +1,7 @@
-/// Elements that stay where they are until they are taken out, each found by a small number that another one may have afterwards.
+/// Holds elements, each at a fixed address and under a small number, which another element may have once this one is gone.
 ///
-/// Several can be changed at once, since each has a place of its own. Putting one in or taking one out changes the slab itself, and Swift's check of
-/// exclusive access ends a program that does it while an element is in use.
+/// A program can change several elements at once, since each has a place of its own. To insert or remove one changes the slab itself, and Swift's check
+/// of exclusive access ends a program that does so while it uses an element.
 ///
 /// It is public because Swift 6.3 specialises a generic type of another module only if it is; no product has this module.
 public struct Slab<Element: ~Copyable>: ~Copyable {
@@ -10,7 +10,7 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
     /// An empty slab.
     @inlinable public init() {}
 
-    /// All numbers that elements have or had.
+    /// All numbers that elements have or have had.
     @inlinable public var indices: Range<Int> { places.indices }
 
     /// The lowest number that no element has.
@@ -23,13 +23,13 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
     /// Whether an element has this number.
     @inlinable public func contains(_ index: Int) -> Bool { places.indices.contains(index) && places[index] != nil }
 
-    /// The element of a number that has one.
+    /// The element with this number; there has to be one.
     public subscript(index: Int) -> Element {
         @inlinable @inline(__always) _read { yield place(index).pointee }
         @inlinable @inline(__always) nonmutating _modify { yield &place(index).pointee }
     }
 
-    /// Puts an element in; one that had the number goes.
+    /// Inserts an element; removes the one that had its number.
     @inlinable public mutating func insert(_ element: consuming Element, at index: Int) {
         remove(index)
         while places.count <= index { places.append(nil) }
@@ -38,7 +38,7 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
         places[index] = place
     }
 
-    /// Takes an element out, if there is one.
+    /// Removes the element with this number, if there is one.
     @inlinable public mutating func remove(_ index: Int) {
         guard contains(index), let place = places[index] else { return }
         places[index] = nil

@@ -1,23 +1,22 @@
 package import Glibc
 
-/// The newest events of one stream, encoded once, in one ring of bytes that every reader is served from.
+/// Holds the newest events of one stream, each encoded once, in one ring of bytes that serves every reader.
 ///
-/// Events are counted by ordinals; a reader's place in the log is an ordinal and nothing else. The ring grows up to its bounds, then the
-/// oldest events go. Only the fan-out's thread touches a log.
+/// An ordinal counts the events; a reader's place in the log is an ordinal and nothing else. The ring grows up to its bounds, then it drops the oldest
+/// events. Only the fan-out's thread touches a log.
 package struct StreamLog: ~Copyable {
     package struct Entry {
         /// The event's place among the events of all streams.
         package let sequence: UInt64
-        /// Places in the endless row of all bytes ever appended.
+        /// Where the event begins, counted in all bytes that were ever appended; so are the two ends.
         package let start: UInt64
-        /// Where the id begins; what is before it is the event without its id and without its end. Of an event without data, which has no id,
-        /// it is all of the event.
+        /// Where the id begins: the bytes before it are the event without its id and its end. An event without data has no id; for it, this is `end`.
         package let bodyEnd: UInt64
-        /// Where the event ends as it is for who reads this stream alone.
+        /// Where the event ends, written as for a reader of this stream alone.
         package let end: UInt64
         /// Monotonic nanoseconds.
         package let appendedAt: Int64
-        /// Whether it is a value or a change of one.
+        /// Whether the event is a value or a change of one.
         package let carriesData: Bool
     }
 
@@ -30,7 +29,7 @@ package struct StreamLog: ~Copyable {
     private var maximumBytes: UInt64
     private var maximumEvents: UInt64
     private let maximumAge: Int64
-    /// What ends an id for who reads this stream alone.
+    /// What ends an id for a reader of this stream alone.
     private let ownEnd: [UInt8]
 
     /// The oldest event held.
@@ -38,18 +37,18 @@ package struct StreamLog: ~Copyable {
     /// One past the newest.
     package private(set) var endOrdinal: UInt64 = 0
     private var endOffset: UInt64 = 0
-    /// Events up to this sequence are not held: they came before the log, or have gone.
+    /// The log holds no event up to this sequence: such events came before the log, or it has dropped them.
     package private(set) var floor: UInt64
-    /// The newest events without data that have gone from the ring, with their ordinals.
+    /// The newest events without data that the ring has dropped, with their ordinals.
     private var goneNotices: [(ordinal: UInt64, bytes: [UInt8])] = []
     private static let mostGoneNotices = 16
 
     /// - Parameters:
     ///   - floor: the newest event of any stream when the log begins.
-    ///   - maximumBytes: 4,096 or more; a single larger event is held alone.
+    ///   - maximumBytes: 4,096 or more; the log holds a larger event alone.
     ///   - maximumEvents: one at least.
-    ///   - maximumAge: nanoseconds after which an event goes when another comes.
-    ///   - ownEnd: what ends an id for who reads this stream alone.
+    ///   - maximumAge: the nanoseconds after which the next event drops an event.
+    ///   - ownEnd: what ends an id for a reader of this stream alone.
     package init(floor: UInt64, maximumBytes: UInt64, maximumEvents: UInt64, maximumAge: Int64, ownEnd: [UInt8] = []) {
         self.floor = floor
         self.ownEnd = ownEnd
@@ -70,10 +69,10 @@ package struct StreamLog: ~Copyable {
 
     package subscript(ordinal: UInt64) -> Entry { entries[Int(ordinal & (entryCapacity - 1))] }
 
-    /// Where an event's id ends, up to the streams that it holds for: those are the reader's.
+    /// Where the part of an event's id ends that is the same for all readers; the reader's streams follow it.
     package func idEnd(of entry: Entry) -> UInt64 { entry.carriesData ? entry.end - UInt64(ownEnd.count) : entry.end }
 
-    /// The first event held that is newer than `sequence`.
+    /// The oldest held event that is newer than `sequence`.
     package func ordinal(after sequence: UInt64) -> UInt64 {
         var (low, high) = (firstOrdinal, endOrdinal)
         while low < high {
@@ -83,7 +82,7 @@ package struct StreamLog: ~Copyable {
         return low
     }
 
-    /// How many bytes of events are held, and of memory for them.
+    /// How many bytes of events the log holds, and how many bytes of memory it takes for them.
     package var held: UInt64 { endOffset - startOffset }
     package var memory: UInt64 { capacity + entryCapacity * Self.bytesPerEvent }
     package var size: RingQuota.Size {
@@ -92,10 +91,10 @@ package struct StreamLog: ~Copyable {
     }
     package static let bytesPerEvent = UInt64(MemoryLayout<Entry>.stride)
 
-    /// How many bytes there are from an event on; of one that has gone, all.
+    /// How many bytes the log holds from an event on; all, if it has dropped that event.
     package func bytes(from ordinal: UInt64) -> UInt64 { ordinal < endOrdinal ? endOffset - self[max(ordinal, firstOrdinal)].start : 0 }
 
-    /// The newest event that carries data, of those up to `end`; nil where none is held.
+    /// The newest event with data from `ordinal` up to `end`; nil if the log holds none.
     package func newestData(from ordinal: UInt64, before end: UInt64 = .max) -> UInt64? {
         var next = min(end, endOrdinal)
         while next > max(ordinal, firstOrdinal) {
@@ -105,8 +104,8 @@ package struct StreamLog: ~Copyable {
         return nil
     }
 
-    /// The events without data from one place up to another, as they are sent, the last few that have gone from the ring among them: who skips
-    /// values is told of outages all the same.
+    /// The events without data from one place up to another, as readers get them. The last few that the ring has dropped are among them, so that a
+    /// reader that skips values still hears of outages.
     package func notices(from ordinal: UInt64, to end: UInt64) -> [[UInt8]] {
         var notices = goneNotices.filter { (ordinal..<end).contains($0.ordinal) }.map(\.bytes)
         var next = max(ordinal, firstOrdinal)
@@ -134,7 +133,7 @@ package struct StreamLog: ~Copyable {
         endOrdinal += 1
     }
 
-    /// Adds the bytes between two places to the list of vectors: one vector, or two where the ring wraps. Returns how many.
+    /// Adds the bytes between two places to the list of vectors: one vector, or two if the ring wraps. Returns how many.
     package func vectors(from start: UInt64, to end: UInt64, into vectors: UnsafeMutablePointer<iovec>) -> Int {
         let mask = capacity - 1
         let offset = start & mask
@@ -162,7 +161,7 @@ package struct StreamLog: ~Copyable {
         }
     }
 
-    /// From now on it takes no more memory than its share. What is too much goes, the oldest events first; the newest one stays in any case.
+    /// Keeps the log's memory within its share from now on. Drops what is too much, oldest events first, but never the newest event.
     package mutating func limit(to share: RingQuota) {
         maximumBytes = min(configuredBytes, share.bytes)
         maximumEvents = max(1, min(configuredEvents, share.events ?? .max))
@@ -215,7 +214,7 @@ package struct StreamLog: ~Copyable {
         if endOrdinal - firstOrdinal == entryCapacity { resizeEntries(to: entryCapacity * 2) }
     }
 
-    /// To a power of two that what is held fits into.
+    /// - Parameter size: a power of two that the held bytes fit into.
     private mutating func resize(to size: UInt64) {
         let target = UnsafeMutableRawPointer.allocate(byteCount: Int(size), alignment: 64)
         var offset = startOffset

@@ -1,6 +1,6 @@
 import FeedCore
 
-/// Rows that come seldom and hold lists.
+/// Writes the rows that come seldom and hold lists.
 extension ContentEncoder {
     static func write(_ row: CompositeIndex, _ json: inout JSONWriter) {
         json.member("symbol", row.symbol)

@@ -2,7 +2,7 @@ package import FeedCore
 
 /// Writes contents as clients see them: the snapshot object of the API, with one vocabulary for REST and WebSocket data.
 package enum ContentEncoder {
-    /// The snapshot of a stream, with its freshness as of now: `kind` is left out.
+    /// The snapshot of a stream, with its freshness as of now and without `kind`.
     ///
     /// - Parameter depth: the most levels of a side of an order book; nil for all.
     package static func snapshot(_ content: FuturesServiceFeedContent, _ status: StreamStatus, depth: Int? = nil) -> [UInt8] {
@@ -16,7 +16,7 @@ package enum ContentEncoder {
         return write(content.with(.depth(top)), status, kind: nil)
     }
 
-    /// The data of a `fetch` or `update` event. What has just come has no age.
+    /// The data of a `fetch` or `update` event, without age, since it has just come.
     static func event(_ content: FuturesServiceFeedContent) -> [UInt8] {
         write(content, nil, kind: content.kind)
     }
@@ -47,7 +47,7 @@ package enum ContentEncoder {
         return writer.bytes
     }
 
-    /// What the content is, as `openapi.yaml` tells its schemas apart.
+    /// The kind of content, by which `openapi.yaml` tells its schemas apart.
     static func type(of rows: FeedRows, asArray: Bool) -> String {
         switch rows {
         case .markPrice: asArray ? "markPrices" : "markPrice"

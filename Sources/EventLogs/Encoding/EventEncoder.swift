@@ -1,6 +1,6 @@
 package import FeedCore
 
-/// What is told of a feed event, before it is written in one format or another.
+/// What a reader hears of a feed event, before a format writes it.
 package struct EventWords {
     package let name: StaticString
     /// The data, a JSON object.
@@ -9,7 +9,7 @@ package struct EventWords {
     package let id: EventID?
 }
 
-/// Writes feed events. Data is JSON on one line, and event names are constants, so nothing a venue or a client says can end a line.
+/// Writes feed events. Data is JSON on one line, and event names are constants, so nothing that a venue or a client says can end a line.
 package enum EventEncoder {
     package static func words(_ event: FeedEvent) -> EventWords? {
         switch event.kind {
@@ -44,7 +44,7 @@ package enum EventEncoder {
         }
     }
 
-    /// A reader was too slow for a stream in which every message counts.
+    /// Says that a reader was too slow for a stream in which every message counts.
     package static func gap(_ stream: FuturesServiceStreamName, dropped: UInt64, _ format: EventFormat) -> [UInt8] {
         format.body(
             "gap", of: stream.description,
@@ -57,7 +57,7 @@ package enum EventEncoder {
     /// A sign of life that a script of a page can see.
     package static func heartbeat(_ format: EventFormat) -> [UInt8] { format.body("heartbeat", of: nil, object { _ in }) + format.end(nil) }
 
-    /// The server ends this connection; the browser comes back after `retryMs`.
+    /// Says that the server ends this connection; the browser comes back after `retryMs`.
     package static func bye(code: String, reason: String, retryMs: Int, _ format: EventFormat) -> [UInt8] {
         format.retry(retryMs)
             + format.body(

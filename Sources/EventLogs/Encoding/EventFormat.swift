@@ -1,12 +1,12 @@
 package import FeedCore
 
-/// How events are written to a connection.
+/// How a connection gets its events.
 package enum EventFormat: Int, CaseIterable, Sendable {
     /// Server-sent events (WHATWG HTML §9.2), named after what happened.
     case events
-    /// Server-sent events named after their stream; the data tells what happened as `event`.
+    /// Server-sent events named after their stream; `event` in the data says what happened.
     case byStream
-    /// One JSON object a line, which tells what happened as `event`.
+    /// One JSON object a line; its `event` says what happened.
     case lines
 
     /// One event up to where its id would stand. `members` is its data, a JSON object.
@@ -14,7 +14,7 @@ package enum EventFormat: Int, CaseIterable, Sendable {
         event.withUTF8Buffer { body(named: $0, of: stream, members[...]) }
     }
 
-    /// An event as `events` has it, up to where its id would stand, in this format.
+    /// Writes an event of the format `events` in this format, up to where its id would stand.
     package func body(of stream: String, like event: [UInt8]) -> [UInt8] {
         let lines = event.split(separator: UInt8(ascii: "\n"), maxSplits: 2)
         guard lines.count > 1 else { return [] }
@@ -42,7 +42,7 @@ package enum EventFormat: Int, CaseIterable, Sendable {
         return bytes
     }
 
-    /// What ends an event: the point to resume from, where it carries one.
+    /// What ends an event, with the point to resume from if it carries one.
     package func end(_ point: ResumePoint?) -> [UInt8] {
         guard let point else { return Array((self == .lines ? "}\n" : "\n").utf8) }
         return idStart(point.id) + idEnd(of: point.streams)
@@ -53,7 +53,7 @@ package enum EventFormat: Int, CaseIterable, Sendable {
         Array((self == .lines ? ",\"lastEventId\":\"\(id)." : "id: \(id).").utf8)
     }
 
-    /// The same, from that of `events`.
+    /// The same, made from that of the format `events`.
     package func idStart(like id: [UInt8]) -> [UInt8] {
         id.isEmpty || self != .lines ? id : Array(",\"lastEventId\":\"".utf8) + id.dropFirst(4)
     }
@@ -63,7 +63,7 @@ package enum EventFormat: Int, CaseIterable, Sendable {
         Array((self == .lines ? "\(streams)\"}\n" : "\(streams)\n\n").utf8)
     }
 
-    /// The browser's delay before it reconnects; lines have no such thing.
+    /// The browser's delay before it reconnects; empty in lines, which have no word for it.
     package func retry(_ milliseconds: Int) -> [UInt8] {
         self == .lines ? [] : Array("retry: \(milliseconds)\n".utf8)
     }
@@ -78,7 +78,7 @@ package enum EventFormat: Int, CaseIterable, Sendable {
 extension [UInt8] {
     fileprivate mutating func append(_ text: StaticString) { text.withUTF8Buffer { append(contentsOf: $0) } }
 
-    /// The members with what happened before them.
+    /// Appends the members, after a member that says what happened.
     fileprivate mutating func append(naming event: UnsafeBufferPointer<UInt8>, _ members: ArraySlice<UInt8>) {
         let rest = members.dropFirst()
         append("{\"event\":\"")

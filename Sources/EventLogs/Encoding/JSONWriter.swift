@@ -1,6 +1,6 @@
 package import FeedCore
 
-/// Writes compact JSON text into bytes: one buffer, written to in place, which grows by doubling.
+/// Writes compact JSON text into one buffer in place; the buffer grows by doubling.
 package struct JSONWriter: ~Copyable {
     private var buffer: UnsafeMutableBufferPointer<UInt8>
     private var count = 0
@@ -10,7 +10,7 @@ package struct JSONWriter: ~Copyable {
 
     deinit { buffer.deallocate() }
 
-    /// What was written.
+    /// The text so far.
     package var bytes: [UInt8] { Array(buffer[..<count]) }
 
     package mutating func object(_ members: (inout JSONWriter) -> Void) {
@@ -25,7 +25,7 @@ package struct JSONWriter: ~Copyable {
         close(UInt8(ascii: "]"))
     }
 
-    /// A value that is JSON already.
+    /// Writes a value that is JSON already.
     package mutating func raw(_ row: JSONRow) {
         var text = row.text
         text.withUTF8 { bytes in
@@ -72,7 +72,7 @@ package struct JSONWriter: ~Copyable {
         quoted(id.description)
     }
 
-    /// An array of two decimals.
+    /// Writes an array of two decimals.
     package mutating func pair(_ first: DecimalString, _ second: DecimalString) {
         open(UInt8(ascii: "["))
         quoted(first.text)
@@ -80,12 +80,12 @@ package struct JSONWriter: ~Copyable {
         close(UInt8(ascii: "]"))
     }
 
-    /// Leaves the member out where there is no value.
+    /// Leaves the member out if there is no value.
     package mutating func member(_ name: StaticString, optional decimal: DecimalString?) {
         if let decimal { member(name, decimal) }
     }
 
-    /// Leaves the member out where there is no value.
+    /// Leaves the member out if there is no value.
     package mutating func member(_ name: StaticString, optional number: (some BinaryInteger)?) {
         if let number { member(name, number) }
     }
@@ -117,7 +117,7 @@ package struct JSONWriter: ~Copyable {
         needsComma = true
     }
 
-    /// Writes a string; control characters, quotes and backslashes are escaped, so no line break of any kind stands in the text.
+    /// Writes a string and escapes control characters, quotes and backslashes, so that the text has no line break of any kind.
     package mutating func string(_ text: String) {
         var copy = text
         copy.withUTF8 { units in
@@ -141,7 +141,7 @@ package struct JSONWriter: ~Copyable {
         for byte in [UInt8(ascii: "u"), UInt8(ascii: "0"), UInt8(ascii: "0"), Self.hexadecimal(unit >> 4), Self.hexadecimal(unit & 15)] { put(byte) }
     }
 
-    /// Text known to need no escape.
+    /// Writes a text that needs no escape.
     private mutating func quoted(_ text: String) {
         var copy = text
         copy.withUTF8 { quoted($0) }
@@ -180,7 +180,7 @@ package struct JSONWriter: ~Copyable {
         needsComma = false
     }
 
-    /// Makes room; everything that writes asks for it first.
+    /// Makes room; every function that writes calls it first.
     private mutating func reserve(_ room: Int) {
         guard buffer.count - count < room else { return }
         let larger = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(buffer.count * 2, count + room))

@@ -1,10 +1,10 @@
 package import FeedCore
 
-/// A point to resume from, `<epoch>.<sequence>.<streams>` in base 36: of these streams everything up to that event has come.
+/// A point to resume from, `<epoch>.<sequence>.<streams>` in base 36: the reader has everything of these streams up to that event.
 package struct ResumePoint: Hashable, Sendable, CustomStringConvertible {
-    /// The newest event that has come.
+    /// The newest event that the reader has.
     package let id: EventID
-    /// The streams it has come of.
+    /// The streams that it reads.
     package let streams: StreamSet
 
     /// Makes a point.
@@ -21,20 +21,20 @@ package struct ResumePoint: Hashable, Sendable, CustomStringConvertible {
         self.init(id, of: streams)
     }
 
-    /// The point as printed, `3w5e11264sgsf.1z4.2gosa7pa2gv`.
+    /// The point as text, `3w5e11264sgsf.1z4.2gosa7pa2gv`.
     package var description: String { "\(id).\(streams)" }
 }
 
-/// Which streams somebody reads, in one number that is the same whatever their order: the sum of a hash of each name.
+/// The set of streams that a reader reads, as one number: the sum of a hash of each name, whatever their order.
 ///
-/// It is the same in every process, so that a point can be read by another gateway of the same epoch.
+/// The number is the same in every process, so that another gateway of the same epoch can read a point.
 package struct StreamSet: Hashable, Sendable, CustomStringConvertible {
     private var sum: UInt64 = 0
 
     /// No streams.
     package init() {}
 
-    /// One stream: FNV-1a over its name, its bits spread as by SplitMix64, since sums of FNV-1a alone collide for similar names.
+    /// One stream: FNV-1a over its name, then the finalizer of SplitMix64, since sums of FNV-1a alone collide for similar names.
     package init(_ name: FuturesServiceStreamName) {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in name.description.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
@@ -49,10 +49,10 @@ package struct StreamSet: Hashable, Sendable, CustomStringConvertible {
         sum = number
     }
 
-    /// Adds streams that are not in it.
+    /// Adds streams that are not yet in it.
     package mutating func insert(_ streams: StreamSet) { sum &+= streams.sum }
 
-    /// Takes out streams that are in it.
+    /// Removes streams that are in it.
     package mutating func remove(_ streams: StreamSet) { sum &-= streams.sum }
 
     /// The number in base 36, 13 digits at most.
