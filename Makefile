@@ -1,7 +1,8 @@
 SWIFT_FLAGS ?=
 # One after the other: several tests measure the processor time and the promptness of the process they run in.
-UNIT_TARGETS = FeedCoreTests GatewayAccessTests FuturesFeedTests MicroHTTPTests DemoExchangeTests FuturesGatewayTests CommandTests
+UNIT_TARGETS = FeedCoreTests FeedDialectsTests EventLogsTests GatewayAccessTests FuturesFeedTests MicroHTTPTests DemoExchangeTests FuturesGatewayTests CommandTests
 RUN_ARGS ?= --demo
+export FUTURES_GATEWAY_TOOLS ?= 1
 export SWIFT_BACKTRACE ?= enable=no
 
 .PHONY: run help check test unit suite lint format scripts simulate defects prove prove-short soak sanitize fuzz contract proxies browser \
@@ -22,6 +23,8 @@ test: setup lint scripts suite prove-short ## Run everything that has to pass be
 
 unit: ## Build with warnings as errors and run the unit tests of every target
 	swift build --build-tests $(SWIFT_FLAGS)
+	for input in Tests/Fuzz/Corpus/*/*; do "$$(swift build $(SWIFT_FLAGS) --show-bin-path)/fuzz" $$(basename $$(dirname $$input)) $$input || exit 1; done
+	for kind in markPrice bookTicker depth markPrices; do "$$(swift build $(SWIFT_FLAGS) --show-bin-path)/ingest" round $$kind whole 0 || exit 1; done
 	for target in $(UNIT_TARGETS); do swift test --skip-build $(SWIFT_FLAGS) --filter "^$$target\." || exit 1; done
 
 suite: unit ## Run the unit tests, the end-to-end tests, and the gateway's tests once more over TLS
@@ -29,10 +32,10 @@ suite: unit ## Run the unit tests, the end-to-end tests, and the gateway's tests
 	STREAM_ROUTE=tls swift test --skip-build $(SWIFT_FLAGS) --filter "^FuturesGatewayTests\."
 
 lint: ## Check the format of every Swift file
-	swift format lint --strict --recursive --parallel Package.swift Sources Tests
+	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
 
 format: ## Format every Swift file
-	swift format --in-place --recursive --parallel Package.swift Sources Tests
+	swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
 
 scripts: ## Run the unit tests of the Python scripts; one checks that PROOF.md is as its program writes it
 	for folder in $(wildcard Tests/Faults Tests/Soak Tests/Docs); do python3 -B -m unittest discover --quiet --start-directory $$folder || exit 1; done
@@ -94,9 +97,9 @@ bench: setup ## Measure the release build's fan-out and snapshots
 	Benchmarks/run "$$(swift build -c release --show-bin-path)/futures-gateway"
 
 bench-ingest: ## Measure what a frame costs, from the venue's text to a reader's ring
-	swift build -c release --package-path Benchmarks --product ingest
-	for what in figures memory growth sweep; do "$$(swift build -c release --package-path Benchmarks --show-bin-path)/ingest" $$what; done
-	Benchmarks/instructions "$$(swift build -c release --package-path Benchmarks --show-bin-path)/ingest"
+	swift build -c release --product ingest
+	for what in figures memory growth sweep; do "$$(swift build -c release --show-bin-path)/ingest" $$what; done
+	Benchmarks/instructions "$$(swift build -c release --show-bin-path)/ingest"
 
 setup: ## Install what a fresh Debian 12 with Swift 6.3 lacks
 	@.ci/setup

@@ -39,10 +39,12 @@ let package = Package(
                 .product(name: "OrderedCollections", package: "swift-collections"),
             ],
             swiftSettings: strict),
+        .target(name: "FeedDialects", dependencies: ["FeedCore"], swiftSettings: strict),
         .target(
             name: "FuturesFeed",
             dependencies: [
                 "FeedCore",
+                "FeedDialects",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -71,12 +73,16 @@ let package = Package(
                 .product(name: "NIOWebSocket", package: "swift-nio"),
             ],
             swiftSettings: strict),
+        .target(name: "EventLogs", dependencies: ["FeedCore"], swiftSettings: strict),
         .target(
             name: "FuturesGateway",
-            // FeedCore's types are seen through FuturesFeed; named here, so that a change of their layout has this target built anew.
+            // The types of FeedCore and FeedDialects are seen through FuturesFeed. Both are named here and below, so that a change of their layout has
+            // this target built anew.
             dependencies: [
                 "FeedCore",
+                "FeedDialects",
                 "FuturesFeed",
+                "EventLogs",
                 "GatewayAccess",
                 "MicroHTTP",
                 "CZlib",
@@ -94,12 +100,15 @@ let package = Package(
                 .embedInCode("Web/client.js"),
             ],
             swiftSettings: strict),
+        .target(name: "ServerSentEvents", swiftSettings: strict),
         .executableTarget(
             name: "futures-gateway",
             dependencies: [
                 "FuturesGateway",
                 "MicroHTTP",
                 "FeedCore",
+                "FeedDialects",
+                "ServerSentEvents",
                 "GatewayAccess",
                 "DemoExchange",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -118,9 +127,14 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "FeedCoreTests", dependencies: ["FeedCore"], exclude: ["Simulation/simulate"], swiftSettings: strict),
         .testTarget(
+            name: "FeedDialectsTests", dependencies: ["FeedCore", "FeedDialects", "GatewayTestSupport"], exclude: ["Fixtures"],
+            swiftSettings: strict),
+        .testTarget(name: "EventLogsTests", dependencies: ["EventLogs", "FeedCore"], swiftSettings: strict),
+        .testTarget(
             name: "FuturesFeedTests",
             dependencies: [
                 "FeedCore",
+                "FeedDialects",
                 "FuturesFeed",
                 "DemoExchange",
                 "GatewayTestSupport",
@@ -130,7 +144,6 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
-            exclude: ["Fixtures"],
             swiftSettings: strict),
         .testTarget(
             name: "GatewayAccessTests",
@@ -158,6 +171,8 @@ let package = Package(
             name: "FuturesGatewayTests",
             dependencies: [
                 "FeedCore",
+                "FeedDialects",
+                "EventLogs",
                 "FuturesGateway",
                 "GatewayAccess",
                 "DemoExchange",
@@ -181,11 +196,13 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "futures-gateway",
+                "FeedDialects",
                 "FuturesFeed",
                 "FuturesGateway",
                 "GatewayAccess",
                 "GatewayTestSupport",
                 "MicroHTTP",
+                "ServerSentEvents",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
@@ -205,3 +222,35 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// What measures and fuzzes is built by `make`, and by nobody who uses the package.
+let environment = Context.environment
+if environment["FUTURES_GATEWAY_TOOLS"] != nil || environment["FUTURES_GATEWAY_BENCHMARKS"] != nil {
+    package.targets += [
+        .target(name: "Workload", dependencies: ["EventLogs", "FeedCore", "FeedDialects"], path: "Benchmarks/Workload", swiftSettings: strict),
+        .executableTarget(name: "ingest", dependencies: ["FeedCore", "Workload"], path: "Benchmarks/ingest", swiftSettings: strict),
+        .systemLibrary(name: "CEpoll", path: "Benchmarks/CEpoll"),
+        .executableTarget(name: "crowd", dependencies: ["CEpoll"], path: "Benchmarks/crowd", swiftSettings: strict),
+        .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
+        .executableTarget(
+            name: "fuzz",
+            dependencies: [
+                "CFuzzer", "EventLogs", "FeedCore", "FeedDialects", "FuturesFeed", "MicroHTTP", "ServerSentEvents",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            path: "Tests/Fuzz/Harness",
+            swiftSettings: strict),
+    ]
+}
+
+// `swift package benchmark` needs a package that nothing else needs.
+if environment["FUTURES_GATEWAY_BENCHMARKS"] != nil {
+    package.dependencies.append(.package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []))
+    package.targets.append(
+        .executableTarget(
+            name: "IngestBenchmarks",
+            dependencies: ["Workload", .product(name: "Benchmark", package: "benchmark")],
+            path: "Benchmarks/IngestBenchmarks",
+            swiftSettings: strict,
+            plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]))
+}

@@ -1,1 +1,2 @@
 @_exported public import FeedCore
+@_exported public import FeedDialects

@@ -1,3 +1,4 @@
+import ServerSentEvents
 import Testing
 
 @testable import futures_gateway

@@ -1,6 +1,7 @@
 import FuturesFeed
 import Testing
 
+@testable import EventLogs
 @testable import FuturesGateway
 
 /// Who reads which group, without sockets.

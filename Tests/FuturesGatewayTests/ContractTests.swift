@@ -4,6 +4,7 @@ import FuturesFeed
 import GatewayTestSupport
 import Testing
 
+@testable import EventLogs
 @testable import FuturesGateway
 
 private let project = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized

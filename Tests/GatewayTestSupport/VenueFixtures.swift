@@ -1,9 +1,9 @@
 import Foundation
 
-/// What venues really sent, `Tests/FuturesFeedTests/Fixtures/venue`; its README names sources and licences.
+/// What venues really sent, `Tests/FeedDialectsTests/Fixtures/venue`; its README names sources and licences.
 package enum VenueFixtures {
     private static let folder = URL(filePath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
-        .appending(path: "../FuturesFeedTests/Fixtures/venue").standardized
+        .appending(path: "../FeedDialectsTests/Fixtures/venue").standardized
 
     /// Half a minute of one connection, and the snapshots of its four books.
     package static let session = "cryptofeed/BINANCE_FUTURES.ws.1.0.gz"

@@ -1,6 +1,7 @@
 """Ten thousand readers of one stream at a steady rate, counted by the benchmarks' reader. With `--control` the venue leaves frames out."""
 
 import json
+import os
 import pathlib
 import subprocess
 
@@ -8,14 +9,15 @@ import house
 import paced
 import verdict
 
-BENCHMARKS = pathlib.Path(__file__).resolve().parents[2] / "Benchmarks"
+PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 
 
 def main(options):
-    build = ["swift", "build", "-c", "release", "--package-path", BENCHMARKS, "--product", "crowd"]
-    if subprocess.run(build, stdout=subprocess.DEVNULL).returncode:
+    build = ["swift", "build", "-c", "release", "--package-path", PACKAGE, "--product", "crowd"]
+    tools = os.environ | {"FUTURES_GATEWAY_TOOLS": "1"}
+    if subprocess.run(build, stdout=subprocess.DEVNULL, env=tools).returncode:
         return verdict.tell(["the benchmarks' reader does not build"])
-    folder = subprocess.run([*build, "--show-bin-path"], capture_output=True, text=True, check=True).stdout.strip()
+    folder = subprocess.run([*build, "--show-bin-path"], capture_output=True, text=True, check=True, env=tools).stdout.strip()
     venue = paced.Venue(options.rate, options.leaves_out)
     gateway = house.Gateway(options.executable, venue, log=options.log)
     command = [f"{folder}/crowd", gateway.port, paced.STREAM, "--readers", options.readers, "--seconds", options.seconds,

@@ -305,8 +305,8 @@ package final class FeedEngine: Sendable {
         logger.notice("answers again", metadata: ["url": "\(url)"])
     }
 
-    func stream(_ request: RESTRequest, receiver: FrameReceiver, framing: @escaping HTTPStream.Framing) -> HTTPStream {
-        rest.stream(request, on: loop, receiver: receiver, framing: framing)
+    func stream(_ request: RESTRequest, receiver: FrameReceiver) -> HTTPStream {
+        rest.stream(request, on: loop, receiver: receiver)
     }
 
     func closed(_ id: ConnectionID, _ reason: String, retryAfter: Duration? = nil) {

@@ -47,7 +47,7 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
         for frame in state.value.session.subscribe(names, request: request) {
             switch route.way {
             case .webSocket, .login: send(frame)
-            case .posted(let request, let framing): state.value.stream = engine.stream(request(frame), receiver: self, framing: framing)
+            case .posted(let request): state.value.stream = engine.stream(request(frame), receiver: self)
             }
         }
     }

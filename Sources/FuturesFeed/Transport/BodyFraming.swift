@@ -9,6 +9,15 @@ package protocol BodyFraming: Sendable {
     mutating func take(_ bytes: ByteBuffer, _ message: (ByteBuffer) -> Void) throws(TransportError) -> Bool
 }
 
+/// The framing of an answer with this `Content-Type`; nil if there is none, as for JSON.
+func bodyFraming(of contentType: String) -> (any BodyFraming)? {
+    switch contentType.prefix(while: { $0 != ";" }).lowercased() {
+    case "multipart/mixed": MultipartFraming(contentType: contentType)
+    case "text/event-stream": EventStreamFraming()
+    default: nil
+    }
+}
+
 /// `multipart/mixed` (RFC 2046 §5.1): the parts' bodies. Each is handed out as soon as the delimiter after it has begun, because a server may write
 /// that long before the next part. The text before the first delimiter is skipped.
 package struct MultipartFraming: BodyFraming {

@@ -19,9 +19,6 @@ package protocol HTTPStreamReceiver: AnyObject, Sendable {
 
 /// One POST whose answer does not end, read message by message.
 package final class HTTPStream: HTTPClientResponseDelegate, Sendable {
-    /// Chooses the framing by the answer's `Content-Type`; nil refuses the answer.
-    package typealias Framing = @Sendable (_ contentType: String) -> (any BodyFraming)?
-
     private struct State {
         var receiver: (any HTTPStreamReceiver)?
         var framing: (any BodyFraming)?
@@ -33,12 +30,10 @@ package final class HTTPStream: HTTPClientResponseDelegate, Sendable {
 
     private let state: NIOLoopBoundBox<State>
     private let loop: any EventLoop
-    private let choose: Framing
     private let target: String
 
-    init(url: String, loop: any EventLoop, receiver: any HTTPStreamReceiver, framing: @escaping Framing) {
+    init(url: String, loop: any EventLoop, receiver: any HTTPStreamReceiver) {
         self.loop = loop
-        choose = framing
         target = TransportError.describe(url)
         state = NIOLoopBoundBox.makeBoxSendingValue(State(receiver: receiver), eventLoop: loop)
     }
@@ -71,7 +66,7 @@ package final class HTTPStream: HTTPClientResponseDelegate, Sendable {
         guard let receiver = state.value.receiver else { return loop.makeSucceededVoidFuture() }
         state.value.deadline?.cancel()
         state.value.head = head
-        if head.status == .ok { state.value.framing = choose(head.headers.first(name: "Content-Type") ?? "") }
+        if head.status == .ok { state.value.framing = bodyFraming(of: head.headers.first(name: "Content-Type") ?? "") }
         if state.value.framing != nil {
             receiver.httpStreamDidOpen(self)
         } else {
@@ -83,8 +78,8 @@ package final class HTTPStream: HTTPClientResponseDelegate, Sendable {
     package func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ part: ByteBuffer) -> EventLoopFuture<Void> {
         guard let receiver = state.value.receiver else { return loop.makeSucceededVoidFuture() }
         guard var framing = state.value.framing else {
-            state.value.refusedBody += part.readableBytesView.prefix(TransportError.maximumExcerptBytes - state.value.refusedBody.count)
-            if state.value.refusedBody.count >= TransportError.maximumExcerptBytes { finish(refusal()) }
+            state.value.refusedBody += part.readableBytesView.prefix(Excerpt.maximumBytes - state.value.refusedBody.count)
+            if state.value.refusedBody.count >= Excerpt.maximumBytes { finish(refusal()) }
             return loop.makeSucceededVoidFuture()
         }
         receiver.httpStreamDidHear(self)
@@ -114,10 +109,10 @@ package final class HTTPStream: HTTPClientResponseDelegate, Sendable {
         let head = state.value.head
         let type = head?.headers.first(name: "Content-Type") ?? "no content type"
         let status = head.map { Int($0.status.code) } ?? 0
-        let shown = TransportError.excerpt(of: type.utf8.prefix(100))
+        let shown = type.utf8.prefix(100).excerpt
         return TransportError(
             .upgradeRefused, "The server answered \(target) with status \(status) and \(shown) instead of a stream: check what it says and supports.",
-            status: status, bodyExcerpt: TransportError.excerpt(of: state.value.refusedBody),
+            status: status, bodyExcerpt: state.value.refusedBody.excerpt,
             retryAfter: parseRetryAfter(head?.headers.first(name: "Retry-After"), date: head?.headers.first(name: "Date")))
     }
 }

@@ -86,8 +86,8 @@ extension TransportError {
 
     /// An address that may be logged: without query and credentials.
     static func describe(_ url: String) -> String {
-        guard hasCredentials(url) else { return excerpt(of: url.prefix { $0 != "?" }.utf8) }
-        return excerpt(of: (url.prefix { $0 != ":" } + "://…@…").utf8)
+        guard hasCredentials(url) else { return url.prefix { $0 != "?" }.utf8.excerpt }
+        return (url.prefix { $0 != ":" } + "://…@…").utf8.excerpt
     }
 
     /// Whether the authority of an address has an `@`.

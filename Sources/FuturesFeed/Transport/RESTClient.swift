@@ -93,10 +93,8 @@ package final class RESTClient: Sendable {
     /// Begins a request whose answer does not end. Call it on `loop`; the receiver is called there later, never from within this call.
     ///
     /// The answer's head has to come within the request's time-out. The body has no time-out and may be of any length.
-    package func stream(
-        _ request: RESTRequest, on loop: any EventLoop, receiver: any HTTPStreamReceiver, framing: @escaping HTTPStream.Framing
-    ) -> HTTPStream {
-        let stream = HTTPStream(url: request.url, loop: loop, receiver: receiver, framing: framing)
+    package func stream(_ request: RESTRequest, on loop: any EventLoop, receiver: any HTTPStreamReceiver) -> HTTPStream {
+        let stream = HTTPStream(url: request.url, loop: loop, receiver: receiver)
         do {
             var (client, prepared) = try route(request)
             // A server may hold compressed data back until it has enough of it.

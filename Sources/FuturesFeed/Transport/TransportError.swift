@@ -58,20 +58,4 @@ package struct TransportError: Error, Sendable, CustomStringConvertible {
         if let bodyExcerpt, !bodyExcerpt.isEmpty { text += " [body: \(bodyExcerpt)]" }
         return text
     }
-
-    /// The longest excerpt of a body kept in an error, in bytes.
-    package static let maximumExcerptBytes = 512
-
-    /// The first bytes of a body, safe to log: invalid UTF-8 and control characters are replaced, at most 512 bytes remain.
-    package static func excerpt(of bytes: some Sequence<UInt8>) -> String {
-        var excerpt = ""
-        var length = 0
-        for scalar in String(decoding: Array(bytes.prefix(maximumExcerptBytes)), as: UTF8.self).unicodeScalars {
-            let printable = scalar.properties.generalCategory == .control ? " " : scalar
-            length += String(printable).utf8.count
-            if length > maximumExcerptBytes { break }
-            excerpt.unicodeScalars.append(printable)
-        }
-        return excerpt
-    }
 }

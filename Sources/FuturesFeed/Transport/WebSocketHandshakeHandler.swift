@@ -35,11 +35,11 @@ final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableChannelHa
             answer = head
             if head.status != .switchingProtocols { attempt.refusal = WebSocketRequest.refusal(head, body: []) }
         case .body(let part):
-            body.append(contentsOf: part.readableBytesView.prefix(TransportError.maximumExcerptBytes - body.count))
+            body.append(contentsOf: part.readableBytesView.prefix(Excerpt.maximumBytes - body.count))
             guard let answer else { return }
             let refusal = WebSocketRequest.refusal(answer, body: body)
             attempt.refusal = refusal
-            if body.count >= TransportError.maximumExcerptBytes { attempt.fail(refusal) }
+            if body.count >= Excerpt.maximumBytes { attempt.fail(refusal) }
         case .end:
             if let refusal = attempt.refusal {
                 attempt.fail(refusal)

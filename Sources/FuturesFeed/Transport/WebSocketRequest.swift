@@ -18,7 +18,7 @@ struct WebSocketRequest: Sendable {
         if let (name, _) = headers.first(where: { Self.belongsToHandshake($0.0.lowercased()) }) {
             throw TransportError(.invalidHeader, "Header \(name) belongs to the handshake: leave it out.")
         }
-        guard subprotocols.allSatisfy(HTTPFields.isToken), Set(subprotocols).count == subprotocols.count else {
+        guard subprotocols.allSatisfy(\.isHTTPToken), Set(subprotocols).count == subprotocols.count else {
             throw TransportError(.invalidHeader, "Subprotocols must be different HTTP tokens: correct \(subprotocols).")
         }
     }
@@ -57,13 +57,13 @@ struct WebSocketRequest: Sendable {
     static func refusal(_ answer: HTTPResponseHead, body: [UInt8]) -> TransportError {
         var message = "The server refused the WebSocket upgrade with status \(answer.status.code): check the address and what the server says."
         if let location = answer.headers.first(name: "Location") {
-            message += " It points to \(TransportError.excerpt(of: location.utf8)); use that address if you trust it."
+            message += " It points to \(location.utf8.excerpt); use that address if you trust it."
         }
         return TransportError(
             .upgradeRefused,
             message,
             status: Int(answer.status.code),
-            bodyExcerpt: TransportError.excerpt(of: body),
+            bodyExcerpt: body.excerpt,
             retryAfter: parseRetryAfter(answer.headers.first(name: "Retry-After"), date: answer.headers.first(name: "Date"))
         )
     }

@@ -74,7 +74,7 @@ struct WebSocketURL: Sendable, Equatable {
     }
 
     private static func invalid(_ text: String, _ advice: String) -> TransportError {
-        TransportError(.invalidURL, "Cannot open \(TransportError.excerpt(of: text.utf8)): \(advice).")
+        TransportError(.invalidURL, "Cannot open \(text.utf8.excerpt): \(advice).")
     }
 }
 

@@ -1,3 +1,4 @@
+import EventLogs
 import FuturesFeed
 
 /// The compression groups, and compression for one reader.

@@ -1,4 +1,5 @@
 import DequeModule
+import EventLogs
 
 /// Compresses the events of some streams once for all gzip readers of exactly these streams.
 ///

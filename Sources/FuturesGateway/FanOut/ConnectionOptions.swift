@@ -1,3 +1,5 @@
+import EventLogs
+
 /// The options of an event connection, as its request gave them.
 struct ConnectionOptions: Sendable {
     /// The last id that the reader has.

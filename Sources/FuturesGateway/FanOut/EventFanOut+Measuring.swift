@@ -1,3 +1,5 @@
+import EventLogs
+
 /// The fan-out's metrics.
 extension EventFanOut {
     var reading: FanOutReading {

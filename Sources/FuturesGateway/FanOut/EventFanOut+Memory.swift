@@ -1,3 +1,4 @@
+import EventLogs
 import FuturesFeed
 
 /// The memory of the rings, and what the fan-out gives up if memory is short.

@@ -1,3 +1,4 @@
+import EventLogs
 import FuturesFeed
 
 /// Snapshots, for readers that begin, resume, or have missed updates. The hub sends them as ``CachedValue``.

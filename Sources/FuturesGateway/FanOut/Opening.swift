@@ -1,3 +1,4 @@
+import EventLogs
 import FuturesFeed
 
 /// What a reader's connection begins with.

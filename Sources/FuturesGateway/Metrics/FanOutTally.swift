@@ -1,4 +1,5 @@
 import DequeModule
+import EventLogs
 
 /// What the fan-out counts: plain numbers on its thread, a few additions per call that sends.
 struct FanOutTally: Sendable {

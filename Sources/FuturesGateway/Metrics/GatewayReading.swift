@@ -1,3 +1,4 @@
+import EventLogs
 import FuturesFeed
 import GatewayAccess
 import MicroHTTP
@@ -107,20 +108,20 @@ struct GatewayReading: Sendable {
             Double(feed.restPause.components.seconds))
     }
 
-    /// Writes nothing of an upstream that has one line.
+    /// Nothing of an upstream that has one line.
     private func writeLines(_ text: inout Exposition) {
-        func write(_ name: String, _ kind: Exposition.Kind, _ help: String, _ samples: (LineStatus, [String: String]) -> Void) {
-            text.metric("futures_gateway_upstream_line_\(name)", kind, help)
-            for line in feed.lines { samples(line, ["upstream": feed.tally.upstreams[line.upstream], "line": "\(line.line + 1)"]) }
+        let lines = feed.lines.map { ($0, feed.tally.upstreams[$0.upstream], "\($0.line + 1)") }
+        text.metric("futures_gateway_upstream_line_connections", .gauge, "Connections of a line, by whether they are open; each line carries all streams.")
+        for (line, upstream, number) in lines {
+            text.sample(["upstream": upstream, "line": number, "state": "open"], line.open)
+            text.sample(["upstream": upstream, "line": number, "state": "lost"], line.connections - line.open)
         }
-        write("connections", .gauge, "Connections of a line, by whether they are open; each line carries all streams.") { line, labels in
-            text.sample(labels.merging(["state": "open"]) { $1 }, line.open)
-            text.sample(labels.merging(["state": "lost"]) { $1 }, line.connections - line.open)
-        }
-        write("wins_total", .counter, "Messages that a line brought first.") { text.sample($1, $0.wins) }
-        write("lag_seconds", .gauge, "By how much the copies of a line came after the first ones lately.") { line, labels in
+        text.metric("futures_gateway_upstream_line_wins_total", .counter, "Messages that a line brought first.")
+        for (line, upstream, number) in lines { text.sample(["upstream": upstream, "line": number], line.wins) }
+        text.metric("futures_gateway_upstream_line_lag_seconds", .gauge, "By how much the copies of a line came after the first ones lately.")
+        for (line, upstream, number) in lines {
             for (quantile, lag) in [("0.5", line.lagP50), ("0.99", line.lagP99)] {
-                if let lag { text.sample(labels.merging(["quantile": quantile]) { $1 }, Double(lag) / 1e9) }
+                if let lag { text.sample(["upstream": upstream, "line": number, "quantile": quantile], Double(lag) / 1e9) }
             }
         }
     }

@@ -5,6 +5,7 @@ import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import ServerSentEvents
 
 /// Follows a gateway's `/events`, and resumes with its last id after a loss.
 struct EventConnection {

@@ -1,3 +1,5 @@
+import ServerSentEvents
+
 /// Shows events: a board painted in place in a terminal, a line for each value elsewhere, or JSON.
 actor WatchView {
     private let terminal = Terminal()

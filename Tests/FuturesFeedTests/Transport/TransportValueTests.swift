@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import FeedDialects
 @testable import FuturesFeed
 
 struct TransportValueTests {
@@ -66,8 +67,8 @@ struct TransportValueTests {
     }
 
     @Test func anExcerptIsPrintableAndShort() {
-        #expect(TransportError.excerpt(of: [0x41, 0x0A, 0x1B, 0x42, 0xFF]) == "A  B\u{FFFD}")
-        #expect(TransportError.excerpt(of: [UInt8](repeating: 0xFF, count: 600)).utf8.count <= 512)
+        #expect([0x41, 0x0A, 0x1B, 0x42, 0xFF].excerpt == "A  B\u{FFFD}")
+        #expect([UInt8](repeating: 0xFF, count: 600).excerpt.utf8.count <= 512)
     }
 }
 

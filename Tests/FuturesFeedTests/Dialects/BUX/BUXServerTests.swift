@@ -1,6 +1,7 @@
 import DemoExchange
 import Testing
 
+@testable import FeedDialects
 @testable import FuturesFeed
 
 /// The library against a simulated BUX server, over real sockets.

@@ -4,6 +4,7 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
+@testable import FeedDialects
 @testable import FuturesFeed
 
 /// One connection to a GraphQL server, real or simulated, by a session over the transports; what happens is written down in words.
@@ -64,7 +65,7 @@ final class GraphQLDriver: WebSocketReceiver, HTTPStreamReceiver {
         guard upstream.transport != .webSocket else { return socket?.send(text: frame) ?? () }
         let request = upstream.streamRequest(body: frame)
         loop.execute {
-            let stream = self.rest.stream(request, on: self.loop, receiver: self, framing: self.upstream.framing)
+            let stream = self.rest.stream(request, on: self.loop, receiver: self)
             self.state.withLockedValue { $0.stream = stream }
         }
     }

@@ -5,6 +5,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
+@testable import FeedDialects
 @testable import FuturesFeed
 
 /// Every way a subscription can come, against the simulated server.
@@ -23,6 +24,16 @@ struct GraphQLServerTests {
     ]
     static let sockets = ways.filter(\.isSocket)
 
+    /// The server's prices, as an upstreams' file describes them.
+    private static let prices = #"""
+        {"kind":"graphql","webSocket":"ws://a.test","http":"http://a.test","streams":{
+        "price":{"subscription":"subscription P($symbol: String!) { priceUpdated(symbol: $symbol) { symbol last bid ask seq } }",
+        "variables":{"symbol":"{key}"},"path":"priceUpdated",
+        "snapshot":{"query":"query P($symbol: String!) { price(symbol: $symbol) { symbol last bid ask seq } }","path":"price"}},
+        "finite":{"subscription":"subscription P($symbol: String!) { finite(symbol: $symbol) { symbol last bid ask seq } }",
+        "variables":{"symbol":"{key}"},"path":"finite"}}}
+        """#
+
     static func with(
         _ way: Way, token: String? = nil, presenting presented: String? = nil, interval: Duration = .zero,
         _ body: (GraphQLDriver, GraphQLExchange) async throws -> Void
@@ -33,7 +44,7 @@ struct GraphQLServerTests {
         configuration.token = token
         let server = GraphQLExchange(configuration: configuration)
         let port = try await server.start()
-        var upstream = GraphQLUpstream.example
+        var upstream = try GraphQLUpstream(JSONMembers(prices))
         upstream.transport = way.transport
         upstream.subprotocols = way.subprotocols
         upstream.webSocketURL = "ws://127.0.0.1:\(port)/graphql"

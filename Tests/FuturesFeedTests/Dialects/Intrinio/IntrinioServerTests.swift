@@ -2,6 +2,7 @@ import DemoExchange
 import FeedCore
 import Testing
 
+@testable import FeedDialects
 @testable import FuturesFeed
 
 /// Both wires over real sockets, by the service, against the simulated server.
@@ -157,4 +158,8 @@ import Testing
             #expect(words?.contains(wire == "equities" ? "unknown symbol NONE" : "unmatched topic") == true)
         }
     }
+}
+
+extension FuturesServiceStreamName {
+    fileprivate static func stock(_ symbol: String) throws -> Self { try #require(FuturesServiceStreamName(upstream: "stocks", stream: symbol)) }
 }

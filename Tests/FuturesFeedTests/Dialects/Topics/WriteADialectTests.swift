@@ -2,6 +2,7 @@ import Foundation
 import GatewayTestSupport
 import Testing
 
+@testable import FeedDialects
 @testable import FuturesFeed
 
 /// The manual's dialect, `docs/write-a-dialect.md`: that the page shows what is compiled here, and that it works, over real sockets.

@@ -1,1 +1,0 @@
-../../../../Sources/FuturesFeed/Dialects/StreamNames.swift

@@ -1,1 +1,0 @@
-../../../Sources/FuturesFeed/Exports.swift

@@ -1,1 +1,0 @@
-../../../Sources/FuturesGateway/FanOut/GatherList.swift

@@ -1,1 +1,0 @@
-../../../Sources/FuturesGateway/FanOut/Opening.swift

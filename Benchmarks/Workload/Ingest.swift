@@ -1,0 +1,104 @@
+import EventLogs
+package import FeedCore
+import FeedDialects
+
+/// The path of a frame without its socket: the dialect, the core, the encoder, on one thread under a clock of its own.
+package struct Ingest {
+    package private(set) var core: FeedCore
+    private var instant: Int64 = 0
+    private let dialect: FuturesDialect
+    /// As the gateway has them: the names of one connection's streams.
+    private var names: [ConnectionID: StreamNames] = [:]
+    private let otherNames = StreamNames()
+    /// The connection each stream was subscribed on.
+    package private(set) var connections: [FuturesServiceStreamName: ConnectionID] = [:]
+
+    /// Subscribes to streams, acknowledges what is asked and gives complete data, until every stream is live.
+    ///
+    /// - Parameter first: the first frame of each stream, in the streams' order.
+    package init(_ streams: [FuturesServiceStreamName], first: [[UInt8]], complete: @escaping (FuturesServiceStreamName) -> FeedRows?) {
+        dialect = FuturesDialect(venue: .aster)
+        var configuration = FeedCore.Configuration()
+        configuration.weightLimit = 100_000_000
+        let dialect = dialect
+        core = FeedCore(configuration: configuration, epoch: 1_783_987_200_000, seed: 1, traits: { dialect.traits(of: $0) })
+        // Complete data is answered last, when every stream has spoken, as it is where a venue takes its time.
+        var fetches: [FeedEffect] = []
+        var waiting = core.step(.observe(ObserverID(1), streams, forceFetch: false), now: now)
+        for _ in 0..<(60 + streams.count / 100) {
+            while !waiting.isEmpty {
+                let effects = waiting
+                waiting = []
+                for effect in effects { if effect.isFetch { fetches.append(effect) } else { waiting += answer(effect, complete) } }
+            }
+            // A stream that comes by the clock must not be silent for long before its first frame.
+            if connections.count == streams.count { break }
+            for id in Set(connections.values) { waiting += core.step(.heard(id), now: now) }
+            instant += 1_000_000_000
+            waiting += core.step(.deadline, now: now)
+        }
+        for frame in first { _ = receive(frame) { if $0.isFetch { fetches.append($0) } } }
+        for fetch in fetches { _ = answer(fetch, complete) }
+    }
+
+    private var now: Moment { Moment(instant: Instant(nanoseconds: instant), wallClock: 1_783_987_200_000 + instant / 1_000_000) }
+
+    private mutating func answer(_ effect: FeedEffect, _ complete: (FuturesServiceStreamName) -> FeedRows?) -> [FeedEffect] {
+        switch effect {
+        case .connect(let id, _, _):
+            names[id] = StreamNames()
+            return core.step(.opened(id), now: now)
+        case .subscribe(let id, let names, let request):
+            for name in names { connections[name] = id }
+            return core.step(.received(id, .acknowledged(request: request)), now: now)
+        case .fetch(let name, let request):
+            guard let rows = complete(name) else { return [] }
+            return core.step(.fetched(name, attempt: request.attempt, .success(FetchedContent(rows: rows, eventTime: nil))), now: now)
+        default: return []
+        }
+    }
+
+    /// Frame to event: nothing is kept.
+    @inline(never)
+    package func decode(_ frame: [UInt8], on id: ConnectionID? = nil) -> UpstreamEvent? {
+        let names = id.flatMap { self.names[$0] } ?? otherNames
+        var decoded: UpstreamEvent?
+        frame.withUnsafeBufferPointer { bytes in dialect.decode(bytes, names: names) { decoded = $0 } }
+        return decoded
+    }
+
+    /// Event to effects, a tenth of a millisecond after the one before; deadlines that fell due are passed.
+    @inline(never)
+    package mutating func merge(_ event: UpstreamEvent, on id: ConnectionID) -> [FeedEffect] {
+        instant += 100_000
+        let now = now
+        if let deadline = core.nextDeadline, deadline <= now.instant { _ = core.step(.deadline, now: now) }
+        return core.step(.received(id, event), now: now)
+    }
+
+    /// What a due deadline costs where nothing is due.
+    package mutating func passDeadlines() {
+        instant += 1_000
+        _ = core.step(.deadline, now: now)
+    }
+
+    /// Effect to the bytes in a reader's log; how many they are.
+    @inline(never)
+    package static func encode(_ effect: FeedEffect) -> Int {
+        guard case .publish(let event) = effect, let words = EventEncoder.words(event) else { return 0 }
+        return EventFormat.events.body(words.name, of: nil, words.members).count + (words.id.map { EventFormat.events.idStart($0).count } ?? 0)
+    }
+
+    /// Decodes and merges one frame on its stream's connection.
+    package mutating func receive(_ frame: [UInt8], on id: ConnectionID? = nil, _ emit: (FeedEffect) -> Void) -> Bool {
+        guard let event = decode(frame, on: id), case .rows(let name, _, _) = event, let id = connections[name] else { return false }
+        for effect in merge(event, on: id) { emit(effect) }
+        return true
+    }
+}
+
+extension FeedEffect {
+    fileprivate var isFetch: Bool {
+        if case .fetch = self { true } else { false }
+    }
+}

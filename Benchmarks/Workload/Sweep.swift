@@ -1,0 +1,57 @@
+import EventLogs
+import FeedCore
+
+/// Readers on the logs of streams, without sockets: measures what it costs to append an event, and to find what each reader lacks.
+package final class Sweep {
+    private var logs = Slab<EventLog>()
+    private var readers: [ReaderCursors] = []
+    private let list = GatherList()
+    private let body: [UInt8]
+    private let id: [UInt8]
+    private var sequence: UInt64 = 0
+
+    /// - Parameter each: how many of the streams each reader has, one after the other from a place of its own.
+    package init(streams: Int, readers count: Int, each: Int) {
+        let ticker =
+            #"{"stream":"btcusdt@bookTicker","id":"k3f9a.1z4","type":"bookTicker","kind":"full","state":"live","source":"websocket","eventTime":1763679600000,"#
+            + #""receivedAt":1763679600123,"content":{"symbol":"BTCUSDT","bidPrice":"86123.40","bidQty":"1.204","askPrice":"86123.50","#
+            + #""askQty":"0.310","time":1763679600000}}"#
+        body = EventFormat.events.body("update", of: nil, Array(ticker.utf8))
+        id = EventFormat.events.idStart(EventID(epoch: .max, sequence: 1_000_000))
+        for number in 0..<streams {
+            guard let name = FuturesServiceStreamName("s\(number)usdt@bookTicker") else { continue }
+            let ring = StreamLog(floor: 0, maximumBytes: 8 << 20, maximumEvents: 100_000, maximumAge: .max)
+            logs.insert(EventLog(name: name, ring: ring), at: number)
+        }
+        for number in 0..<count {
+            var reader = ReaderCursors(format: .events)
+            for place in 0..<each {
+                let log = (number * 7 + place) % streams
+                reader.subscriptions.append(ReaderCursors.Subscription(log: log, cursor: 0))
+                reader.streams.insert(logs[log].streams)
+            }
+            readers.append(reader)
+        }
+    }
+
+    /// Appends an event to every stream.
+    package func append() {
+        for log in logs.indices {
+            sequence += 1
+            logs[log].ring.append(sequence: sequence, body: body, id: id, carriesData: true, now: 0)
+        }
+    }
+
+    /// Finds what every reader lacks and moves its cursors on. Returns the number of events found.
+    package func sweep() -> Int {
+        var found = 0
+        for place in readers.indices {
+            repeat {
+                list.gather(&readers[place], logs)
+                _ = list.advance(&readers[place], logs, by: .max)
+                found += Int(list.advanced)
+            } while list.count > 0
+        }
+        return found
+    }
+}

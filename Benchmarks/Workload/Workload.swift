@@ -1,0 +1,129 @@
+package import FeedCore
+import FeedDialects
+
+/// The kinds of frames that are measured.
+package enum FrameKind: String, CaseIterable, Sendable {
+    case markPrice, bookTicker, depth, markPrices
+
+    package var title: String {
+        switch self {
+        case .markPrice: "mark price"
+        case .bookTicker: "book ticker"
+        case .depth: "diff depth, \(FrameText.changes) levels a side"
+        case .markPrices: "!markPrice@arr, 300 rows"
+        }
+    }
+}
+
+/// The steps between a frame and a reader's log.
+package enum Stage: String, CaseIterable, Sendable { case decode, merge, encode, whole }
+
+/// Frames of some streams in their order, and the core at the moment before the first.
+///
+/// Every round begins from the same state, because the core is a value. What a stage needs from the one before is prepared.
+package struct Workload {
+    package let frames: [[UInt8]]
+    package let start: Ingest
+    package let streamNames: [FuturesServiceStreamName]
+    private let ids: [ConnectionID]
+    private let events: [UpstreamEvent]
+    private let effects: [FeedEffect]
+
+    /// Frames of one kind of stream, each stream's in turn.
+    package init(_ kind: FrameKind, streams: Int = 1, frames count: Int) {
+        var text = FrameText(symbols: kind == .markPrices ? 300 : streams)
+        let streams = kind == .markPrices ? 1 : streams
+        let books = Dictionary(uniqueKeysWithValues: text.symbols.indices.map { (text.symbols[$0], kind == .depth ? text.book($0) : nil) })
+        let first = (0..<streams).map { text.next(kind, $0) }
+        self.init(text: text, first: first, books: books, frames: (0..<count).map { text.next(kind, $0 % streams) })
+    }
+
+    /// A busy market: of a thousand frames 600 are book tickers, 300 depth updates and 100 mark prices of 100 symbols.
+    package init(mixOf count: Int) {
+        var text = FrameText(symbols: 100)
+        let books = Dictionary(uniqueKeysWithValues: text.symbols.indices.map { (text.symbols[$0], Optional(text.book($0))) })
+        let kinds: [FrameKind] = [.bookTicker, .depth, .bookTicker, .markPrice, .bookTicker, .depth, .bookTicker, .depth, .bookTicker, .bookTicker]
+        let first = [FrameKind.bookTicker, .depth, .markPrice].flatMap { kind in text.symbols.indices.map { text.next(kind, $0) } }
+        let frames = (0..<count).map { text.next(kinds[$0 % kinds.count], $0 * 7919 % 100) }
+        self.init(text: text, first: first, books: books, frames: frames)
+    }
+
+    private init(text: FrameText, first: [[UInt8]], books: [String: DepthLevels?], frames: [[UInt8]]) {
+        let dialect = FuturesDialect(venue: .aster)
+        var names: [FuturesServiceStreamName] = []
+        var contents: [FuturesServiceStreamName: FeedRows] = [:]
+        for frame in first {
+            frame.withUnsafeBufferPointer {
+                dialect.decode($0, names: StreamNames()) { event in
+                    guard case .rows(let name, let rows, _) = event else { return }
+                    names.append(name)
+                    contents[name] = books[name.symbol ?? ""].flatMap { $0 }.map { name.channel == .depth ? .depth([$0]) : rows } ?? rows
+                }
+            }
+        }
+        streamNames = names
+        start = Ingest(names, first: first) { contents[$0] }
+        self.frames = frames
+        let start = start
+        let events = frames.compactMap { start.decode($0) }
+        ids = events.compactMap { event in
+            guard case .rows(let name, _, _) = event else { return nil }
+            return start.connections[name]
+        }
+        var house = start
+        effects = zip(events, ids).flatMap { event, id in house.merge(event, on: id) }
+        self.events = events
+    }
+
+    /// A house of nothing but books, each updated some times.
+    ///
+    /// - Parameters:
+    ///   - before: the market as complete data tells it.
+    ///   - first: the first frame of each book after that.
+    package static func books(_ before: FrameText, first: [[UInt8]], text: inout FrameText, updates: Int = 50) -> Ingest {
+        let symbols = before.symbols
+        let names = symbols.map { FuturesServiceStreamName.depth(symbol: $0, speed: .milliseconds100) }
+        var house = Ingest(names, first: first) { name in
+            symbols.firstIndex { $0 == name.symbol }.map { .depth([before.book($0)]) }
+        }
+        for _ in 0..<updates { for index in symbols.indices { _ = house.receive(text.depth(index)) { _ in } } }
+        return house
+    }
+
+    /// Whether every frame was read, and became one event that is no trouble.
+    package var isSound: Bool {
+        ids.count == frames.count && effects.count == frames.count
+            && effects.allSatisfy { effect in
+                guard case .publish(let event) = effect, case .updated = event.kind else { return false }
+                return true
+            }
+    }
+
+    /// One pass over all frames; the number that comes back keeps the work from being left out.
+    @inline(never)
+    package func run(_ stage: Stage) -> Int {
+        var made = 0
+        switch stage {
+        case .decode: for index in frames.indices where start.decode(frames[index], on: ids[index]) != nil { made += 1 }
+        case .merge:
+            var house = start
+            for index in events.indices { made += house.merge(events[index], on: ids[index]).count }
+        case .encode: for effect in effects { made += Ingest.encode(effect) }
+        case .whole:
+            var house = start
+            for index in frames.indices { _ = house.receive(frames[index], on: ids[index]) { made += Ingest.encode($0) } }
+        }
+        return made
+    }
+}
+
+extension FrameText {
+    fileprivate mutating func next(_ kind: FrameKind, _ index: Int) -> [UInt8] {
+        switch kind {
+        case .markPrice: markPrice(index)
+        case .bookTicker: bookTicker(index)
+        case .depth: depth(index)
+        case .markPrices: markPrices()
+        }
+    }
+}

@@ -1,0 +1,222 @@
+package import FeedCore
+
+/// Writes contents as clients see them: the snapshot object of the API, with one vocabulary for REST and WebSocket data.
+package enum ContentEncoder {
+    /// The snapshot of a stream, with its freshness as of now and without `kind`.
+    ///
+    /// - Parameter depth: the most levels of a side of an order book; nil for all.
+    package static func snapshot(_ content: FuturesServiceFeedContent, _ status: StreamStatus, depth: Int? = nil) -> [UInt8] {
+        guard let depth, case .depth(let rows) = content.rows else { return write(content, status, kind: nil) }
+        let top = rows.map { row in
+            var row = row
+            row.bids = Array(row.bids.prefix(depth))
+            row.asks = Array(row.asks.prefix(depth))
+            return row
+        }
+        return write(content.with(.depth(top)), status, kind: nil)
+    }
+
+    /// The data of a `fetch` or `update` event, without age, since it has just come.
+    static func event(_ content: FuturesServiceFeedContent) -> [UInt8] {
+        write(content, nil, kind: content.kind)
+    }
+
+    /// The data of an `update` with a cached content, with its freshness as of now.
+    static func cached(_ content: FuturesServiceFeedContent, _ status: StreamStatus) -> [UInt8] {
+        write(content, status, kind: content.kind)
+    }
+
+    private static func write(
+        _ content: FuturesServiceFeedContent, _ status: StreamStatus?, kind: FuturesServiceFeedContent.Kind?
+    ) -> [UInt8] {
+        var writer = JSONWriter(capacity: 200 + content.rows.count * 220)
+        writer.object { json in
+            json.member("stream", content.streamName.description)
+            json.member("id", content.id)
+            json.member("type", type(of: content.rows, asArray: content.streamName.isArray))
+            if let kind { json.member("kind", kind.rawValue) }
+            json.member("state", (status?.state ?? content.state).rawValue)
+            json.member("ageMs", optional: status?.ageMs)
+            json.member("unverifiedMs", optional: status?.unverifiedMs)
+            json.member("source", content.source.rawValue)
+            json.member("eventTime", optional: content.eventTime)
+            json.member("receivedAt", content.receivedAt)
+            json.member("content")
+            write(content.rows, asArray: content.streamName.isArray, &json)
+        }
+        return writer.bytes
+    }
+
+    /// The kind of content, by which `openapi.yaml` tells its schemas apart.
+    static func type(of rows: FeedRows, asArray: Bool) -> String {
+        switch rows {
+        case .markPrice: asArray ? "markPrices" : "markPrice"
+        case .assetIndex: asArray ? "assetIndices" : "assetIndex"
+        case .bookTicker: asArray ? "bookTickers" : "bookTicker"
+        case .aggregateTrade: "aggregateTrades"
+        case .trade: "trades"
+        case .liquidation: "liquidations"
+        case .depth: "depth"
+        case .kline: "klines"
+        case .miniTicker: asArray ? "miniTickers" : "miniTicker"
+        case .ticker: asArray ? "tickers" : "ticker"
+        case .compositeIndex: "compositeIndex"
+        case .contractInfo: "contracts"
+        case .tradingSession: "tradingSessions"
+        case .json: "upstream"
+        }
+    }
+
+    private static func write(_ rows: FeedRows, asArray: Bool, _ json: inout JSONWriter) {
+        switch rows {
+        case .markPrice(let rows): write(rows, asArray, &json, write)
+        case .assetIndex(let rows): write(rows, asArray, &json, write)
+        case .bookTicker(let rows): write(rows, asArray, &json, write)
+        case .aggregateTrade(let rows): write(rows, asArray, &json, write)
+        case .trade(let rows): write(rows, asArray, &json, write)
+        case .liquidation(let rows): write(rows, asArray, &json, write)
+        case .depth(let rows): write(rows, asArray, &json, write)
+        case .kline(let rows): write(rows, asArray, &json, write)
+        case .miniTicker(let rows): write(rows, asArray, &json, write)
+        case .ticker(let rows): write(rows, asArray, &json, write)
+        case .compositeIndex(let rows): write(rows, asArray, &json, write)
+        case .contractInfo(let rows): write(rows, asArray, &json, write)
+        case .tradingSession(let rows): write(rows, asArray, &json, write)
+        case .json(let rows): if let row = rows.first { json.raw(row) } else { json.null() }
+        }
+    }
+
+    private static func write<Row>(_ rows: [Row], _ asArray: Bool, _ json: inout JSONWriter, _ write: (Row, inout JSONWriter) -> Void) {
+        if asArray {
+            json.array(rows) { json, row in json.object { write(row, &$0) } }
+        } else if let row = rows.first {
+            json.object { write(row, &$0) }
+        } else {
+            json.null()
+        }
+    }
+
+    private static func write(_ row: MarkPrice, _ json: inout JSONWriter) {
+        json.member("symbol", row.symbol)
+        json.member("markPrice", row.markPrice)
+        json.member("indexPrice", optional: row.indexPrice)
+        json.member("estimatedSettlePrice", optional: row.estimatedSettlePrice)
+        json.member("lastFundingRate", optional: row.lastFundingRate)
+        json.member("nextFundingTime", optional: row.nextFundingTime)
+        json.member("interestRate", optional: row.interestRate)
+        json.member("time", row.time)
+    }
+
+    private static func write(_ row: AssetIndex, _ json: inout JSONWriter) {
+        json.member("symbol", row.symbol)
+        json.member("index", row.index)
+        json.member("bidBuffer", row.bidBuffer)
+        json.member("askBuffer", row.askBuffer)
+        json.member("bidRate", row.bidRate)
+        json.member("askRate", row.askRate)
+        json.member("autoExchangeBidBuffer", row.autoExchangeBidBuffer)
+        json.member("autoExchangeAskBuffer", row.autoExchangeAskBuffer)
+        json.member("autoExchangeBidRate", row.autoExchangeBidRate)
+        json.member("autoExchangeAskRate", row.autoExchangeAskRate)
+        json.member("time", row.time)
+    }
+
+    private static func write(_ row: BookTicker, _ json: inout JSONWriter) {
+        json.member("symbol", row.symbol)
+        json.member("bidPrice", row.bidPrice)
+        json.member("bidQty", row.bidQuantity)
+        json.member("askPrice", row.askPrice)
+        json.member("askQty", row.askQuantity)
+        json.member("updateId", optional: row.updateID)
+        json.member("time", row.time)
+    }
+
+    private static func write(_ row: AggregateTrade, _ json: inout JSONWriter) {
+        json.member("id", row.id)
+        json.member("price", row.price)
+        json.member("qty", row.quantity)
+        json.member("firstTradeId", row.firstTradeID)
+        json.member("lastTradeId", row.lastTradeID)
+        json.member("time", row.time)
+        json.member("isBuyerMaker", row.isBuyerMaker)
+    }
+
+    private static func write(_ row: Trade, _ json: inout JSONWriter) {
+        json.member("id", row.id)
+        json.member("price", row.price)
+        json.member("qty", row.quantity)
+        if let type = row.type { json.member("type", type) }
+        json.member("time", row.time)
+        json.member("isBuyerMaker", row.isBuyerMaker)
+    }
+
+    private static func write(_ row: Liquidation, _ json: inout JSONWriter) {
+        json.member("symbol", row.symbol)
+        json.member("side", row.side)
+        json.member("type", row.orderType)
+        json.member("timeInForce", row.timeInForce)
+        json.member("qty", row.quantity)
+        json.member("price", row.price)
+        json.member("averagePrice", row.averagePrice)
+        json.member("status", row.status)
+        json.member("lastFilledQty", row.lastFilledQuantity)
+        json.member("filledQty", row.filledQuantity)
+        json.member("time", row.time)
+    }
+
+    private static func write(_ row: DepthLevels, _ json: inout JSONWriter) {
+        json.member("symbol", row.symbol)
+        json.member("firstUpdateId", optional: row.firstUpdateID)
+        json.member("lastUpdateId", row.lastUpdateID)
+        json.member("previousUpdateId", optional: row.previousUpdateID)
+        json.member("time", row.time)
+        json.member("bids")
+        json.array(row.bids, write)
+        json.member("asks")
+        json.array(row.asks, write)
+    }
+
+    /// A level is `["price","quantity"]`, as the venue has it.
+    private static func write(_ json: inout JSONWriter, _ level: PriceLevel) {
+        json.pair(level.price, level.quantity)
+    }
+
+    private static func write(_ row: Kline, _ json: inout JSONWriter) {
+        json.member("openTime", row.openTime)
+        json.member("closeTime", row.closeTime)
+        json.member("open", row.open)
+        json.member("high", row.high)
+        json.member("low", row.low)
+        json.member("close", row.close)
+        json.member("volume", row.volume)
+        json.member("quoteVolume", row.quoteVolume)
+        json.member("count", row.tradeCount)
+        json.member("takerBuyVolume", row.takerBuyVolume)
+        json.member("takerBuyQuoteVolume", row.takerBuyQuoteVolume)
+        json.member("isClosed", row.isClosed)
+    }
+
+    private static func write(_ row: MiniTicker, _ json: inout JSONWriter) {
+        json.member("symbol", row.symbol)
+        json.member("openPrice", row.openPrice)
+        json.member("highPrice", row.highPrice)
+        json.member("lowPrice", row.lowPrice)
+        json.member("lastPrice", row.lastPrice)
+        json.member("volume", row.volume)
+        json.member("quoteVolume", row.quoteVolume)
+        json.member("time", row.time)
+    }
+
+    private static func write(_ row: Ticker, _ json: inout JSONWriter) {
+        write(row.mini, &json)
+        json.member("priceChange", row.priceChange)
+        json.member("priceChangePercent", row.priceChangePercent)
+        json.member("weightedAvgPrice", row.weightedAveragePrice)
+        json.member("lastQty", row.lastQuantity)
+        json.member("openTime", row.openTime)
+        json.member("closeTime", row.closeTime)
+        json.member("firstId", optional: row.firstTradeID)
+        json.member("lastId", optional: row.lastTradeID)
+        json.member("count", row.tradeCount)
+    }
+}

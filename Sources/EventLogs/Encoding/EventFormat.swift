@@ -1,0 +1,89 @@
+package import FeedCore
+
+/// How a connection gets its events.
+package enum EventFormat: Int, CaseIterable, Sendable {
+    /// Server-sent events (WHATWG HTML §9.2), named after what happened.
+    case events
+    /// Server-sent events named after their stream; `event` in the data says what happened.
+    case byStream
+    /// One JSON object a line; its `event` says what happened.
+    case lines
+
+    /// One event up to where its id would stand. `members` is its data, a JSON object.
+    package func body(_ event: StaticString, of stream: String?, _ members: [UInt8]) -> [UInt8] {
+        event.withUTF8Buffer { body(named: $0, of: stream, members[...]) }
+    }
+
+    /// Writes an event of the format `events` in this format, up to where its id would stand.
+    package func body(of stream: String, like event: [UInt8]) -> [UInt8] {
+        let lines = event.split(separator: UInt8(ascii: "\n"), maxSplits: 2)
+        guard lines.count > 1 else { return [] }
+        return lines[0].dropFirst(7).withUnsafeBufferPointer { body(named: $0, of: stream, lines[1].dropFirst(6)) }
+    }
+
+    private func body(named event: UnsafeBufferPointer<UInt8>, of stream: String?, _ members: ArraySlice<UInt8>) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(members.count + 64)
+        switch self {
+        case .events:
+            bytes.append("event: ")
+            bytes.append(contentsOf: event)
+        case .byStream:
+            bytes.append("event: ")
+            if let stream { bytes.append(contentsOf: stream.utf8) } else { bytes.append(contentsOf: event) }
+        case .lines:
+            bytes.append(naming: event, members)
+            bytes.removeLast()
+            return bytes
+        }
+        bytes.append("\ndata: ")
+        if self == .events { bytes.append(contentsOf: members) } else { bytes.append(naming: event, members) }
+        bytes.append("\n")
+        return bytes
+    }
+
+    /// What ends an event, with the point to resume from if it carries one.
+    package func end(_ point: ResumePoint?) -> [UInt8] {
+        guard let point else { return Array((self == .lines ? "}\n" : "\n").utf8) }
+        return idStart(point.id) + idEnd(of: point.streams)
+    }
+
+    /// The part of an event's end that is the same for all its readers.
+    package func idStart(_ id: EventID) -> [UInt8] {
+        Array((self == .lines ? ",\"lastEventId\":\"\(id)." : "id: \(id).").utf8)
+    }
+
+    /// The same, made from that of the format `events`.
+    package func idStart(like id: [UInt8]) -> [UInt8] {
+        id.isEmpty || self != .lines ? id : Array(",\"lastEventId\":\"".utf8) + id.dropFirst(4)
+    }
+
+    /// The rest, for readers of these streams.
+    package func idEnd(of streams: StreamSet) -> [UInt8] {
+        Array((self == .lines ? "\(streams)\"}\n" : "\(streams)\n\n").utf8)
+    }
+
+    /// The browser's delay before it reconnects; empty in lines, which have no word for it.
+    package func retry(_ milliseconds: Int) -> [UInt8] {
+        self == .lines ? [] : Array("retry: \(milliseconds)\n".utf8)
+    }
+
+    /// A sign of life.
+    package var heartbeat: [UInt8] { Array((self == .lines ? "\n" : ":\n\n").utf8) }
+
+    /// The content type.
+    package var contentType: String { self == .lines ? "application/x-ndjson" : "text/event-stream; charset=utf-8" }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(_ text: StaticString) { text.withUTF8Buffer { append(contentsOf: $0) } }
+
+    /// Appends the members, after a member that says what happened.
+    fileprivate mutating func append(naming event: UnsafeBufferPointer<UInt8>, _ members: ArraySlice<UInt8>) {
+        let rest = members.dropFirst()
+        append("{\"event\":\"")
+        append(contentsOf: event)
+        append(rest.first == UInt8(ascii: "}") ? "\"" : "\",")
+        append(contentsOf: rest)
+    }
+}

@@ -1,0 +1,206 @@
+package import FeedCore
+
+/// Writes compact JSON text into one buffer in place; the buffer grows by doubling.
+package struct JSONWriter: ~Copyable {
+    private var buffer: UnsafeMutableBufferPointer<UInt8>
+    private var count = 0
+    private var needsComma = false
+
+    package init(capacity: Int = 256) { buffer = .allocate(capacity: max(capacity, 64)) }
+
+    deinit { buffer.deallocate() }
+
+    /// The text so far.
+    package var bytes: [UInt8] { Array(buffer[..<count]) }
+
+    package mutating func object(_ members: (inout JSONWriter) -> Void) {
+        open(UInt8(ascii: "{"))
+        members(&self)
+        close(UInt8(ascii: "}"))
+    }
+
+    package mutating func array<Elements: Sequence>(_ elements: Elements, _ write: (inout JSONWriter, Elements.Element) -> Void) {
+        open(UInt8(ascii: "["))
+        for element in elements { write(&self, element) }
+        close(UInt8(ascii: "]"))
+    }
+
+    /// Writes a value that is JSON already.
+    package mutating func raw(_ row: JSONRow) {
+        var text = row.text
+        text.withUTF8 { bytes in
+            reserve(bytes.count + 1)
+            separate()
+            put(bytes)
+        }
+        needsComma = true
+    }
+
+    package mutating func member(_ name: StaticString) {
+        reserve(name.utf8CodeUnitCount + 4)
+        separate()
+        put(UInt8(ascii: "\""))
+        put(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+        put(UInt8(ascii: "\""))
+        put(UInt8(ascii: ":"))
+    }
+
+    package mutating func member(_ name: StaticString, _ text: String) {
+        member(name)
+        string(text)
+    }
+
+    package mutating func member(_ name: StaticString, _ number: some BinaryInteger) {
+        member(name)
+        integer(number)
+    }
+
+    package mutating func member(_ name: StaticString, _ flag: Bool) {
+        member(name)
+        literal(flag ? "true" : "false")
+    }
+
+    package mutating func member(_ name: StaticString, _ decimal: DecimalString) {
+        member(name)
+        quoted(decimal.text)
+    }
+
+    package mutating func decimal(_ decimal: DecimalString) { quoted(decimal.text) }
+
+    package mutating func member(_ name: StaticString, _ id: EventID) {
+        member(name)
+        quoted(id.description)
+    }
+
+    /// Writes an array of two decimals.
+    package mutating func pair(_ first: DecimalString, _ second: DecimalString) {
+        open(UInt8(ascii: "["))
+        quoted(first.text)
+        quoted(second.text)
+        close(UInt8(ascii: "]"))
+    }
+
+    /// Leaves the member out if there is no value.
+    package mutating func member(_ name: StaticString, optional decimal: DecimalString?) {
+        if let decimal { member(name, decimal) }
+    }
+
+    /// Leaves the member out if there is no value.
+    package mutating func member(_ name: StaticString, optional number: (some BinaryInteger)?) {
+        if let number { member(name, number) }
+    }
+
+    package mutating func member(_ name: StaticString, orNull number: (some BinaryInteger)?) {
+        member(name)
+        if let number { integer(number) } else { null() }
+    }
+
+    package mutating func null() { literal("null") }
+
+    package mutating func integer(_ number: some BinaryInteger) {
+        reserve(22)
+        separate()
+        if number < 0 { put(UInt8(ascii: "-")) }
+        var rest = UInt64(truncatingIfNeeded: number.magnitude)
+        var end = count + 1
+        var power = rest / 10
+        while power > 0 {
+            end += 1
+            power /= 10
+        }
+        count = end
+        repeat {
+            end -= 1
+            buffer[end] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        } while rest > 0
+        needsComma = true
+    }
+
+    /// Writes a string and escapes control characters, quotes and backslashes, so that the text has no line break of any kind.
+    package mutating func string(_ text: String) {
+        var copy = text
+        copy.withUTF8 { units in
+            guard units.contains(where: Self.needsEscape) else { return quoted(units) }
+            reserve(units.count * 6 + 3)
+            separate()
+            put(UInt8(ascii: "\""))
+            for unit in units { if Self.needsEscape(unit) { escape(unit) } else { put(unit) } }
+            put(UInt8(ascii: "\""))
+            needsComma = true
+        }
+    }
+
+    private static func needsEscape(_ unit: UInt8) -> Bool {
+        unit < 0x20 || unit == UInt8(ascii: "\"") || unit == UInt8(ascii: "\\") || unit == 0x7F
+    }
+
+    private mutating func escape(_ unit: UInt8) {
+        put(UInt8(ascii: "\\"))
+        guard unit < 0x20 || unit == 0x7F else { return put(unit) }
+        for byte in [UInt8(ascii: "u"), UInt8(ascii: "0"), UInt8(ascii: "0"), Self.hexadecimal(unit >> 4), Self.hexadecimal(unit & 15)] { put(byte) }
+    }
+
+    /// Writes a text that needs no escape.
+    private mutating func quoted(_ text: String) {
+        var copy = text
+        copy.withUTF8 { quoted($0) }
+    }
+
+    private mutating func quoted(_ units: UnsafeBufferPointer<UInt8>) {
+        reserve(units.count + 3)
+        separate()
+        put(UInt8(ascii: "\""))
+        put(units)
+        put(UInt8(ascii: "\""))
+        needsComma = true
+    }
+
+    private mutating func literal(_ text: StaticString) {
+        reserve(text.utf8CodeUnitCount + 1)
+        separate()
+        put(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        needsComma = true
+    }
+
+    private mutating func open(_ bracket: UInt8) {
+        reserve(2)
+        separate()
+        put(bracket)
+    }
+
+    private mutating func close(_ bracket: UInt8) {
+        reserve(1)
+        put(bracket)
+        needsComma = true
+    }
+
+    private mutating func separate() {
+        if needsComma { put(UInt8(ascii: ",")) }
+        needsComma = false
+    }
+
+    /// Makes room; every function that writes calls it first.
+    private mutating func reserve(_ room: Int) {
+        guard buffer.count - count < room else { return }
+        let larger = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(buffer.count * 2, count + room))
+        _ = larger.update(fromContentsOf: buffer[..<count])
+        buffer.deallocate()
+        buffer = larger
+    }
+
+    private mutating func put(_ byte: UInt8) {
+        buffer[count] = byte
+        count += 1
+    }
+
+    private mutating func put(_ units: UnsafeBufferPointer<UInt8>) {
+        guard let source = units.baseAddress, let start = buffer.baseAddress else { return }
+        (start + count).update(from: source, count: units.count)
+        count += units.count
+    }
+
+    private static func hexadecimal(_ digit: UInt8) -> UInt8 {
+        digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+    }
+}

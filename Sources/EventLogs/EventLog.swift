@@ -1,0 +1,19 @@
+package import FeedCore
+
+/// The log of one stream in one format, and its readers.
+package struct EventLog: ~Copyable {
+    package let name: FuturesServiceStreamName
+    /// The set of this stream alone.
+    package let streams: StreamSet
+    package var ring: StreamLog
+    /// The slots of its readers, and the compression groups that it is in.
+    package var readers: [Int] = []
+    package var groups: [Int] = []
+    package var isDirty = false
+
+    package init(name: FuturesServiceStreamName, ring: consuming StreamLog) {
+        self.name = name
+        streams = StreamSet(name)
+        self.ring = ring
+    }
+}

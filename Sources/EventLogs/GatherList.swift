@@ -1,0 +1,267 @@
+package import Glibc
+
+/// Lists what one call sends one reader from the logs: the events that it lacks, in the order of their sequence. An event is its bytes in the log and
+/// the end of its id, which is the reader's own. A reader of one stream alone gets its events as they stand in the log, in as few vectors as possible.
+///
+/// One list serves every reader in turn, so that a reader and an event allocate nothing.
+package final class GatherList {
+    /// The most vectors of one call (`IOV_MAX` is 1,024).
+    package static let capacity = 512
+
+    /// One event, or several that follow each other in the log.
+    private struct Part {
+        /// Which of the reader's subscriptions.
+        let subscription: Int
+        let first: UInt64
+        /// One past the last event.
+        let next: UInt64
+        /// Where it stops in the log.
+        let end: UInt64
+        /// What follows that: the rest of its id, or the end of an event without one.
+        let tail: UnsafeRawBufferPointer
+        let bytes: Int
+    }
+
+    /// A stream's next event.
+    private struct Next {
+        var sequence: UInt64
+        /// Which of the reader's subscriptions, and of the logs.
+        let place: Int
+        let log: Int
+        var cursor: UInt64
+        let end: UInt64
+    }
+
+    /// The most streams of one reader that one call looks at.
+    private static let mostStreams = 1024
+
+    package let vectors = UnsafeMutablePointer<iovec>.allocate(capacity: capacity)
+    /// How many vectors there are.
+    package var count: Int { vectorCount }
+    // Private, because Swift checks at run time each access to a stored property of a class that another module can see.
+    private var vectorCount = 0
+    private let parts = UnsafeMutablePointer<Part>.allocate(capacity: capacity)
+    private var partCount = 0
+    /// The streams that still have events to gather, the one with the lowest sequence first.
+    private let heap = UnsafeMutablePointer<Next>.allocate(capacity: mostStreams)
+    private var heapCount = 0
+    private var idFloor = UInt64.max
+    /// How many events the last `advance` passed.
+    package var advanced: UInt64 { passed }
+    private var passed: UInt64 = 0
+    /// What ends an event without an id, in each format.
+    private let bareEnds = EventFormat.allCases.map { format in
+        let bytes = format.end(nil)
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+        copy.copyBytes(from: bytes)
+        return copy
+    }
+    /// What ends the reader's ids.
+    private let idEnd = UnsafeMutableRawBufferPointer.allocate(byteCount: 32, alignment: 1)
+    private var idEndCount = 0
+    /// How many more events with data the reader wants.
+    private var remaining = Int.max
+    /// How many more bytes to gather; one event at least.
+    private var room = Int.max
+
+    package init() {}
+
+    /// Hands out the gathered bytes in one piece, for the time of the call.
+    package func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        var total = 0
+        for index in 0..<vectorCount { total += vectors[index].iov_len }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: total) { bytes in
+            var next = 0
+            for index in 0..<vectorCount {
+                if let start = bytes.baseAddress, let source = vectors[index].iov_base {
+                    UnsafeMutableRawPointer(start + next).copyMemory(from: source, byteCount: vectors[index].iov_len)
+                }
+                next += vectors[index].iov_len
+            }
+            return body(UnsafeBufferPointer(bytes))
+        }
+    }
+
+    deinit {
+        vectors.deallocate()
+        parts.deallocate()
+        heap.deallocate()
+        idEnd.deallocate()
+        for end in bareEnds { end.deallocate() }
+    }
+
+    /// The first event that a reader lacks and does not get now, because it has paused the stream, waits for a value, or its turn comes later. From there
+    /// on events go without id, since an id says that everything up to it has come.
+    package func idFloor(_ reader: ReaderCursors, _ logs: borrowing Slab<EventLog>) -> UInt64 {
+        var floor = UInt64.max
+        for place in reader.subscriptions.indices { floor = min(floor, hidden(reader.subscriptions[place], logs)) }
+        return floor
+    }
+
+    private func hidden(_ subscription: ReaderCursors.Subscription, _ logs: borrowing Slab<EventLog>) -> UInt64 {
+        if subscription.awaitsValue || subscription.needsValue { return 0 }
+        guard subscription.isPaused || subscription.isHeld, logs.contains(subscription.log),
+            subscription.cursor < logs[subscription.log].ring.endOrdinal
+        else { return .max }
+        return subscription.cursor < logs[subscription.log].ring.firstOrdinal ? 0 : logs[subscription.log].ring[subscription.cursor].sequence
+    }
+
+    /// Lists what the reader lacks.
+    ///
+    /// - Parameter atMost: about how many bytes; it takes one event at least.
+    package func gather(_ reader: inout ReaderCursors, _ logs: borrowing Slab<EventLog>, atMost: Int = .max) {
+        vectorCount = 0
+        partCount = 0
+        room = atMost
+        idEndCount = min(reader.idEnd.count, idEnd.count)
+        reader.idEnd.withUnsafeBytes { idEnd.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.prefix(idEndCount))) }
+        idFloor = .max
+        remaining = reader.remaining ?? .max
+        heapCount = 0
+        for place in 0..<min(reader.subscriptions.count, Self.mostStreams) {
+            let subscription = reader.subscriptions[place]
+            guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, logs.contains(subscription.log) else {
+                idFloor = min(idFloor, hidden(subscription, logs))
+                continue
+            }
+            add(subscription, place, logs[subscription.log])
+        }
+        if heapCount == 1 {
+            take(heap[0].place, &reader, logs[heap[0].log], from: heap[0].cursor, to: heap[0].end)
+            return
+        }
+        for place in stride(from: heapCount / 2 - 1, through: 0, by: -1) { sink(place) }
+        while heapCount > 0, vectorCount + 3 <= Self.capacity, room > 0 {
+            takeFirst(&reader, logs[heap[0].log])
+            sink(0)
+        }
+    }
+
+    /// Adds a stream that has events the reader lacks.
+    private func add(_ subscription: ReaderCursors.Subscription, _ place: Int, _ log: borrowing EventLog) {
+        let end = log.ring.endOrdinal
+        guard subscription.cursor < end else { return }
+        heap[heapCount] = Next(
+            sequence: log.ring[subscription.cursor].sequence, place: place, log: subscription.log, cursor: subscription.cursor, end: end)
+        heapCount += 1
+    }
+
+    /// Takes the first stream's events up to the next stream's.
+    private func takeFirst(_ reader: inout ReaderCursors, _ log: borrowing EventLog) {
+        let first = heap[0].cursor
+        let second = heapCount < 2 ? .max : heapCount < 3 ? heap[1].sequence : min(heap[1].sequence, heap[2].sequence)
+        var end = first + 1
+        while end < heap[0].end, log.ring[end].sequence < second { end += 1 }
+        let next = take(heap[0].place, &reader, log, from: first, to: end)
+        if next < heap[0].end {
+            heap[0].cursor = next
+            heap[0].sequence = log.ring[next].sequence
+        } else {
+            heapCount -= 1
+            heap[0] = heap[heapCount]
+        }
+    }
+
+    /// Restores the order of the heap below a place.
+    private func sink(_ start: Int) {
+        var place = start
+        while case let left = 2 * place + 1, left < heapCount {
+            let least = left + 1 < heapCount && heap[left + 1].sequence < heap[left].sequence ? left + 1 : left
+            guard heap[least].sequence < heap[place].sequence else { return }
+            swap(&heap[least], &heap[place])
+            place = least
+        }
+    }
+
+    /// Adds events one by one. Returns the event after the last one taken; `end` if the reader wants no more.
+    @discardableResult
+    private func take(
+        _ place: Int, _ reader: inout ReaderCursors, _ log: borrowing EventLog, from first: UInt64, to end: UInt64
+    ) -> UInt64 {
+        let subscription = reader.subscriptions[place]
+        let bareEnd = UnsafeRawBufferPointer(bareEnds[reader.format.rawValue])
+        let idEnd = UnsafeRawBufferPointer(rebasing: idEnd.prefix(idEndCount))
+        let noEnd = UnsafeRawBufferPointer(start: nil, count: 0)
+        let isAlone = reader.streams == log.streams && remaining == .max
+        var next = first
+        while next < end, remaining > 0, room > 0, vectorCount + 3 <= Self.capacity {
+            let entry = log.ring[next]
+            let isBare = next < subscription.withoutIDUntil || entry.sequence >= idFloor
+            if isAlone, !isBare {
+                next = takeRun(place, log, from: next, to: end)
+                continue
+            }
+            let stop = isBare ? entry.bodyEnd : log.ring.idEnd(of: entry)
+            let tail = !entry.carriesData ? noEnd : isBare ? bareEnd : idEnd
+            vectorCount += log.ring.vectors(from: entry.start, to: stop, into: vectors + vectorCount)
+            if tail.count > 0 {
+                vectors[vectorCount] = iovec(iov_base: UnsafeMutableRawPointer(mutating: tail.baseAddress), iov_len: tail.count)
+                vectorCount += 1
+            }
+            add(Part(subscription: place, first: next, next: next + 1, end: stop, tail: tail, bytes: Int(stop - entry.start) + tail.count))
+            if remaining < .max, entry.carriesData { remaining -= 1 }
+            next += 1
+        }
+        return remaining == 0 ? end : next
+    }
+
+    /// Adds events as they stand in the log, as many as there is room for, one at least. Returns the event after the last one taken.
+    private func takeRun(_ place: Int, _ log: borrowing EventLog, from first: UInt64, to end: UInt64) -> UInt64 {
+        var next = idFloor == .max ? end : min(end, max(first + 1, log.ring.ordinal(after: idFloor - 1)))
+        let start = log.ring[first].start
+        while next > first + 1, log.ring[next - 1].end - start > UInt64(room) { next = first + (next - first) / 2 }
+        let stop = log.ring[next - 1].end
+        vectorCount += log.ring.vectors(from: start, to: stop, into: vectors + vectorCount)
+        let noEnd = UnsafeRawBufferPointer(start: nil, count: 0)
+        add(Part(subscription: place, first: first, next: next, end: stop, tail: noEnd, bytes: Int(stop - start)))
+        return next
+    }
+
+    private func add(_ part: Part) {
+        room -= min(room, part.bytes)
+        parts[partCount] = part
+        partCount += 1
+    }
+
+    /// Moves the reader's cursors past the bytes that the call sent. Returns nil if it sent all; else the rest of the event that it cut, empty if it
+    /// stopped between two events.
+    package func advance(
+        _ reader: inout ReaderCursors, _ logs: borrowing Slab<EventLog>, by sent: Int
+    ) -> [UInt8]? {
+        var left = sent
+        passed = 0
+        for index in 0..<partCount {
+            let log = reader.subscriptions[parts[index].subscription].log
+            guard logs.contains(log) else { continue }
+            guard left > 0 else { return [] }
+            if let rest = pass(parts[index], &reader, logs[log], sent: left) { return rest }
+            left -= parts[index].bytes
+        }
+        return nil
+    }
+
+    /// The same for one part.
+    private func pass(_ part: Part, _ reader: inout ReaderCursors, _ log: borrowing EventLog, sent: Int) -> [UInt8]? {
+        let start = log.ring[part.first].start
+        var next = part.next
+        if sent < part.bytes {
+            // The cut event counts as begun; its rest goes before anything else.
+            next = part.first + 1
+            while next < part.next, log.ring[next].start - start < UInt64(sent) { next += 1 }
+        }
+        let entry = log.ring[next - 1]
+        passed &+= next - part.first
+        reader.subscriptions[part.subscription].cursor = next
+        reader.lastSequence = max(reader.lastSequence, entry.sequence)
+        if entry.carriesData { reader.remaining = reader.remaining.map { max(0, $0 - 1) } }
+        return sent >= part.bytes ? nil : rest(of: part, entry, log, after: sent - Int(entry.start - start))
+    }
+
+    /// The rest of an event after its first `sent` bytes.
+    private func rest(of part: Part, _ entry: StreamLog.Entry, _ log: borrowing EventLog, after sent: Int) -> [UInt8] {
+        let end = part.next - part.first > 1 ? entry.end : part.end
+        let inLog = Int(end - entry.start)
+        guard sent < inLog else { return Array(part.tail.dropFirst(sent - inLog)) }
+        return log.ring.copy(from: entry.start + UInt64(sent), to: end) + part.tail
+    }
+}

@@ -1,0 +1,51 @@
+/// Someone's places in the logs: a reader's, or a compression group's.
+package struct ReaderCursors {
+    package struct Subscription {
+        package let log: Int
+        /// The next event to read.
+        package var cursor: UInt64
+        package var isPaused = false
+        /// The log has dropped its event; the latest full value is on its way.
+        package var awaitsValue = false
+        /// It has to ask for the latest full value once there is room to send it.
+        package var needsValue = false
+        /// Its turn has not come: a paced reader gets a stream's events at intervals.
+        package var isHeld = false
+        /// When its turn comes, monotonic nanoseconds.
+        package var dueAt: Int64 = 0
+        /// Events before this one go without their id: the reader catches up with them after a pause, and ids only rise.
+        package var withoutIDUntil: UInt64 = 0
+        /// Its place in the log's list of readers; -1 while a group reads for it.
+        package var readerIndex = -1
+
+        package init(log: Int, cursor: UInt64) {
+            self.log = log
+            self.cursor = cursor
+        }
+    }
+
+    package let format: EventFormat
+    package var subscriptions: [Subscription] = []
+    /// The streams whose events have all come, as its ids say, and the end of such an id.
+    package var streams = StreamSet() { didSet { idEnd = format.idEnd(of: streams) } }
+    package private(set) var idEnd: [UInt8] = []
+    /// The highest id read.
+    package var lastSequence: UInt64 = 0
+    /// How many more events with data it wants; nil for all that come.
+    package var remaining: Int?
+
+    package init(format: EventFormat, remaining: Int? = nil) {
+        self.format = format
+        self.remaining = remaining
+    }
+
+    /// The first of its streams, from a place on, that it cannot go on reading: the log has dropped the events, or a value has to come before them.
+    package func firstFallen(from place: Int, _ logs: borrowing Slab<EventLog>) -> Int? {
+        for place in place..<max(place, subscriptions.count) {
+            let subscription = subscriptions[place]
+            guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, logs.contains(subscription.log) else { continue }
+            if subscription.needsValue || subscription.cursor < logs[subscription.log].ring.firstOrdinal { return place }
+        }
+        return nil
+    }
+}

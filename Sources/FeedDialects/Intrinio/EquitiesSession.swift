@@ -1,0 +1,61 @@
+import FeedCore
+
+/// One connection of the binary equities wire. The server does not answer joins and leaves.
+final class EquitiesSession: DialectSession {
+    private let upstream: IntrinioUpstream
+    private var joined: [String: FuturesServiceStreamName] = [:]
+
+    init(_ upstream: IntrinioUpstream) {
+        self.upstream = upstream
+    }
+
+    /// Every byte of a join is ASCII.
+    var sendsBinary: Bool { true }
+
+    func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String] {
+        names.compactMap { name in
+            guard let symbol = name.upstream?.stream else { return nil }
+            joined[String(symbol)] = name
+            return "J" + (upstream.tradesOnly ? "\u{1}" : "\u{0}") + symbol
+        }
+    }
+
+    func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String] {
+        names.compactMap { name in
+            guard let symbol = name.upstream?.stream, joined.removeValue(forKey: String(symbol)) != nil else { return nil }
+            return "L" + symbol
+        }
+    }
+
+    /// The server reports an error as text for people, and does not name the symbol.
+    func receive(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
+        let words = message.excerpt
+        let error = FeedError(.venueRejected, "The server reports: \(words)")
+        if joined.isEmpty { emit(.event(.malformed(nil, error.message))) }
+        for name in Array(joined.values) { emit(.event(.reported(name, error))) }
+    }
+
+    func receiveBinary(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
+        let everything = joined[upstream.everything]
+        let trouble = EquitiesMessage.read(message) { message in
+            guard let json = message.json else {
+                return emit(.event(.malformed(joined[message.symbol], "The price of \(message.symbol) is no number.")))
+            }
+            let members = [
+                JSONRow.Member("symbol", message.symbol.quotedAsJSON, time: 0),
+                JSONRow.Member("\(message.kind)", json, time: Int64(clamping: message.timestamp)),
+            ]
+            if let name = joined[message.symbol] {
+                emit(.event(.rows(name, .json([JSONRow(checked: members)]), eventTime: message.time)))
+            }
+            if let everything {
+                emit(.event(.rows(everything, .json([JSONRow(checked: JSONRow(checked: members).text)]), eventTime: message.time)))
+            }
+        }
+        if let trouble { emit(.event(.malformed(nil, "The server sent \(trouble)."))) }
+    }
+
+    func refusal(closeCode: UInt16?, status: Int?) -> FeedError? {
+        status.flatMap { [401, 403].contains($0) ? IntrinioUpstream.refused($0) : nil }
+    }
+}

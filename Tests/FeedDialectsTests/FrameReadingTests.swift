@@ -1,0 +1,134 @@
+import FeedCore
+import Testing
+
+@testable import FeedDialects
+
+/// What the reading of frames takes short cuts by: names found by their bytes, numbers read in place, fields that are not cleared.
+@Suite struct FrameReadingTests {
+    @Test func aNameIsFoundAgainOrNotAtAll() {
+        let names = StreamNames()
+        var found = 0
+        for number in 0..<3000 {
+            guard let name = FuturesServiceStreamName("s\(number)usdt@bookTicker") else {
+                Issue.record("no name")
+                return
+            }
+            names.remember(name)
+        }
+        for number in 0..<3000 {
+            let text = "s\(number)usdt@bookTicker"
+            let name = Array(text.utf8).withUnsafeBufferPointer { names.name($0) }
+            if name != nil { found += 1 }
+            #expect(name == nil || name?.description == text)
+        }
+        #expect((500...1024).contains(found))
+    }
+
+    @Test func aRememberedNameCarriesItsOwnRows() {
+        let names = StreamNames()
+        for symbol in ["BTCUSDT", "ETHUSDT", "BTCUSDT"] {
+            let name = "\(symbol.lowercased())@bookTicker"
+            let frame = #"{"stream":"\#(name)","data":\#(Self.ticker(symbol))}"#
+            guard case .rows(let told, .bookTicker(let rows), _)? = Self.decode(frame, names) else {
+                Issue.record("unread")
+                return
+            }
+            #expect(told.description == name)
+            #expect(rows.first?.symbol == symbol)
+        }
+    }
+
+    @Test func aNameWithEscapesIsThatName() {
+        let names = StreamNames()
+        for _ in 0..<2 {
+            let event = Self.decode(#"{"stream":"btcusdt@\u0062ookTicker","data":\#(Self.ticker("BTCUSDT"))}"#, names)
+            guard case .rows(.bookTicker(symbol: "BTCUSDT"), _, _)? = event else {
+                Issue.record("unread: \(String(describing: event))")
+                return
+            }
+        }
+    }
+
+    @Test func dataUnderTwoNamesAreTheLastOnes() {
+        let event = Self.decode(
+            #"{"stream":"btcusdt@bookTicker","data":\#(Self.ticker("BTCUSDT")),"stream":"ethusdt@bookTicker"}"#, StreamNames())
+        guard case .malformed(.bookTicker(symbol: "ETHUSDT"), _)? = event else {
+            Issue.record("\(String(describing: event))")
+            return
+        }
+    }
+
+    @Test(arguments: ["btcusdt@bookTicker", "btcusdt@depth", "btcusdt@kline_1m"])
+    func anEmptyListForOneSymbolSaysNothing(name: String) {
+        let event = Self.decode(#"{"stream":"\#(name)","data":[]}"#, StreamNames())
+        guard case .malformed(let told?, _)? = event, told.description == name else {
+            Issue.record("\(String(describing: event))")
+            return
+        }
+    }
+
+    @Test func anEmptyListOfAllSymbolsIsNoFault() {
+        let event = Self.decode(#"{"stream":"!markPrice@arr","data":[]}"#, StreamNames())
+        guard case .rows(.markPrices, .markPrice([]), _)? = event else {
+            Issue.record("\(String(describing: event))")
+            return
+        }
+    }
+
+    @Test func aFieldOfOneRowIsNotTheNextOnes() {
+        let row = { (symbol: String, index: String) in
+            #"{"e":"markPriceUpdate","E":1,"s":"\#(symbol)","p":"1.0",\#(index)"r":"","T":0}"#
+        }
+        let event = Self.decode(
+            #"{"stream":"!markPrice@arr","data":[\#(row("AUSDT", #""i":"2.0","#)),\#(row("BUSDT", "")),\#(row("CUSDT", #""i":null,"#))]}"#,
+            StreamNames())
+        guard case .rows(_, .markPrice(let rows), _)? = event else {
+            Issue.record("unread: \(String(describing: event))")
+            return
+        }
+        #expect(rows.map(\.indexPrice?.text) == ["2.0", nil, nil])
+    }
+
+    @Test func anIntegerIsReadAsFarAsItsTypeReaches() {
+        #expect(Self.integer("18446744073709551615", UInt64.self) == .max)
+        #expect(Self.integer("18446744073709551616", UInt64.self) == nil)
+        #expect(Self.integer("99999999999999999999", UInt64.self) == nil)
+        #expect(Self.integer("-9223372036854775808", Int64.self) == .min)
+        #expect(Self.integer("9223372036854775808", Int64.self) == nil)
+        #expect(Self.integer("-1", UInt64.self) == nil)
+        for text in ["", "-", "+1", "1a", "1.0", "1e3", " 1"] { #expect(Self.integer(text, Int64.self) == nil, "\(text)") }
+    }
+
+    private static func integer<Integer: FixedWidthInteger>(_ text: String, _ type: Integer.Type) -> Integer? {
+        Array(text.utf8).withUnsafeBufferPointer { Integer(digits: $0) }
+    }
+
+    private static func ticker(_ symbol: String) -> String {
+        #"{"e":"bookTicker","u":1,"s":"\#(symbol)","b":"1.0","B":"2","a":"1.1","A":"3","T":4,"E":5}"#
+    }
+
+    private static func decode(_ frame: String, _ names: StreamNames) -> UpstreamEvent? {
+        var event: UpstreamEvent?
+        Array(frame.utf8).withUnsafeBufferPointer { bytes in FuturesDialectTests.dialect.decode(bytes, names: names) { event = $0 } }
+        return event
+    }
+}
+
+/// What fuzzing found, see `Tests/Fuzz`.
+@Suite struct FuzzFindingTests {
+    static func reads(_ text: String) -> Bool { JSONRow(text) != nil }
+
+    @Test(arguments: [#""\q""#, #""\u+123""#, #""\u12"#, #"{"\x":1}"#, "\"\\\u{1}\"", "\"\\\n\"", #""\"#, #"["\u00g0"]"#])
+    func whatIsNoEscapeIsNoJSON(_ text: String) {
+        #expect(!Self.reads(text))
+    }
+
+    @Test func everyEscapeIsJSON() {
+        #expect(Self.reads(#"{"\"\\\/\b\f\n\r\t\u00e9\uD83D\ude00":"\u0000"}"#))
+    }
+
+    @Test func aValueOnSeveralLinesIsHandedOnOnOne() throws {
+        let row = try #require(JSONRow("{\r\n\t\"a\" : [\n1 ]\n}"))
+        #expect(row.text == #"{   "a" : [ 1 ] }"#)
+    }
+}

@@ -1,1 +1,0 @@
-../../../../../Sources/FuturesFeed/Transport/TransportError.swift

@@ -1,1 +1,0 @@
-../../../../Sources/MicroHTTP/Request/RequestTarget.swift

@@ -1,1 +1,0 @@
-../../../../Sources/futures-gateway/Watch/ServerSentEventParser.swift
