@@ -23,8 +23,9 @@ test: setup lint scripts suite prove-short ## Run everything that has to pass be
 
 unit: ## Build with warnings as errors and run the unit tests of every target
 	swift build --build-tests $(SWIFT_FLAGS)
-	for input in Tests/Fuzz/Corpus/*/*; do "$$(swift build $(SWIFT_FLAGS) --show-bin-path)/fuzz" $$(basename $$(dirname $$input)) $$input || exit 1; done
-	for kind in markPrice bookTicker depth markPrices; do "$$(swift build $(SWIFT_FLAGS) --show-bin-path)/ingest" round $$kind whole 0 || exit 1; done
+	bin="$$(swift build $(SWIFT_FLAGS) --show-bin-path)"; \
+	for input in Tests/Fuzz/Corpus/*/*; do "$$bin/fuzz" "$$(basename "$$(dirname "$$input")")" "$$input" || exit 1; done; \
+	for kind in markPrice bookTicker depth markPrices; do "$$bin/ingest" round $$kind whole 0 > /dev/null || exit 1; done
 	for target in $(UNIT_TARGETS); do swift test --skip-build $(SWIFT_FLAGS) --filter "^$$target\." || exit 1; done
 
 suite: unit ## Run the unit tests, the end-to-end tests, and the gateway's tests once more over TLS
