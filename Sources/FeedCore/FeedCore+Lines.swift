@@ -9,7 +9,7 @@ extension FeedCore {
             changeLine(index, to: slot)
             return true
         }
-        return stream.content.canMergeLines
+        return true
     }
 
     /// The stream is read from another line, whose subscription stands.
@@ -40,6 +40,11 @@ extension FeedCore {
 
     /// Takes rows that one of several lines brought.
     mutating func receive(_ index: Int, _ slot: Int, _ rows: FeedRows, eventTime: Int64?) {
+        if case .json(let messages) = rows, let row = messages.last,
+            streams[index]?.lines.values.isNews(row, from: pool.connections[slot].id) == false
+        {
+            return
+        }
         let before = sequence
         if !holdBack(index, slot, rows, eventTime: eventTime) {
             update(index, rows, eventTime: eventTime)
@@ -58,7 +63,8 @@ extension FeedCore {
         guard let stream = streams[index], stream.freshness.outage == nil, stream.content.hasHole(before: rows) else { return false }
         if case .none = stream.fetching.backfill {} else { return false }
         let others = pool.standingLines(index, slot).filter { $0 != slot }
-        guard others.contains(where: { other in !stream.lines.held.contains { $0.slot == other } }), stream.lines.held.count < configuration.backfillHold
+        guard others.contains(where: { other in !stream.lines.held.contains { $0.slot == other } }),
+            stream.lines.held.count < configuration.backfillHold
         else {
             giveUpWaiting(index)
             return false

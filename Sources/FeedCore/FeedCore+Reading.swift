@@ -129,10 +129,10 @@ extension FeedCore {
         }
     }
 
-    /// The lines to upstreams that have several and whose streams are read, by upstream and line.
+    /// The lines to upstreams whose streams are read, by upstream and line. A successor beside the connection that it replaces counts with it.
     package var lineStatuses: [LineStatus] {
         var lines: [LineStatus] = []
-        for (slot, connection) in pool.connections.enumerated() where pool.hasSiblings(slot) && connection.phase != .idle {
+        for connection in pool.connections where connection.phase != .idle {
             let place = lines.firstIndex { $0.upstream == connection.upstream && $0.line == connection.line } ?? lines.count
             if place == lines.count { lines.append(LineStatus(upstream: connection.upstream, line: connection.line)) }
             lines[place].connections += 1

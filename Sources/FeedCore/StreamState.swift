@@ -102,6 +102,7 @@ struct StreamState: Sendable {
     /// What several lines bring of it.
     struct Lines: Sendable {
         var awaitedCopy: AwaitedCopy?
+        var values = ValueMerge()
         /// Messages after a hole that another line may fill, and until when that is waited for.
         var held: [(slot: Int, rows: FeedRows, eventTime: Int64?)] = []
         var heldUntil: Instant?

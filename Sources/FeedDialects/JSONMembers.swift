@@ -10,6 +10,8 @@ public struct JSONMembers: Sendable {
         do throws(JSONReader.Failure) { try self.init(JSONReader(bytes)) } catch { return nil }
     }
 
+    private init(_ values: [(name: String, text: String)]) { self.values = values }
+
     init(_ reader: JSONReader) throws(JSONReader.Failure) {
         var reader = reader
         var values: [(name: String, text: String)] = []
@@ -28,6 +30,9 @@ public struct JSONMembers: Sendable {
 
     /// A member's JSON text; nil if there is no such member.
     public func text(_ name: String) -> String? { values.first { $0.name == name }?.text }
+
+    /// The other members.
+    func without(_ name: String) -> JSONMembers { JSONMembers(values.filter { $0.name != name }) }
 
     /// A member that is an object; nil if there is no such member. Throws `FeedError` if it is something else.
     public func object(_ name: String) throws(FeedError) -> JSONMembers? {

@@ -30,7 +30,7 @@ package enum UpstreamsFile {
     /// - Throws: `FeedError` with code `malformed`, which names the wrong member and contains no secret.
     package static func read(
         _ text: String, further: [UpstreamKind] = [], secret: (String) -> String?
-    ) throws(FeedError) -> [(name: String, dialect: any Dialect)] {
+    ) throws(FeedError) -> [(name: String, dialect: any Dialect, lines: Int)] {
         let kinds = kinds + further
         let text = try expand(text, secret)
         let members: [(String, JSONMembers)]
@@ -39,7 +39,7 @@ package enum UpstreamsFile {
         } catch {
             throw FeedError(.malformed, "The upstreams' file is no JSON object of objects: \(error.reason) at byte \(error.offset).")
         }
-        var upstreams: [(name: String, dialect: any Dialect)] = []
+        var upstreams: [(name: String, dialect: any Dialect, lines: Int)] = []
         for (name, members) in members {
             guard FuturesServiceStreamName(upstream: name, stream: "x") != nil, !upstreams.contains(where: { $0.name == name }) else {
                 throw FeedError(.malformed, "An upstream's name is 1 to 32 of a-z, 0-9 and -, and none is there twice: correct \"\(name)\".")
@@ -49,7 +49,9 @@ package enum UpstreamsFile {
                 guard let make = kinds.first(where: { $0.name == kind })?.make else {
                     throw FeedError(member: "kind", rule: "is one of \(kinds.map(\.name).joined(separator: ", "))")
                 }
-                upstreams.append((name, try make(name, members)))
+                let lines = members.text("lines").map { Int($0) ?? 0 } ?? 1
+                guard 1...4 ~= lines else { throw FeedError(member: "lines", rule: "is a number of connections, 1 to 4") }
+                upstreams.append((name, try make(name, members.without("lines")), lines))
             } catch {
                 throw FeedError(.malformed, "Upstream \(name): \(error.message).")
             }

@@ -65,7 +65,7 @@ public struct FuturesFeedConfiguration: Sendable {
         _ text: String, kinds: [UpstreamKind] = [], areSimulated: Bool = false, secret: (String) -> String?
     ) throws(FeedError) {
         upstreams += try UpstreamsFile.read(text, further: kinds, secret: secret).map {
-            (Upstream(name: $0.name, isSimulated: areSimulated), $0.dialect)
+            (Upstream(name: $0.name, isSimulated: areSimulated, lines: $0.lines), $0.dialect)
         }
     }
 }

@@ -38,7 +38,8 @@ public final class FuturesFeedService: Sendable {
         core.reconnectBase = configuration.reconnectBase
         core.rotateAfter = configuration.rotateAfter
         engine = FeedEngine(
-            dialect: configuration.dialect, configuration: core, lines: configuration.linesByUpstream, seed: configuration.seed ?? .random(in: .min ... .max), logger: logger)
+            dialect: configuration.dialect, configuration: core, lines: configuration.linesByUpstream,
+            seed: configuration.seed ?? .random(in: .min ... .max), logger: logger)
     }
 
     /// Subscribes an observer. It gets the cached snapshot of a stream at once as `didUpdate`; `forceFetch` also asks REST for a snapshot.

@@ -173,6 +173,7 @@ import Testing
             """
         let samples = [
             "venue": "binance", "rest-url": "https://me:pa55@a.example,http://[::1]:80", "ws-url": "wss://a.example", "upstreams": upstreams,
+            "line-addresses": "127.0.0.2,127.0.0.3", "line-proxies": "http://me:pa55@a.example:3128,http://b.example",
             "pinned": "[btcusdt@markPrice, '!assetIndex@arr', 'prices:q']", "host": "'::1'", "allowed-hosts": "a.example,b.example",
             "cors-origins": "[https://a.example]", "tls-certificate": certificate.path, "tls-key": key.path, "keys": keys, "jwks": jwks.path,
             "jwt-issuer": "a text", "jwt-audience": "yes", "jwt-shared-secrets": "true", "trusted-proxies": "10.0.0.0/8,fe80::/10",
@@ -189,7 +190,7 @@ import Testing
             let yaml = configuration.settings.yaml
             #expect(!yaml.contains("pa55"))
             let again = try read([:], ["TOKEN": "t"], file: yaml)
-            for setting in ServeSettings.all where !["config", "upstreams", "keys", "rest-url"].contains(setting.name) {
+            for setting in ServeSettings.all where !["config", "upstreams", "keys", "rest-url", "line-proxies"].contains(setting.name) {
                 #expect(again.texts[setting.name] == configuration.texts[setting.name], "\(setting.name)")
             }
             #expect(again.settings.yaml.replacing(#/#.*/#, with: "") == yaml.replacing(#/#.*/#, with: ""))
@@ -227,7 +228,9 @@ import Testing
             guard let text = setting.standardText, setting.isSecret || !text.contains("'s") else { continue }
             #expect(
                 setting.accepts(text)
-                    || ["allowed-hosts", "log-format", "max-replay-bytes", "key-streams", "address-streams"].contains(setting.name), "\(setting.name)"
+                    || ["allowed-hosts", "log-format", "max-replay-bytes", "key-streams", "address-streams", "lines", "line-proxies"].contains(
+                        setting.name),
+                "\(setting.name)"
             )
         }
         let variables = ServeSettings.variables + ExchangeSettings.variables + WatchSettings.variables

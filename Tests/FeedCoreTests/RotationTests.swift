@@ -43,7 +43,8 @@ import Testing
                 seconds += 1
             }
             pauses.append(seconds)
-            harness.step(.opened(harness.effects.compactMap { if case .connect(let id, _, _, _) = $0 { id } else { nil } }.last ?? harness.connection))
+            harness.step(
+                .opened(harness.effects.compactMap { if case .connect(let id, _, _, _) = $0 { id } else { nil } }.last ?? harness.connection))
             harness.acknowledge()
         }
         for (pause, patience) in zip(pauses, [60, 120, 240, 480, 960, 960]) { #expect((patience...patience + 40).contains(pause), "\(pauses)") }

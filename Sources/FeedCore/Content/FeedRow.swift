@@ -9,9 +9,6 @@ package protocol FeedRow: Sendable, Equatable {
     /// same, to the millisecond (the venues send at most one a second and symbol).
     static var hasIdentity: Bool { get }
 
-    /// Whether a row can be told from one that the venue made before or after it, so that copies from several lines can be merged.
-    static var isTold: Bool { get }
-
     /// The rows of this type in `rows`; nil where they are of another type.
     static func rows(in rows: FeedRows) -> [Self]?
 
@@ -58,7 +55,6 @@ extension FeedRow {
     package var saysNothing: Bool { false }
     package static var isOrdered: Bool { false }
     package static var hasIdentity: Bool { true }
-    package static var isTold: Bool { true }
     package var messageID: UInt64? { nil }
     package var messageTime: Int64 { 0 }
     package func completed(by replaced: Self) -> Self { self }

@@ -38,7 +38,6 @@ public struct JSONRow: Equatable, Sendable {
 }
 
 extension JSONRow: FeedRow {
-    package static var isTold: Bool { false }
     package var key: Int { 0 }
     package func isOlder(than other: JSONRow) -> Bool { false }
     package func completed(by replaced: JSONRow) -> JSONRow {

@@ -67,13 +67,12 @@ struct StreamContent: Sendable {
 
     /// Whether messages are missing between what is here and the rows, by the venue's numbers: where every message counts, and of a book that stands.
     func hasHole(before rows: FeedRows) -> Bool {
-        if let book, case .depth(let levels) = rows { return levels.first.map { $0.lastUpdateID > book.lastUpdateID && !book.isContinued(by: $0) } ?? false }
+        if let book, case .depth(let levels) = rows {
+            return levels.first.map { $0.lastUpdateID > book.lastUpdateID && !book.isContinued(by: $0) } ?? false
+        }
         guard rule == .append, !beginsAnew, let last = lastID, let first = rows.ids?.lowerBound else { return false }
         return first > last &+ 1
     }
-
-    /// Whether a copy from another line can be told from news: by a number, a time, or by all of it where nothing repeats.
-    var canMergeLines: Bool { table?.canMergeLines ?? true }
 
     /// Whether complete data reaches what has come since the subscription, where every message counts, and is counted alike.
     func isJoined(by complete: FeedRows) -> Bool { table?.isJoined(by: complete) ?? true }
@@ -109,7 +108,6 @@ private protocol ContentTable: Sendable {
     func isContinued(by rows: FeedRows) -> Bool
     func isJoined(by complete: FeedRows) -> Bool
     var lacksIdentity: Bool { get }
-    var canMergeLines: Bool { get }
     func compared(with other: FeedRows) -> Comparison?
     func leap(to other: FeedRows) -> UInt64?
     mutating func beginGeneration()
@@ -134,8 +132,6 @@ extension RowTable: ContentTable {
     }
 
     fileprivate var lacksIdentity: Bool { !Row.hasIdentity }
-
-    fileprivate var canMergeLines: Bool { Row.isTold }
 
     fileprivate func compared(with other: FeedRows) -> Comparison? {
         guard let others = Row.rows(in: other) else { return nil }

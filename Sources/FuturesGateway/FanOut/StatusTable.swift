@@ -38,12 +38,13 @@ final class StatusTable: Sendable {
     private let list = Mutex<EncodedList?>(nil)
 
     init(
-        rows: [Row], upstreams: [(name: String, trouble: EventHub.Trouble?)], lines: [LineStatus] = [], readAt: Instant, knowsSymbols: Bool, isDraining: Bool
+        rows: [Row], upstreams: [(name: String, trouble: EventHub.Trouble?)], lines: [LineStatus] = [], readAt: Instant, knowsSymbols: Bool,
+        isDraining: Bool
     ) {
         var counted = upstreams.enumerated().map { index, upstream in
             let own = lines.filter { $0.upstream == index }
             let open = own.count { $0.open == $0.connections }
-            return Upstream(name: upstream.name, trouble: upstream.trouble, lines: own.isEmpty ? nil : (open, own.count))
+            return Upstream(name: upstream.name, trouble: upstream.trouble, lines: own.count > 1 ? (open, own.count) : nil)
         }
         for row in rows where counted.indices.contains(row.upstream) {
             if row.status.readers > 0 { counted[row.upstream].read += 1 }

@@ -108,10 +108,10 @@ struct GatewayReading: Sendable {
             Double(feed.restPause.components.seconds))
     }
 
-    /// Nothing of an upstream that has one line.
     private func writeLines(_ text: inout Exposition) {
         let lines = feed.lines.map { ($0, feed.tally.upstreams[$0.upstream], "\($0.line + 1)") }
-        text.metric("futures_gateway_upstream_line_connections", .gauge, "Connections of a line, by whether they are open; each line carries all streams.")
+        text.metric(
+            "futures_gateway_upstream_line_connections", .gauge, "Connections of a line, by whether they are open; each line carries all streams.")
         for (line, upstream, number) in lines {
             text.sample(["upstream": upstream, "line": number, "state": "open"], line.open)
             text.sample(["upstream": upstream, "line": number, "state": "lost"], line.connections - line.open)

@@ -75,7 +75,8 @@ import Testing
             simulation.venue.wires[place].fault = .drop
         }
         let simulation = run(
-            Script(channels: [.aggregateTrade], duration: .seconds(120), pause: .ms(20)...Nanoseconds.ms(200), lines: 2, acts: [(.seconds(30), drop)]))
+            Script(channels: [.aggregateTrade], duration: .seconds(120), pause: .ms(20)...Nanoseconds.ms(200), lines: 2, acts: [(.seconds(30), drop)])
+        )
         #expect(alarms(simulation) == [])
         #expect(simulation.core.counters.holesFilledByLines > 2)
         #expect(simulation.core.counters.backfilledMessages == 0)
@@ -83,9 +84,11 @@ import Testing
 
     @Test func theLossOfTheLastLineIsToldOnce() {
         let cut: (Simulation) -> Void = { $0.venue.cutAll() }
-        let simulation = run(Script(channels: [.aggregateTrade, .depth], duration: .seconds(120), pause: Script.busy, lines: 2, acts: [(.seconds(30), cut)]))
+        let simulation = run(
+            Script(channels: [.aggregateTrade, .depth], duration: .seconds(120), pause: Script.busy, lines: 2, acts: [(.seconds(30), cut)]))
         for channel in [FuturesServiceStreamName.Channel.aggregateTrade, .depth] {
-            let told = simulation.told.filter { $0.at > .seconds(20) && $0.at < .seconds(120) && $0.event.stream.channel == channel }.map(\.event.kind)
+            let told = simulation.told.filter { $0.at > .seconds(20) && $0.at < .seconds(120) && $0.event.stream.channel == channel }.map(
+                \.event.kind)
             let losses = told.count { if case .disconnected = $0 { true } else { false } }
             let recoveries = told.count { if case .recovered = $0 { true } else { false } }
             let streams = Set(simulation.told.filter { $0.event.stream.channel == channel }.map(\.event.stream)).count
