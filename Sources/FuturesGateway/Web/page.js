@@ -332,6 +332,7 @@ document.addEventListener('keydown', (event) => {
   if (event.key === '/') { event.preventDefault(); $('name').focus(); }
 });
 setInterval(schedule, 500);
+setInterval(showLines, 5000);
 
 /** Whose data these are, and above all whether they are any venue's. */
 function showUpstream({ name, venue, simulated }) {
@@ -340,6 +341,16 @@ function showUpstream({ name, venue, simulated }) {
   set($('venue').lastElementChild, simulated ? ': simulated data' : '');
   $('venue').title = simulated ? `Streams like those of ${venue}; no price here is real.` : '';
   $('venue').hidden = false;
+}
+
+/** Says that lines to the venue are lost, which readers do not notice. */
+async function showLines() {
+  if (document.hidden) return;
+  try {
+    const lost = (await (await fetch('readyz')).text()).match(/\d of \d lines/)?.[0];
+    set($('lines'), lost ?? '');
+    $('lines').hidden = !lost;
+  } catch { $('lines').hidden = true; }
 }
 
 function showData(isShown) { document.querySelector('main').hidden = $('pause').hidden = !isShown; }
