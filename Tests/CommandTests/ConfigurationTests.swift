@@ -91,6 +91,20 @@ import Testing
             ])
     }
 
+    @Test func aVenueHasTwoLinesAndADemoOneAndWhatLinesHaveIsGivenForEach() throws {
+        #expect(try read([:]).gateway.feed.lines == [UpstreamLine(), UpstreamLine()])
+        #expect(try read(["demo": "true"]).gateway.feed.lines == [UpstreamLine()])
+        let lines = try read(["lines": "2", "line-addresses": "127.0.0.2,127.0.0.3", "line-proxies": "http://a:1,http://b:2"]).gateway.feed.lines
+        #expect(
+            lines == [UpstreamLine(localAddress: "127.0.0.2", proxy: "http://a:1"), UpstreamLine(localAddress: "127.0.0.3", proxy: "http://b:2")])
+        #expect(
+            mistakes(["lines": "3", "line-addresses": "127.0.0.2"]) == [
+                "--line-addresses names 1, and there are 3 lines; give one for each."
+            ])
+        #expect(mistakes(["lines": "5"]) == ["--lines is \"5\"; it takes 1 to 4."])
+        #expect(mistakes(["lines": "1", "line-addresses": "example.com"]).count == 1)
+    }
+
     @Test func twoHalvesOfTwoVenuesAreRefusedAndADemoOfAVenueToo() throws {
         let half = ["rest-url": "http://127.0.0.1:1"], other = ["ws-url": "ws://127.0.0.1:1"]
         #expect(mistakes(half) == ["--rest-url needs ws-url too: one half would be of another host, the other of aster itself."])

@@ -113,6 +113,25 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
         #expect(book.adopt(snapshot(11)) == .built)
     }
 
+    @Test func copiesFromAnotherLineChangeNothingOfWhatIsBuffered() {
+        var book = OrderBook(limit: 10)
+        for update in [event(0, 1, 5), event(5, 6, 10), event(0, 1, 5), event(10, 11, 15), event(5, 6, 10)] { _ = book.receive(update) }
+        #expect(book.adopt(snapshot(7)) == .built)
+        #expect(book.lastUpdateID == 15)
+    }
+
+    @Test func aVenueThatCountsAnewLosesABookThatStands() {
+        var book = OrderBook(limit: 10)
+        _ = book.receive(event(0, 1, 1000))
+        #expect(book.adopt(snapshot(1000)) == .built)
+        var anew = event(3, 4, 5)
+        anew.time = 2
+        guard case .lost = book.receive(anew) else {
+            Issue.record("an update made later with a lower id is no repetition")
+            return
+        }
+    }
+
     @Test func aCrossedBookIsLost() {
         var book = OrderBook(limit: 10)
         _ = book.receive(event(0, 1, 5))

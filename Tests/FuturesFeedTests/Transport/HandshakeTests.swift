@@ -1,6 +1,7 @@
 import GatewayTestSupport
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 import Testing
 
 @testable import FuturesFeed
@@ -79,6 +80,24 @@ struct HandshakeTests {
             #expect(header("Sec-WebSocket-Key", in: request)?.count == 24)
             let connection = try await opening.get()
             #expect(connection.subprotocol == "graphql-ws")
+        }
+    }
+
+    @Test func theSocketBeginsAtTheAddressThatIsAskedFor() async throws {
+        try await RawServer.with { server in
+            let loop = MultiThreadedEventLoopGroup.singleton.next()
+            func connect(from address: String) -> EventLoopFuture<WebSocketConnection> {
+                WebSocketConnection.connect(to: "ws://127.0.0.1:\(server.port)", on: loop, receiver: Recorder(), localAddress: address)
+            }
+            let opening = connect(from: "127.0.0.9")
+            let peer = try await server.accept()
+            #expect(peer.address == "127.0.0.9")
+            peer.cut()
+            await #expect(throws: TransportError.self) { try await opening.get() }
+            for address in ["nowhere", "192.0.2.1"] {
+                let error = await #expect(throws: TransportError.self) { try await connect(from: address).get() }
+                #expect(error?.code == .connectFailed)
+            }
         }
     }
 

@@ -82,6 +82,9 @@ final class RawPeer: Sendable {
         self.channel = channel
     }
 
+    /// Where the connection begins.
+    var address: String? { channel.remoteAddress?.ipAddress }
+
     func take(_ chunk: Chunk) { chunks.post(chunk) }
 
     func write(_ bytes: [UInt8]) { channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil) }
