@@ -24,6 +24,12 @@ extension FeedCore {
     /// Whether what is here was confirmed since the subscription stands. Where silence says nothing there is nothing that could confirm it.
     private func isConfirmed(_ index: Int) -> Bool { streams[index].map { $0.isConfirmed || $0.traits.rhythm == .sporadic } ?? false }
 
+    /// Whether there is a value that only waited to be confirmed, and now is.
+    func isConnecting(_ index: Int) -> Bool {
+        guard let stream = streams[index], stream.state == .connecting, stream.contentID != nil, stream.isWholeAfterUpdate else { return false }
+        return stream.subscription.isEffective && stream.freshness.outage == nil && stream.freshness.stalls == 0 && isConfirmed(index)
+    }
+
     /// Whether the rows may be true: a time or a number far ahead would never be replaced by what is. Such a message is left out and told, but for
     /// the third in a row, which is believed: the venue counts anew.
     mutating func isPlausible(_ index: Int, _ rows: FeedRows, eventTime: Int64?) -> Bool {
@@ -105,10 +111,12 @@ extension FeedCore {
             if case .possible? = streams[index]?.fetching.backfill { streams[index]?.fetching.backfill = .none }
             endOutage(index, with: streams[index]?.content.rows)
         }
-        if changed.count > 0 || recovers { becomeLive(index) }
-        guard changed.count > 0 || recovers else { return }
+        // It may say what REST said before the subscription stood, and that it still holds.
+        let confirms = changed.count == 0 && !recovers && isConnecting(index)
+        guard changed.count > 0 || recovers || confirms else { return }
+        becomeLive(index)
         remember(index, source: .websocket, eventTime: eventTime)
-        let kind: FuturesServiceFeedContent.Kind = rule == .replace || isFirst || recovers || beginsAnew ? .full : .delta
+        let kind: FuturesServiceFeedContent.Kind = rule == .replace || isFirst || recovers || beginsAnew || confirms ? .full : .delta
         publishContent(index, kind: kind, delta: changed.count > 0 ? changed : nil, as: FeedEvent.Kind.updated)
     }
 

@@ -116,6 +116,9 @@ extension FeedCore {
             streams[index]?.freshness.confirm(inquiry.askedAt)
             streams[index]?.freshness.lookAt = nil
             watch(index)
+            guard isConnecting(index) else { return }
+            becomeLive(index)
+            publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched)
         case .newer: findAhead(index)
         }
     }

@@ -49,6 +49,8 @@ extension FeedCore {
         if !holdBack(index, slot, rows, eventTime: eventTime) {
             update(index, rows, eventTime: eventTime)
             releaseHeld(index)
+            // A line that goes on will fill the hole, or leave one itself.
+            if streams[index]?.lines.heldUntil != nil, sequence != before { awaitLines(index) }
         }
         let isNews = sequence != before
         if isNews { pool.won(slot) }
@@ -69,13 +71,15 @@ extension FeedCore {
             giveUpWaiting(index)
             return false
         }
-        if stream.lines.heldUntil == nil {
-            let until = now.instant + configuration.linePatience
-            streams[index]?.lines.heldUntil = until
-            wake(at: until)
-        }
+        if stream.lines.heldUntil == nil { awaitLines(index) }
         streams[index]?.lines.held.append((slot, rows, eventTime))
         return true
+    }
+
+    private mutating func awaitLines(_ index: Int) {
+        let until = now.instant + configuration.linePatience
+        streams[index]?.lines.heldUntil = until
+        wake(at: until)
     }
 
     /// What was held back and follows now is taken.

@@ -52,6 +52,21 @@ import Testing
         #expect(harness.core.content(of: .btc)?.state == .live)
     }
 
+    @Test func aMessageThatSaysWhatRESTSaidMakesItLiveAndReadersAreTold() {
+        var harness = CoreHarness()
+        harness.step(.observe(.one, [.ticker], forceFetch: false))
+        harness.answerFetches { _ in .success(FetchedContent(rows: .ticker(1), eventTime: nil)) }
+        harness.step(.opened(harness.connection))
+        harness.acknowledge()
+        #expect(harness.core.content(of: .ticker)?.state == .connecting)
+        harness.forgetEffects()
+        harness.receive(.ticker, .ticker(1))
+        #expect(harness.core.content(of: .ticker)?.state == .live)
+        #expect(harness.kinds == ["update full"])
+        harness.receive(.ticker, .ticker(1))
+        #expect(harness.kinds == ["update full"], "and no more than once")
+    }
+
     @Test func aMessageConfirmsWhatWasThereBeforeIt() {
         var harness = CoreHarness()
         harness.step(.observe(.one, [.ticker], forceFetch: false))

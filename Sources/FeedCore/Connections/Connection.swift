@@ -38,6 +38,7 @@ struct Connection: Sendable {
     /// The streams whose subscription stands here, whether they are read from it or not.
     private(set) var standing: Set<Int> = []
 
+    private(set) var openedAt = Instant(nanoseconds: 0)
     /// When anything was heard last, or the socket was opened.
     private(set) var lastHeard = Instant(nanoseconds: 0)
     /// How often data comes.
@@ -99,6 +100,7 @@ struct Connection: Sendable {
 
     mutating func opened(_ now: Instant, lookAfter interval: Duration) {
         phase = .open
+        openedAt = now
         lastHeard = now
         lastData = now
         pingedAt = nil

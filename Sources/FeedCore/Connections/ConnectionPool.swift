@@ -401,23 +401,24 @@ struct ConnectionPool: Sendable {
             guard copy.lines & bit == 0 else { return }
             connections[slot].brought(.nanoseconds(now.nanoseconds &- copy.firstAt.nanoseconds))
             awaited?.lines |= bit
-            if lacking(index, slot, copy.lines | bit).isEmpty { awaited = nil }
+            if copy.awaited & ~(copy.lines | bit) == 0 { awaited = nil }
             return
         }
         if let copy = awaited {
             guard copy.firstAt + LineHealth.copyPatience <= now else { return }
-            for line in lacking(index, slot, copy.lines) { connections[line].lacked() }
+            for line in lacking(index, slot, copy) { connections[line].lacked() }
             awaited = nil
         }
         guard isNews else { return }
         connections[slot].brought(.zero)
-        awaited = AwaitedCopy(number: number, firstAt: now, lines: bit)
+        let standing = standingLines(index, slot).reduce(0) { $0 | UInt8(1) << connections[$1].line }
+        awaited = AwaitedCopy(number: number, firstAt: now, lines: bit, awaited: standing)
     }
 
-    /// The lines that have the stream and did not bring a copy.
-    private func lacking(_ index: Int, _ slot: Int, _ brought: UInt8) -> [Int] {
-        lines(slot).filter {
-            isOpen($0) && brought & (1 << connections[$0].line) == 0 && connections[$0].standing.contains(index)
+    /// The lines that had the stream when a message first came, had been open for a while, and did not bring a copy.
+    private func lacking(_ index: Int, _ slot: Int, _ copy: AwaitedCopy) -> [Int] {
+        standingLines(index, slot).filter {
+            copy.awaited & ~copy.lines & (1 << connections[$0].line) != 0 && connections[$0].openedAt + LineHealth.grace <= copy.firstAt
         }
     }
 

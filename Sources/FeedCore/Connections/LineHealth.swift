@@ -4,6 +4,8 @@ struct LineHealth: Sendable {
     static let latenessBound = Duration.milliseconds(250)
     /// How long a copy is waited for until it counts as lacking.
     static let copyPatience = Duration.seconds(1)
+    /// For so long after it opened a line is not blamed: what the venue sent before it took the subscription may arrive on other lines after that.
+    static let grace = Duration.seconds(3)
     private static let sampleLimit = 128
     /// With so many points a line is to be replaced: a late copy is one, a lacking one four, and one in time takes one away.
     private static let most = 16
@@ -49,6 +51,7 @@ struct LineHealth: Sendable {
 struct AwaitedCopy: Sendable {
     let number: UInt64
     let firstAt: Instant
-    /// The lines that brought it, a bit for each.
+    /// The lines that brought it, and those on which the stream's subscription stood when it first came; a bit for each.
     var lines: UInt8
+    let awaited: UInt8
 }

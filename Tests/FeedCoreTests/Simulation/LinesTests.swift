@@ -96,6 +96,36 @@ import Testing
         }
     }
 
+    @Test func aLineThatComesBackIsNotBlamedForWhatCameBefore() {
+        let cut: (Simulation) -> Void = { simulation in
+            if let id = Self.soundLines(simulation, endpoint: 0).first { simulation.venue.cut(id) }
+        }
+        var replaced: UInt64?
+        let look: (Simulation) -> Void = { replaced = $0.core.counters.linesReplaced }
+        let acts = (0..<20).map { (at: Nanoseconds.seconds(30 + 30 * $0), act: cut) } + [(.seconds(635), look)]
+        let simulation = run(
+            Script(channels: Self.all, duration: .seconds(640), pause: .ms(5)...Nanoseconds.ms(20), lines: 2, acts: acts))
+        #expect(alarms(simulation) == [])
+        #expect(replaced == 0)
+    }
+
+    @Test func aHoleOfAFreshLineWaitsForALateOneThatGoesOn() {
+        let lag: (Simulation) -> Void = { simulation in
+            for id in Self.soundLines(simulation, endpoint: 0).prefix(1) {
+                if let place = simulation.venue.wire(id) { simulation.venue.wires[place].fault = .delay(.ms(800)) }
+            }
+        }
+        let cut: (Simulation) -> Void = { simulation in
+            let late = simulation.venue.wires.first { $0.fault != nil }?.id
+            if let wire = simulation.venue.wires.first(where: { $0.endpoint == 0 && $0.isOpen && $0.id != late }) { simulation.venue.cut(wire.id) }
+        }
+        let simulation = run(
+            Script(
+                channels: [.aggregateTrade], duration: .seconds(60), pause: .ms(20)...Nanoseconds.ms(100), lines: 2,
+                acts: [(.seconds(30), lag), (.seconds(31), cut)]))
+        #expect(alarms(simulation) == [])
+    }
+
     @Test func aLineThatAlwaysLagsIsReplacedAndNobodySees() {
         let lag: (Simulation) -> Void = { simulation in
             guard let id = Self.soundLines(simulation, endpoint: 0).first, let place = simulation.venue.wire(id) else { return }
