@@ -8,6 +8,7 @@ import functools
 import time
 
 import cutter
+import machine
 import stage
 import wires
 from follower import TOTALS
@@ -57,6 +58,12 @@ class Siege:
         """Of one line, a second, while all is well."""
         self.seconds = self.slow = 0
         self.next_report = 100
+        self.load = machine.Load()
+        self.busy = 0.0
+        """Processors that the gateway used in the last round."""
+
+    def used(self):
+        return machine.processor_time(self.run.gateway.process.pid)
 
     def rest(self, seconds):
         """A stretch without a fault, for comparison."""
@@ -76,6 +83,8 @@ class Siege:
             self.deck = self.dice.sample(list(self.faults), len(self.faults))
         name, number = self.deck.pop(), self.dice.randrange(len(self.wires.lines))
         began, fault = time.monotonic(), self.faults[name](self)
+        self.load.others()
+        used = self.used()
         if fault:
             self.wires.begin(number, fault)
         else:
@@ -88,6 +97,7 @@ class Siege:
         both = lambda: self.wires.are_ready(set(self.run.streams))
         self.run.require(60, both, f"not all lines are well after fault {len(self.story)} ({name} of line {number})")
         self.touched[name] += fault.touched if fault else 1
+        self.busy = (self.used() - used) / (time.monotonic() - began)
         self.compare(f"fault {len(self.story)} ({name} of line {number})", began)
         if len(self.story) >= self.next_report:
             print(f"{len(self.story)} faults, {self.run.court.summary()}", flush=True)
@@ -123,8 +133,11 @@ class Siege:
 
     def explain(self, began):
         """What happened to the lines and what readers were told since a while before."""
-        told = [(at, f"reader {reader}: {words} of {stream}") for words, of in self.run.noticed.items() for (reader, stream), at in of.items()]
-        for at, words in sorted([*self.wires.story, *told[:60]]):
+        print(f"    the gateway used {self.busy:.2f} processors, others {self.load.others():.0%} of all")
+        told = collections.Counter()
+        for words, of in self.run.noticed.items():
+            told.update((round(at, 1), words) for at in of.values())
+        for at, words in sorted([*self.wires.story, *((at, f"told {times} times: {words}") for (at, words), times in told.items())]):
             if at > began - 8:
                 print(f"    {at - began:+.3f} s {words}")
 

@@ -11,6 +11,10 @@ STREAM = re.compile(rb'\{"stream":"([^"]+)"')
 REQUEST = re.compile(rb"GET /fapi/v1/([\w/]+)\?([^ ]*)")
 
 
+SLOW = 0.1
+"""Seconds that are worth a word."""
+
+
 class Frame:
     """A whole frame of the venue, and of which stream it is; the head of the HTTP answer counts as one of none."""
 
@@ -261,6 +265,10 @@ class Wires(cutter.Cutter):
         return None if due == math.inf else max(0, due - time.monotonic())
 
     def _turn(self):
+        now = time.monotonic()
+        late = [now - web.queue[0][0] for web in self.webs.values() if web.queue]
+        if late and max(late) > SLOW:
+            self.story.append((now, f"the wires were {max(late):.2f} s late"))
         while self.orders:
             self.orders.popleft()()
         for web in list(self.webs.values()):
@@ -325,10 +333,13 @@ class Wires(cutter.Cutter):
                 self.noted(web.line.number, frame, came, now)
 
     def _send(self, web, side, data):
+        began = time.monotonic()
         try:
             side.sendall(data)
         except OSError:
             self._close(web.pipe, "reset")
+        if (took := time.monotonic() - began) > SLOW:
+            self.story.append((began, f"line {web.line.number}: {took:.2f} s until {len(data)} bytes were taken"))
 
     def _close(self, pipe, how):
         self.webs.pop(pipe, None)
