@@ -47,8 +47,11 @@ class Apart:
         """What came and went on: (line, stream, number, when it came, when it went on)."""
         return self._ask("noted")
 
-    def _ask(self, word):
-        self.ours.send(word)
+    def begin(self, number, fault, seconds):
+        self._ask((number, fault, seconds))
+
+    def _ask(self, words):
+        self.ours.send(words)
         return self.ours.recv()
 
     def end(self):
@@ -63,8 +66,11 @@ def _apart(pipe, host, port, count, faults, seed):
         between.begin(number, fault(random.Random(f"{seed} {number}"), seconds))
     pipe.send((between.host, between.port))
     while True:
-        if pipe.recv() == "opened":
+        words = pipe.recv()
+        if words == "opened":
             pipe.send([line.opened for line in between.lines])
+        elif words != "noted":
+            pipe.send(between.begin(words[0], words[1](random.Random(seed), words[2])))
         else:
             pipe.send([(line, frame.stream, int(NUMBER.search(frame.bytes)[1]), came, gone) for line, frame, came, gone in noted[:]])
 
@@ -102,8 +108,8 @@ def numbers(content):
 class Stretch:
     """One gateway of so many lines with these faults, read for so long."""
 
-    def __init__(self, options, exchange, count, faults, seconds, readers=1, log=None, until=None):
-        """`until` is called now and then with when each line's WebSockets were opened, and when this began: whether enough was seen."""
+    def __init__(self, options, exchange, count, faults, seconds, readers=1, log=None, lag=0):
+        """With `lag` the last line is late by so many seconds from the beginning on; it ends some seconds after that line was replaced."""
         streams = [f"{symbol.lower()}@{kind}" for symbol in exchange.symbols(options.symbols) for kind in KINDS]
         apart = Apart(exchange, count, faults, options.seed)
         gateway = house.Gateway(options.executable, apart, *lines.gateway(count), log=log)
@@ -114,8 +120,13 @@ class Stretch:
             pipes.append(ours)
         time.sleep(SETTLE)
         self.began, used = time.monotonic(), machine.processor_time(gateway.process.pid)
-        while time.monotonic() < self.began + seconds and not (until and until(apart.opened(), self.began)):
-            time.sleep(min(1, seconds))
+        if lag:
+            apart.begin(count - 1, wires.Delay, lag)
+        while time.monotonic() < self.began + seconds:
+            time.sleep(min(SETTLE, seconds))
+            if lag and apart.opened()[-1][-1] > self.began:
+                time.sleep(SETTLE)
+                break
         self.ended, self.used = time.monotonic(), machine.processor_time(gateway.process.pid) - used
         for pipe in pipes:
             pipe.send(None)
@@ -196,11 +207,9 @@ def judge_cost(stretch, options):
 
 
 def judge_lag(stretch, options):
-    again = lambda opened, since: len(opened) > 1 and any(at > since - SETTLE + 3 for at in opened[1][1:])
-    found = stretch(2, [(wires.Jitter, 0), (wires.Delay, LAG)], 60, until=again, log=options.log and options.log + ".lag")
-    later = [at for at in found.opened[1][1:]]
-    took = later[0] - found.opened[1][0] if later else None
-    words = f"replaced after {took:.1f} s" if later else "not replaced within 60 s"
+    found = stretch(2, [(wires.Jitter, 0)] * 2, 60, log=options.log and options.log + ".lag", lag=LAG)
+    later = [at - found.began for at in found.opened[1] if at > found.began]
+    words = f"replaced after {later[0]:.1f} s" if later else "not replaced within 60 s"
     print(f"a line that always lags {LAG * 1000:.0f} ms: {words}; readers were told {len(found.told)} things")
     faults = [] if later else ["the line that lags was not replaced"]
     return faults + ([f"readers were told of it: {found.told[:3]}"] if found.told else [])
