@@ -183,7 +183,7 @@ def judge_jitter(stretch, options):
     _, _, path, _ = plain.times()
     bound = percentile(best, 99) if not options.control else LATE * 0.9
     over = percentile(whole, 99) - bound
-    each = len(best) / (options.seconds - 1)
+    each = len(best) / (merged.ended - merged.began - 1)
     print(f"{each:.0f} messages/s on {count} lines, each late by 0 to {LATE * 1000:.0f} ms: p99 of readers {ms(whole, 99)}, "
           f"of the faster line {bound * 1000:.2f} ms, {over * 1000:+.2f} ms; p50 {ms(whole, 50)} and {ms(best, 50)}; {missing} not read one by one")
     print(f"from the faster line's byte to the reader's: p50 {ms(rest, 50)}, p99 {ms(rest, 99)}; of one line that is never late p50 {ms(path, 50)}, p99 {ms(path, 99)}")
