@@ -5,6 +5,7 @@ Then what two lines cost the gateway's processor, and a line that always lags: i
 
 import functools
 import multiprocessing
+import os
 import random
 import re
 import selectors
@@ -59,7 +60,16 @@ class Apart:
         self.process.join()
 
 
+def hasten():
+    """What takes the time waits for nobody."""
+    try:
+        os.nice(-10)
+    except PermissionError:
+        pass
+
+
 def _apart(pipe, host, port, count, faults, seed):
+    hasten()
     noted = []
     between = wires.Wires(host, port, lines.ADDRESSES[:count], lambda *one: noted.append(one))
     for number, (fault, seconds) in enumerate(faults):
@@ -77,6 +87,7 @@ def _apart(pipe, host, port, count, faults, seed):
 
 def read(host, port, streams, pipe):
     """A process that reads and notes when, and makes sense of it in the end."""
+    hasten()
     connection, heard = sse.Connection(host, port, streams), []
     poll = selectors.DefaultSelector()
     poll.register(connection, selectors.EVENT_READ)
@@ -99,10 +110,10 @@ def read(host, port, streams, pipe):
 
 
 def numbers(content):
-    """The venue's own numbers of what an update carries."""
+    """The venue's own numbers of what an update carries; what REST said may have none."""
     if isinstance(content, list):
         return [row["id"] for row in content]
-    return [content["updateId"] if "updateId" in content else content["lastUpdateId"]]
+    return [content[name] for name in ("updateId", "lastUpdateId") if name in content]
 
 
 class Stretch:
@@ -117,6 +128,7 @@ class Stretch:
         for _ in range(readers):
             ours, theirs = multiprocessing.Pipe()
             multiprocessing.Process(target=read, args=(gateway.host, gateway.port, streams, theirs), daemon=True).start()
+            theirs.close()
             pipes.append(ours)
         time.sleep(SETTLE)
         self.began, used = time.monotonic(), machine.processor_time(gateway.process.pid)
@@ -155,6 +167,11 @@ class Stretch:
     def cost(self):
         """Seconds of the gateway's processor for a message."""
         return self.used / max(1, len({(stream, number) for _, stream, number, *_ in self.noted}))
+
+    @property
+    def copies(self):
+        """How often each message came, on average."""
+        return len(self.noted) / max(1, len({(stream, number) for _, stream, number, *_ in self.noted}))
 
 
 def main(options):
@@ -198,11 +215,12 @@ def judge_cost(stretch, options):
     costs = {1: [], 2: []}
     for _ in range(options.rounds):
         for count in costs:
-            costs[count].append(stretch(count, [(wires.Jitter, 0)] * count, options.seconds, readers=options.readers).cost)
+            found = stretch(count, [(wires.Jitter, 0)] * count, options.seconds, readers=options.readers)
+            costs[count].append(found.cost)
     one, two = (statistics.median(costs[count]) * 1e6 for count in (1, 2))
     say = lambda values: ", ".join(f"{1e6 * value:.0f}" for value in values)
     print(f"processor time of a message with {options.readers} readers: {one:.0f} us on one line ({say(costs[1])}), {two:.0f} us on two ({say(costs[2])}): "
-          f"ratio {two / one:.2f}")
+          f"ratio {two / one:.2f}, of {found.copies:.2f} copies")
     return [f"two lines cost {two / one:.2f} times what one costs (at most {COST})"] if two / one > COST else []
 
 
