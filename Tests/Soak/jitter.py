@@ -166,7 +166,7 @@ class Stretch:
     @property
     def cost(self):
         """Seconds of the gateway's processor for a message."""
-        return self.used / max(1, len({(stream, number) for _, stream, number, *_ in self.noted}))
+        return self.used * (1 - 1 / (self.ended - self.began)) / max(1, len({(stream, number) for _, stream, number, *_ in self.noted}))
 
     @property
     def copies(self):

@@ -19,6 +19,8 @@ LONGEST = 2
 """Seconds that a fault lasts at most; at least a quarter of it."""
 SETTLE = 1.5
 """Seconds after a fault in which the gateway may still replace the line for it."""
+CUTS = ("kill", "down")
+"""Faults after which a line is opened once; whatever it is opened more, the gateway replaced it."""
 AUDIT = 52.5
 """Seconds from one look at a whole book over REST to the next, at least."""
 
@@ -53,7 +55,7 @@ class Siege:
 
     def __init__(self, run):
         self.run, self.wires, self.dice = run, run.cutter, run.dice
-        self.deck, self.story, self.touched = [], [], collections.Counter()
+        self.deck, self.story, self.touched, self.replaced = [], [], collections.Counter(), collections.Counter()
         self.frames = self.bytes = 0.0
         """Of one line, a second, while all is well."""
         self.seconds = self.slow = 0
@@ -82,7 +84,7 @@ class Siege:
         if not self.deck:
             self.deck = self.dice.sample(list(self.faults), len(self.faults))
         name, number = self.deck.pop(), self.dice.randrange(len(self.wires.lines))
-        began, fault = time.monotonic(), self.faults[name](self)
+        began, fault, opened = time.monotonic(), self.faults[name](self), len(self.wires.lines[number].opened)
         self.load.others()
         used = self.used()
         if fault:
@@ -97,6 +99,7 @@ class Siege:
         both = lambda: self.wires.are_ready(set(self.run.streams))
         self.run.require(60, both, f"not all lines are well after fault {len(self.story)} ({name} of line {number})")
         self.touched[name] += fault.touched if fault else 1
+        self.replaced[name] += len(self.wires.lines[number].opened) - opened - (name in CUTS)
         self.busy = (self.used() - used) / (time.monotonic() - began)
         self.compare(f"fault {len(self.story)} ({name} of line {number})", began)
         if len(self.story) >= self.next_report:
@@ -173,7 +176,9 @@ class Siege:
               f"{run.events()} events read; told: {told['disconnects']} disconnects and {told['recoveries']} recovers, {ends} {outages} each; "
               f"{run.court.equal} books equal")
         print(f"frames lost, late, doubled or swapped: {dict(sorted(self.touched.items()))}; "
-              f"connections of each line: {[len(line.opened) for line in self.wires.lines]}")
+              f"connections of each line: {[len(line.opened) for line in self.wires.lines]}; replaced by the gateway after: {dict(sorted((+self.replaced).items()))}")
+        if sum(self.replaced[name] for name in CUTS) > sum(name in CUTS for name in self.story) / 4 + 1:
+            run.court.faults.append(f"lines that were cut and came back well were replaced again: {dict(self.replaced)}")
         print(f"{sum(self.asked.values())} REST requests meanwhile: {dict(self.asked)}; without a fault about {len(run.streams) // len(KINDS) * self.seconds / 56:.0f} books"
               + (f"; readers too slow {self.slow} times" if self.slow else ""))
 
