@@ -122,11 +122,18 @@ class Cutter:
 
     def _run(self):
         while True:
-            for key, _ in self.selector.select():
+            for key, _ in self.selector.select(self._patience()):
                 if key.fileobj.fileno() >= 0:
                     key.data()
                 if self._armed("now"):
                     self._cut()
+            self._turn()
+
+    def _patience(self):
+        """Seconds until something is due though nothing comes; None: nothing is."""
+
+    def _turn(self):
+        """Called after whatever came, and whenever something is due."""
 
     def _armed(self, place):
         return bool(self.armed) and self.armed[0].at == place

@@ -21,6 +21,13 @@ def descendants(root):
         family |= more
 
 
+def processor_time(process):
+    """Seconds that a process has used."""
+    with open(f"/proc/{process}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Load:
     """Processor time since the last look: the share of the machine that others used. Resolution is a hundredth of a second."""
 

@@ -18,16 +18,18 @@ SKIPS = TOTALS.index("skips")
 class Stage:
     """`kinds` are the streams of each symbol; `record` is where every event goes besides.
 
-    `market` is how many symbols the exchange has at least. With `notices` readers tell when they were told what of which stream.
+    `market` is how many symbols the exchange has at least. With `notices` readers tell when they were told what of which stream. `between` makes
+    what stands between the exchange and the gateway.
     """
 
-    def __init__(self, options, kinds=("depth@100ms",), record=None, sample=readers.SAMPLE, notices=False, gateway=(), log=None, wrap=(), market=20):
+    def __init__(self, options, kinds=("depth@100ms",), record=None, sample=readers.SAMPLE, notices=False, gateway=(), log=None, wrap=(), market=20,
+                 between=cutter.Cutter):
         self.options = options
         self.dice = random.Random(options.seed)
         self.exchange = house.Exchange(
             options.executable, "--symbols", max(market, options.symbols + 10), "--book-updates", options.rate, "--depth-interval", options.interval,
             "--weight-limit", 100_000_000)
-        self.cutter = cutter.Cutter(self.exchange.host, self.exchange.port)
+        self.cutter = between(self.exchange.host, self.exchange.port)
         self.gateway = house.Gateway(options.executable, self.cutter, *gateway, log=log or options.log, wrap=wrap)
         self.streams = [f"{symbol.lower()}@{kind}" for symbol in self.exchange.symbols(options.symbols) for kind in kinds]
         self.court = court.Court(self.exchange.true_book)
