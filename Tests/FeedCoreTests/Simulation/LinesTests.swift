@@ -82,6 +82,23 @@ import Testing
         #expect(simulation.core.counters.backfilledMessages == 0)
     }
 
+    @Test func aHoleThatNoLineFillsIsFetchedSoon() {
+        let endpoint = { (simulation: Simulation) in simulation.venue.wires.indices.filter { simulation.venue.wires[$0].endpoint == 0 } }
+        // One line answers pings and brings nothing more, the other loses messages.
+        let stall: (Simulation) -> Void = { simulation in
+            for place in endpoint(simulation).prefix(1) { simulation.venue.wires[place].mood = .stalled }
+            for place in endpoint(simulation).dropFirst() { simulation.venue.wires[place].fault = .drop }
+        }
+        var fetched: UInt64 = 0
+        let look: (Simulation) -> Void = { fetched = $0.core.counters.backfilledMessages }
+        let simulation = run(
+            Script(
+                channels: [.aggregateTrade], duration: .seconds(60), pause: .ms(20)...Nanoseconds.ms(100), lines: 2,
+                acts: [(.seconds(30), stall), (.seconds(32), look)]))
+        #expect(fetched > 0)
+        #expect(simulation.core.counters.missedMessages == 0)
+    }
+
     @Test func theLossOfTheLastLineIsToldOnce() {
         let cut: (Simulation) -> Void = { $0.venue.cutAll() }
         let simulation = run(
