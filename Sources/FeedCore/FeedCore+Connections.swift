@@ -227,9 +227,9 @@ extension FeedCore {
             let names = request.map { pool.answered($0, slot) } ?? []
             if names.isEmpty { counters.malformedFrames &+= 1 }
             for name in names {
-                guard let index = indices[name], let stream = streams[index], stream.connection == slot, !stream.subscription.isNone else {
-                    continue
-                }
+                guard let index = indices[name], let stream = streams[index] else { continue }
+                pool.forget(index, slot)
+                guard stream.connection == slot, !stream.subscription.isNone else { continue }
                 if let heir = pool.heir(index, besides: slot) { changeLine(index, to: heir) } else { reject(index, error) }
             }
         case .malformed(let name, let message):

@@ -222,7 +222,7 @@ struct Connection: Sendable {
     /// Drops the subscription and asks for it again.
     mutating func subscribeAnew(_ member: Member) {
         standing.remove(member.index)
-        toUnsubscribe.append(member.name)
+        unsubscribe(member.name)
         toSubscribe.append(member)
     }
 
@@ -234,6 +234,8 @@ struct Connection: Sendable {
         if !toUnsubscribe.isEmpty {
             let names = Array(toUnsubscribe.prefix(configuration.namesPerMessage))
             toUnsubscribe.removeFirst(names.count)
+            // What is still to be answered was asked before.
+            for request in requests.keys { requests[request]?.removeAll { names.contains($0) } }
             return .unsubscribe(names)
         }
         let members = Array(toSubscribe.prefix(configuration.namesPerMessage))

@@ -8,7 +8,10 @@ extension Simulation {
         givesUp = core.counters.disconnects != disconnects
         if case .closed = input { givesUp = false }
         disconnects = core.counters.disconnects
-        for case .unsubscribe(let id, let names, _) in decided { standing[id]?.subtract(names.compactMap(index)) }
+        for case .unsubscribe(let id, let names, _) in decided {
+            standing[id]?.subtract(names.compactMap(index))
+            for stream in names.compactMap(index) { pending[id]?[stream] = nil }
+        }
         for effect in decided {
             switch effect {
             case .publish(let event):
@@ -23,7 +26,10 @@ extension Simulation {
             case .subscribe(let id, let names, let request):
                 verdict.expect(names.count <= configuration.namesPerMessage, .effects, "\(names.count) names in a message")
                 wireWatch.sends(request, names.compactMap(index), on: id, queue.now, verdict)
-                for stream in names.compactMap(index) { renew(stream) }
+                for stream in names.compactMap(index) {
+                    renew(stream)
+                    pending[id, default: [:]][stream] = request
+                }
             case .unsubscribe(let id, let names, let request):
                 verdict.expect(!names.isEmpty, .effects, "nothing to unsubscribe")
                 wireWatch.sends(request, [], on: id, queue.now, verdict)
@@ -36,6 +42,7 @@ extension Simulation {
 
     private func checkDisconnect(_ id: ConnectionID) {
         standing[id] = nil
+        pending[id] = nil
         lastEnded = id
         if !core.connections.contains(where: { $0.id == id }) { wireWatch.replaced(id) }
         for stream in watches.indices where connection(of: stream) == id { watches[stream].serial += 1 }

@@ -116,6 +116,7 @@ extension Simulation {
         case .heard(let id): wireWatch.heard(id, queue.now)
         case .closed(let id, _, _):
             standing[id] = nil
+            pending[id] = nil
             lastEnded = id
             wireWatch.closing(id, core, queue.now)
             for stream in watches.indices where connection(of: stream) == id { renew(stream) }
@@ -153,8 +154,9 @@ extension Simulation {
             for stream in wireWatch.subscribed(request) {
                 renew(stream)
                 watches[stream].lastData = queue.now
-                if carries(id, stream), state(of: stream)?.state != .ended { standing[id, default: []].insert(stream) }
+                if pending[id]?[stream] == request, carries(id, stream), state(of: stream)?.state != .ended { standing[id, default: []].insert(stream) }
             }
+        case .rejected(let request?, _): for (stream, last) in pending[id] ?? [:] where last == request { standing[id]?.remove(stream) }
         default: break
         }
     }

@@ -22,6 +22,8 @@ final class Simulation {
     var givesUp = false
     /// The subscriptions that were acknowledged on connections that have not ended.
     var standing: [ConnectionID: Set<Int>] = [:]
+    /// The last request for each subscription on a connection; an answer to an older one says nothing.
+    var pending: [ConnectionID: [Int: UInt64]] = [:]
     var lastEnded: ConnectionID?
     /// How much is done in one run.
     private(set) var steps = 0
