@@ -56,6 +56,7 @@ import Testing
         var harness = CoreHarness()
         harness.step(.observe(.one, [.ticker], forceFetch: false))
         harness.answerFetches { _ in .success(FetchedContent(rows: .ticker(1), eventTime: nil)) }
+        harness.pass(.milliseconds(100))
         harness.step(.opened(harness.connection))
         harness.acknowledge()
         #expect(harness.core.content(of: .ticker)?.state == .connecting)

@@ -154,7 +154,9 @@ extension Simulation {
             for stream in wireWatch.subscribed(request) {
                 renew(stream)
                 watches[stream].lastData = queue.now
-                if pending[id]?[stream] == request, carries(id, stream), state(of: stream)?.state != .ended { standing[id, default: []].insert(stream) }
+                if pending[id]?[stream] == request, carries(id, stream), state(of: stream)?.state != .ended {
+                    standing[id, default: []].insert(stream)
+                }
             }
         case .rejected(let request?, _): for (stream, last) in pending[id] ?? [:] where last == request { standing[id]?.remove(stream) }
         default: break
