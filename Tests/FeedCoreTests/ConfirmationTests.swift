@@ -55,10 +55,11 @@ import Testing
     @Test func aMessageThatSaysWhatRESTSaidMakesItLiveAndReadersAreTold() {
         var harness = CoreHarness()
         harness.step(.observe(.one, [.ticker], forceFetch: false))
-        harness.answerFetches { _ in .success(FetchedContent(rows: .ticker(1), eventTime: nil)) }
         harness.pass(.milliseconds(100))
         harness.step(.opened(harness.connection))
         harness.acknowledge()
+        // It was asked for before the subscription stood.
+        harness.answerFetches { _ in .success(FetchedContent(rows: .ticker(1), eventTime: nil)) }
         #expect(harness.core.content(of: .ticker)?.state == .connecting)
         harness.forgetEffects()
         harness.receive(.ticker, .ticker(1))
