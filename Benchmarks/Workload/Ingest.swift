@@ -45,7 +45,7 @@ package struct Ingest {
 
     private mutating func answer(_ effect: FeedEffect, _ complete: (FuturesServiceStreamName) -> FeedRows?) -> [FeedEffect] {
         switch effect {
-        case .connect(let id, _, _):
+        case .connect(let id, _, _, _):
             names[id] = StreamNames()
             return core.step(.opened(id), now: now)
         case .subscribe(let id, let names, let request):
