@@ -42,7 +42,7 @@ enum UpstreamTargets {
     }
 
     private static func converse(_ place: Int, _ input: UnsafeBufferPointer<UInt8>, isBinary: Bool, firehose: String?) {
-        let (upstream, dialect) = upstreams[place]
+        let (upstream, dialect, _) = upstreams[place]
         let session = dialect.session(endpoint: 0, subprotocol: place == 3 ? "graphql-transport-ws" : nil)
         let names = [streams[place], firehose].compactMap { $0.flatMap { FuturesServiceStreamName(upstream: upstream, stream: $0) } }
         _ = session.greeting()
