@@ -132,6 +132,18 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
         }
     }
 
+    @Test func booksThatDifferOnOneSideDiffer() {
+        func book(bid: Int, ask: Int) -> OrderBook {
+            var book = OrderBook(limit: 10)
+            _ = book.receive(event(0, 1, 5))
+            #expect(book.adopt(snapshot(5, bids: [(99, bid)], asks: [(101, ask)])) == .built)
+            return book
+        }
+        #expect(book(bid: 1, ask: 1).difference(from: book(bid: 1, ask: 1)) == nil)
+        #expect(book(bid: 1, ask: 1).difference(from: book(bid: 2, ask: 1))?.hasPrefix("bid") == true)
+        #expect(book(bid: 1, ask: 1).difference(from: book(bid: 1, ask: 2))?.hasPrefix("ask") == true)
+    }
+
     @Test func aCrossedBookIsLost() {
         var book = OrderBook(limit: 10)
         _ = book.receive(event(0, 1, 5))
