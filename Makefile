@@ -2,7 +2,7 @@ SWIFT_FLAGS ?=
 # One after the other: several tests measure the processor time and the promptness of the process they run in.
 UNIT_TARGETS = FeedCoreTests FeedDialectsTests EventLogsTests GatewayAccessTests FuturesFeedTests MicroHTTPTests DemoExchangeTests FuturesGatewayTests CommandTests
 RUN_ARGS ?= --demo
-export FUTURES_GATEWAY_TOOLS ?= 1
+export WITH_TOOLS ?= 1
 export SWIFT_BACKTRACE ?= enable=no
 
 .PHONY: run help check test unit suite lint format scripts simulate defects prove prove-short soak sanitize fuzz contract proxies browser \

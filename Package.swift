@@ -225,7 +225,7 @@ let package = Package(
 
 // What measures and fuzzes is built by `make`, and by nobody who uses the package.
 let environment = Context.environment
-if environment["FUTURES_GATEWAY_TOOLS"] != nil || environment["FUTURES_GATEWAY_BENCHMARKS"] != nil {
+if environment["WITH_TOOLS"] != nil || environment["WITH_BENCHMARKS"] != nil {
     package.targets += [
         .target(name: "Workload", dependencies: ["EventLogs", "FeedCore", "FeedDialects"], path: "Benchmarks/Workload", swiftSettings: strict),
         .executableTarget(name: "ingest", dependencies: ["FeedCore", "Workload"], path: "Benchmarks/ingest", swiftSettings: strict),
@@ -244,7 +244,7 @@ if environment["FUTURES_GATEWAY_TOOLS"] != nil || environment["FUTURES_GATEWAY_B
 }
 
 // `swift package benchmark` needs a package that nothing else needs.
-if environment["FUTURES_GATEWAY_BENCHMARKS"] != nil {
+if environment["WITH_BENCHMARKS"] != nil {
     package.dependencies.append(.package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []))
     package.targets.append(
         .executableTarget(

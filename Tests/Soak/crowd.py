@@ -14,7 +14,7 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 
 def main(options):
     build = ["swift", "build", "-c", "release", "--package-path", PACKAGE, "--product", "crowd"]
-    tools = os.environ | {"FUTURES_GATEWAY_TOOLS": "1"}
+    tools = os.environ | {"WITH_TOOLS": "1"}
     if subprocess.run(build, stdout=subprocess.DEVNULL, env=tools).returncode:
         return verdict.tell(["the benchmarks' reader does not build"])
     folder = subprocess.run([*build, "--show-bin-path"], capture_output=True, text=True, check=True, env=tools).stdout.strip()
