@@ -3,7 +3,10 @@
 extension FeedCore {
     /// Whether rows from a line that the stream is not read from are to be taken. If the other one does not deliver, this one takes over.
     mutating func takesFromLine(_ index: Int, _ slot: Int, _ rows: FeedRows) -> Bool {
-        guard let stream = streams[index], pool.connections[stream.connection].siblings.contains(slot) else { return false }
+        // What still comes of a subscription that was given up, before it is asked for anew, says nothing of the next one.
+        guard let stream = streams[index], pool.connections[stream.connection].siblings.contains(slot),
+            !pool.connections[slot].toSubscribe.contains(where: { $0.index == index })
+        else { return false }
         pool.stand(index, slot)
         guard stream.subscription.isEffective, stream.freshness.outage?.awaitsMessage != true else {
             changeLine(index, to: slot)
