@@ -29,7 +29,7 @@ import Testing
     func dataThatCannotBeReadFailTheStreamAndNoOther(frame: String) async throws {
         try await House.open { house in
             let reader = try await house.client.events("streams=\(Self.stream),ethusdt@bookTicker")
-            _ = try await reader.next("update", of: Self.stream)
+            _ = try await reader.next("update", of: Self.stream) { $0.data["source"] == "websocket" }
             house.exchange.inject(frame)
             let events = try await reader.all { $0.name == "fail" }
             #expect(events.last?.stream == Self.stream)
@@ -43,7 +43,7 @@ import Testing
     @Test func whatNoStreamCanBeBlamedForIsPassedOver() async throws {
         try await House.open { house in
             let reader = try await house.client.events("streams=\(Self.stream)")
-            _ = try await reader.next("update")
+            _ = try await reader.next("update") { $0.data["source"] == "websocket" }
             for frame in [
                 #"{"stream":"btcusdt@liquidation","data":{"e":"x"}}"#, #"{"stream":"!news@arr","data":[1,2]}"#, "", "null", "[]", "no JSON at all",
                 #"{"code":1,"msg":"Bad thing"}"#, #"{"error":{"code":2,"msg":"Unasked"},"id":99999}"#, #"{"result":null,"id":18446744073709551616}"#,
@@ -60,7 +60,7 @@ import Testing
     @Test func aFrameOfFiveMegabytesFailsItsStream() async throws {
         try await House.open { house in
             let reader = try await house.client.events("streams=\(Self.stream)")
-            _ = try await reader.next("update")
+            _ = try await reader.next("update") { $0.data["source"] == "websocket" }
             house.exchange.inject(Self.frame(megabytes: 5))
             #expect(try await reader.next("fail").data["error"]?["code"] == "malformed")
             _ = try await reader.next("update")
@@ -71,8 +71,8 @@ import Testing
     @Test func aFrameBeyondAllBoundsEndsTheConnectionAndTheStreamsComeBack() async throws {
         try await House.open(reconnectBase: .milliseconds(100)) { house in
             let reader = try await house.client.events("streams=\(Self.stream),!assetIndex@arr")
-            _ = try await reader.next("update", of: Self.stream)
-            _ = try await reader.next("update", of: "!assetIndex@arr")
+            _ = try await reader.next("update", of: Self.stream) { $0.data["source"] == "websocket" }
+            _ = try await reader.next("update", of: "!assetIndex@arr") { $0.data["source"] == "websocket" }
             house.exchange.inject(Self.frame(megabytes: 20))
             var recovered: Set<String> = []
             var reasons: Set<String> = []
