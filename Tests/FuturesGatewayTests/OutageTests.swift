@@ -125,7 +125,8 @@ import Testing
         try await House.open(reconnectBase: .milliseconds(20)) { house in
             let every = try await house.client.events("streams=\(stream)")
             let paused = try await house.client.events("streams=\(stream)")
-            for reader in [every, paused] { _ = try await reader.next("update") }
+            for reader in [every, paused] { _ = try await reader.next("update") { $0.data["source"] == "websocket" } }
+            try await house.awaitSubscription(to: stream)
             #expect(try await house.client.post("/events/\(paused.client)/pause").status == 200)
             house.exchange.dropConnections()
             _ = try await every.next("recover")
