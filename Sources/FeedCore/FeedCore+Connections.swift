@@ -49,7 +49,7 @@ extension FeedCore {
     /// The stream is lost, and another line is open that has not confirmed it yet.
     private mutating func awaitOtherLine(_ index: Int, _ slot: Int) {
         guard let sibling = pool.connections[slot].siblings.first(where: pool.isOpen), let stream = streams[index] else { return }
-        pool.changeLine(index, from: slot, to: sibling)
+        pool.move(index, from: slot, to: sibling)
         streams[index]?.connection = sibling
         if stream.freshness.outage != nil { streams[index]?.fetching.isNeeded = stream.traits.hasSnapshotSource }
         let isQueued = pool.connections[sibling].toSubscribe.contains { $0.index == index }
@@ -65,6 +65,8 @@ extension FeedCore {
         streams[index]?.freshness.lose()
         streams[index]?.fetching.running?.followsSubscription = false
         streams[index]?.audit.running = nil
+        // What waited for another line comes after a hole; it is fetched with the rest.
+        streams[index]?.lines = StreamState.Lines()
         // The socket's own backoff goes before the next snapshot, so a book need not wait twice.
         if streams[index]?.rule == .book { streams[index]?.fetching.backoff.reset() }
         keepForBackfill(index)

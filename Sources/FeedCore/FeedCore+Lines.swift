@@ -8,17 +8,14 @@ extension FeedCore {
             !pool.connections[slot].toSubscribe.contains(where: { $0.index == index })
         else { return false }
         pool.stand(index, slot)
-        guard stream.subscription.isEffective, stream.freshness.outage?.awaitsMessage != true else {
-            changeLine(index, to: slot)
-            return true
-        }
+        if !stream.subscription.isEffective || stream.freshness.outage?.awaitsMessage == true { changeLine(index, to: slot) }
         return true
     }
 
     /// The stream is read from another line, whose subscription stands.
     mutating func changeLine(_ index: Int, to slot: Int) {
         guard let stream = streams[index] else { return }
-        pool.changeLine(index, from: stream.connection, to: slot)
+        pool.move(index, from: stream.connection, to: slot)
         takeUp(index, slot)
     }
 
@@ -67,7 +64,7 @@ extension FeedCore {
     private mutating func holdBack(_ index: Int, _ slot: Int, _ rows: FeedRows, eventTime: Int64?) -> Bool {
         guard let stream = streams[index], stream.freshness.outage == nil, stream.content.hasHole(before: rows) else { return false }
         if case .none = stream.fetching.backfill {} else { return false }
-        let others = pool.standingLines(index, slot).filter { $0 != slot }
+        let others = pool.standingSiblings(index, slot)
         guard others.contains(where: { other in !stream.lines.held.contains { $0.slot == other } }),
             stream.lines.held.count < configuration.backfillHold
         else {
@@ -87,8 +84,7 @@ extension FeedCore {
 
     /// What was held back and follows now is taken.
     private mutating func releaseHeld(_ index: Int) {
-        guard let held = streams[index]?.lines.held, !held.isEmpty else { return }
-        let before = held.count
+        guard streams[index]?.lines.held.isEmpty == false else { return }
         while let place = streams[index]?.lines.held.firstIndex(where: { streams[index]?.content.hasHole(before: $0.rows) != true }),
             let (_, rows, eventTime) = streams[index]?.lines.held.remove(at: place)
         {
@@ -96,7 +92,7 @@ extension FeedCore {
         }
         guard streams[index]?.lines.held.isEmpty == true else { return }
         streams[index]?.lines.heldUntil = nil
-        if before > 0 { counters.holesFilledByLines &+= 1 }
+        counters.holesFilledByLines &+= 1
     }
 
     /// No line brings what is missing: the hole is treated as one on a single line is.

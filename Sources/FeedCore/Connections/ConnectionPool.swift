@@ -61,17 +61,16 @@ struct ConnectionPool: Sendable {
     func hasSiblings(_ slot: Int) -> Bool { !connections[slot].siblings.isEmpty }
 
     /// Another open connection on which the stream's subscription stands; nil if there is none.
-    func heir(_ index: Int, besides slot: Int) -> Int? {
-        connections[slot].siblings.first { isOpen($0) && connections[$0].standing.contains(index) }
-    }
+    func heir(_ index: Int, besides slot: Int) -> Int? { connections[slot].siblings.first { carries($0, index) } }
+
+    /// Whether the connection is open and the stream's subscription stands on it.
+    private func carries(_ slot: Int, _ index: Int) -> Bool { isOpen(slot) && connections[slot].standing.contains(index) }
 
     /// The open lines on which the stream's subscription stands.
-    func standingLines(_ index: Int, _ slot: Int) -> [Int] { lines(slot).filter { isOpen($0) && connections[$0].standing.contains(index) } }
+    private func standingLines(_ index: Int, _ slot: Int) -> [Int] { lines(slot).filter { carries($0, index) } }
 
     /// Other open lines on which the stream's subscription stands.
-    func standingSiblings(_ index: Int, _ slot: Int) -> [Int] {
-        connections[slot].siblings.filter { isOpen($0) && connections[$0].standing.contains(index) }
-    }
+    func standingSiblings(_ index: Int, _ slot: Int) -> [Int] { connections[slot].siblings.filter { carries($0, index) } }
 
     /// The stream is read from the connection from now on, which connects if it has not. True if it is open, so that it can be subscribed to.
     mutating func join(_ member: Connection.Member, _ slot: Int, _ now: Instant, _ decisions: inout Decisions) -> Bool {
@@ -103,7 +102,7 @@ struct ConnectionPool: Sendable {
     }
 
     /// The stream is read from another connection from now on.
-    private mutating func move(_ index: Int, from slot: Int, to other: Int) {
+    mutating func move(_ index: Int, from slot: Int, to other: Int) {
         connections[other].streams[index] = connections[slot].streams.removeValue(forKey: index)
     }
 
@@ -384,9 +383,6 @@ struct ConnectionPool: Sendable {
         connect(slot, now, &decisions)
         return taken
     }
-
-    /// The stream is read from another line from now on.
-    mutating func changeLine(_ index: Int, from slot: Int, to sibling: Int) { move(index, from: slot, to: sibling) }
 
     // What its copies of messages tell of a line.
 

@@ -28,10 +28,10 @@ struct LineHealth: Sendable {
         next = (next + 1) % Self.sampleLimit
         let isLate = lag > Self.latenessBound
         lateness = isLate ? lag : .zero
-        points = max(0, points + (isLate ? 1 : -1))
+        points = min(max(0, points + (isLate ? 1 : -1)), Self.most)
     }
 
-    mutating func lacked() { points += 4 }
+    mutating func lacked() { points = min(points + 4, Self.most) }
 
     /// A new connection has done nothing wrong yet.
     mutating func begin() {
