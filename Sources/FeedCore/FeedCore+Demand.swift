@@ -60,7 +60,10 @@ extension FeedCore {
         case .disconnected: streams[index]?.audience.connectionEvents = [event]
         case .connected, .recovered:
             streams[index]?.audience.connectionEvents.append(event)
-            if streams[index]?.audience.connectionEvents.count ?? 0 > 8 { streams[index]?.audience.connectionEvents.removeFirst() }
+            guard let events = streams[index]?.audience.connectionEvents, events.count > 8 else { return }
+            // Many outages may end on a connection that lives; whether it is there has to be told all the same.
+            let oldest = events.firstIndex { if case .recovered = $0.kind { true } else { false } }
+            streams[index]?.audience.connectionEvents.remove(at: oldest ?? 0)
         case .fetched, .updated, .failed, .status, .ended: break
         }
     }

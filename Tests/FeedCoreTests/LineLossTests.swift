@@ -23,6 +23,25 @@ import Testing
         harness.forgetEffects()
     }
 
+    @Test func aLineToAVenueThatCountsAnewIsBelieved() {
+        var harness = Self.harness(.ticker)
+        func ticker(_ id: UInt64, time: Int64) -> FeedRows {
+            let number = DecimalString(Int(time))
+            return .bookTicker([
+                BookTicker(
+                    symbol: "BTCUSDT", bidPrice: number, bidQuantity: number, askPrice: number, askQuantity: number, updateID: id, time: time)
+            ])
+        }
+        let lines = harness.core.connections.map(\.id)
+        harness.step(.received(lines[0], .rows(.ticker, ticker(1000, time: 1), eventTime: nil)))
+        harness.step(.received(lines[1], .rows(.ticker, ticker(1000, time: 1), eventTime: nil)))
+        harness.step(.closed(lines[0], reason: "gone"))
+        harness.step(.received(lines[1], .rows(.ticker, ticker(5, time: 2), eventTime: nil)))
+        #expect(harness.core.content(of: .ticker)?.rows == ticker(5, time: 2), "no outage was told, and the price is the new one")
+        harness.step(.received(lines[1], .rows(.ticker, ticker(4, time: 1), eventTime: nil)))
+        #expect(harness.core.content(of: .ticker)?.rows == ticker(5, time: 2))
+    }
+
     @Test func whatWaitedForAnotherLineIsNotToldAfterTheLoss() {
         var harness = Self.harness(.trades, backfillLimit: 100)
         harness.answerFetches { _ in .success(FetchedContent(rows: AggregateTrade.trades(1...5), eventTime: nil)) }

@@ -79,7 +79,8 @@ extension DepthLevels {
 
 extension DepthLevels: FeedRow {
     package var key: String { symbol }
-    package func isOlder(than other: DepthLevels) -> Bool { lastUpdateID <= other.lastUpdateID }
+    /// Made later with a lower id, they are of a venue that counts anew.
+    package func isOlder(than other: DepthLevels) -> Bool { lastUpdateID <= other.lastUpdateID && time <= other.time }
     /// Numbers are shared between symbols, so a higher one alone is no news (docs/venue.md §5); compared as deep as both are.
     package func compared(with known: DepthLevels) -> Comparison {
         if lastUpdateID < known.lastUpdateID { return .older }

@@ -134,7 +134,8 @@ extension BookTicker: FeedRow {
     package func isOlder(than other: BookTicker) -> Bool {
         guard let otherID = other.updateID else { return time < other.time }
         guard let updateID else { return time <= other.time }
-        return updateID <= otherID
+        // Made later with a lower id, it is of a venue that counts anew.
+        return updateID <= otherID && time <= other.time
     }
     /// REST tells no update id.
     package func compared(with known: BookTicker) -> Comparison {

@@ -11,6 +11,7 @@ struct Progress {
     /// What was told since that outage began.
     private var toldSince: Set<UInt64> = []
     private var newest: [String: Int64] = [:]
+    private var tickerTimes: [String: Int64] = [:]
     private var tradesOfBars: [Int64: UInt64] = [:]
     private var liquidations: Set<String> = []
 
@@ -22,6 +23,7 @@ struct Progress {
 
     mutating func beginGeneration() {
         newest = [:]
+        tickerTimes = [:]
         tradesOfBars = [:]
         liquidations = []
     }
@@ -48,7 +50,13 @@ struct Progress {
         guard content.state == .live || content.source == .websocket else { return }
         switch content.rows {
         case .markPrice(let rows): for row in rows { expectRise(row.symbol, row.time, name, verdict) }
-        case .bookTicker(let rows): for row in rows { if let id = row.updateID { expectRise(row.symbol, Int64(clamping: id), name, verdict) } }
+        case .bookTicker(let rows):
+            for row in rows {
+                guard let id = row.updateID else { continue }
+                // A venue that counts anew while another line goes on: made later with a lower id.
+                if let before = tickerTimes.updateValue(row.time, forKey: row.symbol), row.time > before { newest[row.symbol] = nil }
+                expectRise(row.symbol, Int64(clamping: id), name, verdict)
+            }
         case .kline(let rows):
             for bar in rows.suffix(2) {
                 let known = tradesOfBars.updateValue(bar.tradeCount, forKey: bar.openTime) ?? 0

@@ -86,16 +86,17 @@ extension Simulation {
 
     private func check(_ event: FeedEvent) {
         guard let stream = index(event.stream) else { return verdict.expect(false, .effects, "an event of \(event.stream)") }
+        let wasLost = watches[stream].outage != .none
         watches[stream].take(event, queue.now, heard: lastHeard(of: stream), verdict)
         if script != nil { told.append((queue.now, event)) }
         switch event.kind {
         case .updated(let content), .fetched(let content): check(content, stream)
         case .disconnected:
-            // A subscription that is to be renewed does not stand.
+            // A subscription that is to be renewed does not stand, as one of a stream that has just stalled.
             let other = standing.first { id, streams in
                 streams.contains(stream) && core.connections.first { $0.id == id }?.toUnsubscribe.contains(event.stream) == false
             }?.key
-            verdict.expect(other == nil, .lastLineIsTold, "\(event.stream) is disconnected, and stands on \(other?.value ?? 0)")
+            verdict.expect(other == nil || wasLost, .lastLineIsTold, "\(event.stream) is disconnected, and stands on \(other?.value ?? 0)")
         case .ended: for id in standing.keys { standing[id]?.remove(stream) }
         case .status(.ended, _, _):
             for id in standing.keys { standing[id]?.remove(stream) }
