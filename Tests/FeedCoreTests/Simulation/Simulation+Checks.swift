@@ -5,9 +5,11 @@ extension Simulation {
     /// What the core decided in one step.
     func check(_ decided: [FeedEffect], after input: FeedInput, sequence before: UInt64) {
         var sequence = before
-        givesUp = core.counters.disconnects != disconnects
+        // A step that gives one line up and replaces another one does not tell which of the two waits for its turn.
+        givesUp = core.counters.disconnects != disconnects && core.counters.linesReplaced == linesReplaced
         if case .closed = input { givesUp = false }
         disconnects = core.counters.disconnects
+        linesReplaced = core.counters.linesReplaced
         for case .unsubscribe(let id, let names, _) in decided {
             standing[id]?.subtract(names.compactMap(index))
             for stream in names.compactMap(index) { pending[id]?[stream] = nil }

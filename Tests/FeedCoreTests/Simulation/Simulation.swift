@@ -19,6 +19,7 @@ final class Simulation {
     var begins: [(stream: Int, reader: ObserverID)] = []
     /// How many connections were lost so far, and whether the core gave one up in this step.
     var disconnects: UInt64 = 0
+    var linesReplaced: UInt64 = 0
     var givesUp = false
     /// The subscriptions that were acknowledged on connections that have not ended.
     var standing: [ConnectionID: Set<Int>] = [:]
