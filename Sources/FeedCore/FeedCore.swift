@@ -80,6 +80,9 @@ package struct FeedCore: Sendable {
         package var defaultRetryAfter: Duration = .seconds(60)
         /// The least time between two fetches of a stream that readers ask for: those who ask too soon are given the next one together.
         package var refetchInterval: Duration = .seconds(1)
+        /// How many requests of readers are passed on to the venue at one time, and how long one waits for its turn or for weight.
+        package var relaysAtOnce = 8
+        package var relayPatience: Duration = .seconds(10)
 
         package init() {}
     }
@@ -109,6 +112,7 @@ package struct FeedCore: Sendable {
     var pool: ConnectionPool
     var lastAttempt: UInt64 = 0
     var rest: RESTGate
+    var relays = RelayQueue()
     /// What happened since the start.
     package internal(set) var counters = FeedCounters()
 
@@ -145,6 +149,8 @@ package struct FeedCore: Sendable {
         case .heard(let id): heard(id)
         case .received(let id, let event): received(id, event)
         case .fetched(let name, let attempt, let result): fetched(name, attempt: attempt, result)
+        case .relay(let id, let weight): relay(id, weight: weight)
+        case .relayed(let id, let error): relayed(id, error)
         case .deadline: passDeadlines()
         }
         sendControl()
@@ -168,6 +174,7 @@ package struct FeedCore: Sendable {
         decisions.nextDeadline = nil
         for index in streams.indices where streams[index] != nil { passDeadlines(stream: index) }
         startDueFetches()
+        startRelays()
         for index in streams.indices {
             guard let at = streams[index]?.audit.at else { continue }
             if at <= now.instant { audit(index) } else { wake(at: at) }

@@ -144,6 +144,10 @@ package enum FeedInput: Sendable {
     case heard(ConnectionID)
     case received(ConnectionID, UpstreamEvent)
     case fetched(FuturesServiceStreamName, attempt: UInt64, Result<FetchedContent, FeedError>)
+    /// A reader wants a request answered that is to be passed on to the venue's REST as it is.
+    case relay(RelayID, weight: Int)
+    /// The venue answered such a request; with an error if it could not.
+    case relayed(RelayID, FeedError?)
     /// The time `FeedCore.nextDeadline` named has come.
     case deadline
 }
@@ -157,6 +161,10 @@ package enum FeedEffect: Sendable {
     case ping(ConnectionID)
     case disconnect(ConnectionID)
     case fetch(FuturesServiceStreamName, FetchRequest)
+    /// Pass a reader's request on to one of the venue's REST hosts.
+    case relay(RelayID, host: Int)
+    /// Nobody is asked: all who want it are told why.
+    case refuseRelay(RelayID, FeedError)
     /// For every observer of the stream that is not paused.
     case publish(FeedEvent)
     /// For one observer.

@@ -39,7 +39,8 @@ public final class Gateway: Service {
         // Prepared snapshots get a sixteenth of the memory for events.
         let prepared = PreparedAnswers(maximumBytes: configuration.events.maximumRingBytes / 16)
         var events = configuration.events
-        events.maximumRingBytes -= events.maximumRingBytes / 16
+        // So do kept answers of the venue.
+        events.maximumRingBytes -= events.maximumRingBytes / 8
         let gatekeeper = Gatekeeper(rules: configuration.access)
         let access = Access(gatekeeper: gatekeeper, allowedOrigins: configuration.http.allowedOrigins)
         let waker = EventStreamWaker()
@@ -61,10 +62,11 @@ public final class Gateway: Service {
         var http = configuration.http
         http.commonHeaders += Routes.commonHeaders + (http.allowedOrigins == nil ? [Routes.anyOrigin] : [])
         http.preflightHeaders += Routes.preflightHeaders
-        let metrics = MetricsHandler(hub: hub, memory: memory, log: log)
-        let router = Routes.router(hub: hub, loop: loop, metrics: metrics, access: access)
+        let mirror = VenueMirror(hub: hub, maximumBytes: configuration.events.maximumRingBytes / 16)
+        let metrics = MetricsHandler(hub: hub, memory: memory, mirror: mirror, log: log)
+        let router = Routes.router(hub: hub, loop: loop, metrics: metrics, mirror: mirror, access: access)
         server = HTTPServer(
-            configuration: http, router: router, prepared: prepared, preparedRoute: "/streams/{name}", admitsPrepared: access.admitsPrepared
+            configuration: http, router: router, prepared: prepared, admitsPrepared: access.admitsPrepared
         ) { request in
             request.segments == ["events"] && request.method == "GET" && !request.prefers("handling=strict")
                 ? EventHandlers.overloaded(request) : Problems.overloaded

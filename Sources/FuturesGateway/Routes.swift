@@ -3,7 +3,7 @@ import MicroHTTP
 
 /// The route table, in the order of `openapi.yaml`.
 enum Routes {
-    static func router(hub: EventHub, loop: EventStreamLoop, metrics: MetricsHandler, access: Access) -> Router {
+    static func router(hub: EventHub, loop: EventStreamLoop, metrics: MetricsHandler, mirror: VenueMirror?, access: Access) -> Router {
         let streams = StreamHandlers(hub: hub)
         let events = EventHandlers(hub: hub, loop: loop)
         let probes = ProbeHandlers(hub: hub)
@@ -22,6 +22,7 @@ enum Routes {
         router.on("POST", "/events/{client}/subscribe", access.guarded(.operation(.control), parameters: ["streams"], events.control(.subscribe)))
         router.on("POST", "/events/{client}/unsubscribe", access.guarded(.operation(.control), parameters: ["streams"], events.control(.unsubscribe)))
         router.on("POST", "/tickets", access.guarded(.credential, TicketHandler(gatekeeper: access.gatekeeper).issue))
+        if let mirror { VenueHandlers(mirror: mirror).addRoutes(to: &router, access) }
         router.on("GET", "/healthz", probes.health)
         router.on("GET", "/readyz", probes.ready)
         router.on("GET", "/metrics", access.metrics(metrics.answer))
@@ -46,7 +47,9 @@ enum Routes {
     static let commonHeaders = [
         HTTPHeader(
             name: "Access-Control-Expose-Headers",
-            value: "ETag, Link, Retry-After, X-Feed-State, X-Feed-Age-Ms, X-Feed-Unverified-Ms, Preference-Applied, RateLimit, RateLimit-Policy"),
+            value:
+                "ETag, Link, Retry-After, X-Feed-State, X-Feed-Source, X-Feed-Age-Ms, X-Feed-Unverified-Ms, Preference-Applied, RateLimit, RateLimit-Policy"
+        ),
         HTTPHeader(name: "X-Content-Type-Options", value: "nosniff"),
     ]
 

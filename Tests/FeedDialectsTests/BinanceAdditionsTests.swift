@@ -62,7 +62,7 @@ struct BinanceAdditionsTests {
         }
         #expect(
             Self.binance.snapshotURL(of: .continuousKline(pair: "BTCUSDT", contract: .nextQuarter, interval: .minute1), from: nil, host: 0)
-                == "https://fapi.binance.com/fapi/v1/continuousKlines?pair=BTCUSDT&contractType=NEXT_QUARTER&interval=1m&limit=500")
+                == "https://fapi.binance.com/fapi/v1/continuousKlines?pair=BTCUSDT&contractType=NEXT_QUARTER&interval=1m&limit=499")
     }
 
     @Test func aCompositeIndexKeepsItsPriceOverREST() throws {

@@ -8,7 +8,7 @@ extension MicroHTTPTests {
             PreparedAnswer(
                 content: SharedBytes(text.utf8), entityTag: tag, headers: [HTTPHeader("ETag", tag)],
                 contentHeaders: [HTTPHeader("Content-Type", "text/plain")], countingHeaders: [("X-Age", age), ("X-Unverified", age / 2)],
-                lifetime: lifetime)
+                lifetime: lifetime, route: "/value")
         }
 
         /// A server whose handler says how often it was asked.

@@ -26,14 +26,14 @@ extension FuturesDialect {
             case .rpiDepth: ("rpiDepth", [symbol, "limit=\(Self.bookDepth)"])
             case .partialDepth: ("depth", [symbol, name.levels.map { "limit=\($0.rawValue)" }])
             case .liquidation, .tradingSession, .upstream: ("", [])
-            case .kline: ("klines", [symbol, interval, "limit=\(isInquiry ? 1 : bars)"])
+            case .kline: ("klines", [symbol, interval, "limit=\(isInquiry ? 1 : snapshotBars)"])
             case .continuousKline:
                 (
                     "continuousKlines",
                     [
                         name.continuous.map { "pair=\($0.pair.percentEncoded)" },
                         name.continuous.map { "contractType=\($0.contract.rawValue)" },
-                        interval, "limit=\(isInquiry ? 1 : bars)",
+                        interval, "limit=\(isInquiry ? 1 : snapshotBars)",
                     ]
                 )
             case .compositeIndex: ("indexInfo", [symbol])
@@ -104,7 +104,7 @@ extension FuturesDialect {
 }
 
 /// What a REST answer other than 200 means (docs/venue.md §6).
-private struct RESTFailure {
+struct RESTFailure {
     let error: FeedError?
 
     init(_ answer: RESTAnswer) {

@@ -13,6 +13,9 @@ package struct FuturesDialect: PlainDialect {
         self.trades = min(max(trades, 1), 1000)
     }
 
+    /// How many bars are asked for at once: 500 weigh more than twice of what 499 do (docs/venue.md §3).
+    var snapshotBars: Int { bars == 500 ? 499 : bars }
+
     package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
         guard venue.has(name.channel) else { return nil }
         return StreamTraits(
@@ -39,7 +42,7 @@ package struct FuturesDialect: PlainDialect {
         case .markPrice, .assetIndex: isAll ? 10 : 1
         case .bookTicker: isAll ? 5 : 2
         case .miniTicker, .ticker: isAll ? 40 : 1
-        case .kline, .continuousKline: bars < 100 ? 1 : bars < 500 ? 2 : bars <= 1000 ? 5 : 10
+        case .kline, .continuousKline: VenueREST.weight(bars: snapshotBars)
         case .trade: 5
         case .aggregateTrade, .depth, .rpiDepth: 20
         case .partialDepth: 2

@@ -32,16 +32,18 @@ package final class FeedEngine: Sendable {
     /// By upstream.
     private let lines: [[UpstreamLine]]
     private let logger: Logger
-    private let performer: NIOLoopBoundBox<Performer>
+    let performer: NIOLoopBoundBox<Performer>
 
     /// State that only the loop touches.
-    private struct Performer {
+    struct Performer {
         var links: [ConnectionID: FrameReceiver] = [:]
         var attempts: [ConnectionID: ConnectCancellation] = [:]
         var timer: (at: Instant, task: Scheduled<Void>)?
         var isPerforming = false
         /// In the order of the dialect's upstreams.
         var traffic: [UpstreamTraffic]
+        /// Requests of readers for the venue's REST.
+        var relays: [RelayID: Relay] = [:]
         /// Why an address cannot be reached, as last logged.
         var troubles: [String: String] = [:]
     }
@@ -228,6 +230,10 @@ package final class FeedEngine: Sendable {
             performer.value.links.removeValue(forKey: id)?.close(code: 1000, reason: "")
         case .fetch(let name, let request):
             fetch(name, request)
+        case .relay(let id, let host):
+            passOn(id, host: host)
+        case .refuseRelay(let id, let error):
+            performer.value.relays.removeValue(forKey: id)?.answer(.failure(error))
         }
     }
 
@@ -323,7 +329,7 @@ package final class FeedEngine: Sendable {
     }
 
     /// Sends one request. If it failed because the venue had just closed a pooled connection, tries once more.
-    private func get(_ request: RESTRequest) -> EventLoopFuture<RESTResponse> {
+    func get(_ request: RESTRequest) -> EventLoopFuture<RESTResponse> {
         let request = request.allowing(bodyBytes: 32 << 20)
         return rest.get(request, on: loop).flatMapError { error in
             guard (error as? TransportError)?.code == .closed else { return self.loop.makeFailedFuture(error) }
@@ -364,7 +370,7 @@ package final class FeedEngine: Sendable {
 }
 
 extension Dialect {
-    fileprivate func decode<Answer>(_ response: RESTResponse, _ decode: (RESTAnswer) -> Answer) -> Answer {
+    func decode<Answer>(_ response: RESTResponse, _ decode: (RESTAnswer) -> Answer) -> Answer {
         response.body.withUnsafeReadableBytes { bytes in
             decode(RESTAnswer(status: response.status, retryAfter: response.retryAfter, body: bytes.bindMemory(to: UInt8.self)))
         }
@@ -372,7 +378,7 @@ extension Dialect {
 }
 
 extension FeedError {
-    fileprivate init(transport error: any Error) {
+    init(transport error: any Error) {
         guard let error = error as? TransportError else {
             self.init(.unreachable, "The venue could not be asked: \(plainWords(error)).")
             return

@@ -43,9 +43,11 @@ struct Access: Sendable {
     ///   - parameters: the allowed query parameters; any other is refused. Nil allows all.
     ///   - takesTicket: whether a ticket may stand for a credential.
     ///   - limited: the answer to a request beyond a limit.
+    ///   - refused: the answer to any other request that is not let in.
     func guarded(
         _ guardian: Guard, parameters: [String]? = [], takesTicket: Bool = false,
         limited: @escaping @Sendable (HTTPRequest, LimitReached) -> HTTPResponse = Access.limited,
+        refused: @escaping @Sendable (HTTPProblem) -> HTTPResponse = \.response,
         _ handler: @escaping Handler
     ) -> Router.Handler {
         { [gatekeeper] request, responder in
@@ -58,12 +60,12 @@ struct Access: Sendable {
                 handler(request, left.map { responder.adding(Self.rateLimitFields($0)) } ?? responder, caller)
             } catch let limit as LimitReached {
                 responder.respond(limited(request, limit))
-            } catch let refused as Refused {
-                gatekeeper.count(refused.reason)
-                responder.respond(refused.problem.response)
+            } catch let refusal as Refused {
+                gatekeeper.count(refusal.reason)
+                responder.respond(refused(refusal.problem))
             } catch {
                 gatekeeper.count((error as? AccessError)?.code == .expired ? .expired : .credential)
-                responder.respond(Problems.unauthorized(error as? AccessError).response)
+                responder.respond(refused(Problems.unauthorized(error as? AccessError)))
             }
         }
     }
@@ -74,7 +76,7 @@ struct Access: Sendable {
         let address = gatekeeper.client(
             peer: request.remoteAddress, forwarded: request.header("Forwarded"), forwardedFor: request.header("X-Forwarded-For"))
         var left = try gatekeeper.request(from: address, at: now)
-        let credential = try credential(request.header)
+        let credential = try credential(request.header, inPath: request.parameters["key"])
         if isForeign(request, hasCredential: credential != nil) { throw Refused(reason: .origin, problem: Problems.foreignOrigin) }
         let principal: Principal
         if takesTicket, let ticket = request.query("ticket") {
@@ -101,20 +103,25 @@ struct Access: Sendable {
 
     /// Whether a request may have a prepared answer. Its stream is not checked, so only callers who may read every stream get one.
     func admitsPrepared(_ header: (String) -> String?, _ remoteAddress: () -> String) -> Bool {
+        // The handler refuses it.
+        guard header("X-MBX-APIKEY") == nil else { return false }
         let peer = remoteAddress()
         if gatekeeper.isOpen(to: peer) { return true }
         let now = Self.now
-        guard let principal = try? gatekeeper.principal(showing: credential(header), at: now), principal.permission.allowsEveryStream,
+        guard let principal = try? gatekeeper.principal(showing: credential(header, inPath: nil), at: now), principal.permission.allowsEveryStream,
             principal.permission.allows(.read)
         else { return false }
         let address = gatekeeper.client(peer: peer, forwarded: header("Forwarded"), forwardedFor: header("X-Forwarded-For"))
         return gatekeeper.takeRequest(by: principal, from: address, at: now)
     }
 
-    /// The key or token of `Authorization: Bearer` (RFC 6750 §2.1) or `X-API-Key`; nil if there is none, or if no credentials are configured.
-    private func credential(_ header: (String) -> String?) throws -> String? {
+    /// The key or token of `Authorization: Bearer` (RFC 6750 §2.1), of `X-API-Key`, or of the path where a route has one; nil if there is none, or if
+    /// no credentials are configured.
+    private func credential(_ header: (String) -> String?, inPath: String?) throws -> String? {
         guard gatekeeper.asksForCredentials else { return nil }
-        let key = header("X-API-Key")
+        let field = header("X-API-Key")
+        guard field == nil || inPath == nil else { throw AccessError.ambiguous }
+        let key = field ?? inPath
         guard let authorization = header("Authorization") else { return key }
         guard key == nil else { throw AccessError.ambiguous }
         let parts = authorization.split(separator: " ", maxSplits: 1)

@@ -33,6 +33,14 @@ extension EventHub {
             lifetime: .nanoseconds((cached.madeAt + Self.snapshotLifetime).nanoseconds &- now.nanoseconds))
     }
 
+    /// A stream's content and status at one instant; nil if there is none yet.
+    func content(of name: FuturesServiceStreamName) -> (content: FuturesServiceFeedContent, status: StreamStatus)? {
+        engine.read { core, now in
+            guard let status = core.status(of: name, now: now), let content = core.content(of: name, now: now) else { return nil }
+            return (content, status)
+        }
+    }
+
     /// A snapshot as an answer carries it.
     struct Snapshot {
         let body: SharedBytes

@@ -250,7 +250,7 @@ struct StreamHandlers: Sendable {
         if let key {
             let prepared = PreparedAnswer(
                 content: body, entityTag: tag, headers: headers, contentHeaders: contentHeaders, countingHeaders: freshness,
-                lifetime: snapshot.lifetime)
+                lifetime: snapshot.lifetime, route: "/streams/{name}")
             hub.prepare(prepared, for: name, key)
         }
         headers += freshness.map { HTTPHeader(name: $0.0, value: String($0.1)) }

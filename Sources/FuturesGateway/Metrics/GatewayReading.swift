@@ -7,6 +7,8 @@ import MicroHTTP
 struct GatewayReading: Sendable {
     let feed: FeedReading
     let streams: StatusTable
+    /// Nil if no upstream is a venue.
+    let venue: VenueMirrorReading?
     let fanOut: FanOutReading
     let http: HTTPServerReading
     let process: ProcessReading
@@ -18,6 +20,7 @@ struct GatewayReading: Sendable {
         var text = Exposition()
         writeFeed(&text)
         writeUpstreams(&text)
+        venue?.write(&text, http)
         writeEvents(&text)
         writeHTTP(&text)
         writeAccess(&text)

@@ -19,6 +19,7 @@ public final class PreparedAnswer: Sendable {
         var unchanged: MHDResponse?
     }
 
+    let route: String
     private let content: SharedBytes
     private let entityTag: String
     private let headers: [HTTPHeader]
@@ -35,10 +36,12 @@ public final class PreparedAnswer: Sendable {
     ///   - contentHeaders: fields of the 200 alone, such as `Content-Type`.
     ///   - countingHeaders: fields of both with a time in ms, as decimal digits; it counts up from its present value.
     ///   - lifetime: the time until it expires.
+    ///   - route: the pattern of the GET route under which its requests are counted.
     public init(
         content: SharedBytes, entityTag: String, headers: [HTTPHeader], contentHeaders: [HTTPHeader],
-        countingHeaders: [(name: String, milliseconds: Int64)], lifetime: Duration
+        countingHeaders: [(name: String, milliseconds: Int64)], lifetime: Duration, route: String
     ) {
+        self.route = route
         self.content = content
         self.entityTag = entityTag
         self.headers = headers

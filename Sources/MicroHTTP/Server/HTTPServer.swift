@@ -32,7 +32,8 @@ public final class HTTPServer: Sendable {
     private let requestGuard: RequestGuard
     private let prepared: PreparedAnswers?
     private let admitsPrepared: PreparedGate?
-    private let preparedCounter: RequestCounter?
+    /// By route; prepared answers are counted with the others of their route.
+    private let counters: [String: RequestCounter]
     private let refused = RequestCounter()
     private let overloaded: @Sendable (HTTPRequest) -> HTTPResponse
     private let lifecycle = Mutex(LifecycleBox())
@@ -43,9 +44,8 @@ public final class HTTPServer: Sendable {
     /// - Parameter prepared: answers that need no handler. They are tried before the router, unless ``HTTPServerConfiguration/allowedOrigins`` make
     ///   answers differ by origin, or the request has a `Prefer`.
     /// - Parameter admitsPrepared: says whether a request may have its prepared answer; by default all may.
-    /// - Parameter preparedRoute: the pattern of the GET route under which prepared answers are counted.
     public init(
-        configuration: HTTPServerConfiguration, router: Router, prepared: PreparedAnswers? = nil, preparedRoute: String = "",
+        configuration: HTTPServerConfiguration, router: Router, prepared: PreparedAnswers? = nil,
         admitsPrepared: PreparedGate? = nil,
         overloaded: (@Sendable (HTTPRequest) -> HTTPResponse)? = nil
     ) {
@@ -53,7 +53,7 @@ public final class HTTPServer: Sendable {
         self.router = router
         self.prepared = configuration.allowedOrigins == nil ? prepared : nil
         self.admitsPrepared = admitsPrepared
-        preparedCounter = router.counter("GET", preparedRoute)
+        counters = router.counters
         self.overloaded = overloaded ?? { _ in HTTPProblem.overloaded.response }
         requestGuard = RequestGuard(configuration)
         // If there are few descriptors, a quarter is for the rest of the process, and an eighth for clients that are turned away.
@@ -173,7 +173,7 @@ public final class HTTPServer: Sendable {
         case .success(let body):
             if body == .none, !connections.isSurplus(slot), let answer = preparedAnswer(head, exchange.target, connection) {
                 guard connections.headArrived(slot, awaitsBody: false) else { return .NO }
-                exchange.admit(answer, noneMatch: head.headers.value(of: "If-None-Match"), preparedCounter)
+                exchange.admit(answer, noneMatch: head.headers.value(of: "If-None-Match"), counters[answer.route])
                 return .YES
             }
             guard let target = head.target.flatMap(RequestTarget.init) else {

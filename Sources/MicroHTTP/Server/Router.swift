@@ -38,9 +38,9 @@ public struct Router: Sendable {
         }
     }
 
-    /// The counter of a method and pattern, as given to `on`.
-    func counter(_ method: String, _ pattern: String) -> RequestCounter? {
-        routes.first { $0.text == pattern }?.handlers[method]?.counter
+    /// The counters of the GET routes, by pattern.
+    var counters: [String: RequestCounter] {
+        Dictionary(routes.compactMap { route in route.handlers["GET"].map { (route.text, $0.counter) } }, uniquingKeysWith: { first, _ in first })
     }
 
     var requests: [HTTPServerReading.Requests] {

@@ -100,6 +100,7 @@ extension Simulation {
         case .disconnect(let id): venue.left(id)
         case .fetch(let name, let request):
             if let stream = index(name) { queue.plan(.request(stream: stream, request), in: .ms(dice.spread(1, 80))) }
+        case .relay, .refuseRelay: break
         }
     }
 

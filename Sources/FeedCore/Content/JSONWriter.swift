@@ -1,5 +1,3 @@
-package import FeedCore
-
 /// Writes compact JSON text into one buffer in place; the buffer grows by doubling.
 package struct JSONWriter: ~Copyable {
     private var buffer: UnsafeMutableBufferPointer<UInt8>
@@ -22,6 +20,13 @@ package struct JSONWriter: ~Copyable {
     package mutating func array<Elements: Sequence>(_ elements: Elements, _ write: (inout JSONWriter, Elements.Element) -> Void) {
         open(UInt8(ascii: "["))
         for element in elements { write(&self, element) }
+        close(UInt8(ascii: "]"))
+    }
+
+    /// Writes an array whose elements differ in type.
+    package mutating func list(_ elements: (inout JSONWriter) -> Void) {
+        open(UInt8(ascii: "["))
+        elements(&self)
         close(UInt8(ascii: "]"))
     }
 

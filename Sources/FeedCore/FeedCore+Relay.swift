@@ -1,0 +1,38 @@
+/// Requests that readers want passed on to the venue's REST as they are. They leave weight to recoveries, as readers' own refetches do.
+extension FeedCore {
+    mutating func relay(_ id: RelayID, weight: Int) {
+        relays.want(id, weight: weight, until: now.instant + configuration.relayPatience)
+        startRelays()
+    }
+
+    mutating func relayed(_ id: RelayID, _ error: FeedError?) {
+        rest.answered(error, now.instant)
+        relays.end(id)
+        startRelays()
+    }
+
+    /// Passes on what the weight and the venue's patience allow. What has to wait for longer than readers do is refused at once.
+    mutating func startRelays() {
+        for id in relays.takeExpired(now.instant) { refuse(id, wait: rest.pause(now.instant)) }
+        while relays.runningCount < configuration.relaysAtOnce, let next = relays.next {
+            guard let wait = rest.admit(next.weight, leaving: configuration.recoveryReserve, now) else {
+                relays.start(next.id)
+                decisions.effects.append(.relay(next.id, host: rest.host))
+                continue
+            }
+            if wait > configuration.relayPatience {
+                for id in relays.takeAll() { refuse(id, wait: wait) }
+            } else {
+                wake(at: now.instant + wait)
+            }
+            break
+        }
+        if let end = relays.nextEnd { wake(at: end) }
+    }
+
+    private mutating func refuse(_ id: RelayID, wait: Duration?) {
+        let milliseconds = max(1, (wait ?? .seconds(1)).nanoseconds / 1_000_000)
+        let words = "The venue's request budget is used up, or it asked to wait; try again in \(milliseconds) ms."
+        decisions.effects.append(.refuseRelay(id, FeedError(.rateLimited, words, retryAfterMs: milliseconds)))
+    }
+}

@@ -1,0 +1,94 @@
+import FeedCore
+
+/// Bars that a request asks for, of which the stream has the newest ones. Older ones have closed for good, so they are fetched once, in blocks of as
+/// many as cost little, and kept.
+extension VenueREST {
+    /// How many bars a block has: as many as weigh 2.
+    static let block = 499
+    /// Times beyond are none.
+    private static let latest: Int64 = 1 << 52
+
+    func render(
+        _ rows: [Kline], _ range: BarRange, _ reading: VenueReading, _ now: Int64, _ kept: (VenueRelay) -> [UInt8]?
+    ) -> VenueRendering {
+        guard let first = rows.first, let last = rows.last, first.openTime >= 0, last.closeTime < Self.latest else { return .lacks }
+        let end = range.end ?? .max
+        guard let length = range.interval.milliseconds else {
+            let isWithin = range.start.map { $0 >= first.openTime } ?? (rows.count >= range.limit)
+            return isWithin ? render(rows[...], range, now) : .lacks
+        }
+        // A stream with less than a snapshot's bars has all there are.
+        guard rows.count >= dialect.snapshotBars else { return render(rows[...], range, now) }
+        let phase = first.openTime % length
+        // The first bar that is asked for, in lengths since 1970.
+        let lowest: Int64
+        if let start = range.start {
+            guard start < first.openTime else { return render(rows[...], range, now) }
+            lowest = (start - phase + length - 1) / length
+        } else {
+            lowest = (min(end, last.openTime) - phase) / length - Int64(range.limit) + 1
+            guard lowest * length + phase < first.openTime else { return render(rows[...], range, now) }
+        }
+        let highest = min((first.openTime - phase) / length - 1, (end - phase) / length, lowest + Int64(range.limit) - 1)
+        guard lowest >= 0, highest >= lowest else { return lowest < 0 ? .lacks : render(rows[...], range, now) }
+        let size = Int64(Self.block)
+        var (bars, missing): ([Kline], [VenueRelay]) = ([], [])
+        for number in lowest / size...highest / size {
+            let relay = block(number * size * length + phase, length, of: reading)
+            guard let body = kept(relay) else {
+                missing.append(relay)
+                continue
+            }
+            guard let older = self.bars(body, of: reading.name) else { return .lacks }
+            bars += older.filter { $0.openTime < first.openTime }
+        }
+        return missing.isEmpty ? render((bars + rows)[...], range, now) : .needs(missing)
+    }
+
+    private func block(_ start: Int64, _ length: Int64, of reading: VenueReading) -> VenueRelay {
+        let end = start + Int64(Self.block) * length - 1
+        let target = reading.instead.target.prefix { $0 != "?" }
+        let series =
+            reading.name.continuous.map { "pair=\($0.pair.percentEncoded)&contractType=\($0.contract.rawValue)" }
+            ?? "symbol=\((reading.name.symbol ?? "").percentEncoded)"
+        return VenueRelay(
+            target: "\(target)?\(series)&interval=\(reading.name.interval?.rawValue ?? "")&startTime=\(start)&endTime=\(end)&limit=\(Self.block)",
+            weight: Self.weight(bars: Self.block), keep: .milliseconds(86_400_000))
+    }
+
+    private func bars(_ body: [UInt8], of name: FuturesServiceStreamName) -> [Kline]? {
+        let content = body.withUnsafeBufferPointer { body in
+            dialect.decodeSnapshot(of: name, RESTAnswer(status: 200, retryAfter: nil, body: body), now: .max)
+        }
+        guard case .success(let content) = content, case .kline(let rows) = content.rows else { return nil }
+        return rows
+    }
+
+    private func render(_ rows: ArraySlice<Kline>, _ range: BarRange, _ now: Int64) -> VenueRendering {
+        let end = range.end ?? .max
+        let within = rows.drop { $0.openTime < range.start ?? .min }.prefix { $0.openTime <= end }
+        let chosen = range.start == nil ? within.suffix(range.limit) : within.prefix(range.limit)
+        // Whether the newest bar, or one after it, belongs to the answer.
+        let isFilled = range.start != nil && within.count >= range.limit && chosen.endIndex != rows.endIndex
+        let newest = rows.last.flatMap { !isFilled && $0.openTime <= end ? $0 : nil }
+        if let newest, newest.closeTime < now, !newest.isClosed || newest.closeTime < end { return .isBehind }
+        var writer = JSONWriter(capacity: 176 * chosen.count + 16)
+        writer.array(chosen) { json, bar in
+            json.list {
+                $0.integer(bar.openTime)
+                $0.decimal(bar.open)
+                $0.decimal(bar.high)
+                $0.decimal(bar.low)
+                $0.decimal(bar.close)
+                $0.decimal(bar.volume)
+                $0.integer(bar.closeTime)
+                $0.decimal(bar.quoteVolume)
+                $0.integer(bar.tradeCount)
+                $0.decimal(bar.takerBuyVolume)
+                $0.decimal(bar.takerBuyQuoteVolume)
+                $0.string("0")
+            }
+        }
+        return .body(writer.bytes, until: newest.map { $0.closeTime + 1 })
+    }
+}

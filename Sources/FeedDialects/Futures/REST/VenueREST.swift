@@ -1,0 +1,110 @@
+package import FeedCore
+
+/// The venue's own REST, answered from the streams: which path is which stream, and how the venue writes its content.
+package struct VenueREST: Sendable {
+    let dialect: FuturesDialect
+
+    /// Says what a request for one of the venue's paths comes to.
+    ///
+    /// - Parameters:
+    ///   - segments: the path's, decoded.
+    ///   - query: the parameters, decoded; those that the path does not have are left out.
+    ///   - now: the venue's time, ms since 1970 UTC.
+    ///   - isListed: whether the venue lists the symbol, or may.
+    /// - Returns: the path's name for metrics, and what it comes to; nil if there is no such path.
+    package func answer(
+        _ segments: [String], _ query: [(name: String, value: String)], now: Int64, isListed: (String) -> Bool
+    ) -> (name: String, answer: VenueAnswer)? {
+        guard let (path, target) = VenuePath.find(segments) else { return nil }
+        guard !query.contains(where: { Self.signs.contains($0.name) }) else { return (path.path, .refused(.keyed)) }
+        do throws(VenueRefusal) {
+            return (path.path, try answer(path, target, VenueQuery(path, query, isListed: isListed), now))
+        } catch {
+            return (path.path, .refused(error))
+        }
+    }
+
+    /// The names of the paths, for metrics.
+    package var paths: [String] { VenuePath.names }
+
+    /// Parameters that only signed requests have.
+    private static let signs: Set<String> = ["signature", "listenKey", "recvWindow", "apiKey"]
+
+    /// The address of a request that is passed on.
+    package func url(_ relay: VenueRelay, host: Int) -> String { dialect.venue.restURLs[host % dialect.venue.restURLs.count] + relay.target }
+
+    /// Why an answer is none; nil if it is one, also one that refuses the request.
+    package func failure(_ answer: RESTAnswer) -> FeedError? {
+        guard let error = RESTFailure(answer).error, error.code != .venueRejected else { return nil }
+        return error
+    }
+
+    private func answer(_ path: VenuePath, _ target: String, _ query: VenueQuery, _ now: Int64) throws(VenueRefusal) -> VenueAnswer {
+        let weight = weight(path.weight, query)
+        func relay(_ keep: VenueKeep) -> VenueRelay { VenueRelay(target: target + query.text, weight: weight, keep: keep) }
+        func read(_ name: FuturesServiceStreamName, _ rows: VenueRows, instead keep: VenueKeep = .milliseconds(1_000)) -> VenueAnswer {
+            .stream(VenueReading(name: name, instead: relay(keep), rows: rows))
+        }
+        switch path.source {
+        case .keyed: return .refused(.keyed)
+        case .clock:
+            let tellsTime = path.path.hasSuffix("/time")
+            return .clock { tellsTime ? "{\"serverTime\":\($0)}" : "{}" }
+        case .nothingListed:
+            return .clock { "{\"timezone\":\"UTC\",\"serverTime\":\($0),\"rateLimits\":[],\"exchangeFilters\":[],\"symbols\":[]}" }
+        case .venue(let keep): return .relay(relay(keep))
+        case .venuePeriod: return .relay(relay(query.period?.milliseconds.map { .period($0) } ?? .milliseconds(60_000)))
+        case .venueBars: return .relay(relay(keep(of: query, now)))
+        case .premiumIndex: return read(.fastMarkPrices, .premiumIndex(symbol: query.symbol))
+        case .ticker: return read(.tickers, .ticker(symbol: query.symbol))
+        case .price: return read(.tickers, .price(symbol: query.symbol))
+        case .assetIndex: return read(.assetIndex, .assetIndex(symbol: query.symbol))
+        case .bookTicker: return read(query.symbol.map { .bookTicker(symbol: $0) } ?? .bookTickers, .bookTicker(symbol: query.symbol))
+        case .depth:
+            return query.symbol.map { read(.depth(symbol: $0, speed: .milliseconds100), .depth(limit: query.limit)) } ?? .refused(.missing("symbol"))
+        case .trades:
+            try checkWindow(query)
+            let isPast = query.end.map { $0 < now - 60_000 } ?? false
+            guard let symbol = query.symbol else { throw .missing("symbol") }
+            return read(
+                .aggregateTrade(symbol: symbol), .trades(limit: query.limit, from: query.fromID, start: query.start, end: query.end),
+                instead: .milliseconds(isPast ? 3_600_000 : 1_000))
+        case .bars, .continuousBars:
+            guard let interval = query.interval else { throw .missing("interval") }
+            let range = BarRange(interval: interval, start: query.start, end: query.end, limit: query.limit)
+            let keep = isClosed(query, now) ? VenueKeep.milliseconds(3_600_000) : .milliseconds(1_000)
+            if let symbol = query.symbol { return read(.kline(symbol: symbol, interval: interval), .bars(range), instead: keep) }
+            guard dialect.venue.has(.continuousKline), let pair = query.pair, let contract = query.contractType else { return .relay(relay(keep)) }
+            return read(.continuousKline(pair: pair, contract: contract, interval: interval), .bars(range), instead: keep)
+        }
+    }
+
+    /// The venue searches an hour of trades at most.
+    private func checkWindow(_ query: VenueQuery) throws(VenueRefusal) {
+        guard let start = query.start, let end = query.end else { return }
+        guard end >= start, end.subtractingReportingOverflow(start).partialValue <= 3_600_000 else {
+            throw VenueRefusal(code: -4166, "Search window is restricted to recent 1 hour.")
+        }
+    }
+
+    /// Whether every bar that is asked for has closed.
+    private func isClosed(_ query: VenueQuery, _ now: Int64) -> Bool {
+        guard let end = query.end else { return false }
+        return end < now.subtractingReportingOverflow(query.interval?.milliseconds ?? 31 * 86_400_000).partialValue
+    }
+
+    private func keep(of query: VenueQuery, _ now: Int64) -> VenueKeep {
+        isClosed(query, now) ? .milliseconds(3_600_000) : .bar(query.interval?.milliseconds ?? 60_000)
+    }
+
+    private func weight(_ weight: VenuePath.Weight, _ query: VenueQuery) -> Int {
+        switch weight {
+        case .fixed(let weight): weight
+        case .rows(let one, let all): query.symbol == nil ? all : one
+        case .bars: Self.weight(bars: query.limit)
+        case .levels: query.limit <= 50 ? 2 : query.limit <= 100 ? 5 : query.limit <= 500 ? 10 : 20
+        }
+    }
+
+    static func weight(bars: Int) -> Int { bars < 100 ? 1 : bars < 500 ? 2 : bars <= 1_000 ? 5 : 10 }
+}

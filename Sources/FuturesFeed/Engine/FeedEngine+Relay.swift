@@ -1,0 +1,50 @@
+package import FeedCore
+package import FeedDialects
+import NIOCore
+
+/// The venue's answer to a request that was passed on, also one that refuses the request.
+package struct RelayedAnswer: Sendable {
+    package let status: Int
+    package let body: [UInt8]
+}
+
+/// A request of readers that is on its way to the venue, or waits for its turn.
+struct Relay {
+    let request: VenueRelay
+    let answer: (Result<RelayedAnswer, FeedError>) -> Void
+}
+
+extension FeedEngine {
+    /// The venue's own REST; nil if the upstream is no venue.
+    package var venueREST: VenueREST? { (dialect as? any MirroredDialect)?.venueREST }
+
+    /// Passes a request on to the venue when the core says so. Call it on the engine's thread.
+    ///
+    /// - Parameter answer: called once, on the engine's thread; not if the engine stops.
+    package func relay(_ id: RelayID, _ request: VenueRelay, _ answer: @escaping (Result<RelayedAnswer, FeedError>) -> Void) {
+        performer.value.relays[id] = Relay(request: request, answer: answer)
+        step(.relay(id, weight: request.weight))
+    }
+
+    /// One reader more waits for a request that was not passed on yet.
+    package func want(_ id: RelayID) {
+        if let relay = performer.value.relays[id] { step(.relay(id, weight: relay.request.weight)) }
+    }
+
+    func passOn(_ id: RelayID, host: Int) {
+        guard let venue = venueREST, let relay = performer.value.relays[id] else { return step(.relayed(id, nil)) }
+        get(RESTRequest(url: venue.url(relay.request, host: host))).assumeIsolated().whenComplete { result in
+            let answer: Result<RelayedAnswer, FeedError> =
+                switch result {
+                case .failure(let error): .failure(FeedError(transport: error))
+                case .success(let response):
+                    self.dialect.decode(response) { answer in
+                        venue.failure(answer).map { .failure($0) } ?? .success(RelayedAnswer(status: answer.status, body: Array(answer.body)))
+                    }
+                }
+            self.performer.value.relays[id] = nil
+            if case .failure(let error) = answer { self.step(.relayed(id, error)) } else { self.step(.relayed(id, nil)) }
+            relay.answer(answer)
+        }
+    }
+}

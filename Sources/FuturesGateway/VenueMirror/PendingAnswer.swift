@@ -1,0 +1,172 @@
+import EventLogs
+import FuturesFeed
+import GatewayAccess
+import MicroHTTP
+import NIOCore
+
+/// One request for a path of the venue's, until it is answered; on the feed's thread.
+final class PendingAnswer {
+    private let ask: VenueMirror.Ask
+    private let mirror: VenueMirror
+    private var hub: EventHub { mirror.hub }
+    /// It counts among its address's connections while it waits.
+    private var lease: Gatekeeper.Lease?
+    private var outcome: VenueMirror.Outcome?
+    /// What has been tried, so that each is tried once.
+    private var hasAwaitedValue = false
+    private var hasAwaitedBar = false
+    private var hasRefetched = false
+    private var hasFetchedBars = false
+
+    init(ask: VenueMirror.Ask, mirror: VenueMirror) {
+        self.ask = ask
+        self.mirror = mirror
+    }
+
+    /// Answers from the stream, which begins if nobody reads it yet.
+    func read(_ reading: VenueReading) {
+        let name = reading.name
+        guard hub.knows(name), !hub.isRetired(name) else { return relay(reading.instead) }
+        let (now, listing) = hub.engine.read { core, now in (core.venueTime(at: now) ?? Moment.current.wallClock, core.listing) }
+        guard let (content, status) = hub.content(of: name), isTrue(status) else { return awaitContent(reading) }
+        mirror.hold(name)
+        let rendering = mirror.venue.render(reading, content, listing: listing, now: now) { [mirror] in mirror.kept($0)?.body.bytes }
+        switch rendering {
+        case .body(let body, let until): respond(body, status, content, lifetime: until.map { .milliseconds($0 &- now) })
+        case .isBehind: awaitBar(reading)
+        case .needs(let relays): fetchBars(relays, reading)
+        case .lacks: relay(reading.instead)
+        }
+    }
+
+    /// Whether the content may be given out as what the venue has now.
+    private func isTrue(_ status: StreamStatus) -> Bool {
+        let unverified = status.unverifiedMs ?? .max
+        if let maxAge = ask.maxAge, unverified > maxAge { return false }
+        return status.state == .live || (status.state == .connecting && unverified <= 1_000)
+    }
+
+    private func awaitContent(_ reading: VenueReading) {
+        let state = hub.status(of: reading.name)?.feed.state
+        guard !hasAwaitedValue, state == nil || state == .connecting else { return relay(reading.instead) }
+        hasAwaitedValue = true
+        waitFor(reading, state == nil ? .value : .change, VenueMirror.wait(isForBar: false))
+    }
+
+    /// The next bar is about to come. If it does not, because nothing was traded, REST has it.
+    private func awaitBar(_ reading: VenueReading) {
+        if !hasAwaitedBar {
+            hasAwaitedBar = true
+            waitFor(reading, .change, VenueMirror.wait(isForBar: true))
+        } else if !hasRefetched {
+            hasRefetched = true
+            waitFor(reading, .fetch, VenueMirror.wait(isForBar: false))
+        } else {
+            relay(reading.instead)
+        }
+    }
+
+    private func waitFor(_ reading: VenueReading, _ awaited: EventHub.Awaited, _ timeout: Duration) {
+        guard beginToWait(.waited) else { return }
+        do throws(EventHub.Refusal) { try hub.checkRoom(for: [reading.name], from: ask.caller.address) } catch {
+            return relay(reading.instead)
+        }
+        let number = hub.wait(for: reading.name, awaited, timeout: timeout, from: ask.caller.address) { [self] result in
+            if case .failure = result, awaited == .value { hasAwaitedBar = true }
+            read(reading)
+        }
+        let (hub, name) = (hub, reading.name)
+        ask.responder.whenAbandoned { hub.run { $0.abandon(name, number) } }
+    }
+
+    /// Fetches bars of before the stream's, and looks again when all are there.
+    private func fetchBars(_ relays: [VenueRelay], _ reading: VenueReading) {
+        guard !hasFetchedBars, beginToWait(.fetched) else { return hasFetchedBars ? relay(reading.instead) : () }
+        hasFetchedBars = true
+        var left = relays.count
+        for relay in relays {
+            mirror.fetch(relay) { [self] _ in
+                left -= 1
+                if left == 0 { read(reading) }
+            }
+        }
+    }
+
+    /// Answers with what the venue says, or said.
+    func relay(_ relay: VenueRelay) {
+        if let kept = mirror.kept(relay, maxAge: ask.maxAge) {
+            outcome = outcome ?? .kept
+            return respond(kept)
+        }
+        guard beginToWait(.fetched) else { return }
+        mirror.fetch(relay) { [self] result in
+            switch result {
+            case .success(let answer): respond(answer)
+            case .failure(let error):
+                refuse(.unavailable(error.message), retryAfter: error.retryAfterMs.map { max(1, Int(clamping: ($0 &+ 999) / 1000)) } ?? 1)
+            }
+        }
+    }
+
+    private func beginToWait(_ outcome: VenueMirror.Outcome) -> Bool {
+        self.outcome = outcome
+        guard lease == nil else { return true }
+        do throws(LimitReached) {
+            lease = try hub.gatekeeper.wait(from: ask.caller.address, at: Access.now)
+            return true
+        } catch {
+            refuse(VenueHandlers.refusal(error), retryAfter: error.retryAfter)
+            return false
+        }
+    }
+
+    func refuse(_ refusal: VenueRefusal, retryAfter: Int? = nil) {
+        outcome = refusal.status >= 500 ? .unavailable : .refused
+        finish(VenueHandlers.response(refusal, retryAfter: retryAfter, weight: weight))
+    }
+
+    func respond(_ body: [UInt8], _ headers: [HTTPHeader]) {
+        finish(HTTPResponse(status: 200, headers: headers + [weight], body: body))
+    }
+
+    private func respond(_ answer: KeptAnswers.Answer) {
+        if answer.status >= 400 { outcome = .refused }
+        let isCompressed = ask.isGzip && answer.compressed != nil
+        let age = Moment.current.instant.milliseconds(since: answer.receivedAt)
+        var headers = [
+            HTTPHeader("Content-Type", "application/json"), HTTPHeader("X-Feed-State", "live"), HTTPHeader("X-Feed-Source", "rest"),
+            HTTPHeader("X-Feed-Age-Ms", String(age)), HTTPHeader("Vary", "Accept-Encoding"), weight,
+        ]
+        if isCompressed { headers.append(HTTPHeader("Content-Encoding", "gzip")) }
+        finish(HTTPResponse(status: answer.status, headers: headers, content: isCompressed ? answer.compressed ?? answer.body : answer.body))
+    }
+
+    private func respond(_ body: [UInt8], _ status: StreamStatus, _ content: FuturesServiceFeedContent, lifetime: Duration?) {
+        let shared = SharedBytes(body)
+        let headers = [
+            HTTPHeader("X-Feed-State", status.state.rawValue), HTTPHeader("X-Feed-Source", status.source.rawValue), weight,
+        ]
+        let contentHeaders = [HTTPHeader("Content-Type", "application/json")]
+        let freshness = [("X-Feed-Age-Ms", status.ageMs ?? 0), ("X-Feed-Unverified-Ms", status.unverifiedMs ?? 0)]
+        if let key = ask.key, status.state == .live {
+            let prepared = PreparedAnswer(
+                content: shared, entityTag: "\"\(content.id)\"", headers: headers, contentHeaders: contentHeaders, countingHeaders: freshness,
+                lifetime: min(.seconds(1), lifetime ?? .seconds(1)), route: VenueHandlers.route(of: ask.path))
+            hub.prepare(prepared, for: content.streamName, key)
+        }
+        finish(
+            HTTPResponse(
+                status: 200, headers: headers + contentHeaders + freshness.map { HTTPHeader($0.0, String($0.1)) }, content: shared))
+    }
+
+    private var weight: HTTPHeader {
+        HTTPHeader("X-MBX-USED-WEIGHT-1M", String(hub.engine.read { core, _ in core.weight(now: .current).used }))
+    }
+
+    private func finish(_ response: HTTPResponse) {
+        if let lease { hub.gatekeeper.close(lease, streams: 0) }
+        lease = nil
+        if let outcome { mirror.count(ask.path, outcome) }
+        ask.responder.respond(response)
+    }
+}
