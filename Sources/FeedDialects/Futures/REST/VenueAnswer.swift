@@ -120,6 +120,19 @@ struct BarRange: Hashable, Sendable {
     let limit: Int
 }
 
+/// Two moments by the venue's clock, ms since 1970 UTC.
+package struct VenueTimes: Sendable {
+    /// This moment.
+    package let now: Int64
+    /// When there was last evidence that the venue had nothing newer than the content.
+    package let verified: Int64
+
+    package init(now: Int64, verified: Int64) {
+        self.now = now
+        self.verified = verified
+    }
+}
+
 /// What a content gives for a reading.
 package enum VenueRendering: Sendable {
     /// The body, and the venue's time from which it is out of date; nil if only a change of the stream makes it so.

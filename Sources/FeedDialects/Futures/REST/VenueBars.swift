@@ -5,32 +5,34 @@ import FeedCore
 extension VenueREST {
     /// How many bars a block has: as many as weigh 2.
     static let block = 499
+    /// For so long after a bar's end the next one may be on its way, ms.
+    private static let proof: Int64 = 1_000
     /// Times beyond are none.
     private static let latest: Int64 = 1 << 52
 
     func render(
-        _ rows: [Kline], _ range: BarRange, _ reading: VenueReading, _ now: Int64, _ kept: (VenueRelay) -> [UInt8]?
+        _ rows: [Kline], _ range: BarRange, _ reading: VenueReading, _ times: VenueTimes, _ kept: (VenueRelay) -> [UInt8]?
     ) -> VenueRendering {
         guard let first = rows.first, let last = rows.last, first.openTime >= 0, last.closeTime < Self.latest else { return .lacks }
         let end = range.end ?? .max
         guard let length = range.interval.milliseconds else {
             let isWithin = range.start.map { $0 >= first.openTime } ?? (rows.count >= range.limit)
-            return isWithin ? render(rows[...], range, now) : .lacks
+            return isWithin ? render(rows[...], range, times) : .lacks
         }
         // A stream with less than a snapshot's bars has all there are.
-        guard rows.count >= dialect.snapshotBars else { return render(rows[...], range, now) }
+        guard rows.count >= dialect.snapshotBars else { return render(rows[...], range, times) }
         let phase = first.openTime % length
         // The first bar that is asked for, in lengths since 1970.
         let lowest: Int64
         if let start = range.start {
-            guard start < first.openTime else { return render(rows[...], range, now) }
+            guard start < first.openTime else { return render(rows[...], range, times) }
             lowest = (start - phase + length - 1) / length
         } else {
             lowest = (min(end, last.openTime) - phase) / length - Int64(range.limit) + 1
-            guard lowest * length + phase < first.openTime else { return render(rows[...], range, now) }
+            guard lowest * length + phase < first.openTime else { return render(rows[...], range, times) }
         }
         let highest = min((first.openTime - phase) / length - 1, (end - phase) / length, lowest + Int64(range.limit) - 1)
-        guard lowest >= 0, highest >= lowest else { return lowest < 0 ? .lacks : render(rows[...], range, now) }
+        guard lowest >= 0, highest >= lowest else { return lowest < 0 ? .lacks : render(rows[...], range, times) }
         let size = Int64(Self.block)
         var (bars, missing): ([Kline], [VenueRelay]) = ([], [])
         for number in lowest / size...highest / size {
@@ -42,7 +44,10 @@ extension VenueREST {
             guard let older = self.bars(body, of: reading.name) else { return .lacks }
             bars += older.filter { $0.openTime < first.openTime }
         }
-        return missing.isEmpty ? render((bars + rows)[...], range, now) : .needs(missing)
+        guard missing.isEmpty else { return .needs(missing) }
+        // Before the first bar of all, the venue goes on to that one, wherever it is.
+        if range.start != nil, !bars.contains(where: { $0.openTime == lowest * length + phase }) { return .lacks }
+        return render((bars + rows)[...], range, times)
     }
 
     private func block(_ start: Int64, _ length: Int64, of reading: VenueReading) -> VenueRelay {
@@ -64,14 +69,20 @@ extension VenueREST {
         return rows
     }
 
-    private func render(_ rows: ArraySlice<Kline>, _ range: BarRange, _ now: Int64) -> VenueRendering {
+    private func render(_ rows: ArraySlice<Kline>, _ range: BarRange, _ times: VenueTimes) -> VenueRendering {
         let end = range.end ?? .max
         let within = rows.drop { $0.openTime < range.start ?? .min }.prefix { $0.openTime <= end }
         let chosen = range.start == nil ? within.suffix(range.limit) : within.prefix(range.limit)
         // Whether the newest bar, or one after it, belongs to the answer.
         let isFilled = range.start != nil && within.count >= range.limit && chosen.endIndex != rows.endIndex
         let newest = rows.last.flatMap { !isFilled && $0.openTime <= end ? $0 : nil }
-        if let newest, newest.closeTime < now, !newest.isClosed || newest.closeTime < end { return .isBehind }
+        if let newest, newest.closeTime < times.now {
+            // If nothing is traded, the venue may have no newer bar, which shows only after this one's end.
+            let isLast = newest.closeTime >= end || times.verified > newest.closeTime + Self.proof
+            if !newest.isClosed || !isLast { return .isBehind }
+        }
+        // A bar whose last message never came may lack trades.
+        if chosen.contains(where: { !$0.isClosed && $0.openTime != rows.last?.openTime }) { return .isBehind }
         var writer = JSONWriter(capacity: 176 * chosen.count + 16)
         writer.array(chosen) { json, bar in
             json.list {
@@ -89,6 +100,6 @@ extension VenueREST {
                 $0.string("0")
             }
         }
-        return .body(writer.bytes, until: newest.map { $0.closeTime + 1 })
+        return .body(writer.bytes, until: newest.flatMap { $0.closeTime < times.now ? nil : $0.closeTime + 1 })
     }
 }

@@ -5,10 +5,10 @@ extension VenueREST {
     ///
     /// - Parameters:
     ///   - listing: what the venue lists; nil until it has told.
-    ///   - now: the venue's time, ms since 1970 UTC.
+    ///   - times: when this is, and of when the content is known to be true.
     ///   - kept: the body of a request that was passed on earlier, if it is kept.
     package func render(
-        _ reading: VenueReading, _ content: FuturesServiceFeedContent, listing: VenueListing?, now: Int64, kept: (VenueRelay) -> [UInt8]?
+        _ reading: VenueReading, _ content: FuturesServiceFeedContent, listing: VenueListing?, _ times: VenueTimes, kept: (VenueRelay) -> [UInt8]?
     ) -> VenueRendering {
         switch (reading.rows, content.rows) {
         case (.premiumIndex(let symbol), .markPrice(let rows)): render(rows, \.symbol, symbol, Self.write)
@@ -19,7 +19,7 @@ extension VenueREST {
         case (.depth(let limit), .depth(let rows)): render(rows, limit, content.eventTime)
         case (.trades(let limit, let from, let start, let end), .aggregateTrade(let rows)):
             trades(rows, limit, from, start, end).map { render($0) } ?? .lacks
-        case (.bars(let range), .kline(let rows)): render(rows, range, reading, now, kept)
+        case (.bars(let range), .kline(let rows)): render(rows, range, reading, times, kept)
         default: .lacks
         }
     }

@@ -1,0 +1,131 @@
+import FeedCore
+import GatewayTestSupport
+import Testing
+
+@testable import FeedDialects
+
+/// Bars that a request asks for, from the stream's and from older ones that were fetched.
+@Suite struct VenueBarsTests {
+    private static let length: Int64 = 60_000
+    private static let venue = VenueRESTTests.venue
+
+    private static func bar(_ number: Int64, isClosed: Bool = true) -> Kline {
+        Kline(
+            openTime: number * length, closeTime: (number + 1) * length - 1, open: "1", high: "2", low: "0.5", close: "1.5", volume: "10",
+            quoteVolume: "15", tradeCount: UInt64(number), takerBuyVolume: "4", takerBuyQuoteVolume: "6", isClosed: isClosed)
+    }
+
+    private static func json(_ bar: Kline) -> String {
+        #"[\#(bar.openTime),"1","2","0.5","1.5","10",\#(bar.closeTime),"15",\#(bar.tradeCount),"4","6","0"]"#
+    }
+
+    /// The venue's own answer.
+    private static func truth(_ bars: [Kline], start: Int64?, end: Int64?, limit: Int) -> String {
+        let within = bars.filter { $0.openTime >= start ?? .min && $0.openTime <= end ?? .max }
+        let chosen = start == nil ? Array(within.suffix(limit)) : Array(within.prefix(limit))
+        return "[" + chosen.map(json).joined(separator: ",") + "]"
+    }
+
+    private static func ask(_ bars: [Kline], _ query: [(String, String)], now: Int64, verified: Int64? = nil, _ kept: (VenueRelay) -> [UInt8]?)
+        -> VenueRendering?
+    {
+        let items = [("symbol", "BTCUSDT"), ("interval", "1m")] + query
+        guard case .stream(let reading)? = VenueRESTTests.answer("/fapi/v1/klines", items, now: now) else { return nil }
+        let content = FuturesServiceFeedContent(
+            streamName: reading.name, id: EventID(epoch: 1, sequence: 1), kind: .full, state: .live, source: .websocket, eventTime: nil,
+            receivedAt: 0, rows: .kline(bars))
+        return venue.render(reading, content, listing: nil, VenueTimes(now: now, verified: verified ?? now), kept: kept)
+    }
+
+    /// A kept block, as the venue would have answered.
+    private static func block(_ relay: VenueRelay, of bars: [Kline]) -> [UInt8] {
+        func value(_ name: String) -> Int64? {
+            relay.target.split(separator: "&").first { $0.hasPrefix(name + "=") }.flatMap { Int64($0.dropFirst(name.count + 1)) }
+        }
+        return Array(truth(bars, start: value("startTime"), end: value("endTime"), limit: Int(value("limit") ?? 0)).utf8)
+    }
+
+    @Test func everyRangeIsWhatTheVenueWouldAnswer() throws {
+        let seed = UInt64.random(in: .min ... .max)
+        print("seed \(seed)")
+        var random = SplitMix64(seed: seed)
+        func below(_ bound: Int64) -> Int64 { Int64(random.next() % UInt64(bound)) }
+        for _ in 0..<400 {
+            let newest = 30_000_000 + below(2_000)
+            let count = below(5) == 0 ? below(600) + 1 : 4_000
+            let bars = (newest - count + 1...newest).map { Self.bar($0, isClosed: $0 < newest) }
+            let now = newest * Self.length + below(Self.length)
+            let start = below(2) == 0 ? nil : (newest - below(3_500)) * Self.length + (below(2) == 0 ? 0 : below(Self.length))
+            let end = below(2) == 0 ? nil : (newest - below(3_000)) * Self.length + below(Self.length)
+            let limit = Int(below(1_500)) + 1
+            var query = [("limit", "\(limit)")]
+            if let start { query.append(("startTime", "\(start)")) }
+            if let end { query.append(("endTime", "\(end)")) }
+            var weight = 0
+            var rendering = Self.ask(Array(bars.suffix(500)), query, now: now) { _ in nil }
+            if case .needs(let relays)? = rendering {
+                weight = relays.reduce(0) { $0 + $1.weight }
+                rendering = Self.ask(Array(bars.suffix(500)), query, now: now) { relays.contains($0) ? Self.block($0, of: bars) : nil }
+            }
+            if case .lacks? = rendering, let start, start <= (newest - count) * Self.length { continue }
+            guard case .body(let body, _)? = rendering else {
+                Issue.record("seed \(seed): \(query) of \(count) bars comes to \(String(describing: rendering))")
+                return
+            }
+            #expect(String(decoding: body, as: UTF8.self) == Self.truth(bars, start: start, end: end, limit: limit), "seed \(seed): \(query)")
+            #expect(weight <= 8, "at most four blocks")
+        }
+    }
+
+    @Test func oneMoreBarThanIsKeptCostsOneFetchForAll() {
+        let bars = (1_000...1_600).map { Self.bar($0, isClosed: $0 < 1_600) }
+        var targets: Set<String> = []
+        for limit in 501...600 {
+            guard
+                case .needs(let relays)? = Self.ask(
+                    Array(bars.suffix(500)), [("limit", "\(limit)")], now: 1_600 * Self.length + 5, { _ in nil })
+            else {
+                Issue.record("\(limit) bars are there")
+                return
+            }
+            for relay in relays { targets.insert(relay.target) }
+        }
+        #expect(targets.count == 1, "\(targets)")
+    }
+
+    @Test func aBarThatHasEndedIsNotTheNewest() {
+        let bars = (1_000...1_600).map { Self.bar($0) }
+        let end = 1_601 * Self.length
+        guard case .isBehind? = Self.ask(bars, [("limit", "5")], now: end + 100, verified: end + 50, { _ in nil }) else {
+            Issue.record("the next bar is about to come")
+            return
+        }
+        guard case .body(_, let until)? = Self.ask(bars, [("limit", "5")], now: end + 3_000, verified: end + 2_000, { _ in nil }) else {
+            Issue.record("the venue was asked after the bar's end, and has no newer one")
+            return
+        }
+        #expect(until == nil)
+        guard case .body? = Self.ask(bars, [("limit", "5"), ("endTime", "\(end - 1)")], now: end + 100, verified: end, { _ in nil }) else {
+            Issue.record("no newer bar is asked for")
+            return
+        }
+    }
+
+    @Test func theOpenBarIsGivenOutUntilItEnds() {
+        let bars = (1_000...1_600).map { Self.bar($0, isClosed: $0 < 1_600) }
+        guard case .body(_, let until)? = Self.ask(bars, [("limit", "5")], now: 1_600 * Self.length + 5, { _ in nil }) else {
+            Issue.record("the bar is open")
+            return
+        }
+        #expect(until == 1_601 * Self.length)
+    }
+
+    @Test func aBarWhoseLastTradesMayBeMissingIsNotGivenOut() {
+        var bars = (1_000...1_600).map { Self.bar($0, isClosed: $0 < 1_600) }
+        bars[bars.count - 2].isClosed = false
+        guard case .isBehind? = Self.ask(bars, [("limit", "5")], now: 1_600 * Self.length + 5, { _ in nil }) else {
+            Issue.record("a newer bar does not make the one before final")
+            return
+        }
+    }
+}
