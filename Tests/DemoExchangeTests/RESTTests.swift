@@ -36,7 +36,8 @@ import Testing
                 #expect(try one.json.keys == keys)
                 #expect(try one.json["symbol"]?.string == symbol)
                 let all = try await get(port, "/fapi/\(version)/\(path)")
-                #expect(try all.json.rows.count == count)
+                // Under v3, as at Aster, no dated contract is listed; there is one.
+                #expect(try all.json.rows.count == (version == "v3" && path != "assetIndex" ? count - 1 : count))
                 for row in try all.json.rows { #expect(row.keys == keys) }
             }
         }

@@ -4,9 +4,9 @@ extension SymbolMarket {
     func quantity(_ units: Int64) -> String { decimal(units, listing.quantityPrecision) }
     func quote(_ units: Int64) -> String { decimal(units, listing.quotePrecision) }
 
-    /// Next multiple of eight hours, or 0 if no funding is scheduled.
+    /// Next multiple of the funding interval, or 0 if no funding is scheduled.
     func nextFundingTime(at now: Int64) -> Int64 {
-        listing.hasFunding ? (now / (8 * Interval.hour) + 1) * 8 * Interval.hour : 0
+        listing.hasFunding ? (now / fundings.interval + 1) * fundings.interval : 0
     }
 
     func markPriceUpdate(at now: Int64) -> String {

@@ -1,7 +1,7 @@
 /// All bars of one symbol: the closed ones it is built from, the open one of every interval, and the rolling day.
 struct BarSeries {
     /// Closed bars, oldest first: days, hours, and minutes at the end.
-    private var closed: [Bar]
+    private(set) var closed: [Bar]
     /// The open bar and the last closed one of each interval, in the order of `Interval.allCases`.
     private var current: [Bar]
     private var previous: [Bar?]

@@ -19,8 +19,16 @@ struct Listing {
     let quantityPrecision: Int
 
     var pair: String { base + "USDT" }
+    var isDated: Bool { kind == .quarterly }
+    var contractType: String { isDated ? "CURRENT_QUARTER" : "PERPETUAL" }
+    /// When the dated contracts are delivered: 2026-12-25 08:00 UTC.
+    static let delivery: Int64 = 1_798_185_600_000
     var isTrading: Bool { kind != .settling }
     var hasFunding: Bool { kind == .perpetual || kind == .tradFi }
+    /// The assets whose contracts make up the index of this one, with their parts in ten-thousandths; empty if it has a price of its own.
+    var components: [(base: String, part: Int64)] {
+        base == "DEFI" ? [("ETH", 4_500), ("LINK", 3_250), ("SOL", 2_250)] : []
+    }
     /// Only ASCII letters are lowered, as in the venues' stream names.
     var streamPrefix: String { asciiLowercased(symbol) }
     var quotePrecision: Int { pricePrecision + quantityPrecision }
@@ -58,7 +66,7 @@ struct Listing {
         Listing("1000PEPE", 711_930, 7, 0),
         Listing("USDC", 100_030, 5, 1),
         Listing("NEAR", 24_160, 4, 1),
-        Listing("APT", 33_810, 4, 1),
+        Listing("DEFI", 643_120, 3, 3),
     ]
 
     /// The first `count` listings; beyond the named ones come `D0025USDT` and so on. Held between 20 and 2 000.

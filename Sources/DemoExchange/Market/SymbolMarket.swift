@@ -28,6 +28,9 @@ struct SymbolMarket {
     private(set) var newTrades: [AggregateTrade] = []
 
     private(set) var bars: BarSeries
+    private(set) var priceBars: PriceBars
+    private(set) var fundings: FundingHistory
+    let positioning: Positioning
     private var generator: SeededGenerator
     private var nextTradeID: Int64 = 8_000_000_001
     private var nextAggregateID: Int64 = 3_000_000_001
@@ -54,15 +57,18 @@ struct SymbolMarket {
         bidQuantity = listing.typicalQuantity
         askQuantity = listing.typicalQuantity
         bookTime = now
-        index = listing.anchor * powerOfTen(8 - listing.pricePrecision)
+        let scale = powerOfTen(8 - listing.pricePrecision)
+        index = listing.anchor * scale
         mark = index
         settle = index
         fundingRate = listing.hasFunding ? 10_000 : 0
-        bars.roll(to: firstTrade)
-        guard listing.isTrading else {
-            bars.roll(to: now)
-            return
-        }
+        bars.roll(to: listing.isTrading ? firstTrade : now)
+        var pastGenerator = SeededGenerator(seed: seed, purpose: 1 << 44 + UInt64(number))
+        let pastSeed = pastGenerator.next()
+        positioning = Positioning(listing: listing, seed: pastSeed)
+        fundings = FundingHistory(listing, now: now, seed: pastSeed)
+        priceBars = PriceBars(after: bars, price: index, now: now, scale: scale, seed: pastSeed)
+        guard listing.isTrading else { return }
         for number in 0..<Int64(Self.tradeLimit) {
             let time = firstTrade + number * Self.openingTradeGap
             bars.roll(to: time)
@@ -70,13 +76,20 @@ struct SymbolMarket {
             trade(at: time)
         }
         newTrades = []
+        bars.roll(to: now)
+        priceBars = PriceBars(after: bars, price: index, now: now, scale: scale, seed: pastSeed)
     }
+
+    /// The price of the last trade.
+    var lastPrice: Int64 { bars.current(.minute1).close }
 
     /// Advances by one step of ``Market/stepLength``. `lastUpdateID` is the id space all books share.
     mutating func step(now: Int64, lastUpdateID: inout Int64) {
         bookChanged = false
         newTrades.removeAll(keepingCapacity: true)
         bars.roll(to: now)
+        priceBars.roll(to: now)
+        fundings.roll(to: now, rate: fundingRate, markPrice: mark)
         guard listing.isTrading else { return }
         let chance = generator.next() % 1_000
         let bookPerMille: UInt64 = listing.kind == .quarterly ? 50 : 250
@@ -154,6 +167,7 @@ struct SymbolMarket {
         if listing.hasFunding {
             fundingRate = min(max((fundingRate * 15 + 10_000 + basisMillionths * 40) / 16, -75_000), 75_000)
         }
+        priceBars.add(mark: mark, index: index)
     }
 
     private mutating func moveBook() {

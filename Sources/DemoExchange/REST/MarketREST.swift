@@ -2,12 +2,12 @@
 extension Market: RESTSource {
     func hasSymbol(_ symbol: String) -> Bool { market(symbol) != nil }
 
-    private func market(_ symbol: String) -> SymbolMarket? {
+    func market(_ symbol: String) -> SymbolMarket? {
         position(ofLowercased: asciiLowercased(symbol)).map { symbols[$0] }
     }
 
-    func symbols(of row: RESTRow) -> [String] {
-        row == .assetIndex ? assets.map(\.symbol) : symbols.map(\.listing.symbol)
+    func symbols(of row: RESTRow, dated: Bool) -> [String] {
+        row == .assetIndex ? assets.map(\.symbol) : symbols.map(\.listing).filter { dated || !$0.isDated }.map(\.symbol)
     }
 
     func row(_ row: RESTRow, _ symbol: String, now: Int64) -> String? {
@@ -43,11 +43,11 @@ extension Market: RESTSource {
         return writer.depthReply(book, limit: limit, at: now)
     }
 
-    func exchangeInfo(now: Int64, weightLimit: Int) -> String {
+    func exchangeInfo(now: Int64, weightLimit: Int, dated: Bool) -> String {
         let assetRows = ["USDT", "USDC", "BTC", "ETH", "BNB", "SOL", "XRP", "ADA", "DOGE"].map { asset in
             #"{"asset":"\#(asset)","marginAvailable":true,"autoAssetExchange":"\#(asset == "USDT" ? "-10000" : "0")"}"#
         }
-        let symbolRows = symbols.enumerated().map { $1.exchangeInfoRow(number: $0) }
+        let symbolRows = symbols.enumerated().filter { dated || !$1.listing.isDated }.map { $1.exchangeInfoRow(number: $0) }
         return exchangeInfoReply(now: now, weightLimit: weightLimit, assets: assetRows, symbols: symbolRows)
     }
 }
@@ -103,9 +103,8 @@ extension SymbolMarket {
         let tick = decimal(1, listing.pricePrecision)
         let step = decimal(1, listing.quantityPrecision)
         let isTradFi = listing.kind == .tradFi
-        let contract = listing.kind == .quarterly ? "CURRENT_QUARTER" : "PERPETUAL"
-        let delivery: Int64 = listing.kind == .quarterly ? 1_798_185_600_000 : 4_133_404_800_000
-        return #"{"symbol":"\#(listing.symbol)","pair":"\#(listing.pair)","contractType":"\#(contract)","deliveryDate":\#(delivery),"#
+        let delivery = listing.isDated ? Listing.delivery : 4_133_404_800_000
+        return #"{"symbol":"\#(listing.symbol)","pair":"\#(listing.pair)","contractType":"\#(listing.contractType)","deliveryDate":\#(delivery),"#
             + #""onboardDate":\#(bars.openTime),"status":"\#(listing.isTrading ? "TRADING" : "SETTLING")","maintMarginPercent":"2.5000","#
             + #""requiredMarginPercent":"5.0000","baseAsset":"\#(listing.base)","quoteAsset":"USDT","marginAsset":"USDT","#
             + #""pricePrecision":\#(listing.pricePrecision),"quantityPrecision":\#(listing.quantityPrecision),"baseAssetPrecision":8,"#

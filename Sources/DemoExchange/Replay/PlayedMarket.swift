@@ -50,7 +50,7 @@ struct PlayedMarket: RESTSource {
         return "{" + members.joined(separator: ",") + "}"
     }
 
-    func exchangeInfo(now: Int64, weightLimit: Int) -> String {
+    func exchangeInfo(now: Int64, weightLimit: Int, dated: Bool) -> String {
         exchangeInfoReply(
             now: now, weightLimit: weightLimit, assets: [#"{"asset":"USDT","marginAvailable":true,"autoAssetExchange":"-10000"}"#],
             symbols: listed.map(\.exchangeInfoRow))
@@ -58,7 +58,7 @@ struct PlayedMarket: RESTSource {
 
     func hasSymbol(_ symbol: String) -> Bool { names.contains(symbol) }
 
-    func symbols(of row: RESTRow) -> [String] {
+    func symbols(of row: RESTRow, dated: Bool) -> [String] {
         (last[row.event] ?? [:]).keys.sorted()
     }
 

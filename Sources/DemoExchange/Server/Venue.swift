@@ -224,12 +224,13 @@ final class Venue {
         }
     }
 
-    private func request(_ method: String, _ uri: String) -> RESTHandler.Answer {
+    private func request(_ head: HTTPRequestHead) -> RESTHandler.Answer {
+        let uri = head.uri
         ledger.note(.request(uri)) { $0.requests.count(uri) }
         switch faults.restFault(uri) {
-        case nil: return .now(reply(method, uri))
+        case nil: return .now(reply(head))
         case .hang: return .never
-        case .delay(let delay): return .later(reply(method, uri), TimeAmount(delay))
+        case .delay(let delay): return .later(reply(head), TimeAmount(delay))
         case .html500:
             let page = "<html>\n<head><title>500 Internal Server Error</title></head>\n<body><h1>Internal Server Error</h1></body>\n</html>\n"
             return .now(RESTReply(status: 500, body: page, contentType: "text/html"))
@@ -238,18 +239,19 @@ final class Venue {
         }
     }
 
-    private func reply(_ method: String, _ uri: String) -> RESTReply {
+    private func reply(_ head: HTTPRequestHead) -> RESTReply {
         let now = wallClock()
-        let target = RESTTarget(uri)
-        if WebSocketTarget(uri) != nil {
+        let target = RESTTarget(head.uri)
+        if WebSocketTarget(head.uri) != nil {
             return RESTReply(status: 400, body: #"Can "Upgrade" only to "WebSocket"."#, contentType: "text/plain")
         }
         settleBook(target)
+        let (method, apiKey) = (head.method.rawValue, head.headers.first(name: "X-MBX-APIKEY"))
         var reply =
             if let player {
-                RESTService(source: player.played, now: now, weightLimit: meter.limit).answer(method, target)
+                RESTService(source: player.played, now: now, weightLimit: meter.limit).answer(method, target, apiKey: apiKey)
             } else if let market {
-                RESTService(source: market, now: now, weightLimit: meter.limit).answer(method, target)
+                RESTService(source: market, now: now, weightLimit: meter.limit).answer(method, target, apiKey: apiKey)
             } else {
                 RESTReply.failure(-1016, "This service is no longer available.", status: 503)
             }
@@ -275,7 +277,7 @@ extension Venue: LoopbackService {
 
     func requestHandler() -> any ChannelHandler & RemovableChannelHandler {
         RESTHandler { head, body in
-            guard head.uri.hasPrefix("/control/") else { return self.request(head.method.rawValue, head.uri) }
+            guard head.uri.hasPrefix("/control/") else { return self.request(head) }
             return .now(self.control(head.method.rawValue, head.uri, String(buffer: body)))
         }
     }
