@@ -5,6 +5,8 @@ package struct StreamStatus: Sendable {
     package let name: FuturesServiceStreamName
     package let state: FeedState
     package let contentID: EventID?
+    /// Whether the content is all there is; false while only updates have come.
+    package let isWhole: Bool
     /// Milliseconds since the content was received; nil where there is none.
     package let ageMs: Int64?
     /// Milliseconds since there was evidence that nothing newer exists; nil where there is no content.
@@ -106,7 +108,8 @@ extension FeedCore {
     package func status(of name: FuturesServiceStreamName, now: Instant) -> StreamStatus? {
         guard let index = indices[name], let stream = streams[index] else { return nil }
         return StreamStatus(
-            name: name, state: stream.state, contentID: stream.contentID, ageMs: stream.receivedInstant.map { now.milliseconds(since: $0) },
+            name: name, state: stream.state, contentID: stream.contentID, isWhole: stream.isWholeAfterUpdate,
+            ageMs: stream.receivedInstant.map { now.milliseconds(since: $0) },
             unverifiedMs: verifiedAt(index).map { now.milliseconds(since: $0) }, source: stream.source,
             isConnected: stream.audience.isConnected == true,
             observers: stream.audience.observers.count)

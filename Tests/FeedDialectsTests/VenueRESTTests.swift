@@ -55,6 +55,7 @@ import Testing
         ]
         #expect(relays[0]?.target == "/fapi/v1/fundingRate?symbol=BTCUSDT&startTime=7&limit=5")
         #expect(relays[0] == relays[1])
+        #expect(Self.relay("/fapi/v1/exchangeInfo")?.target != Self.relay("/fapi/v3/exchangeInfo")?.target, "the lists may differ")
     }
 
     @Test func anAnswerIsKeptForAsLongAsItIsTrue() {

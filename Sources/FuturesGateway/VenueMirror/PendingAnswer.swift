@@ -13,7 +13,7 @@ final class PendingAnswer {
     private var lease: Gatekeeper.Lease?
     private var outcome: VenueMirror.Outcome?
     /// What has been tried, so that each is tried once.
-    private var hasAwaitedValue = false
+    private var contentDeadline: Instant?
     private var hasAwaitedBar = false
     private var hasRefetched = false
     private var hasFetchedBars = false
@@ -42,16 +42,20 @@ final class PendingAnswer {
 
     /// Whether the content may be given out as what the venue has now.
     private func isTrue(_ status: StreamStatus) -> Bool {
+        guard status.isWhole else { return false }
         let unverified = status.unverifiedMs ?? .max
         if let maxAge = ask.maxAge, unverified > maxAge { return false }
         return status.state == .live || (status.state == .connecting && unverified <= 1_000)
     }
 
     private func awaitContent(_ reading: VenueReading) {
-        let state = hub.status(of: reading.name)?.feed.state
-        guard !hasAwaitedValue, state == nil || state == .connecting else { return relay(reading.instead) }
-        hasAwaitedValue = true
-        waitFor(reading, state == nil ? .value : .change, VenueMirror.wait(isForBar: false))
+        let status = hub.status(of: reading.name)?.feed
+        let isComing = status.map { $0.state == .connecting || ($0.state == .live && !$0.isWhole) } ?? true
+        let now = Moment.current.instant
+        let deadline = contentDeadline ?? now + VenueMirror.wait(isForBar: false)
+        contentDeadline = deadline
+        guard isComing, now < deadline else { return relay(reading.instead) }
+        waitFor(reading, status == nil ? .value : .change, .nanoseconds(deadline.nanoseconds &- now.nanoseconds))
     }
 
     /// The next bar is about to come. If it does not, because nothing was traded, REST has it.
@@ -72,10 +76,7 @@ final class PendingAnswer {
         do throws(EventHub.Refusal) { try hub.checkRoom(for: [reading.name], from: ask.caller.address) } catch {
             return relay(reading.instead)
         }
-        let number = hub.wait(for: reading.name, awaited, timeout: timeout, from: ask.caller.address) { [self] result in
-            if case .failure = result, awaited == .value { hasAwaitedBar = true }
-            read(reading)
-        }
+        let number = hub.wait(for: reading.name, awaited, timeout: timeout, from: ask.caller.address) { [self] _ in read(reading) }
         let (hub, name) = (hub, reading.name)
         ask.responder.whenAbandoned { hub.run { $0.abandon(name, number) } }
     }

@@ -96,6 +96,9 @@ struct VenuePath: Sendable {
         if segments[0] == "futures" { return all[segments.joined(separator: "/")].map { ($0, "/" + $0.path) } }
         guard ["v1", "v2", "v3"].contains(segments[1]) else { return nil }
         let rest = segments[2...].joined(separator: "/")
-        return all[segments[0] + "/" + rest].map { ($0, "/\(segments[0])/v1/\(rest)") }
+        guard let path = all[segments[0] + "/" + rest] else { return nil }
+        // What the versions list may differ; market data do not.
+        let isListing = path.path == "fapi/exchangeInfo" && segments[1] == "v3"
+        return (path, "/\(segments[0])/\(isListing ? "v3" : "v1")/\(rest)")
     }
 }

@@ -1,0 +1,131 @@
+import DemoExchange
+import FuturesFeed
+import GatewayAccess
+import GatewayTestSupport
+import Testing
+
+@testable import FuturesGateway
+
+/// The venue's own REST paths, answered by a gateway in front of the demo exchange.
+@Suite struct VenueMirrorTests {
+    private static func open(_ body: (House) async throws -> Void) async throws {
+        try await House.open { house in
+            try await house.awaitReadiness()
+            try await body(house)
+        }
+    }
+
+    @Test func aHundredWhoAskForBarsCostOneRequest() async throws {
+        try await Self.open { house in
+            try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
+                for _ in 0..<100 {
+                    group.addTask { try await house.client.get("/fapi/v1/klines?symbol=BTCUSDT&interval=1m&limit=499") }
+                }
+                for try await answer in group { #expect(try answer.json.array?.count == 499, "\(answer.status) \(answer.text.prefix(200))") }
+            }
+            #expect(house.requests("klines?symbol=BTCUSDT&interval=1m&limit=499") <= 2, "one before the subscription stood, one after")
+            let others = house.exchange.statistics().requests.keys.filter { $0.contains("klines") && !$0.hasSuffix("limit=499") }
+            #expect(others.allSatisfy { $0.hasSuffix("limit=1") }, "a doubt about the silence may ask for the newest bar: \(others)")
+        }
+    }
+
+    @Test func whatOnlyTheVenueHasIsAskedOnceForAllAndKept() async throws {
+        try await Self.open { house in
+            for _ in 0..<3 {
+                try await withThrowingTaskGroup(of: [UInt8].self) { group in
+                    for path in ["/fapi/v1/fundingInfo", "/fapi/v3/fundingInfo"] {
+                        for _ in 0..<10 { group.addTask { try await house.client.get(path).body } }
+                    }
+                    let first = try await group.next()
+                    for try await body in group { #expect(body == first) }
+                }
+            }
+            #expect(house.requests("fundingInfo") == 1)
+        }
+    }
+
+    @Test func closedBarsAreTheVenuesByteForByte() async throws {
+        try await Self.open { house in
+            let venue = GatewayClient(port: try #require(house.exchange.restURL.split(separator: ":").last.flatMap { Int($0) }))
+            let bars = try await house.client.get("/fapi/v1/klines?symbol=ETHUSDT&interval=1m&limit=3").json
+            let end = try #require(bars.array?.first?.array?[6].integer)
+            for query in ["&limit=10", "&limit=700", "&startTime=\(end - 30 * 60_000)", "&startTime=\(end - 1_000 * 60_000)&limit=7"] {
+                let target = "/fapi/v1/klines?symbol=ETHUSDT&interval=1m&endTime=\(end)" + query
+                let (mirrored, own) = try await (house.client.get(target), venue.get(target))
+                let (rows, expected) = try (mirrored.json.array ?? [], own.json.array ?? [])
+                let differing = zip(rows, expected).first { $0 != $1 }
+                #expect(mirrored.body == own.body, "\(query): \(rows.count) of \(expected.count), \(String(describing: differing))")
+            }
+        }
+    }
+
+    @Test func aMistakeIsAnsweredAsTheVenueDoes() async throws {
+        try await Self.open { house in
+            let venue = GatewayClient(port: try #require(house.exchange.restURL.split(separator: ":").last.flatMap { Int($0) }))
+            for target in [
+                "/fapi/v1/klines?symbol=NOPE&interval=1m", "/fapi/v1/klines?interval=1m", "/fapi/v1/klines?symbol=BTCUSDT&interval=2m",
+                "/fapi/v1/depth?symbol=BTCUSDT&limit=7", "/fapi/v1/aggTrades?symbol=BTCUSDT&limit=1001", "/fapi/v1/ticker/price?symbol=nope",
+                "/fapi/v1/aggTrades?symbol=BTCUSDT&startTime=1&endTime=9999999", "/fapi/v1/depth?symbol=BTCUSDT&limit=x",
+            ] {
+                let (mirrored, own) = try await (house.client.get(target), venue.get(target))
+                #expect(mirrored.status == own.status && mirrored.body == own.body, "\(target): \(String(decoding: mirrored.body, as: UTF8.self))")
+                #expect(mirrored.header("Content-Type") == "application/json")
+            }
+        }
+    }
+
+    @Test func whatIsStaleIsFetchedOrRefusedButNeverGivenOut() async throws {
+        try await Self.open { house in
+            let target = "/fapi/v1/depth?symbol=BTCUSDT&limit=5"
+            #expect(try await house.client.get(target).status == 200)
+            let reader = try await house.client.events("streams=btcusdt@depth@100ms")
+            house.exchange.dropConnections()
+            house.exchange.inflict(.refuse())
+            _ = try await reader.next("status") { $0.data["state"] != "live" }
+            let answer = try await house.client.get(target)
+            #expect(answer.status == 503)
+            #expect(try answer.json["code"]?.integer == -1001)
+            #expect(Int(answer.header("Retry-After") ?? "") ?? 0 >= 1)
+        }
+    }
+
+    @Test func whatNeedsAnAccountIsRefused() async throws {
+        try await Self.open { house in
+            for (target, headers) in [
+                ("/fapi/v1/klines?symbol=BTCUSDT&interval=1m&signature=abc", [:]), ("/fapi/v1/time", ["X-MBX-APIKEY": "secret"]),
+                ("/fapi/v1/historicalTrades?symbol=BTCUSDT", [:]),
+            ] {
+                let answer = try await house.client.get(target, headers)
+                #expect(answer.status == 401)
+                #expect(try answer.json["code"]?.integer == -2014)
+                #expect(!String(decoding: answer.body, as: UTF8.self).contains("secret"))
+            }
+            #expect(try await house.client.post("/fapi/v1/order?symbol=BTCUSDT").json["code"]?.integer == -2014)
+            #expect(try await house.client.get("/fapi/v1/account").json["code"]?.integer == -5000)
+        }
+    }
+
+    @Test func aKeyMayStandInThePath() async throws {
+        let secret = "canary-key-of-more-than-128-bits"
+        let keys = try APIKeys(json: #"{"bot":{"hash":"\#(APIKeys.hash(of: secret))","streams":["*"],"operations":["read"]}}"#)
+        try await House.open(configure: { $0.access.keys = keys }) { house in
+            try await house.awaitReadiness()
+            let target = "/fapi/v1/time"
+            #expect(try await house.client.get(target).status == 401)
+            #expect(try await house.client.get(target).json["code"]?.integer == -2015)
+            #expect(try await house.client.get("/k/wrong" + target).status == 401)
+            #expect(try await house.client.get("/k/\(secret)" + target).status == 200)
+        }
+    }
+
+    @Test func requestsAreCountedByPathAndOutcome() async throws {
+        try await Self.open { house in
+            for _ in 0..<5 { _ = try await house.client.get("/fapi/v1/premiumIndex?symbol=BTCUSDT") }
+            _ = try await house.client.get("/fapi/v1/premiumIndex?symbol=NOPE")
+            let text = String(decoding: try await house.client.get("/metrics").body, as: UTF8.self)
+            #expect(text.contains(#"futures_gateway_venue_requests_total{path="fapi/premiumIndex",outcome="waited"} 1"#))
+            #expect(text.contains(#"futures_gateway_venue_requests_total{path="fapi/premiumIndex",outcome="hit"} 4"#))
+            #expect(text.contains(#"futures_gateway_venue_requests_total{path="fapi/premiumIndex",outcome="refused"} 1"#))
+        }
+    }
+}
