@@ -13,6 +13,9 @@ public enum Fault: Sendable, Equatable {
     case refuse(duration: Duration? = nil)
     /// Sends no data, or none of these streams; pings and control messages are answered. What is missed stays missed.
     case stall(streams: [String]? = nil, duration: Duration? = nil)
+    /// Stops the market, not the exchange: there are no trades, no changes of books and no new prices, while time goes on. What comes by the clock
+    /// repeats the last values, a bar that ends is followed by one without trades, and a 24 h ticker keeps its day. Has no effect on a recording.
+    case still(duration: Duration? = nil)
     /// Ends the present subscriptions to these streams and tells nobody. A new subscription works.
     case forget(streams: [String])
     /// Reads and sends nothing; sockets stay open and new ones are accepted. What was sent to the exchange meanwhile is read at the end; what it

@@ -40,16 +40,17 @@ struct BarSeries {
         return day
     }
 
-    /// Closes the bars that end at or before `now`.
-    mutating func roll(to now: Int64) {
+    /// Closes the bars that end at or before `now`. If `keepingDay`, the day does not move on: it stays as it was told last.
+    mutating func roll(to now: Int64, keepingDay: Bool = false) {
         while current[0].end <= now {
             let boundary = current[0].end
             closed.append(current[0])
+            if keepingDay { closedDay.add(current[0]) }
             for (position, interval) in Interval.allCases.enumerated() where current[position].end <= boundary {
                 previous[position] = current[position]
                 current[position] = Bar(openTime: boundary, end: interval.end(of: boundary), price: current[position].close)
             }
-            sumDay(before: boundary)
+            if !keepingDay { sumDay(before: boundary) }
             foldOldMinutes()
         }
     }

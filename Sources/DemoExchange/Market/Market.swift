@@ -10,6 +10,8 @@ struct Market {
     private(set) var step = 0
     /// Whether the last tick was a step too.
     private(set) var hasStepped = false
+    /// Whether nothing moves but the time: no trades, no changes of books, no new prices.
+    var isStill = false
     /// Length of the last tick, and of all ticks since the market opened.
     private var tickLength: Int64 = 1
     private var elapsed: Int64 = 0
@@ -54,7 +56,8 @@ struct Market {
         elapsed += length
         hasStepped = false
         for position in symbols.indices {
-            symbols[position].updateBook(now: now, length: length, perSecond: bookUpdatesPerSecond, lastUpdateID: &lastUpdateID)
+            symbols[position].updateBook(
+                now: now, length: length, perSecond: isStill ? 0 : bookUpdatesPerSecond, lastUpdateID: &lastUpdateID)
         }
         if crosses(Self.stepLength) { step(now: now) }
     }
@@ -64,9 +67,9 @@ struct Market {
         step += 1
         hasStepped = true
         liquidations.removeAll()
-        let isSecond = step.isMultiple(of: Self.stepsPerSecond)
+        let isSecond = !isStill && step.isMultiple(of: Self.stepsPerSecond)
         for position in symbols.indices {
-            symbols[position].step(now: self.now, lastUpdateID: &lastUpdateID)
+            symbols[position].step(now: self.now, isStill: isStill, lastUpdateID: &lastUpdateID)
             if isSecond { symbols[position].revalue() }
         }
         guard isSecond else { return }

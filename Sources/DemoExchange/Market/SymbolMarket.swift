@@ -83,14 +83,14 @@ struct SymbolMarket {
     /// The price of the last trade.
     var lastPrice: Int64 { bars.current(.minute1).close }
 
-    /// Advances by one step of ``Market/stepLength``. `lastUpdateID` is the id space all books share.
-    mutating func step(now: Int64, lastUpdateID: inout Int64) {
+    /// Advances by one step of ``Market/stepLength``; if `isStill`, only the time. `lastUpdateID` is the id space all books share.
+    mutating func step(now: Int64, isStill: Bool = false, lastUpdateID: inout Int64) {
         bookChanged = false
         newTrades.removeAll(keepingCapacity: true)
-        bars.roll(to: now)
+        bars.roll(to: now, keepingDay: isStill)
         priceBars.roll(to: now)
         fundings.roll(to: now, rate: fundingRate, markPrice: mark)
-        guard listing.isTrading else { return }
+        guard listing.isTrading, !isStill else { return }
         let chance = generator.next() % 1_000
         let bookPerMille: UInt64 = listing.kind == .quarterly ? 50 : 250
         let tradePerMille = bookPerMille * 3 / 5

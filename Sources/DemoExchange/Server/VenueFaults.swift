@@ -18,6 +18,9 @@ extension Venue {
         case .stall(let streams?, let duration):
             faults.stalledStreams = Set(streams)
             end(after: duration, of: "stalled streams") { $0.faults.stalledStreams = [] }
+        case .still(let duration):
+            market?.isStill = true
+            end(after: duration, of: "still") { $0.market?.isStill = false }
         case .forget(let streams): forget(streams)
         case .blackhole(let duration):
             faults.isBlackholed = true
@@ -48,6 +51,7 @@ extension Venue {
         faultEndings = [:]
         randomCut?.cancel()
         faults = Faults()
+        market?.isStill = false
         for gate in gates.values { gate.cut(after: nil) }
         openGates()
     }
