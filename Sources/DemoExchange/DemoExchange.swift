@@ -66,7 +66,8 @@ public final class DemoExchange: Sendable {
             return .market(
                 Market(
                     seed: configuration.seed, symbolCount: configuration.symbolCount, now: wallClock(),
-                    bookUpdatesPerSecond: Int64(min(max(configuration.bookUpdatesPerSecond, 0), 1_000)), depthInterval: depthInterval))
+                    bookUpdatesPerSecond: Int64(min(max(configuration.bookUpdatesPerSecond, 0), 1_000)), depthInterval: depthInterval,
+                    perpetualsOnly: configuration.perpetualsOnly))
         }
         return .recording(try Recording(path: replay.path))
     }

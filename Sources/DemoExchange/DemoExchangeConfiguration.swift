@@ -23,12 +23,14 @@ public struct DemoExchangeConfiguration: Sendable {
     public var bookMemory: Int
     /// Request weight a minute over REST, held between 1 and 100,000,000; the venues allow 2,400.
     public var weightLimit: Int
+    /// Whether no dated contracts are listed, as at ApolloX and Aster. Otherwise they are, but under `/fapi/v3`.
+    public var perpetualsOnly: Bool
 
     /// Makes a configuration; every value has a default.
     public init(
         host: String = "127.0.0.1", port: Int = 0, seed: UInt64 = 1, symbolCount: Int = 24, replay: Replay? = nil,
         pingInterval: Duration = .seconds(180), bookUpdatesPerSecond: Int = 10, depthInterval: Duration? = nil, bookMemory: Int = 4_000,
-        weightLimit: Int = 2_400
+        weightLimit: Int = 2_400, perpetualsOnly: Bool = false
     ) {
         self.host = host
         self.port = port
@@ -40,6 +42,7 @@ public struct DemoExchangeConfiguration: Sendable {
         self.depthInterval = depthInterval
         self.bookMemory = bookMemory
         self.weightLimit = min(max(weightLimit, 1), 100_000_000)
+        self.perpetualsOnly = perpetualsOnly
     }
 }
 

@@ -21,6 +21,7 @@ struct DemoExchangeCommand: AsyncParsableCommand {
         configuration.bookUpdatesPerSecond = settings.bookUpdates
         configuration.depthInterval = settings.depthInterval.map { .milliseconds($0) }
         configuration.weightLimit = settings.weightLimit
+        configuration.perpetualsOnly = settings.perpetualsOnly
         configuration.replay = settings.replay.map { Replay(path: $0, speed: settings.speed) }
         let exchange = DemoExchange(configuration: configuration)
         _ = try await exchange.start()
@@ -43,6 +44,7 @@ struct ExchangeSettings: SettingList {
     let bookUpdates = Setting.number("book-updates", 0...1000, default: 10, "Updates a second of each order book")
     let depthInterval = Setting.number("depth-interval", 1...60_000, unset: "the venue's", "Milliseconds between the events of a depth stream")
     let weightLimit = Setting.number("weight-limit", 1...100_000_000, default: 2400, "Request weight allowed a minute")
+    let perpetualsOnly = Setting.toggle("perpetuals-only", "List no quarterly contracts, as ApolloX and Aster do")
     let replay = Setting.file("replay", "Play a recorded session from this file instead of simulated prices")
     let speed = Setting.factor("speed", default: 1, "How much faster than recorded; 0 is as fast as possible")
 }

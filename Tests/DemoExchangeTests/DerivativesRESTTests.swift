@@ -180,14 +180,6 @@ private struct Exchanged: CustomTestStringConvertible, Sendable {
         }
     }
 
-    @Test func aDatedContractIsListedUnderVersion1AndNotUnderVersion3() {
-        for path in ["exchangeInfo", "premiumIndex", "ticker/24hr", "ticker/price", "ticker/bookTicker"] {
-            #expect(ask("/fapi/v1/\(path)").body.contains(#""BTCUSDT_261225""#))
-            #expect(!ask("/fapi/v3/\(path)").body.contains(#""BTCUSDT_261225""#))
-            #expect(ask("/fapi/v3/\(path)").body.contains(#""BTCUSDT""#))
-        }
-    }
-
     @Test func whatNeedsAKeyIsRefusedWithoutOneAndWithOne() {
         for (method, path) in [("GET", "historicalTrades?symbol=BTCUSDT"), ("POST", "order"), ("GET", "account"), ("PUT", "listenKey")] {
             let without = ask("/fapi/v1/\(path)", method: method)

@@ -70,13 +70,13 @@ struct Listing {
     ]
 
     /// The first `count` listings; beyond the named ones come `D0025USDT` and so on. Held between 20 and 2 000.
-    static func all(_ count: Int) -> [Listing] {
+    static func all(_ count: Int, perpetualsOnly: Bool = false) -> [Listing] {
         let count = min(max(count, 20), 2_000)
-        let extra = (known.count..<max(count, known.count)).map { number in
+        let extra = (known.count...max(count, known.count)).map { number in
             let digits = String(number + 1)
             return Listing("D" + String(repeating: "0", count: 4 - digits.count) + digits, 15_000 + Int64(number) * 37, 4, 1)
         }
-        return Array((known + extra).prefix(count))
+        return Array((known + extra).filter { !perpetualsOnly || !$0.isDated }.prefix(count))
     }
 }
 

@@ -28,13 +28,15 @@ struct Market {
     private let positions: [String: Int]
     private static let firstUpdateID: Int64 = 10_000_000_000_001
 
-    init(seed: UInt64, symbolCount: Int, now: Int64, bookUpdatesPerSecond: Int64 = 10, depthInterval: Int64? = nil) {
+    init(
+        seed: UInt64, symbolCount: Int, now: Int64, bookUpdatesPerSecond: Int64 = 10, depthInterval: Int64? = nil, perpetualsOnly: Bool = false
+    ) {
         let firstUpdateID = Self.firstUpdateID + 500_000_000_000
         self.now = now
         self.bookUpdatesPerSecond = bookUpdatesPerSecond
         self.depthInterval = depthInterval
         liquidator = SeededGenerator(seed: seed, purpose: 1 << 43)
-        let listings = Listing.all(symbolCount)
+        let listings = Listing.all(symbolCount, perpetualsOnly: perpetualsOnly)
         symbols = listings.enumerated().map { number, listing in
             SymbolMarket(listing: listing, number: number, seed: seed, now: now, bookUpdateID: firstUpdateID + Int64(number))
         }
