@@ -40,8 +40,8 @@ public final class DemoExchange: Sendable {
     /// Listens and opens the market; a recording is read and checked first.
     ///
     /// - Returns: the bound port.
-    /// - Throws: ``DemoExchangeError`` if the address cannot be bound, the recording cannot be read (with file and line), or the exchange is already
-    ///   running.
+    /// - Throws: ``DemoExchangeError`` if the address cannot be bound, the recording cannot be read (with file and line), the certificate cannot be
+    ///   used, or the exchange is already running.
     public func start() async throws(DemoExchangeError) -> Int {
         let (wasStopped, port, hasOpened) = state.withLock { state in
             guard case .stopped = state.phase else { return (false, state.port, state.hasOpened) }
@@ -51,7 +51,8 @@ public final class DemoExchange: Sendable {
         guard wasStopped else { throw DemoExchangeError(.alreadyRunning, "the exchange is running on port \(port); stop it first") }
         do {
             let feed = hasOpened ? nil : try makeFeed()
-            let bound = try await server.start(host: configuration.host, port: port) { $0.open(feed) }
+            let tls = try configuration.tls?.context()
+            let bound = try await server.start(host: configuration.host, port: port, tls: tls) { $0.open(feed) }
             state.withLock { $0 = State(phase: .running, port: bound, hasOpened: true) }
             return bound
         } catch {
@@ -82,11 +83,11 @@ public final class DemoExchange: Sendable {
         if wasRunning { await server.stop() }
     }
 
-    /// `ws://HOST:PORT`, without a path. The port is 0 until the exchange has been started.
-    public var webSocketURL: String { "ws://\(configuration.host):\(state.withLock { $0.port })" }
+    /// `ws://HOST:PORT`, or `wss://…` with TLS; without a path. The port is 0 until the exchange has been started.
+    public var webSocketURL: String { "\(configuration.tls == nil ? "ws" : "wss")://\(configuration.host):\(state.withLock { $0.port })" }
 
-    /// `http://HOST:PORT`, without a path. The port is 0 until the exchange has been started.
-    public var restURL: String { "http://\(configuration.host):\(state.withLock { $0.port })" }
+    /// `http://HOST:PORT`, or `https://…` with TLS; without a path. The port is 0 until the exchange has been started.
+    public var restURL: String { "\(configuration.tls == nil ? "http" : "https")://\(configuration.host):\(state.withLock { $0.port })" }
 
     /// What the exchange has seen up to now.
     public func statistics() -> Statistics { ledger.statistics }

@@ -25,12 +25,14 @@ public struct DemoExchangeConfiguration: Sendable {
     public var weightLimit: Int
     /// Whether no dated contracts are listed, as at ApolloX and Aster. Otherwise they are, but under `/fapi/v3`.
     public var perpetualsOnly: Bool
+    /// Certificate and key to serve `https` and `wss` with instead of `http` and `ws`.
+    public var tls: TLSFiles?
 
     /// Makes a configuration; every value has a default.
     public init(
         host: String = "127.0.0.1", port: Int = 0, seed: UInt64 = 1, symbolCount: Int = 24, replay: Replay? = nil,
         pingInterval: Duration = .seconds(180), bookUpdatesPerSecond: Int = 10, depthInterval: Duration? = nil, bookMemory: Int = 4_000,
-        weightLimit: Int = 2_400, perpetualsOnly: Bool = false
+        weightLimit: Int = 2_400, perpetualsOnly: Bool = false, tls: TLSFiles? = nil
     ) {
         self.host = host
         self.port = port
@@ -43,6 +45,7 @@ public struct DemoExchangeConfiguration: Sendable {
         self.bookMemory = bookMemory
         self.weightLimit = min(max(weightLimit, 1), 100_000_000)
         self.perpetualsOnly = perpetualsOnly
+        self.tls = tls
     }
 }
 

@@ -6,6 +6,8 @@ public struct DemoExchangeError: Error, Sendable, CustomStringConvertible {
         case bind
         /// The recording could not be read or has a malformed line.
         case recording
+        /// The certificate or its key cannot be read, or do not fit.
+        case certificate
         /// ``DemoExchange/start()`` was called while it was running.
         case alreadyRunning
     }

@@ -22,6 +22,11 @@ struct DemoExchangeCommand: AsyncParsableCommand {
         configuration.depthInterval = settings.depthInterval.map { .milliseconds($0) }
         configuration.weightLimit = settings.weightLimit
         configuration.perpetualsOnly = settings.perpetualsOnly
+        switch (settings.tlsCert, settings.tlsKey) {
+        case (let certificate?, let key?): configuration.tls = TLSFiles(certificate: certificate, key: key)
+        case (nil, nil): break
+        default: throw ValidationError("tls-cert and tls-key need each other.")
+        }
         configuration.replay = settings.replay.map { Replay(path: $0, speed: settings.speed) }
         let exchange = DemoExchange(configuration: configuration)
         _ = try await exchange.start()
@@ -45,6 +50,8 @@ struct ExchangeSettings: SettingList {
     let depthInterval = Setting.number("depth-interval", 1...60_000, unset: "the venue's", "Milliseconds between the events of a depth stream")
     let weightLimit = Setting.number("weight-limit", 1...100_000_000, default: 2400, "Request weight allowed a minute")
     let perpetualsOnly = Setting.toggle("perpetuals-only", "List no quarterly contracts, as ApolloX and Aster do")
+    let tlsCert = Setting.file("tls-cert", "A PEM file of the certificate chain to serve https and wss with")
+    let tlsKey = Setting.file("tls-key", "A PEM file of the certificate's private key")
     let replay = Setting.file("replay", "Play a recorded session from this file instead of simulated prices")
     let speed = Setting.factor("speed", default: 1, "How much faster than recorded; 0 is as fast as possible")
 }

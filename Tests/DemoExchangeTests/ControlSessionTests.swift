@@ -26,6 +26,21 @@ import Testing
         }
     }
 
+    @Test func anIDMayBeATextAndComesBackUnchanged() async throws {
+        try await withExchange { _, port async throws in
+            for path in ["/ws", "/market/ws"] {
+                let client = try await VenueClient(port: port, path: path)
+                let id = #""c0ffee00-1234-4abc-9def-\"\\0123456789""#
+                #expect(
+                    try await client.ask(#"{"id":\#(id),"method":"SUBSCRIBE","params":["btcusdt@kline_1w"]}"#) == #"{"result":null,"id":\#(id)}"#)
+                #expect(
+                    try await client.ask(#"{"id":"7","method":"LIST_SUBSCRIPTIONS"}"#) == #"{"result":["btcusdt@kline_1w"],"id":"7"}"#)
+                let long = String(repeating: "x", count: 65)
+                #expect(try await client.ask(#"{"id":"\#(long)","method":"LIST_SUBSCRIPTIONS"}"#).contains(#""code":2"#))
+            }
+        }
+    }
+
     @Test func anUnsubscribedStreamIsSilent() async throws {
         try await withExchange { _, port async throws in
             let client = try await VenueClient(port: port, path: "/stream?streams=!bookTicker")
@@ -52,7 +67,7 @@ import Testing
         let mistakes: [(String, Int64)] = [
             (#"{"method":"GET_PROPERTY","params":["nonsense"],"id":1}"#, 0), (#"{"method":"SET_PROPERTY","params":["combined","yes"],"id":1}"#, 1),
             (#"{"params":["a"],"id":1}"#, 2), (#"{"method":"DANCE","id":1}"#, 2), (#"{"method":"SUBSCRIBE","params":["a"],"id":-1}"#, 2),
-            (#"{"method":"SUBSCRIBE","params":["a"],"id":"x"}"#, 2), (#"{"method":"SUBSCRIBE","params":[1],"id":1}"#, 2),
+            (#"{"method":"SUBSCRIBE","params":["a"],"id":[1]}"#, 2), (#"{"method":"SUBSCRIBE","params":[1],"id":1}"#, 2),
             (#"{"method":"SET_PROPERTY","params":["combined",true,1],"id":1}"#, 2), ("[1]", 2), (#"{"method":"#, 3), ("nonsense", 3), ("", 3),
         ]
         try await withExchange { _, port async throws in

@@ -13,8 +13,10 @@ package final class RawConnection: Sendable {
     private let channel: any Channel
     private let received = Mailbox<[UInt8]>()
 
-    /// - Parameter receiveBuffer: the kernel's buffer in bytes, for readers that are to fill up soon.
-    package init(port: Int, receiveBuffer: Int? = nil) async throws {
+    /// - Parameters:
+    ///   - receiveBuffer: the kernel's buffer in bytes, for readers that are to fill up soon.
+    ///   - tls: whether to speak TLS; by default as the tests' route does.
+    package init(port: Int, receiveBuffer: Int? = nil, tls: Bool = StreamRoute.current == .tls) async throws {
         var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         if let receiveBuffer { bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: .init(receiveBuffer)) }
         let received = received
@@ -22,7 +24,7 @@ package final class RawConnection: Sendable {
             try await bootstrap
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    if StreamRoute.current == .tls {
+                    if tls {
                         var trust = TLSConfiguration.makeClientConfiguration()
                         trust.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(TestCertificates.root.utf8)))
                         trust.shutdownTimeout = .milliseconds(1)

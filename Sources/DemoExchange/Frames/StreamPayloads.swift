@@ -39,10 +39,19 @@ extension SymbolMarket {
 
     func kline(_ bar: Bar, _ interval: Interval, closed: Bool, at now: Int64) -> String {
         #"{"e":"kline","E":\#(now),"s":"\#(listing.symbol)","k":{"t":\#(bar.openTime),"T":\#(bar.closeTime),"s":"\#(listing.symbol)","#
-            + #""i":"\#(interval.rawValue)","f":\#(bar.firstTradeID),"L":\#(bar.lastTradeID),"o":"\#(price(bar.open))","#
+            + klineFields(bar, interval, closed: closed) + "}}"
+    }
+
+    func continuousKline(_ bar: Bar, _ interval: Interval, closed: Bool, at now: Int64) -> String {
+        #"{"e":"continuous_kline","E":\#(now),"ps":"\#(listing.pair)","ct":"\#(listing.contractType)","k":{"t":\#(bar.openTime),"#
+            + #""T":\#(bar.closeTime),"# + klineFields(bar, interval, closed: closed) + "}}"
+    }
+
+    private func klineFields(_ bar: Bar, _ interval: Interval, closed: Bool) -> String {
+        #""i":"\#(interval.rawValue)","f":\#(bar.firstTradeID),"L":\#(bar.lastTradeID),"o":"\#(price(bar.open))","#
             + #""c":"\#(price(bar.close))","h":"\#(price(bar.high))","l":"\#(price(bar.low))","v":"\#(quantity(bar.volume))","#
             + #""n":\#(bar.trades),"x":\#(closed),"q":"\#(quote(bar.quoteVolume))","V":"\#(quantity(bar.takerVolume))","#
-            + #""Q":"\#(quote(bar.takerQuoteVolume))","B":"0"}}"#
+            + #""Q":"\#(quote(bar.takerQuoteVolume))","B":"0""#
     }
 
     func miniTicker(at now: Int64) -> String {
@@ -89,4 +98,21 @@ extension AssetIndex {
 
     /// A buffer with eight decimals.
     func buffer(_ tenThousandths: Int64) -> String { decimal(tenThousandths * 10_000, 8) }
+}
+
+extension Market {
+    func compositeIndex(_ market: SymbolMarket) -> String {
+        let list = components(of: market).map {
+            #"{"b":"\#($0.base)","q":"USDT","w":"\#($0.quantity)","W":"\#($0.share)","i":"\#($0.index)"}"#
+        }.joined(separator: ",")
+        return #"{"e":"compositeIndex","E":\#(now),"s":"\#(market.listing.symbol)","p":"\#(decimal(market.index, 8))","#
+            + #""C":"baseAsset","c":[\#(list)]}"#
+    }
+}
+
+extension TradingSchedule {
+    func event(_ market: Market) -> String {
+        let session = current(market)
+        return #"{"e":"\#(market.event)","E":\#(now),"t":\#(session.start),"T":\#(session.end),"S":"\#(session.type)"}"#
+    }
 }

@@ -56,7 +56,15 @@ struct StreamPublisher {
             let symbol = market.symbols[symbol]
             return symbol.newTrades.flatMap { symbol.tradeEvents($0, at: now) }
         case .kline(let symbol, let interval):
-            return isDue(market, 250) ? klines(market.symbols[symbol], interval, now) : []
+            guard isDue(market, 250) else { return [] }
+            return klines(market.symbols[symbol], interval) { market.symbols[symbol].kline($0, interval, closed: $1, at: now) }
+        case .continuousKline(let symbol, let interval):
+            guard isDue(market, 250) else { return [] }
+            return klines(market.symbols[symbol], interval) { market.symbols[symbol].continuousKline($0, interval, closed: $1, at: now) }
+        case .compositeIndex(let symbol):
+            return isDue(market, 1_000) ? [market.compositeIndex(market.symbols[symbol])] : []
+        case .tradingSession:
+            return isDue(market, 1_000) ? TradingSchedule.Market.allCases.map { TradingSchedule(now: now).event($0) } : []
         case .miniTicker(let symbol):
             return isDue(market, 500) && hasChanged(market, symbol) ? [market.symbols[symbol].miniTicker(at: now)] : []
         case .ticker(let symbol):
@@ -89,17 +97,15 @@ struct StreamPublisher {
     }
 
     /// The closing frame of the last published bar, if it has closed meanwhile, and the open bar, if it changed.
-    private mutating func klines(_ market: SymbolMarket, _ interval: Interval, _ now: Int64) -> [String] {
+    private mutating func klines(_ market: SymbolMarket, _ interval: Interval, _ write: (Bar, Bool) -> String) -> [String] {
         let current = market.bars.current(interval)
         var payloads: [String] = []
         if let last = lastBar, last.openTime != current.openTime {
-            if let closed = market.bars.previous(interval), closed.openTime == last.openTime {
-                payloads.append(market.kline(closed, interval, closed: true, at: now))
-            }
+            if let closed = market.bars.previous(interval), closed.openTime == last.openTime { payloads.append(write(closed, true)) }
             lastBar = nil
         }
         if market.listing.isTrading, current.trades > 0, lastBar != current {
-            payloads.append(market.kline(current, interval, closed: false, at: now))
+            payloads.append(write(current, false))
             lastBar = current
         }
         return payloads

@@ -2,6 +2,8 @@
 struct ControlSession {
     static let streamLimit = 200
     static let messagesPerSecond = 10
+    /// In bytes. An id is a number, or a text like a UUID; the answer repeats it.
+    static let longestID = 64
 
     struct Answer: Equatable {
         var replies: [String] = []
@@ -42,10 +44,11 @@ struct ControlSession {
         }
         var id: String?
         if let given = members["id"] {
-            guard case .number(let text) = given, UInt64(text) != nil else {
-                return failure(2, "Invalid request: request ID must be an unsigned integer", id: nil)
+            switch given {
+            case .number(let text) where UInt64(text) != nil: id = text
+            case .string(let text) where text.utf8.count <= Self.longestID: id = JSONValue.quoted(text)
+            default: return failure(2, "Invalid request: request ID must be an unsigned integer or a short text", id: nil)
             }
-            id = text
         }
         guard let method = members["method"]?.string else {
             return failure(2, "Invalid request: missing field `method`", id: id)

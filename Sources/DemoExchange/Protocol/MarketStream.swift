@@ -9,6 +9,10 @@ enum MarketStream: Equatable {
     case aggTrade(symbol: Int)
     case trade(symbol: Int)
     case kline(symbol: Int, Interval)
+    /// The bars of the contract that has a type now, such as the quarterly one.
+    case continuousKline(symbol: Int, Interval)
+    case compositeIndex(symbol: Int)
+    case tradingSession
     case miniTicker(symbol: Int)
     case allMiniTickers
     case ticker(symbol: Int)
@@ -29,6 +33,7 @@ enum MarketStream: Equatable {
         case "!miniTicker@arr": self = .allMiniTickers
         case "!ticker@arr": self = .allTickers
         case "!forceOrder@arr": self = .allForceOrders
+        case "tradingSession": self = .tradingSession
         default:
             guard let at = name.firstIndex(of: "@") else { return nil }
             let (prefix, type) = (String(name[..<at]), String(name[name.index(after: at)...]))
@@ -37,7 +42,16 @@ enum MarketStream: Equatable {
                 self = .assetIndex(asset: asset)
                 return
             }
+            if type.hasPrefix("continuousKline_") {
+                let words = prefix.split(separator: "_", maxSplits: 1).map { asciiUppercased(String($0)) }
+                guard words.count == 2, prefix == asciiLowercased(prefix), let interval = Interval(rawValue: String(type.dropFirst(16))),
+                    let symbol = market.symbols.firstIndex(where: { $0.listing.pair == words[0] && $0.listing.contractType == words[1] })
+                else { return nil }
+                self = .continuousKline(symbol: symbol, interval)
+                return
+            }
             guard let symbol = market.position(ofLowercased: prefix), let stream = Self.of(symbol, type) else { return nil }
+            if case .compositeIndex = stream, market.symbols[symbol].listing.components.isEmpty { return nil }
             self = stream
         }
     }
@@ -52,6 +66,9 @@ enum MarketStream: Equatable {
         case "miniTicker": return .miniTicker(symbol: symbol)
         case "ticker": return .ticker(symbol: symbol)
         case "forceOrder": return .forceOrder(symbol: symbol)
+        case "compositeIndex": return .compositeIndex(symbol: symbol)
+        // The orders that only retail users meet are few; here there are none.
+        case "rpiDepth@500ms": return .depth(symbol: symbol, interval: 500)
         default:
             if type.hasPrefix("depth") { return depth(symbol, type.dropFirst(5)) }
             guard type.hasPrefix("kline_"), let interval = Interval(rawValue: String(type.dropFirst(6))) else { return nil }

@@ -18,6 +18,7 @@ struct RESTService<Source: RESTSource> {
                     ?? (method == "GET" ? futures(path[1], path[2...].joined(separator: "/"), RESTParameters(target.query)) : nil)
             case "futures" where path.count == 3 && path[1] == "data" && method == "GET":
                 data(path[2], RESTParameters(target.query))
+            case "private": .failure(-1125, "This listenKey does not exist.", weight: nil)
             default: method == "GET" ? otherExchange(path, RESTParameters(target.query)) : nil
             }
         return reply ?? .failure(-5000, "Path \(target.path), Method \(method) is invalid", status: 404, weight: nil)
@@ -39,6 +40,7 @@ struct RESTService<Source: RESTSource> {
         case "aggTrades": return checked(20) { () throws(Refused) in try aggTrades(parameters) }
         case "trades": return checked(1) { () throws(Refused) in try trades(parameters) }
         case "depth": return checked(10) { () throws(Refused) in try depth(parameters) }
+        case "rpiDepth": return checked(20) { () throws(Refused) in try rpiDepth(parameters) }
         default: return bars(endpoint, parameters) ?? derivatives(endpoint, parameters)
         }
     }
@@ -101,6 +103,14 @@ struct RESTService<Source: RESTSource> {
         }
         guard let body = source.depth(symbol, limit: Int(limit)) else { throw .invalidSymbol }
         return RESTReply(body: body, weight: weight)
+    }
+
+    private func rpiDepth(_ parameters: RESTParameters) throws(Refused) -> RESTReply {
+        let symbol = try parameters.listedSymbol(in: source)
+        let limit = try parameters.integer("limit") ?? 1_000
+        guard limit == 1_000 else { throw .init(code: -4021, message: "'\(limit)' is not valid depth limit.") }
+        guard let body = source.depth(symbol, limit: 1_000) else { throw .invalidSymbol }
+        return RESTReply(body: body, weight: 20)
     }
 
     private func trades(_ parameters: RESTParameters) throws(Refused) -> RESTReply {

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 import NIOWebSocket
 import Synchronization
 
@@ -43,13 +44,15 @@ final class LoopbackServer<Service: LoopbackService>: Sendable {
         loop.execute { action(service.value) }
     }
 
-    /// Listens, then opens the service.
+    /// Listens, then opens the service. Serves plain HTTP if `tls` is nil.
     ///
     /// - Returns: the bound port.
     /// - Throws: ``DemoExchangeError`` if the address cannot be bound.
-    func start(host: String, port: Int, open: @escaping @Sendable (Service) -> Void) async throws(DemoExchangeError) -> Int {
+    func start(
+        host: String, port: Int, tls: NIOSSLContext? = nil, open: @escaping @Sendable (Service) -> Void
+    ) async throws(DemoExchangeError) -> Int {
         do {
-            let channel = try await bootstrap().bind(host: host, port: port).get()
+            let channel = try await bootstrap(tls).bind(host: host, port: port).get()
             let service = service
             try await loop.submit { open(service.value) }.get()
             listener.withLock { $0 = channel }
@@ -82,7 +85,7 @@ final class LoopbackServer<Service: LoopbackService>: Sendable {
         }
     }
 
-    private func bootstrap() -> ServerBootstrap {
+    private func bootstrap(_ tls: NIOSSLContext?) -> ServerBootstrap {
         let (service, children) = (service, children)
         let upgrader = NIOWebSocketServerUpgrader(
             maxFrameSize: 1 << 16,
@@ -102,13 +105,9 @@ final class LoopbackServer<Service: LoopbackService>: Sendable {
                     let key = ObjectIdentifier(channel)
                     children.value[key] = channel
                     channel.closeFuture.whenComplete { _ in children.value[key] = nil }
+                    if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
                     if let first = service.value.firstHandler() { try channel.pipeline.syncOperations.addHandler(first) }
-                    try channel.pipeline.syncOperations.configureHTTPServerPipeline(
-                        withServerUpgrade: (
-                            upgraders: [upgrader],
-                            completionHandler: { context in context.pipeline.syncOperations.removeHandler(name: "requests", promise: nil) }
-                        ))
-                    try channel.pipeline.syncOperations.addHandler(service.value.requestHandler(), name: "requests")
+                    try Upgrades(upgrader).install(channel.pipeline.syncOperations, service.value.requestHandler())
                 }
             }
     }
@@ -118,6 +117,11 @@ extension Channel {
     /// Closes a socket so that its peer sees a TCP reset.
     func reset() {
         guard let options = self as? any SocketOptionProvider else { return close(promise: nil) }
-        options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in self.close(promise: nil) }
+        let channel = self
+        options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in
+            // TLS would take leave of the peer first.
+            if let tls = try? channel.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self) { return tls.close(promise: nil) }
+            channel.close(promise: nil)
+        }
     }
 }

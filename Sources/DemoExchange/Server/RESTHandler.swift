@@ -53,12 +53,14 @@ final class RESTHandler: ChannelInboundHandler, RemovableChannelHandler {
         for (name, value) in reply.headers.sorted(by: { $0.key < $1.key }) { headers.add(name: name, value: value) }
         headers.replaceOrAdd(name: "Content-Type", value: reply.contentType)
         headers.replaceOrAdd(name: "Content-Length", value: String(reply.body.utf8.count))
-        if !request.isKeepAlive { headers.replaceOrAdd(name: "Connection", value: "close") }
+        // The parser reads nothing after a request for another protocol.
+        let keepsAlive = request.isKeepAlive && !request.headers.contains(name: "Upgrade")
+        if !keepsAlive { headers.replaceOrAdd(name: "Connection", value: "close") }
         let head = HTTPResponseHead(version: .http1_1, status: HTTPResponseStatus(statusCode: reply.status), headers: headers)
         context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
         if request.method != .HEAD { context.write(Self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: reply.body)))), promise: nil) }
         context.write(Self.wrapOutboundOut(.end(nil)), promise: nil)
         context.flush()
-        if !request.isKeepAlive { context.close(promise: nil) }
+        if !keepsAlive { context.close(promise: nil) }
     }
 }

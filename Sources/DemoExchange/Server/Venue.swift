@@ -203,7 +203,7 @@ final class Venue {
 
     /// Brings the book that a request asks for up to date.
     private func settleBook(_ target: RESTTarget) {
-        guard target.path.hasSuffix("/depth"), let name = target.query["symbol"],
+        guard target.path.hasSuffix("/depth") || target.path.hasSuffix("/rpiDepth"), let name = target.query["symbol"],
             let symbol = market?.position(ofLowercased: asciiLowercased(name))
         else { return }
         market?.settleBook(symbol)
