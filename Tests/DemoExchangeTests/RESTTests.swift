@@ -133,6 +133,25 @@ import Testing
         }
     }
 
+    @Test func aReplyWithoutWeightTellsNoneAndCostsNone() async throws {
+        try await withExchange { _, port async throws in
+            for path in ["/fapi/v1/fundingInfo", "/fapi/v3/fundingRate?symbol=BTCUSDT", "/futures/data/basis?pair=NOPE", "/api/v3/exchangeInfo"] {
+                #expect(try await get(port, path).headers["x-mbx-used-weight-1m"] == nil, "\(path)")
+            }
+            #expect(try await get(port, "/fapi/v1/constituents?symbol=BTCUSDT").headers["x-mbx-used-weight-1m"] == "2")
+        }
+    }
+
+    @Test func theKeyOfARequestIsLookedAt() async throws {
+        try await withExchange { _, port async throws in
+            let path = "/fapi/v1/historicalTrades?symbol=BTCUSDT"
+            #expect(try await get(port, path).body == #"{"code":-2014,"msg":"API-key format invalid."}"#)
+            let reply = try await get(port, path, header: "x-mbx-apikey: abc")
+            #expect(reply.status == 401)
+            #expect(reply.body == #"{"code":-2015,"msg":"Invalid API-key, IP, or permissions for action."}"#)
+        }
+    }
+
     @Test func faultsAreMetAndLifted() async throws {
         try await withExchange { exchange, port async throws in
             exchange.setRESTFault(.status(418, body: #"{"code":-1003,"msg":"banned"}"#, headers: ["Retry-After": "120"]))

@@ -12,9 +12,10 @@ struct HTTPReply: Sendable {
 }
 
 /// Sends one raw HTTP request and reads to the end of the connection; gives up after ten seconds.
-func get(_ port: Int, _ target: String, method: String = "GET", body: String = "") async throws -> HTTPReply {
+func get(_ port: Int, _ target: String, method: String = "GET", body: String = "", header: String? = nil) async throws -> HTTPReply {
     let length = body.isEmpty ? "" : "Content-Length: \(body.utf8.count)\r\n"
-    let request = "\(method) \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\(length)Connection: close\r\n\r\n\(body)"
+    let extra = header.map { $0 + "\r\n" } ?? ""
+    let request = "\(method) \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\(extra)\(length)Connection: close\r\n\r\n\(body)"
     let text = try await exchange(port, request)
     guard let end = text.range(of: "\r\n\r\n") else { throw Unexpected("no HTTP reply to \(target): \(text.prefix(200))") }
     let lines = text[..<end.lowerBound].components(separatedBy: "\r\n")
