@@ -103,9 +103,9 @@ private struct Exchanged: CustomTestStringConvertible, Sendable {
         Exchanged(
             "/fapi/v1/indexInfo?symbol=DEFIUSDT",
             #"{"symbol":"DEFIUSDT","time":1763679671000,"component":"baseAsset","baseAssetList":[{"baseAsset":"ETH","#
-                + #""quoteAsset":"USDT","weightInQuantity":"0.07523731","weightInPercentage":"0.45000000"},{"baseAsset":"LINK","#
-                + #""quoteAsset":"USDT","weightInQuantity":"11.91991215","weightInPercentage":"0.32500000"},{"baseAsset":"SOL","#
-                + #""quoteAsset":"USDT","weightInQuantity":"0.78394876","weightInPercentage":"0.22500000"}]}"#, weight: 1),
+                + #""quoteAsset":"USDT","weightInQuantity":"0.07514150","weightInPercentage":"0.45000000"},{"baseAsset":"LINK","#
+                + #""quoteAsset":"USDT","weightInQuantity":"11.90473275","weightInPercentage":"0.32500000"},{"baseAsset":"SOL","#
+                + #""quoteAsset":"USDT","weightInQuantity":"0.78295044","weightInPercentage":"0.22500000"}]}"#, weight: 1),
         Exchanged(
             "/fapi/v2/ticker/price?symbol=BTCUSDT",
             #"{"symbol":"BTCUSDT","price":"108315.4","time":1763679670400}"#, weight: 1),

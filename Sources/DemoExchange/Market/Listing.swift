@@ -62,11 +62,11 @@ struct Listing {
         Listing("DOT", 29_870, 4, 1),
         Listing("SUI", 25_418, 4, 1),
         Listing("TRX", 31_950, 5, 0),
-        Listing("1000SHIB", 100_412, 7, 0),
+        Listing("DEFI", 643_120, 3, 3),
         Listing("1000PEPE", 711_930, 7, 0),
         Listing("USDC", 100_030, 5, 1),
         Listing("NEAR", 24_160, 4, 1),
-        Listing("DEFI", 643_120, 3, 3),
+        Listing("APT", 33_810, 4, 1),
     ]
 
     /// The first `count` listings; beyond the named ones come `D0025USDT` and so on. Held between 20 and 2 000.

@@ -1,6 +1,5 @@
 import NIOCore
 import NIOHTTP1
-import NIOSSL
 import NIOWebSocket
 
 /// Lets any request of a connection ask for a WebSocket. SwiftNIO's handler watches the first request only, so each reply puts a new one in front
