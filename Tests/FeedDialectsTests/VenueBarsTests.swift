@@ -26,7 +26,7 @@ import Testing
         return "[" + chosen.map(json).joined(separator: ",") + "]"
     }
 
-    private static func ask(_ bars: [Kline], _ query: [(String, String)], now: Int64, verified: Int64? = nil, _ kept: (VenueRelay) -> [UInt8]?)
+    private static func ask(_ bars: [Kline], _ query: [(String, String)], now: Int64, fetched: Int64? = nil, _ kept: (VenueRelay) -> [UInt8]?)
         -> VenueRendering?
     {
         let items = [("symbol", "BTCUSDT"), ("interval", "1m")] + query
@@ -34,7 +34,7 @@ import Testing
         let content = FuturesServiceFeedContent(
             streamName: reading.name, id: EventID(epoch: 1, sequence: 1), kind: .full, state: .live, source: .websocket, eventTime: nil,
             receivedAt: 0, rows: .kline(bars))
-        return venue.render(reading, content, listing: nil, VenueTimes(now: now, verified: verified ?? now), kept: kept)
+        return venue.render(reading, content, listing: nil, VenueTimes(now: now, fetched: fetched), kept: kept)
     }
 
     /// A kept block, as the venue would have answered.
@@ -96,16 +96,16 @@ import Testing
     @Test func aBarThatHasEndedIsNotTheNewest() {
         let bars = (1_000...1_600).map { Self.bar($0) }
         let end = 1_601 * Self.length
-        guard case .isBehind? = Self.ask(bars, [("limit", "5")], now: end + 100, verified: end + 50, { _ in nil }) else {
+        guard case .isBehind? = Self.ask(bars, [("limit", "5")], now: end + 100, fetched: end + 50, { _ in nil }) else {
             Issue.record("the next bar is about to come")
             return
         }
-        guard case .body(_, let until)? = Self.ask(bars, [("limit", "5")], now: end + 3_000, verified: end + 2_000, { _ in nil }) else {
+        guard case .body(_, let until)? = Self.ask(bars, [("limit", "5")], now: end + 3_000, fetched: end + 2_000, { _ in nil }) else {
             Issue.record("the venue was asked after the bar's end, and has no newer one")
             return
         }
         #expect(until == nil)
-        guard case .body? = Self.ask(bars, [("limit", "5"), ("endTime", "\(end - 1)")], now: end + 100, verified: end, { _ in nil }) else {
+        guard case .body? = Self.ask(bars, [("limit", "5"), ("endTime", "\(end - 1)")], now: end + 100, fetched: end, { _ in nil }) else {
             Issue.record("no newer bar is asked for")
             return
         }

@@ -28,7 +28,7 @@ import Testing
 
     private static func text(_ path: String, _ query: [(String, String)], _ rows: FeedRows, eventTime: Int64? = nil) -> String? {
         guard let reading = reading(path, query) else { return nil }
-        let rendering = venue.render(reading, content(reading.name, rows, eventTime), listing: nil, VenueTimes(now: 0, verified: 0)) { _ in nil }
+        let rendering = venue.render(reading, content(reading.name, rows, eventTime), listing: nil, VenueTimes(now: 0, fetched: nil)) { _ in nil }
         if case .body(let body, _) = rendering { return String(decoding: body, as: UTF8.self) }
         return nil
     }
@@ -64,9 +64,10 @@ import Testing
         #expect(Self.relay("/fapi/v1/fundingInfo")?.keep.end(from: noon + 100_000) == noon + hour)
         #expect(Self.relay("/fapi/v1/fundingInfo")?.keep.end(from: noon + 10_000) == noon + 15_000, "the new rate may come late")
         let bars = Self.relay("/fapi/v1/markPriceKlines", [("symbol", "BTCUSDT"), ("interval", "1m")], now: noon + 20_000)
-        #expect(bars?.keep.end(from: noon + 20_000) == noon + 60_000, "until the bar closes")
+        #expect(bars?.keep.end(from: noon + 20_000) == noon + 30_000)
+        #expect(bars?.keep.end(from: noon + 55_000) == noon + 60_000, "until the bar closes")
         let days = Self.relay("/fapi/v1/markPriceKlines", [("symbol", "BTCUSDT"), ("interval", "1d")], now: noon + 20_000)
-        #expect(days?.keep.end(from: noon + 20_000) == noon + 80_000, "the open bar changes")
+        #expect(days?.keep.end(from: noon + 20_000) == noon + 30_000, "the open bar changes")
         let closed = Self.relay("/fapi/v1/markPriceKlines", [("symbol", "BTCUSDT"), ("interval", "1m"), ("endTime", "\(noon - 90_000)")], now: noon)
         #expect(closed?.keep.end(from: noon) == noon + hour)
         let period = Self.relay("/futures/data/openInterestHist", [("symbol", "BTCUSDT"), ("period", "5m")])
@@ -94,7 +95,13 @@ import Testing
             #expect(refusal?.code == -2014 && refusal?.status == 401)
             #expect(refusal?.message.contains("secret") == false)
         }
-        #expect(Self.answer("/fapi/v1/order") == nil)
+        #expect(Self.refusal("/fapi/v1/order")?.code == -2014 && Self.refusal("/fapi/v3/positionSide/dual")?.code == -2014)
+        #expect(Self.answer("/fapi/v1/nonsense") == nil)
+    }
+
+    @Test func historyIsRefusedInItsOwnWords() {
+        let refusal = Self.refusal("/futures/data/basis", [("pair", "BTCUSDT"), ("contractType", "PERPETUAL"), ("period", "1m")])
+        #expect(refusal.map { String(decoding: $0.body, as: UTF8.self) } == #"{"msg":"parameter 'period' is invalid.","code":-1130}"#)
     }
 
     @Test func theSpotMarketsListIsEmptyUnderAnyBase() {

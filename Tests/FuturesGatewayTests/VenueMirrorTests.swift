@@ -66,6 +66,8 @@ import Testing
                 "/fapi/v1/klines?symbol=NOPE&interval=1m", "/fapi/v1/klines?interval=1m", "/fapi/v1/klines?symbol=BTCUSDT&interval=2m",
                 "/fapi/v1/depth?symbol=BTCUSDT&limit=7", "/fapi/v1/aggTrades?symbol=BTCUSDT&limit=1001", "/fapi/v1/ticker/price?symbol=nope",
                 "/fapi/v1/aggTrades?symbol=BTCUSDT&startTime=1&endTime=9999999", "/fapi/v1/depth?symbol=BTCUSDT&limit=x",
+                "/futures/data/basis?pair=BTCUSDT&contractType=PERPETUAL&period=2m", "/futures/data/openInterestHist?symbol=NOPE&period=5m",
+                "/futures/data/openInterestHist?symbol=BTCUSDT&period=5m&limit=501", "/fapi/v1/fundingRate?symbol=NOPE",
             ] {
                 let (mirrored, own) = try await (house.client.get(target), venue.get(target))
                 #expect(mirrored.status == own.status && mirrored.body == own.body, "\(target): \(String(decoding: mirrored.body, as: UTF8.self))")
@@ -101,7 +103,8 @@ import Testing
                 #expect(!String(decoding: answer.body, as: UTF8.self).contains("secret"))
             }
             #expect(try await house.client.post("/fapi/v1/order?symbol=BTCUSDT").json["code"]?.integer == -2014)
-            #expect(try await house.client.get("/fapi/v1/account").json["code"]?.integer == -5000)
+            #expect(try await house.client.get("/fapi/v1/account").json["code"]?.integer == -2014)
+            #expect(try await house.client.get("/fapi/v1/nonsense").json["code"]?.integer == -5000)
         }
     }
 

@@ -30,7 +30,7 @@ final class PendingAnswer {
         let (now, listing) = hub.engine.read { core, now in (core.venueTime(at: now) ?? Moment.current.wallClock, core.listing) }
         guard let (content, status) = hub.content(of: name), isTrue(status) else { return awaitContent(reading) }
         mirror.hold(name)
-        let times = VenueTimes(now: now, verified: now &- (status.unverifiedMs ?? 0))
+        let times = VenueTimes(now: now, fetched: status.source == .rest ? now &- (status.ageMs ?? 0) : nil)
         let rendering = mirror.venue.render(reading, content, listing: listing, times) { [mirror] in mirror.kept($0)?.body.bytes }
         switch rendering {
         case .body(let body, let until): respond(body, status, content, lifetime: until.map { .milliseconds($0 &- now) })

@@ -19,6 +19,8 @@ package struct VenueRefusal: Error, Equatable, Sendable {
     /// The venue's code, such as -1121.
     package let code: Int
     package let message: String
+    /// Whether the message stands before the code, as under `/futures/data`.
+    private var isMessageFirst = false
 
     package init(status: Int = 400, code: Int, _ message: String) {
         self.status = status
@@ -30,10 +32,19 @@ package struct VenueRefusal: Error, Equatable, Sendable {
     package var body: [UInt8] {
         var writer = JSONWriter()
         writer.object {
+            if isMessageFirst { $0.member("msg", message) }
             $0.member("code", code)
-            $0.member("msg", message)
+            if !isMessageFirst { $0.member("msg", message) }
         }
         return writer.bytes
+    }
+
+    /// As the venue words it under `/futures/data`.
+    var ofHistory: VenueRefusal {
+        let quoted = message.split(separator: "'", omittingEmptySubsequences: false)
+        var refusal = code == -1130 && quoted.count == 3 ? VenueRefusal(status: status, code: code, "parameter '\(quoted[1])' is invalid.") : self
+        refusal.isMessageFirst = true
+        return refusal
     }
 
     static let invalidSymbol = VenueRefusal(code: -1121, "Invalid symbol.")
@@ -78,14 +89,14 @@ package enum VenueKeep: Hashable, Sendable {
     /// Until the next multiple of `period` ms. In the first minute after one the venue may still bring in what belongs to the one before, so that
     /// answers are kept for seconds only.
     case period(Int64)
-    /// Until the next multiple of a bar's length, ms, at most for a minute: the open bar changes.
+    /// Until the next multiple of a bar's length, ms, at most for ten seconds: the open bar changes.
     case bar(Int64)
 
     /// Until when, from the venue's time of the answer; both ms since 1970 UTC.
     package func end(from time: Int64) -> Int64 {
         switch self {
         case .milliseconds(let milliseconds): time + milliseconds
-        case .bar(let length): min(time &- time % length &+ length, time &+ 60_000)
+        case .bar(let length): min(time &- time % length &+ length, time &+ 10_000)
         case .period(let period):
             time % period < min(60_000, period / 2) ? time &+ 5_000 : time &- time % period &+ period
         }
@@ -124,12 +135,12 @@ struct BarRange: Hashable, Sendable {
 package struct VenueTimes: Sendable {
     /// This moment.
     package let now: Int64
-    /// When there was last evidence that the venue had nothing newer than the content.
-    package let verified: Int64
+    /// When the content came over REST; nil if it came as a message.
+    package let fetched: Int64?
 
-    package init(now: Int64, verified: Int64) {
+    package init(now: Int64, fetched: Int64?) {
         self.now = now
-        self.verified = verified
+        self.fetched = fetched
     }
 }
 

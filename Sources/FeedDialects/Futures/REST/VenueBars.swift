@@ -77,8 +77,8 @@ extension VenueREST {
         let isFilled = range.start != nil && within.count >= range.limit && chosen.endIndex != rows.endIndex
         let newest = rows.last.flatMap { !isFilled && $0.openTime <= end ? $0 : nil }
         if let newest, newest.closeTime < times.now {
-            // If nothing is traded, the venue may have no newer bar, which shows only after this one's end.
-            let isLast = newest.closeTime >= end || times.verified > newest.closeTime + Self.proof
+            // If nothing is traded, the venue may have no newer bar; what was fetched after this one's end shows it.
+            let isLast = newest.closeTime >= end || times.fetched ?? .min > newest.closeTime + Self.proof
             if !newest.isClosed || !isLast { return .isBehind }
         }
         // A bar whose last message never came may lack trades.

@@ -56,7 +56,7 @@ struct VenuePath: Sendable {
             VenuePath("fapi/premiumIndexKlines", .venueBars, [.symbol, .interval] + range, .bars),
             VenuePath("fapi/depth", .depth, [.symbol, .levels], .levels),
             VenuePath("fapi/aggTrades", .trades, [.symbol, .fromID, .start, .end, .limit(500, most: 1_000)], .fixed(20)),
-            VenuePath("fapi/rpiDepth", .venue(.milliseconds(1_000)), [.symbol, .levels], .fixed(20)),
+            VenuePath("fapi/rpiDepth", .venue(.milliseconds(1_000)), [.symbol, .limit(1_000, most: 1_000)], .fixed(20)),
             VenuePath("fapi/trades", .venue(.milliseconds(1_000)), [.symbol, .limit(500, most: 1_000)], .fixed(5)),
             VenuePath("fapi/historicalTrades", .keyed),
             VenuePath("fapi/ticker/24hr", .ticker, [.anySymbol], .rows(one: 1, all: 40)),
@@ -64,13 +64,11 @@ struct VenuePath: Sendable {
             VenuePath("fapi/ticker/bookTicker", .bookTicker, [.anySymbol], .rows(one: 2, all: 5)),
             VenuePath("fapi/premiumIndex", .premiumIndex, [.anySymbol], .rows(one: 1, all: 10)),
             VenuePath("fapi/assetIndex", .assetIndex, [.anySymbol], .rows(one: 1, all: 10)),
-            VenuePath("fapi/indexInfo", .venue(.milliseconds(60_000)), [.anySymbol]),
-            VenuePath("fapi/constituents", .venue(.milliseconds(60_000)), [.symbol], .fixed(2)),
+            VenuePath("fapi/indexInfo", .venue(.milliseconds(5_000)), [.anySymbol]),
+            VenuePath("fapi/constituents", .venue(.milliseconds(5_000)), [.symbol], .fixed(2)),
             VenuePath("fapi/fundingRate", .venue(.period(3_600_000)), [.anySymbol, .start, .end, .limit(100, most: 1_000)]),
             VenuePath("fapi/fundingInfo", .venue(.period(3_600_000))),
             VenuePath("fapi/symbolAdlRisk", .venue(.milliseconds(60_000)), [.anySymbol]),
-            VenuePath("fapi/indexreferences", .venue(.milliseconds(60_000)), [.symbol]),
-            VenuePath("fapi/lvtKlines", .venue(.milliseconds(1_000)), [.symbol, .interval] + range, .bars),
             VenuePath("fapi/openInterest", .venue(.milliseconds(10_000)), [.symbol]),
             VenuePath("fapi/insuranceBalance", .venue(.milliseconds(60_000)), [.anySymbol]),
             VenuePath("fapi/tradingSchedule", .venue(.milliseconds(60_000)), [], .fixed(5)),
@@ -88,6 +86,16 @@ struct VenuePath: Sendable {
 
     /// The names of the paths, for metrics.
     static let names = all.keys.sorted()
+
+    /// Whether only an account has an answer: orders, positions, user streams.
+    static func needsAccount(_ segments: [String]) -> Bool { segments.count >= 3 && ofAccounts.contains(segments[2]) }
+
+    private static let ofAccounts: Set<String> = [
+        "account", "accountConfig", "adlQuantile", "algoOpenOrders", "algoOrder", "allAlgoOrders", "allOpenOrders", "allOrders", "apiReferral",
+        "apiTradingStatus", "balance", "batchOrders", "commissionRate", "countdownCancelAll", "feeBurn", "forceOrders", "income", "leverage",
+        "leverageBracket", "listenKey", "marginType", "multiAssetsMargin", "openAlgoOrders", "openOrder", "openOrders", "order", "orderAmendment",
+        "pmAccountInfo", "positionMargin", "positionRisk", "positionSide", "rateLimit", "symbolConfig", "userTrades",
+    ]
 
     /// Finds the path of a request. A client that loads the spot market's list too may have that under any base.
     static func find(_ segments: [String]) -> (path: VenuePath, target: String)? {

@@ -5,7 +5,7 @@ extension VenueREST {
     ///
     /// - Parameters:
     ///   - listing: what the venue lists; nil until it has told.
-    ///   - times: when this is, and of when the content is known to be true.
+    ///   - times: when this is, and when the content was fetched.
     ///   - kept: the body of a request that was passed on earlier, if it is kept.
     package func render(
         _ reading: VenueReading, _ content: FuturesServiceFeedContent, listing: VenueListing?, _ times: VenueTimes, kept: (VenueRelay) -> [UInt8]?
@@ -86,7 +86,7 @@ extension VenueREST {
         json.object {
             $0.member("symbol", row.mini.symbol)
             $0.member("price", row.mini.lastPrice)
-            $0.member("time", row.mini.time)
+            $0.member("time", row.closeTime)
         }
         return true
     }

@@ -15,12 +15,14 @@ package struct VenueREST: Sendable {
     package func answer(
         _ segments: [String], _ query: [(name: String, value: String)], now: Int64, isListed: (String) -> Bool
     ) -> (name: String, answer: VenueAnswer)? {
-        guard let (path, target) = VenuePath.find(segments) else { return nil }
+        guard let (path, target) = VenuePath.find(segments) else {
+            return VenuePath.needsAccount(segments) ? (segments.joined(separator: "/"), .refused(.keyed)) : nil
+        }
         guard !query.contains(where: { Self.signs.contains($0.name) }) else { return (path.path, .refused(.keyed)) }
         do throws(VenueRefusal) {
             return (path.path, try answer(path, target, VenueQuery(path, query, isListed: isListed), now))
         } catch {
-            return (path.path, .refused(error))
+            return (path.path, .refused(path.path.hasPrefix("futures/") ? error.ofHistory : error))
         }
     }
 
@@ -53,7 +55,9 @@ package struct VenueREST: Sendable {
         case .nothingListed:
             return .clock { "{\"timezone\":\"UTC\",\"serverTime\":\($0),\"rateLimits\":[],\"exchangeFilters\":[],\"symbols\":[]}" }
         case .venue(let keep): return .relay(relay(keep))
-        case .venuePeriod: return .relay(relay(query.period?.milliseconds.map { .period($0) } ?? .milliseconds(60_000)))
+        case .venuePeriod:
+            if let start = query.start, start < now &- 30 * 86_400_000 || start > query.end ?? .max { throw .invalid("startTime") }
+            return .relay(relay(query.period?.milliseconds.map { .period($0) } ?? .milliseconds(60_000)))
         case .venueBars: return .relay(relay(keep(of: query, now)))
         case .premiumIndex: return read(.fastMarkPrices, .premiumIndex(symbol: query.symbol))
         case .ticker: return read(.tickers, .ticker(symbol: query.symbol))
