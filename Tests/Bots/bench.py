@@ -1,0 +1,5 @@
+WAYS = ("blackhole",)
+
+
+def main(options):
+    raise NotImplementedError

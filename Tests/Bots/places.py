@@ -1,0 +1,31 @@
+"""Virtual environments with the bots' packages from PyPI, under .build/bots. The two packages named `binance` cannot share one."""
+
+import subprocess
+import sys
+
+import stand
+
+PACKAGES = {
+    "ccxt": ("ccxt==4.5.90", "python-binance==1.0.37"),
+    "connector": ("binance-futures-connector==4.2.0",),
+    "freqtrade": ("freqtrade==2026.9", "ccxt==4.5.90"),
+}
+
+
+def python(name):
+    """The Python of the environment with these packages, made if it is not there; None where it cannot be made."""
+    home = stand.ROOT / ".build/bots" / name
+    program = home / "bin/python"
+    wanted = PACKAGES[name]
+    probe = "import importlib.metadata as m\n" + "\n".join(f"assert m.version({package!r}) == {version!r}" for package, version in
+                                                              (one.split("==") for one in wanted))
+    if program.exists() and subprocess.run([program, "-c", probe], capture_output=True).returncode == 0:
+        return program
+    for command in ([sys.executable, "-m", "venv", home], [program, "-m", "pip", "install", "-q", *wanted]):
+        if subprocess.run(command, capture_output=True).returncode != 0:
+            return None
+    return program
+
+
+def skipped(name):
+    return f"skipped: {' and '.join(PACKAGES[name])} cannot be installed from PyPI"

@@ -1,0 +1,129 @@
+"""The demo exchange with a gateway before it, plain requests to either, and what the exchange was asked."""
+
+import collections
+import http.client
+import pathlib
+import sys
+import time
+import urllib.parse
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.append(str(HERE.parent / "Soak"))
+
+import house  # noqa: E402
+import verdict  # noqa: E402
+
+tell = verdict.tell
+OWN = ("exchangeInfo", "time")
+"""What the gateway asks for itself once it runs: the list of symbols and the venue's clock. Besides, it audits books with `depth?limit=1000`."""
+
+
+class Reply:
+    """An answer: `status`, `headers` by lower-case name, and `body`, the bytes as they came."""
+
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+
+class Line:
+    """One kept connection. A request that finds it closed is sent once more on a new one."""
+
+    def __init__(self, host, port, timeout=30):
+        self.host, self.port, self.timeout, self.kept = host, port, timeout, None
+
+    def ask(self, target, headers=None, method="GET", body=None):
+        for attempt in (1, 2):
+            try:
+                if not self.kept:
+                    self.kept = http.client.HTTPConnection(self.host, self.port, timeout=self.timeout)
+                self.kept.request(method, target, body, headers or {})
+                reply = self.kept.getresponse()
+                return Reply(reply.status, {name.lower(): value for name, value in reply.getheaders()}, reply.read())
+            except (OSError, http.client.HTTPException):
+                self.close()
+                if attempt == 2:
+                    raise
+
+    def close(self):
+        if self.kept:
+            self.kept.close()
+        self.kept = None
+
+
+class Venue(house.Exchange):
+    """The demo exchange with enough symbols, and weight without end unless `weight` says otherwise."""
+
+    def __init__(self, executable, symbols=40, weight=100_000_000, *options):
+        super().__init__(executable, "--symbols", symbols, "--weight-limit", weight, *options)
+
+    def line(self):
+        return Line(self.host, self.port)
+
+    def asked(self):
+        """How often it was asked for each target so far, by everybody."""
+        _, statistics = self.ask("GET", "/control/statistics")
+        return collections.Counter({target: times for target, times in statistics["requests"].items() if not target.startswith("/control")})
+
+
+class Mirror(house.Gateway):
+    """A gateway before the venue."""
+
+    def line(self):
+        return Line(self.host, self.port)
+
+
+def endpoint(target):
+    """What a target asks for: `klines` of `/k/KEY/fapi/v1/klines?symbol=BTCUSDT`."""
+    parts = urllib.parse.urlsplit(target).path.split("/")
+    parts = parts[3:] if parts[1:2] == ["k"] else parts[1:]
+    return "/".join(parts[2:] if parts[:1] == ["fapi"] else parts)
+
+
+def weight(target):
+    """The request weight that the venue takes for a target, as its documents say."""
+    query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(target).query))
+    name, limit = endpoint(target), int(query["limit"]) if query.get("limit", "").isdigit() else 500
+    if name == "klines" or name.endswith("Klines"):
+        return 1 if limit < 100 else 2 if limit < 500 else 5 if limit <= 1000 else 10
+    if name == "depth":
+        return 2 if limit <= 50 else 5 if limit <= 100 else 10 if limit <= 500 else 20
+    if name == "ticker/24hr":
+        return 1 if "symbol" in query else 40
+    if name in ("ticker/price", "ticker/bookTicker"):
+        return 1 if "symbol" in query else 2
+    return 20 if name == "aggTrades" else 1
+
+
+def cost(asked):
+    """The weight of what was asked, as `Venue.asked` counts it."""
+    return sum(times * weight(target) for target, times in asked.items())
+
+
+def split(asked):
+    """What the gateway asks for itself, and the rest."""
+    own = collections.Counter({target: times for target, times in asked.items() if is_own(target)})
+    return own, asked - own
+
+
+def is_own(target):
+    name = endpoint(target)
+    return name in OWN or name == "depth" and "limit=1000" in target
+
+
+def by_endpoint(asked):
+    """`klines 50, depth 2`: how often what was asked for, the most often first."""
+    counts = collections.Counter()
+    for target, times in asked.items():
+        counts[endpoint(target)] += times
+    return ", ".join(f"{name} {times}" for name, times in counts.most_common()) or "nothing"
+
+
+def wait(seconds, condition, step=0.05):
+    """Whether a condition holds within so many seconds."""
+    until = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > until:
+            return False
+        time.sleep(step)
+    return True

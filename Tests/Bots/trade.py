@@ -1,0 +1,210 @@
+"""freqtrade itself, unmodified, many processes in futures dry-run, with a kill -9 of the gateway in the middle."""
+
+import collections
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import places
+import stand
+
+MORE = 1.5
+"""How much more than one cold start the venue may see of a restart."""
+STARTED = 45
+"""Seconds after the last bot started in which the crowd is still starting."""
+AROUND = 20
+"""Seconds after a kill in which bots may say that the gateway was gone."""
+BAD = re.compile(r" - (ERROR|CRITICAL) - |Traceback|\b(418|429)\b|DDoS|Outdated history|Empty candle")
+TROUBLE = re.compile(r" - WARNING - .*(retrying|[Cc]ould not|TemporaryError|returned exception|Error)")
+STAMP = re.compile(r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})")
+URLS = {"fapiPublic": "/fapi/v1", "fapiPublicV2": "/fapi/v2", "fapiPublicV3": "/fapi/v3", "fapiData": "/futures/data", "public": "/api/v3",
+        "dapiPublic": "/dapi/v1", "sapi": "/sapi/v1"}
+"""What of ccxt's addresses is the gateway's: all that freqtrade reads in dry-run."""
+ONCE = ("markPriceKlines", "fundingRate")
+"""What freqtrade asks for open trades, which no stream has: each once, for as long as it holds."""
+STRATEGY = '''from freqtrade.strategy import IStrategy
+
+
+class Everything(IStrategy):
+    """Enters and leaves all the time, so that books and funding are asked for."""
+
+    INTERFACE_VERSION = 3
+    timeframe = "1m"
+    can_short = True
+    minimal_roi = {"0": 0.002}
+    stoploss = -0.05
+    startup_candle_count = 30
+
+    def populate_indicators(self, dataframe, metadata):
+        return dataframe
+
+    def populate_entry_trend(self, dataframe, metadata):
+        minute = dataframe["date"].dt.minute
+        dataframe.loc[minute % 2 == 0, "enter_long"] = 1
+        dataframe.loc[minute % 2 == 1, "enter_short"] = 1
+        return dataframe
+
+    def populate_exit_trend(self, dataframe, metadata):
+        dataframe.loc[dataframe["date"].dt.minute % 3 == 0, ["exit_long", "exit_short"]] = 1
+        return dataframe
+'''
+
+
+def configuration(base, pairs):
+    """What a user writes, but for the strategy: `urls` is the only thing that is ours."""
+    side = {"price_side": "same", "use_order_book": True, "order_book_top": 1}
+    return {
+        "dry_run": True, "trading_mode": "futures", "margin_mode": "isolated", "max_open_trades": 3, "stake_currency": "USDT", "stake_amount": 200,
+        "dry_run_wallet": 10_000, "timeframe": "1m", "entry_pricing": side, "exit_pricing": side, "bot_name": "bot", "initial_state": "running",
+        "exchange": {"name": "binance", "pair_whitelist": [f"{pair[:-4]}/USDT:USDT" for pair in pairs], "pair_blacklist": [],
+                     "ccxt_config": {"urls": {"api": {name: base + path for name, path in URLS.items()}}}},
+        "pairlists": [{"method": "StaticPairList"}], "internals": {"process_throttle_secs": 5, "heartbeat_interval": 60},
+    }
+
+
+class Bot:
+    def __init__(self, folder, number, python):
+        self.log = folder / f"bot{number}.log"
+        command = [python.parent / "freqtrade", "trade", "--userdir", folder / "user", "-c", folder / "config.json", "-s", "Everything", "--db-url", "sqlite://"]
+        environment = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()} | {"OMP_NUM_THREADS": "1", "COLUMNS": "400"}
+        self.process = subprocess.Popen(["nice", "-n", "5", *map(str, command)], stdout=open(self.log, "w"), stderr=subprocess.STDOUT, env=environment, cwd=folder)
+
+    def lines(self):
+        """(time, line) of the log."""
+        at = 0.0
+        for line in self.log.read_text(errors="replace").splitlines():
+            if found := STAMP.match(line):
+                at = time.mktime(time.strptime(found[1], "%Y-%m-%d %H:%M:%S")) + int(found[2]) / 1000
+            yield at, line
+
+    def trades(self):
+        text = self.log.read_text(errors="replace")
+        return len(re.findall(r"'type': entry_fill", text)), len(re.findall(r"'type': exit_fill", text))
+
+    def is_running(self):
+        return "state='RUNNING'" in self.log.read_text(errors="replace")
+
+    def beats(self):
+        """When it said that it lives."""
+        return [at for at, line in self.lines() if "heartbeat" in line]
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(40)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def pause(seconds, bots):
+    """Waits; says which bots have ended before their time."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        time.sleep(1)
+    return [number for number, bot in enumerate(bots) if bot.process.poll() is not None]
+
+
+def repeated(asked, keeps=ONCE):
+    """What was asked for more than once though it still held: a start time and a symbol make it one."""
+    return {target: times for target, times in asked.items() if stand.endpoint(target) in keeps and times > 1}
+
+
+def main(options):
+    python = places.python("freqtrade")
+    if python is None:
+        print(places.skipped("freqtrade"))
+        return True
+    print(f"seed {options.seed}", flush=True)
+    folder = pathlib.Path(options.keep or tempfile.mkdtemp(prefix="bots-"))
+    (folder / "user/strategies").mkdir(parents=True, exist_ok=True)
+    (folder / "user/strategies/everything.py").write_text(STRATEGY)
+    venue = stand.Venue(options.executable, options.symbols, 2400)
+    pairs = [symbol for symbol in venue.symbols(options.symbols) if "_" not in symbol and symbol.endswith("USDT")][:options.pairs]
+    gateway = stand.Mirror(options.executable, venue, log=options.log)
+    port = gateway.port
+    (folder / "config.json").write_text(json.dumps(configuration(f"http://{gateway.host}:{port}", pairs), indent=1))
+    before, bots = venue.asked(), []
+    begin = time.time()
+    for number in range(options.bots):
+        bots.append(Bot(folder, number, python))
+        time.sleep(1.5)
+    faults = [f"bot {number} ended" for number in pause(STARTED, bots)]
+    started_at, started = time.time(), venue.asked()
+    half = options.minutes * 30
+    faults += [f"bot {number} ended" for number in pause(half, bots)]
+    # A minute of its own for the restart: the venue counts weight by the minute.
+    time.sleep(max(0, 62 - time.time() % 60))
+    killed_at, killed = time.time(), venue.asked()
+    gateway.signal(signal.SIGKILL)
+    gateway.process.wait()
+    gateway = stand.Mirror(options.executable, venue, port=port, log=options.log)
+    faults += [f"bot {number} ended" for number in pause(60, bots)]
+    restarted = venue.asked()
+    faults += [f"bot {number} ended" for number in pause(max(0, half - 60), bots)]
+    ended_at, ended = time.time(), venue.asked()
+    for bot in bots:
+        bot.process.poll() is None and bot.process.send_signal(signal.SIGINT)
+    for bot in bots:
+        bot.end()
+    faults += tell_weights(started - before, killed - started, restarted - killed, ended - restarted, (killed_at - started_at, ended_at - killed_at - 60))
+    faults += tell_logs(bots, killed_at, ended_at, pairs)
+    print(f"{options.bots} freqtrade processes of {len(pairs)} pairs, {(ended_at - begin) / 60:.1f} minutes from the first start to the end", flush=True)
+    codes = [gateway.end(), venue.end()]
+    if any(codes):
+        faults.append(f"the gateway and the exchange ended with {codes}")
+    if not options.keep:
+        shutil.rmtree(folder, ignore_errors=True)
+    return stand.tell(faults)
+
+
+def tell_weights(cold, first, restart, second, seconds):
+    """What the venue saw in each part."""
+    faults = []
+    weights = stand.cost(cold), stand.cost(restart)
+    print(f"cold start: weight {weights[0]} ({stand.by_endpoint(cold)})")
+    print(f"restart after kill -9, its first minute: weight {weights[1]} ({stand.by_endpoint(restart)}), {weights[1] / max(1, weights[0]):.2f} of the cold start")
+    if weights[1] > MORE * weights[0]:
+        faults.append(f"the restart weighed {weights[1]}, the cold start {weights[0]}")
+    for name, asked, length in (("before the restart", first, seconds[0]), ("after it", second, seconds[1])):
+        own, rest = stand.split(asked)
+        trades = collections.Counter({target: times for target, times in rest.items() if stand.endpoint(target) in ONCE})
+        caused = rest - trades
+        print(f"{name}, {length / 60:.1f} minutes: for bots {stand.by_endpoint(caused)}; for their open trades, which no stream has, {stand.by_endpoint(trades)}; "
+              f"the gateway's own {stand.by_endpoint(own)}", flush=True)
+        if caused:
+            faults.append(f"{name} bots caused {sum(caused.values())} requests at the venue: {list(caused)[:5]}")
+        if twice := repeated(trades):
+            faults.append(f"{name} the venue was asked twice: {dict(list(twice.items())[:3])}")
+    return faults
+
+
+def tell_logs(bots, killed_at, ended_at, pairs):
+    """What the bots said of errors, and that they traded and went on."""
+    faults, around, entries, exits, kinds = [], 0, 0, 0, collections.Counter()
+    for number, bot in enumerate(bots):
+        for at, line in bot.lines():
+            found = BAD.search(line) or TROUBLE.search(line)
+            if not found or at > ended_at:
+                continue
+            if killed_at - 1 <= at <= killed_at + AROUND:
+                around += 1
+                kinds[re.sub(r"[\d.]+", "N", line[26:].split(" - ", 1)[-1])[:70]] += 1
+            else:
+                faults.append(f"bot {number}: {line[:260]}")
+        filled = bot.trades()
+        entries, exits = entries + filled[0], exits + filled[1]
+        if not filled[0]:
+            faults.append(f"bot {number} never traded")
+        if not any(at > killed_at + AROUND for at in bot.beats()):
+            faults.append(f"bot {number} did not go on after the restart")
+    print(f"logs: {len(faults)} faults; {around} lines about the {AROUND} s in which the gateway was gone and came back {dict(kinds.most_common(4))}; "
+          f"{entries} entries and {exits} exits filled", flush=True)
+    return faults
