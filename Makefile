@@ -6,7 +6,7 @@ export WITH_TOOLS ?= 1
 export SWIFT_BACKTRACE ?= enable=no
 
 .PHONY: run help check test unit suite lint format scripts simulate defects prove prove-short soak sanitize fuzz contract proxies browser \
-	conformance graphql intrinio bench bench-ingest setup
+	conformance graphql intrinio bots bots-short bench bench-ingest setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build the gateway and serve the embedded exchange (RUN_ARGS="--venue aster" serves a venue)
@@ -19,7 +19,7 @@ help: ## Show this list
 check: setup ## Check what differs from main: format, build, unit tests, in under two minutes (LIMIT=100 seconds of tests, DRY=1 only prints)
 	@Tests/check
 
-test: setup lint scripts suite prove-short ## Run everything that has to pass before a merge
+test: setup lint scripts suite prove-short bots-short ## Run everything that has to pass before a merge
 
 unit: ## Build with warnings as errors and run the unit tests of every target
 	swift build --build-tests $(SWIFT_FLAGS)
@@ -39,7 +39,7 @@ format: ## Format every Swift file
 	swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
 
 scripts: ## Run the unit tests of the Python scripts; one checks that PROOF.md is as its program writes it
-	for folder in $(wildcard Tests/Faults Tests/Soak Tests/Docs); do python3 -B -m unittest discover --quiet --start-directory $$folder || exit 1; done
+	for folder in $(wildcard Tests/Faults Tests/Soak Tests/Bots Tests/Docs); do python3 -B -m unittest discover --quiet --start-directory $$folder || exit 1; done
 
 simulate: ## Run the core against a simulated venue and readers (SEEDS=1000; SEED=N replays one, TRACE=1 prints all of it)
 	SEEDS=$(or $(SEEDS),1000) Tests/FeedCoreTests/Simulation/simulate
@@ -92,6 +92,14 @@ graphql: ## Run the GraphQL dialect against real servers, if they are there; abo
 intrinio: ## Run Intrinio's own clients from PyPI against the simulated Intrinio, if they can be installed
 	swift build --product futures-gateway
 	Tests/Intrinio/clients "$$(swift build --show-bin-path)/futures-gateway"
+
+bots: setup ## Run trading bots and their libraries from PyPI against the gateway, if they can be had; over an hour (BOTS_ARGS="compare --calls 1000")
+	swift build -c release --product futures-gateway
+	Tests/Bots/bots "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(BOTS_ARGS),all)
+
+bots-short: ## A little of the same with the debug build, in about a minute
+	swift build --product futures-gateway
+	Tests/Bots/bots "$$(swift build --show-bin-path)/futures-gateway" short
 
 bench: setup ## Measure the release build's fan-out and snapshots
 	swift build -c release --product futures-gateway

@@ -58,7 +58,7 @@ class Liar:
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.host, self.port = self.server.server_address
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
 
     def line(self):
         return stand.Line(self.host, self.port)
