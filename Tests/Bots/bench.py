@@ -104,9 +104,9 @@ def main(options):
                 _, theirs = late(beside, wanted, folder)
                 others = load.others()
                 best, ratio = max(ours for ours, _ in rounds), statistics.median(ours / max(1, other) for ours, other in rounds)
-                print(f"{target.split('&')[0].split('?')[0]}, {len(reply.body)} bytes: {best:,.0f} requests/s (nginx {max(other for _, other in rounds):,.0f}; median of the "
-                      f"{options.rounds} rounds' ratios {ratio:.2f}); at {wanted:,}/s p50 {p50:.2f} ms, p99 {p99:.2f} ms (nginx {theirs:.2f}); others used "
-                      f"{others:.0%} of the machine", flush=True)
+                beat = f"nginx {max(other for _, other in rounds):,.0f}; median of the {options.rounds} rounds' ratios {ratio:.2f}"
+                slow = f"at {wanted:,}/s p50 {p50:.2f} ms, p99 {p99:.2f} ms (nginx {theirs:.2f})"
+                print(f"{file.name}, {len(reply.body)} bytes: {best:,.0f} requests/s ({beat}); {slow}; others used {others:.0%}", flush=True)
                 if bad:
                     faults.append(f"{target}: {bad} answers were not 200")
                 if ratio < OF_NGINX:

@@ -84,8 +84,8 @@ class Ccxt:
         unified = [
             *[("fetch_ohlcv", symbol, interval, since, limit, price)] * 6,
             *[("fetch_order_book", symbol, dice.choice((None, *DEPTHS)))] * 5,
-            ("fetch_time",), ("fetch_ticker", symbol), ("fetch_ticker", symbol), ("fetch_tickers",), ("fetch_tickers", [symbol]), ("fetch_bids_asks",),
-            ("fetch_bids_asks", [symbol]), ("fetch_last_prices",), ("fetch_l2_order_book", symbol, 20),
+            ("fetch_time",), ("fetch_ticker", symbol), ("fetch_ticker", symbol), ("fetch_tickers",), ("fetch_tickers", [symbol]),
+            ("fetch_bids_asks",), ("fetch_bids_asks", [symbol]), ("fetch_last_prices",), ("fetch_l2_order_book", symbol, 20),
             ("fetch_trades", symbol, None, dice.choice((None, 1, 500, 1000))), ("fetch_trades", symbol, recent, dice.choice((None, 100))),
             ("fetch_funding_rate", symbol), ("fetch_funding_rates",), ("fetch_funding_rates", [symbol]),
             ("fetch_funding_rate_history", symbol, dice.choice((None, dice.now - 72 * HOUR)), dice.choice((None, 3, 1000))),
@@ -142,9 +142,9 @@ class PythonBinance:
             ("futures_index_price_klines", {"pair": symbol, "interval": interval} | bars),
             ("futures_continuous_klines", {"pair": symbol, "contractType": "PERPETUAL", "interval": interval} | bars),
             ("futures_historical_klines", one | {"interval": "1m", "start_str": dice.since(), "end_str": dice.now}),
-            ("futures_mark_price", some), ("futures_funding_rate", one | dice.maybe(limit=dice.choice((1, 3, 1000)))), ("futures_v1_get_funding_info", {}),
-            ("futures_top_longshort_account_ratio", ratio), ("futures_top_longshort_position_ratio", ratio), ("futures_global_longshort_ratio", ratio),
-            ("futures_taker_longshort_ratio", ratio), ("futures_open_interest_hist", ratio),
+            ("futures_mark_price", some), ("futures_funding_rate", one | dice.maybe(limit=dice.choice((1, 3, 1000)))),
+            ("futures_v1_get_funding_info", {}), ("futures_top_longshort_account_ratio", ratio), ("futures_top_longshort_position_ratio", ratio),
+            ("futures_global_longshort_ratio", ratio), ("futures_taker_longshort_ratio", ratio), ("futures_open_interest_hist", ratio),
             ("futures_basis", {"pair": symbol, "contractType": "PERPETUAL", "period": period, "limit": 30}),
             ("futures_ticker", some), ("futures_symbol_ticker", some), ("futures_orderbook_ticker", some),
             ("futures_index_price_constituents", one), ("futures_open_interest", one),
@@ -256,7 +256,8 @@ def main():
             wrong.append(f"{call[0]}{short(call[1:])}: {words}")
             if len(wrong) >= 200:
                 break
-    print(json.dumps({"library": options.library, "calls": sum(methods.values()), "methods": len(methods), "errors": errors, "wrong": wrong} | judge.summary()))
+    told = {"library": options.library, "calls": sum(methods.values()), "methods": len(methods), "errors": errors, "wrong": wrong}
+    print(json.dumps(told | judge.summary()))
     sys.exit(bool(wrong))
 
 

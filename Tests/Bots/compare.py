@@ -99,8 +99,8 @@ def books(scene, count):
         time.sleep(scene.dice.uniform(0, 0.04))
     if checked < count / 2:
         faults.append(f"only {checked} of {count} books could be compared")
-    print(f"moving market: {checked} books are the venue's at the same update ({forgotten} not known there any more), none more than {BEHIND} s behind",
-          flush=True)
+    print(f"moving market: {checked} of {count} books are the venue's at the same update ({forgotten} not known there any more), and at most {BEHIND} s "
+          "behind", flush=True)
     return faults
 
 
@@ -140,7 +140,8 @@ def raw(scene, count, at):
                 faults.append(f"{target}: {words}")
         if len(faults) >= 300:
             break
-    print(f"plain requests: {sum(names.values())} to {len(names)} paths, by status {dict(statuses)}: {len(faults)} differ ({judge.summary()})", flush=True)
+    print(f"plain requests: {sum(names.values())} to {len(names)} paths, by status {dict(statuses)}: {len(faults)} differ {judge.summary()}",
+          flush=True)
     return faults
 
 
@@ -177,8 +178,8 @@ def gather(library, process):
         told = json.loads(output.strip().splitlines()[-1])
     except (ValueError, IndexError):
         return [f"{library} ended with {process.returncode}: {errors.strip().splitlines()[-1:]}"]
-    print(f"{library}: {told['calls']} calls of {told['methods']} methods, {told['errors']} of them errors on both sides: {len(told['wrong'])} differ", end=" ")
-    print({name: told[name] for name in ("equal", "moved", "turned")}, flush=True)
+    print(f"{library}: {told['calls']} calls of {told['methods']} methods, {told['errors']} of them errors on both sides:", end=" ")
+    print(f"{len(told['wrong'])} differ", {name: told[name] for name in ("equal", "moved", "turned")}, flush=True)
     return [f"{library}: {words}" for words in told["wrong"]]
 
 
@@ -206,7 +207,7 @@ def refused(scene, log):
     text = open(log).read()
     if found := [secret for secret in SECRETS if secret in text]:
         faults.append(f"the log shows {found}")
-    print(f"signed and keyed requests: {len(REFUSED)} sent, {len(faults)} not refused as they should be; the venue was asked for {stand.by_endpoint(asked)}", flush=True)
+    print(f"signed and keyed requests: {len(REFUSED)} sent, {len(faults)} faults; the venue was asked for {stand.by_endpoint(asked)}", flush=True)
     return faults
 
 
@@ -221,8 +222,11 @@ def keyed(options):
         venue = stand.Venue(options.executable)
         gateway = stand.Mirror(options.executable, venue, "--keys", keys, "--log-level", "trace", log=log)
         line = gateway.line()
-        for path, status in ((f"/k/{secret}/fapi/v1/klines?symbol=BTCUSDT&interval=1m", 200), (f"/k/{secret}/futures/data/openInterestHist?symbol=BTCUSDT&period=5m", 200),
-                             ("/fapi/v1/klines?symbol=BTCUSDT&interval=1m", 401), ("/k/wrong-wrong-wrong/fapi/v1/time", 401)):
+        for path, status in (
+            (f"/k/{secret}/fapi/v1/klines?symbol=BTCUSDT&interval=1m", 200),
+            (f"/k/{secret}/futures/data/openInterestHist?symbol=BTCUSDT&period=5m", 200),
+            ("/fapi/v1/klines?symbol=BTCUSDT&interval=1m", 401), ("/k/wrong-wrong-wrong/fapi/v1/time", 401),
+        ):
             reply = line.ask(path)
             if reply.status != status:
                 faults.append(f"{path.replace(secret, 'KEY')} is answered {reply.status} for {status}: {reply.body[:120]!r}")
@@ -272,8 +276,9 @@ def selftest(options):
     """The venue as its own mirror differs in nothing; every lie is found."""
     faults = []
     for lie in ("venue", "", *options.lies):
-        done = subprocess.run([sys.executable, "-B", stand.HERE / "bots", options.executable, "compare", "--mirror", lie or "honest", "--calls", "0", "--requests",
-                               str(options.requests), "--books", str(options.books), "--seed", str(options.seed)], capture_output=True, text=True)
+        command = [sys.executable, "-B", stand.HERE / "bots", options.executable, "compare", "--mirror", lie or "honest", "--calls", 0,
+                   "--requests", options.requests, "--books", options.books, "--seed", options.seed]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
         found = next((line for line in done.stdout.splitlines() if line.startswith("FAULT")), done.stderr.strip()[-200:])
         is_honest = lie in ("venue", "")
         if (done.returncode == 0) != is_honest or not is_honest and "FAULT" not in found:

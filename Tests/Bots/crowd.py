@@ -133,8 +133,8 @@ class Bot:
                         self.crowd.fault(f"depth of {pair} is {age:.1f} s old")
             if self.dice.random() < 0.1:
                 pair = self.dice.choice(self.crowd.pairs)
-                await self.ask(self.dice.choice(("ticker/24hr", "ticker/bookTicker", "premiumIndex", f"premiumIndex?symbol={pair}", f"ticker/24hr?symbol={pair}",
-                                                 f"ticker/bookTicker?symbol={pair}")).join(("/fapi/v1/", "")))
+                name = self.dice.choice(("ticker/24hr", "ticker/bookTicker", "premiumIndex"))
+                await self.ask(f"/fapi/v1/{name}" + self.dice.choice(("", f"?symbol={pair}")))
             await asyncio.sleep(max(0, min(LOOP - (time.monotonic() - begin), until - time.monotonic())))
 
 
@@ -155,7 +155,8 @@ def many(options):
     crowd = Crowd(mirror, plain(venue, options.many), 1, options.seed)
     took = asyncio.run(crowd.start())
     asked = venue.asked() - before
-    print(f"cold start of {len(crowd.pairs)} symbols: {took:.1f} s, weight {stand.cost(asked)} ({stand.by_endpoint(asked)}); {crowd.said()}", flush=True)
+    print(f"cold start of {len(crowd.pairs)} symbols: {took:.1f} s, weight {stand.cost(asked)} ({stand.by_endpoint(asked)}); {crowd.said()}",
+          flush=True)
     faults = crowd.faults + ([f"{len(crowd.pairs)} symbols took {took:.1f} s"] if took > START_OF_MANY else [])
     mirror.end()
     venue.end()
@@ -180,10 +181,11 @@ def main(options):
     took, started, minutes = asyncio.run(play())
     cold, after = started - before, venue.asked() - started
     own, rest = stand.split(after)
-    print(f"{options.bots} bots of {len(crowd.pairs)} pairs: cold start {took:.2f} s, weight {stand.cost(cold)} ({stand.by_endpoint(cold)})", flush=True)
+    print(f"{options.bots} bots of {len(crowd.pairs)} pairs: cold start {took:.2f} s, weight {stand.cost(cold)} ({stand.by_endpoint(cold)})",
+          flush=True)
     print(f"then {minutes:.1f} minutes: {crowd.said()}", flush=True)
-    print(f"the venue saw weight {stand.cost(rest) / minutes:.1f} a minute for bots ({stand.by_endpoint(rest)}), and {stand.cost(own) / minutes:.1f} of the "
-          f"gateway's own ({stand.by_endpoint(own)})", flush=True)
+    print(f"the venue saw weight {stand.cost(rest) / minutes:.1f} a minute for bots ({stand.by_endpoint(rest)}), and {stand.cost(own) / minutes:.1f} "
+          f"of the gateway's own ({stand.by_endpoint(own)})", flush=True)
     faults = list(crowd.faults)
     if took > START:
         faults.append(f"{len(crowd.pairs)} pairs took {took:.2f} s")

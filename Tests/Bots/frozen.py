@@ -15,8 +15,8 @@ WAYS = {
     "stalled": [{"fault": "stall"}, {"fault": "restStatus", "status": 503, "body": "{}"}],
     "hanging": [{"fault": "stall"}, {"fault": "restHang"}],
 }
-"""blackhole: nothing is read or sent any more, REST included. stalled: sockets live and pings are answered, no data come, and REST is refused. hanging:
-so, and REST never answers."""
+"""blackhole: nothing is read or sent any more, REST included. stalled: sockets live and pings are answered, no data come, and REST is refused.
+hanging: so, and REST never answers."""
 TARGETS = {
     "depth?symbol=BTCUSDT&limit=5": (3, r'"E":(\d+)'),
     "depth?symbol=ETHUSDT&limit=1000": (3, r'"E":(\d+)'),
@@ -91,12 +91,13 @@ def judge(answers, begin, end, usual):
         own = [answer for answer in answers if not isinstance(answer, str) and answer.target == target]
         before = [answer for answer in own if answer.at < begin and answer.status == 200]
         if not before:
-            faults.append(f"{target} was not answered before the freeze: {own[0].status if own else 'nothing'} {own[0].words if own else ''!r}")
+            faults.append(f"{target} was not answered before the freeze: {(own[0].status, own[0].words) if own else 'nothing'}")
             continue
         usual[target] = max([usual.get(target, 0), *(answer.age for answer in before if answer.age is not None)])
         frozen = [answer for answer in own if begin < answer.asked and answer.at < end]
         if late := [answer for answer in frozen if answer.status == 200 and answer.asked > begin + bound + SLACK]:
-            faults.append(f"{target} is answered as current {late[-1].asked - begin:.1f} s after the venue froze ({len(late)} answers after {bound} s): {late[-1].words!r}")
+            faults.append(f"{target} is answered as current {late[-1].asked - begin:.1f} s after the venue froze ({len(late)} answers after {bound} s): "
+                          f"{late[-1].words!r}")
         old = [answer for answer in frozen if answer.status == 200 and answer.age is not None and answer.age > usual[target] + bound + SLACK]
         if old:
             faults.append(f"{target}: an answer is {max(answer.age for answer in old):.1f} s old by its own time")
@@ -113,7 +114,8 @@ def judge(answers, begin, end, usual):
             faults.append(f"{target}: a refusal took {max(answer.at - answer.asked for answer in slow):.1f} s")
         if not refused and end - begin > bound + 2 * SLACK:
             faults.append(f"{target} was never refused")
-        back = [answer for answer in own if answer.asked > end and answer.status == 200 and (answer.age is None or answer.age < usual[target] + bound)]
+        fresh = [answer for answer in own if answer.age is None or answer.age < usual[target] + bound]
+        back = [answer for answer in fresh if answer.asked > end and answer.status == 200]
         if not back:
             faults.append(f"{target} is not back {BACK} s after the venue")
     return faults

@@ -48,7 +48,8 @@ def main(options):
 
     took, cold, down, back, warm = asyncio.run(play())
     weights = stand.cost(cold), stand.cost(warm)
-    print(f"{options.bots} bots of {len(bots.pairs)} pairs: a cold start of {took:.2f} s and weight {weights[0]} ({stand.by_endpoint(cold)})", flush=True)
+    print(f"{options.bots} bots of {len(bots.pairs)} pairs: a cold start of {took:.2f} s and weight {weights[0]} ({stand.by_endpoint(cold)})",
+          flush=True)
     print(f"killed and back after {down:.2f} s; all bots had all candles {back:.2f} s later; weight {weights[1]} ({stand.by_endpoint(warm)}), "
           f"{weights[1] / max(1, weights[0]):.2f} of a cold start; {bots.said()}", flush=True)
     faults = list(bots.faults)

@@ -105,7 +105,8 @@ class Targets:
         if parameter == "depth":
             return dice.choice(DEPTHS)
         if parameter == "limit":
-            return dice.choice((1, 5, 99, 100, 499, 500) if name in DATA else (1, 2, 10, 99, 100, 499, 500, 1000) + ((1500,) if "lines" in name else ()))
+            most = (1000, 1500) if "lines" in name else (1000,)
+            return dice.choice((1, 5, 99, 100, 499, 500) if name in DATA else (1, 2, 10, 99, 100, 499, 500, *most))
         if parameter == "fromId":
             return dice.choice(self.ids.get(symbol) or (1000,))
         if name == "aggTrades":

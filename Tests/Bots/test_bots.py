@@ -87,8 +87,9 @@ class LiarTests(unittest.TestCase):
         right, wrong = reply(BARS), reply(b'{"code":-1121,"msg":"Invalid symbol."}', 400)
         for lie in ("", *liar.LIES):
             teller, spoiled = liar.Liar(None, lie), 0
-            for number, (name, answer) in enumerate([("klines", right), ("klines", reply(BARS.replace(b'"1.5"', b'"1.6"'))), ("depth", reply(BOOK)),
-                                                     ("depth", reply(BOOK.replace(b":7", b":9"))), ("klines", wrong)]):
+            later = reply(BARS.replace(b'"1.5"', b'"1.6"')), reply(BOOK.replace(b":7", b":9"))
+            asked = [("klines", right), ("klines", later[0]), ("depth", reply(BOOK)), ("depth", later[1]), ("klines", wrong)]
+            for number, (name, answer) in enumerate(asked):
                 teller.answers = 200 + number
                 spoiled += teller.spoiled(name, name, answer) != (answer.status, answer.body)
             teller.end()
@@ -121,10 +122,10 @@ class TargetTests(unittest.TestCase):
 
     def test_what_is_asked_for_and_its_weight(self):
         for target, name, weight in (
-            ("/fapi/v1/klines?symbol=A&limit=499", "klines", 2), ("/fapi/v3/klines?symbol=A", "klines", 5), ("/fapi/v1/klines?limit=1500", "klines", 10),
-            ("/fapi/v1/depth?limit=5&symbol=A", "depth", 2), ("/fapi/v1/depth?limit=1000&symbol=A", "depth", 20), ("/fapi/v1/ticker/24hr", "ticker/24hr", 40),
-            ("/fapi/v1/ticker/24hr?symbol=A", "ticker/24hr", 1), ("/futures/data/basis?pair=A", "futures/data/basis", 1), ("/k/KEY/fapi/v1/time", "time", 1),
-            ("/api/v3/exchangeInfo", "api/v3/exchangeInfo", 1),
+            ("/fapi/v1/klines?symbol=A&limit=499", "klines", 2), ("/fapi/v3/klines?symbol=A", "klines", 5), ("/k/KEY/fapi/v1/time", "time", 1),
+            ("/fapi/v1/klines?limit=1500", "klines", 10), ("/fapi/v1/depth?limit=5&symbol=A", "depth", 2), ("/fapi/v1/ticker/24hr", "ticker/24hr", 40),
+            ("/fapi/v1/depth?limit=1000&symbol=A", "depth", 20), ("/fapi/v1/ticker/24hr?symbol=A", "ticker/24hr", 1),
+            ("/futures/data/basis?pair=A", "futures/data/basis", 1), ("/api/v3/exchangeInfo", "api/v3/exchangeInfo", 1),
         ):
             self.assertEqual((stand.endpoint(target), stand.weight(target)), (name, weight), target)
 

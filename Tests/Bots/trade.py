@@ -12,6 +12,7 @@ import tempfile
 import time
 
 import crowd
+import examples
 import places
 import stand
 
@@ -21,12 +22,11 @@ STARTED = 45
 """Seconds after the last bot started in which the crowd is still starting."""
 AROUND = 20
 """Seconds after a kill in which bots may say that the gateway was gone."""
-BAD = re.compile(r" - (ERROR|CRITICAL) - |^Traceback| - WARNING - .*(\b418\b|\b429\b|DDoS|Outdated|Empty candle|[Rr]etrying|[Cc]ould not|Error|returned exception)")
+BAD = re.compile(
+    r" - (ERROR|CRITICAL) - |^Traceback"
+    r"| - WARNING - .*(\b418\b|\b429\b|DDoS|Outdated|Empty candle|[Rr]etrying|[Cc]ould not|Error|returned exception)")
 """A line of the log that tells of trouble."""
 STAMP = re.compile(r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})")
-URLS = {"fapiPublic": "/fapi/v1", "fapiPublicV2": "/fapi/v2", "fapiPublicV3": "/fapi/v3", "fapiData": "/futures/data", "public": "/api/v3",
-        "dapiPublic": "/dapi/v1", "sapi": "/sapi/v1"}
-"""What of ccxt's addresses is the gateway's: all that freqtrade reads in dry-run."""
 ONCE = ("markPriceKlines", "fundingRate")
 """What freqtrade asks for open trades, which no stream has: each once, for as long as it holds."""
 STRATEGY = '''from freqtrade.strategy import IStrategy
@@ -58,13 +58,13 @@ class Everything(IStrategy):
 
 
 def configuration(base, pairs):
-    """What a user writes, but for the strategy: `urls` is the only thing that is ours."""
+    """What a user writes. What docs/bots.md adds for the gateway is the only thing that is ours."""
     side = {"price_side": "same", "use_order_book": True, "order_book_top": 1}
     return {
         "dry_run": True, "trading_mode": "futures", "margin_mode": "isolated", "max_open_trades": 3, "stake_currency": "USDT", "stake_amount": 200,
         "dry_run_wallet": 10_000, "timeframe": "1m", "entry_pricing": side, "exit_pricing": side, "bot_name": "bot", "initial_state": "running",
         "exchange": {"name": "binance", "pair_whitelist": [f"{pair[:-4]}/USDT:USDT" for pair in pairs], "pair_blacklist": [],
-                     "ccxt_config": {"urls": {"api": {name: base + path for name, path in URLS.items()}}}},
+                     **examples.freqtrade(base)},
         "pairlists": [{"method": "StaticPairList"}], "internals": {"process_throttle_secs": 5, "heartbeat_interval": 60},
     }
 
@@ -72,9 +72,11 @@ def configuration(base, pairs):
 class Bot:
     def __init__(self, folder, number, python):
         self.log = folder / f"bot{number}.log"
-        command = [python.parent / "freqtrade", "trade", "--userdir", folder / "user", "-c", folder / "config.json", "-s", "Everything", "--db-url", "sqlite://"]
+        command = [python.parent / "freqtrade", "trade", "--userdir", folder / "user", "-c", folder / "config.json", "-s", "Everything",
+                   "--db-url", "sqlite://"]
         environment = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()} | {"OMP_NUM_THREADS": "1", "COLUMNS": "400"}
-        self.process = subprocess.Popen(["nice", "-n", "5", *map(str, command)], stdout=open(self.log, "w"), stderr=subprocess.STDOUT, env=environment, cwd=folder)
+        self.process = subprocess.Popen(
+            ["nice", "-n", "5", *map(str, command)], stdout=open(self.log, "w"), stderr=subprocess.STDOUT, env=environment, cwd=folder)
 
     def lines(self):
         """(time, line) of the log."""
@@ -156,9 +158,10 @@ def main(options):
         bot.process.poll() is None and bot.process.send_signal(signal.SIGINT)
     for bot in bots:
         bot.end()
-    faults += tell_weights(started - before, killed - started, restarted - killed, ended - restarted, (killed_at - started_at, ended_at - killed_at - 60))
-    faults += tell_logs(bots, killed_at, ended_at, pairs)
-    print(f"{options.bots} freqtrade processes of {len(pairs)} pairs, {(ended_at - begin) / 60:.1f} minutes from the first start to the end", flush=True)
+    lengths = killed_at - started_at, ended_at - killed_at - 60
+    faults += tell_weights(started - before, killed - started, restarted - killed, ended - restarted, lengths)
+    faults += tell_logs(bots, killed_at, ended_at)
+    print(f"{options.bots} freqtrade processes of {len(pairs)} pairs, {(ended_at - begin) / 60:.1f} minutes in all", flush=True)
     codes = [gateway.end() or 0, venue.end()]
     if any(codes):
         faults.append(f"the gateway and the exchange ended with {codes}")
@@ -172,15 +175,16 @@ def tell_weights(cold, first, restart, second, seconds):
     faults = []
     weights = stand.cost(cold), stand.cost(restart)
     print(f"cold start: weight {weights[0]} ({stand.by_endpoint(cold)})")
-    print(f"restart after kill -9, its first minute: weight {weights[1]} ({stand.by_endpoint(restart)}), {weights[1] / max(1, weights[0]):.2f} of the cold start")
+    share = weights[1] / max(1, weights[0])
+    print(f"restart after kill -9, its first minute: weight {weights[1]} ({stand.by_endpoint(restart)}), {share:.2f} of the cold start")
     if weights[1] > MORE * weights[0]:
         faults.append(f"the restart weighed {weights[1]}, the cold start {weights[0]}")
     for name, asked, length in (("before the restart", first, seconds[0]), ("after it", second, seconds[1])):
         own, rest = stand.split(asked)
         trades = collections.Counter({target: times for target, times in rest.items() if stand.endpoint(target) in ONCE})
         caused = rest - trades
-        print(f"{name}, {length / 60:.1f} minutes: for bots {stand.by_endpoint(caused)}; for their open trades, which no stream has, {stand.by_endpoint(trades)}; "
-              f"the gateway's own {stand.by_endpoint(own)}", flush=True)
+        print(f"{name}, {length / 60:.1f} minutes: for bots {stand.by_endpoint(caused)}; for their open trades, which no stream has, "
+              f"{stand.by_endpoint(trades)}; the gateway's own {stand.by_endpoint(own)}", flush=True)
         if caused:
             faults.append(f"{name} bots caused {sum(caused.values())} requests at the venue: {list(caused)[:5]}")
         if twice := repeated(trades):
@@ -188,7 +192,7 @@ def tell_weights(cold, first, restart, second, seconds):
     return faults
 
 
-def tell_logs(bots, killed_at, ended_at, pairs):
+def tell_logs(bots, killed_at, ended_at):
     """What the bots said of errors, and that they traded and went on."""
     faults, around, entries, exits, kinds = [], 0, 0, 0, collections.Counter()
     for number, bot in enumerate(bots):
@@ -207,6 +211,6 @@ def tell_logs(bots, killed_at, ended_at, pairs):
             faults.append(f"bot {number} never traded")
         if not any(at > killed_at + AROUND for at in bot.beats()):
             faults.append(f"bot {number} did not go on after the restart")
-    print(f"logs: {len(faults)} faults; {around} lines about the {AROUND} s in which the gateway was gone and came back {dict(kinds.most_common(4))}; "
+    print(f"logs: {len(faults)} faults; {around} lines in the {AROUND} s in which the gateway was gone and came back {dict(kinds.most_common(4))}; "
           f"{entries} entries and {exits} exits filled", flush=True)
     return faults
