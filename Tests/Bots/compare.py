@@ -134,7 +134,8 @@ def raw(scene, count, at):
         names[stand.endpoint(target)] += 1
         if words:
             faults.append(f"{target}: {words}")
-        elif scene.mirror is not scene.venue and replies[-1].status == 200 and (words := equal.lacking(replies[-1])):
+        elif scene.mirror is not scene.venue and replies[-1].status == 200 and stand.endpoint(target) not in equal.BARE and (
+                words := equal.lacking(replies[-1])):
             bare += 1
             if bare <= 5:
                 faults.append(f"{target}: {words}")

@@ -18,6 +18,7 @@ CLOCKS = {
     "assetIndex": {"time": "the clock at the request; the stream has the second of its message"},
     "indexInfo": {"time": "the clock at the request"},
     "constituents": {"time": "the clock at the request"},
+    "tradingSchedule": {"updateTime": "the clock at the request"},
 }
 """The members that are left out of the comparison, by what is asked for, each with the reason. No other member is."""
 AROUND = 40
@@ -54,6 +55,10 @@ def gap(mirror, venue):
 
 def shown(text):
     return text.decode(errors="replace") if isinstance(text, bytes) else text
+
+
+BARE = ("ping", "time", "api/v3/exchangeInfo", "dapi/v1/exchangeInfo")
+"""What is no market data."""
 
 
 def lacking(reply):
