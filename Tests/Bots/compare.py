@@ -18,6 +18,10 @@ import targets
 LIBRARIES = {"binanceusdm": "ccxt", "aster": "ccxt", "python-binance": "ccxt", "connector": "connector"}
 """The clients, each with its environment."""
 SYMBOLS = 12
+PRIMED = 500
+"""Requests that the mirror is asked before the market stops, and again after it."""
+SETTLING = 12
+"""Seconds that the market is still before the comparison begins: the mirror may keep an open interest for ten."""
 BEHIND = 1.5
 """Seconds that the mirror's book may be behind the venue's while the market moves."""
 REFUSED = [
@@ -42,7 +46,7 @@ class Scene:
             self.mirror = stand.Mirror(options.executable, self.venue, log=log or options.log)
         else:
             self.mirror = self.venue if options.mirror == "venue" else liar.Liar(self.venue, "" if options.mirror == "honest" else options.mirror)
-        self.settling = 3 if options.mirror == "gateway" else 0.2
+        self.settling = SETTLING if options.mirror == "gateway" else 0.2
         listed = self.venue.symbols(SYMBOLS)
         _, info = self.venue.ask("GET", "/fapi/v1/exchangeInfo")
         odd = [row["symbol"] for row in info["symbols"] if row["status"] != "TRADING" or not row["symbol"].isascii() or "_" in row["symbol"]]
@@ -112,17 +116,28 @@ def still(scene, seconds):
     return status == 200
 
 
-def raw(scene, count, at):
-    """Plain requests, byte by byte."""
-    ids = {}
-    ours, theirs = scene.mirror.line(), scene.venue.line()
+def requests(scene, count, at):
+    """Targets by dice."""
+    ids, line = {}, scene.venue.line()
     for symbol in scene.symbols:
-        rows = json.loads(theirs.ask(f"/fapi/v1/aggTrades?symbol={urllib.parse.quote(symbol)}&limit=500").body)
+        rows = json.loads(line.ask(f"/fapi/v1/aggTrades?symbol={urllib.parse.quote(symbol)}&limit=500").body)
         ids[symbol] = [rows[place]["a"] for place in (0, len(rows) // 2, -1)] if rows else []
     make = targets.Targets(scene.dice, scene.symbols, at, ids)
+    return [make.next() for _ in range(count)]
+
+
+def prime(scene, made):
+    """Asks the mirror alone while the market moves: what it keeps of these has to be of use no more once they have changed."""
+    line = scene.mirror.line()
+    for target in made:
+        line.ask(target)
+
+
+def raw(scene, made):
+    """Plain requests, byte by byte."""
+    ours, theirs = scene.mirror.line(), scene.venue.line()
     judge, faults, statuses, names, bare = equal.Judge(), [], collections.Counter(), collections.Counter(), 0
-    for number in range(count):
-        target = make.next()
+    for target in made:
         replies = []
 
         def ask_mirror():
@@ -256,12 +271,15 @@ def main(options):
         scene = Scene(options, log)
         print(f"seed {options.seed}; the mirror is the {options.mirror}; {len(scene.symbols)} of {options.symbols} symbols", flush=True)
         scene.warm()
-        time.sleep(scene.settling)
+        time.sleep(scene.settling / 4)
         faults = books(scene, options.books)
+        at = now()
+        made = requests(scene, options.requests, at)
+        prime(scene, made[:PRIMED])
+        time.sleep(2)
         still(scene, 3600)
         time.sleep(scene.settling)
-        at = now()
-        faults += raw(scene, options.requests, at)
+        faults += raw(scene, made)
         if options.calls:
             faults += clients(scene, options.calls, at)
         if options.mirror == "gateway":
