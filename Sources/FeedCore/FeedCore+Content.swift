@@ -115,7 +115,7 @@ extension FeedCore {
         let confirms = changed.count == 0 && !recovers && isConnecting(index)
         guard changed.count > 0 || recovers || confirms else { return }
         becomeLive(index)
-        remember(index, source: .websocket, eventTime: eventTime)
+        remember(index, source: streams[index]?.traits.isPolled == true ? .rest : .websocket, eventTime: eventTime)
         let kind: FuturesServiceFeedContent.Kind = rule == .replace || isFirst || recovers || beginsAnew || confirms ? .full : .delta
         publishContent(index, kind: kind, delta: changed.count > 0 ? changed : nil, as: FeedEvent.Kind.updated)
     }

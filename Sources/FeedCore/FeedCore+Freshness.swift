@@ -7,7 +7,8 @@ extension FeedCore {
         guard let stream = streams[index], stream.contentID != nil else { return nil }
         let proof = stream.freshness.provedAt ?? stream.receivedInstant
         if let outage = stream.freshness.outage { return max(outage.since, proof ?? outage.since) }
-        guard stream.subscription.isEffective, stream.isConfirmed, pool.isOpen(stream.connection),
+        // Nothing but an answer tells of what is polled.
+        guard !stream.traits.isPolled, stream.subscription.isEffective, stream.isConfirmed, pool.isOpen(stream.connection),
             let trusted = stream.freshness.trustedUntil
         else { return proof }
         let heard = min(pool.verifiedAt(index, stream.connection), trusted)
@@ -116,11 +117,27 @@ extension FeedCore {
             streams[index]?.freshness.confirm(inquiry.askedAt)
             streams[index]?.freshness.lookAt = nil
             watch(index)
+            takeQuietBars(index, fetched)
             guard isConnecting(index) else { return }
             becomeLive(index)
             publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched)
         case .newer: findAhead(index)
         }
+    }
+
+    /// REST told the newest bars to somebody who asked for them.
+    mutating func told(_ name: FuturesServiceStreamName, _ newest: FetchedContent) {
+        guard let index = indices[name], let stream = streams[index], stream.state == .live, stream.content.compared(with: newest.rows) == .same
+        else { return }
+        takeQuietBars(index, newest)
+    }
+
+    /// A bar in which nothing was traded is told over REST alone. Nothing that was traded is taken from there: its messages are on their way.
+    private mutating func takeQuietBars(_ index: Int, _ newest: FetchedContent) {
+        guard case .kline = newest.rows, streams[index]?.state == .live, let changed = streams[index]?.content.update(newest.rows), changed.count > 0
+        else { return }
+        remember(index, source: .rest, eventTime: newest.eventTime)
+        publishContent(index, kind: .delta, delta: changed, as: FeedEvent.Kind.updated)
     }
 
     /// REST has something that the socket has not brought. It may be on its way; where it is not, the stream has stalled.

@@ -149,6 +149,7 @@ package struct FeedCore: Sendable {
         case .heard(let id): heard(id)
         case .received(let id, let event): received(id, event)
         case .fetched(let name, let attempt, let result): fetched(name, attempt: attempt, result)
+        case .told(let name, let newest): told(name, newest)
         case .relay(let id, let weight): relay(id, weight: weight)
         case .relayed(let id, let error): relayed(id, error)
         case .deadline: passDeadlines()

@@ -16,6 +16,8 @@ public struct StreamTraits: Sendable {
     public let backfillLimit: Int?
     /// How many streams of this endpoint share a connection; nil for the usual number.
     public let connectionLimit: Int?
+    /// Whether it is asked for over REST again and again, so that no line but one is needed.
+    public let isPolled: Bool
     /// Whether subscriptions are answered; where not, one stands once it has been sent for a while.
     public let isAcknowledged: Bool
 
@@ -23,8 +25,9 @@ public struct StreamTraits: Sendable {
     public init(
         endpoint: Int, hasSnapshotSource: Bool, fetchWeight: Int = 1, inquiryWeight: Int? = nil, rhythm: StreamRhythm, limit: Int,
         backfillLimit: Int? = nil,
-        connectionLimit: Int? = nil, isAcknowledged: Bool = true
+        connectionLimit: Int? = nil, isPolled: Bool = false, isAcknowledged: Bool = true
     ) {
+        self.isPolled = isPolled
         self.endpoint = endpoint
         self.hasSnapshotSource = hasSnapshotSource
         self.fetchWeight = fetchWeight
@@ -144,6 +147,8 @@ package enum FeedInput: Sendable {
     case heard(ConnectionID)
     case received(ConnectionID, UpstreamEvent)
     case fetched(FuturesServiceStreamName, attempt: UInt64, Result<FetchedContent, FeedError>)
+    /// A reader's own request brought what REST has newest of a stream.
+    case told(FuturesServiceStreamName, FetchedContent)
     /// A reader wants a request answered that is to be passed on to the venue's REST as it is.
     case relay(RelayID, weight: Int)
     /// The venue answered such a request; with an error if it could not.

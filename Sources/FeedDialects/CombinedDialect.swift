@@ -66,6 +66,6 @@ extension StreamTraits {
             endpoint: endpoint + endpoints, hasSnapshotSource: hasSnapshotSource, fetchWeight: fetchWeight, inquiryWeight: inquiryWeight,
             rhythm: rhythm,
             limit: limit,
-            backfillLimit: backfillLimit, connectionLimit: connectionLimit, isAcknowledged: isAcknowledged)
+            backfillLimit: backfillLimit, connectionLimit: connectionLimit, isPolled: isPolled, isAcknowledged: isAcknowledged)
     }
 }

@@ -6,6 +6,7 @@ public struct UpstreamRoute: Sendable {
         case webSocket(url: String, headers: [(String, String)], subprotocols: [String])
         case login(RESTRequest, then: @Sendable (RESTAnswer) -> Result<UpstreamRoute, FeedError>)
         case posted(request: @Sendable (_ body: String) -> RESTRequest)
+        case polled
     }
 
     package let way: Way
@@ -24,4 +25,7 @@ public struct UpstreamRoute: Sendable {
     static func posted(request: @escaping @Sendable (_ body: String) -> RESTRequest) -> Self {
         Self(way: .posted(request: request))
     }
+
+    /// No connection: its streams are asked for over REST again and again.
+    static let polled = Self(way: .polled)
 }

@@ -62,6 +62,10 @@ import Testing
                 case .tradingSession: .tradingSession
                 case .upstream:
                     FuturesServiceStreamName(upstream: "prices", stream: "\(UInt64.random(in: .min ... .max, using: &random))@quote") ?? .tickers
+                case .openInterest: .openInterest(symbol: symbol, speed: UpdateSpeed.allCases.randomElement(using: &random))
+                case .funding: .funding
+                case .longShortRatio:
+                    .longShortRatio(symbol: symbol, period: KlineInterval.allCases.randomElement(using: &random) ?? .day1) ?? .funding
                 case .markPrice: .markPrice(symbol: symbol, fast: Bool.random(using: &random))
                 default: FuturesServiceStreamName(channel: channel, symbol: symbol)
                 }

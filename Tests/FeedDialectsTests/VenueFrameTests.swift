@@ -290,7 +290,7 @@ import Testing
             }
         }
         #expect(count == 56)
-        #expect(channels == Set(FuturesServiceStreamName.Channel.allCases).subtracting([.upstream]))
+        #expect(channels == Set(FuturesServiceStreamName.Channel.allCases).subtracting([.upstream, .openInterest, .fundingRate, .funding, .longShortRatio]))
     }
 
     @Test func everyFrameOfTheSessionIsReadFrame() throws {

@@ -131,4 +131,16 @@ import Testing
             #expect(text.contains(#"futures_gateway_venue_requests_total{path="fapi/premiumIndex",outcome="refused"} 1"#))
         }
     }
+
+    @Test func whatTheVenueHasOverRESTAloneIsAStreamLikeAnyOther() async throws {
+        try await Self.open { house in
+            for name in ["btcusdt@openInterest@10s", "btcusdt@longShortRatio_5m", "btcusdt@fundingRate", "!funding@arr"] {
+                let reader = try await house.client.events("streams=\(name)")
+                let update = try await reader.next("update") { $0.data["state"] == "live" }
+                #expect(update.data["source"] == "rest")
+                #expect(update.content["symbol"]?.text == "BTCUSDT" || update.content["from"]?.texts == ["premiumIndex", "fundingInfo"])
+            }
+            #expect(house.requests("openInterest?symbol=BTCUSDT") == 2, "one as it began, one poll")
+        }
+    }
 }

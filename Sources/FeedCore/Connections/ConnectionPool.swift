@@ -37,14 +37,17 @@ struct ConnectionPool: Sendable {
         let roomy = connections.indices.first {
             connections[$0].endpoint == traits.endpoint && !connections[$0].isRotating && streamCount($0) < limit
         }
-        guard let roomy else { return add(endpoint: traits.endpoint) }
+        guard let roomy else {
+            return add(
+                endpoint: traits.endpoint, lines: traits.isPolled ? 1 : configuration.lines(to: traits.endpoint / FeedCore.endpointsPerUpstream))
+        }
         return lines(roomy).first(where: isOpen) ?? roomy
     }
 
-    /// Adds the lines of the endpoint's upstream; returns the first.
-    private mutating func add(endpoint: Int) -> Int {
+    /// Adds so many connections that carry the same streams; returns the first.
+    private mutating func add(endpoint: Int, lines: Int) -> Int {
         let first = connections.count
-        let slots = first..<first + configuration.lines(to: endpoint / FeedCore.endpointsPerUpstream)
+        let slots = first..<first + lines
         for slot in slots {
             connections.append(Connection(endpoint: endpoint, line: slot - first, siblings: slots.filter { $0 != slot }, configuration))
         }
@@ -345,7 +348,7 @@ struct ConnectionPool: Sendable {
         }
         connections[slot].rotateAt = nil
         let endpoint = connections[slot].endpoint
-        let successor = connections.firstIndex { $0.endpoint == endpoint && $0.phase == .idle } ?? add(endpoint: endpoint)
+        let successor = connections.firstIndex { $0.endpoint == endpoint && $0.phase == .idle } ?? add(endpoint: endpoint, lines: 1)
         connections[slot].successor = successor
         connections[successor].predecessor = slot
         connect(successor, now, &decisions)

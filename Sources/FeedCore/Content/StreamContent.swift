@@ -24,7 +24,7 @@ struct StreamContent: Sendable {
         case .compositeIndex: table = RowTable<CompositeIndex>()
         case .contractInfo: table = RowTable<ContractInfo>()
         case .tradingSession: table = RowTable<TradingSession>()
-        case .upstream: table = RowTable<JSONRow>()
+        case .openInterest, .fundingRate, .funding, .longShortRatio, .upstream: table = RowTable<JSONRow>()
         }
     }
 

@@ -23,7 +23,7 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
         guard let channel = Channel(rawValue: String(channelText)) else { return nil }
         switch (channel, Array(rest)) {
         case (.bookTicker, []), (.contractInfo, []), (.assetIndex, ["arr"]), (.miniTicker, ["arr"]), (.ticker, ["arr"]), (.markPrice, ["arr"]),
-            (.liquidation, ["arr"]):
+            (.liquidation, ["arr"]), (.funding, ["arr"]):
             self.init(channel: channel, symbol: nil)
         case (.markPrice, ["arr", "1s"]):
             self.init(channel: channel, symbol: nil, speed: .everySecond)
@@ -37,11 +37,11 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
         let suffix = Array(rest.dropFirst())
         let kline = first.split(separator: "_", maxSplits: 1, omittingEmptySubsequences: false)
         if kline.count == 2 {
-            guard let channel = Channel(rawValue: String(kline[0])), channel == .kline || channel == .continuousKline,
-                let interval = KlineInterval(rawValue: String(kline[1])), suffix.isEmpty
+            guard let channel = Channel(rawValue: String(kline[0])), [.kline, .continuousKline, .longShortRatio].contains(channel),
+                let interval = KlineInterval(rawValue: String(kline[1])), suffix.isEmpty, channel != .longShortRatio || interval.isOfHistory
             else { return nil }
             self.init(channel: channel, symbol: String(symbol), interval: interval)
-            guard channel == .kline || continuous != nil else { return nil }
+            guard channel != .continuousKline || continuous != nil else { return nil }
             return
         }
         let isPartial = first.count > 5 && first.hasPrefix("depth")
@@ -54,6 +54,8 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
         case (.rpiDepth, _): return nil
         case (_, []): self.init(channel: channel, symbol: String(symbol), levels: levels)
         case (.markPrice, ["1s"]): self.init(channel: channel, symbol: String(symbol), speed: .everySecond)
+        case (.openInterest, ["10s"]): self.init(channel: channel, symbol: String(symbol), speed: .seconds10)
+        case (.openInterest, ["1m"]): self.init(channel: channel, symbol: String(symbol), speed: .everyMinute)
         case (.depth, ["100ms"]), (.partialDepth, ["100ms"]):
             self.init(channel: channel, symbol: String(symbol), levels: levels, speed: .milliseconds100)
         case (.depth, ["500ms"]), (.partialDepth, ["500ms"]):
@@ -63,7 +65,9 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
     }
 
     /// Channels whose names are not a symbol, `@` and the channel.
-    private static let unsuited: Set<Channel> = [.kline, .continuousKline, .contractInfo, .tradingSession, .upstream]
+    private static let unsuited: Set<Channel> = [
+        .kline, .continuousKline, .longShortRatio, .funding, .contractInfo, .tradingSession, .upstream,
+    ]
 
     static func text(
         _ channel: Channel, _ symbol: String?, _ interval: KlineInterval?, _ levels: DepthLevelCount?, _ speed: UpdateSpeed?
@@ -78,7 +82,7 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
         }
         let kind =
             switch channel {
-            case .kline, .continuousKline: channel.rawValue + "_" + (interval?.rawValue ?? "")
+            case .kline, .continuousKline, .longShortRatio: channel.rawValue + "_" + (interval?.rawValue ?? "")
             case .partialDepth: "depth" + (levels?.rawValue ?? "")
             default: channel.rawValue
             }

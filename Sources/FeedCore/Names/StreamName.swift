@@ -37,6 +37,14 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         case contractInfo
         /// The trading sessions of the markets behind contracts on shares and commodities.
         case tradingSession
+        /// One symbol's open interest, polled over REST.
+        case openInterest
+        /// One symbol's newest funding rate that was paid, polled over REST.
+        case fundingRate
+        /// Funding of all symbols, derived from what is polled over REST.
+        case funding
+        /// How many accounts are long and short, in periods, polled over REST.
+        case longShortRatio
         /// A stream of another upstream than the venue, by that upstream's own name for it.
         case upstream
     }
@@ -46,7 +54,7 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
     /// The symbol as in payloads, `BTCUSDT`, a pair and a contract type for `continuousKline`, `BTCUSDT_PERPETUAL`; nil for a stream of all
     /// symbols.
     public let symbol: String?
-    /// The bars' interval; nil but for `kline` and `continuousKline`.
+    /// The bars' interval, or the periods' of `longShortRatio`; nil for others.
     public let interval: KlineInterval?
     /// How many levels; nil but for `partialDepth`.
     public let levels: DepthLevelCount?
@@ -97,7 +105,7 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         case .aggregateTrade, .trade, .liquidation: .append
         case .depth, .rpiDepth: .book
         case .kline, .continuousKline: .byKey
-        case .upstream: .replace
+        case .upstream, .funding: .replace
         default: symbol == nil ? .byKey : .replace
         }
     }
@@ -136,11 +144,11 @@ extension FuturesServiceStreamName {
     public static func trade(symbol: String) -> Self { Self(channel: .trade, symbol: symbol) }
     /// The best levels of one symbol's book; `speed` 100 ms, 500 ms or the venue's default of 250 ms.
     public static func partialDepth(symbol: String, levels: DepthLevelCount, speed: UpdateSpeed? = nil) -> Self {
-        Self(channel: .partialDepth, symbol: symbol, levels: levels, speed: speed == .everySecond ? nil : speed)
+        Self(channel: .partialDepth, symbol: symbol, levels: levels, speed: speed?.ofBooks)
     }
     /// One symbol's order book; `speed` 100 ms, 500 ms or the venue's default of 250 ms.
     public static func depth(symbol: String, speed: UpdateSpeed? = nil) -> Self {
-        Self(channel: .depth, symbol: symbol, speed: speed == .everySecond ? nil : speed)
+        Self(channel: .depth, symbol: symbol, speed: speed?.ofBooks)
     }
     /// One symbol's order book with retail price improvement orders, every 500 ms (Binance).
     public static func rpiDepth(symbol: String) -> Self { Self(channel: .rpiDepth, symbol: symbol, speed: .milliseconds500) }
@@ -154,6 +162,19 @@ extension FuturesServiceStreamName {
     public static let contractInfo = Self(channel: .contractInfo, symbol: nil)
     /// Trading sessions, `tradingSession` (Binance).
     public static let tradingSession = Self(channel: .tradingSession, symbol: nil)
+    /// One symbol's open interest, asked for every 10 s, every minute, or every 30 s if no speed is given.
+    public static func openInterest(symbol: String, speed: UpdateSpeed? = nil) -> Self {
+        Self(channel: .openInterest, symbol: symbol, speed: speed?.ofPolls)
+    }
+    /// One symbol's newest funding rate that was paid, asked for every minute.
+    public static func fundingRate(symbol: String) -> Self { Self(channel: .fundingRate, symbol: symbol) }
+    /// Rates, intervals and next times of funding of all symbols, `!funding@arr`, asked for every 30 s.
+    public static let funding = Self(channel: .funding, symbol: nil)
+    /// How many accounts were long and short in the newest period; nil if there are no periods of that length.
+    public static func longShortRatio(symbol: String, period: KlineInterval) -> Self? {
+        guard period.isOfHistory else { return nil }
+        return Self(channel: .longShortRatio, symbol: symbol, interval: period)
+    }
     /// One symbol's aggregate trades.
     public static func aggregateTrade(symbol: String) -> Self { Self(channel: .aggregateTrade, symbol: symbol) }
     /// One symbol's bars.
@@ -172,6 +193,16 @@ public enum KlineInterval: String, CaseIterable, Sendable {
     case day1 = "1d", day3 = "3d", week1 = "1w", month1 = "1M"
 }
 
+extension KlineInterval {
+    /// Whether the venue tells its history in periods of this length.
+    package var isOfHistory: Bool {
+        switch self {
+        case .minute5, .minute15, .minute30, .hour1, .hour2, .hour4, .hour6, .hour12, .day1: true
+        case .minute1, .minute3, .hour8, .day3, .week1, .month1: false
+        }
+    }
+}
+
 /// How many levels a partial depth stream has.
 public enum DepthLevelCount: String, CaseIterable, Sendable {
     /// Levels of each side.
@@ -181,7 +212,12 @@ public enum DepthLevelCount: String, CaseIterable, Sendable {
 /// The speeds a stream can be asked for; each stream kind has some of them.
 public enum UpdateSpeed: String, CaseIterable, Sendable {
     /// The time between two updates.
-    case milliseconds100 = "100ms", milliseconds500 = "500ms", everySecond = "1s"
+    case milliseconds100 = "100ms", milliseconds500 = "500ms", everySecond = "1s", seconds10 = "10s", everyMinute = "1m"
+
+    /// Nil if books do not come at this speed.
+    fileprivate var ofBooks: UpdateSpeed? { self == .milliseconds100 || self == .milliseconds500 ? self : nil }
+    /// Nil if nothing is polled at this speed.
+    fileprivate var ofPolls: UpdateSpeed? { self == .seconds10 || self == .everyMinute ? self : nil }
 }
 
 /// The contracts a continuous bar series can follow.

@@ -5,7 +5,7 @@ extension FuturesDialect {
         url(of: name, from: from, host: host, isInquiry: false)
     }
 
-    /// Asks for the best fifty levels of a book, which cost as much as five (docs/venue.md §3), and for the last bar or trade.
+    /// Asks for the best fifty levels of a book, which cost as much as five (docs/venue.md §3), and for the last trade or the last two bars.
     package func newestRequest(of name: FuturesServiceStreamName, host: Int) -> RESTRequest? {
         url(of: name, from: nil, host: host, isInquiry: true).map { RESTRequest(url: $0) }
     }
@@ -25,15 +25,19 @@ extension FuturesDialect {
             case .depth: ("depth", [symbol, "limit=\(isInquiry ? 50 : Self.bookDepth)"])
             case .rpiDepth: ("rpiDepth", [symbol, "limit=\(Self.bookDepth)"])
             case .partialDepth: ("depth", [symbol, name.levels.map { "limit=\($0.rawValue)" }])
-            case .liquidation, .tradingSession, .upstream: ("", [])
-            case .kline: ("klines", [symbol, interval, "limit=\(isInquiry ? 1 : snapshotBars)"])
+            case .openInterest: ("openInterest", [symbol])
+            case .fundingRate: ("fundingRate", [symbol, "limit=1"])
+            case .longShortRatio:
+                ("/futures/data/globalLongShortAccountRatio", [symbol, name.interval.map { "period=\($0.rawValue)" }, "limit=1"])
+            case .liquidation, .tradingSession, .funding, .upstream: ("", [])
+            case .kline: ("klines", [symbol, interval, "limit=\(isInquiry ? 2 : snapshotBars)"])
             case .continuousKline:
                 (
                     "continuousKlines",
                     [
                         name.continuous.map { "pair=\($0.pair.percentEncoded)" },
                         name.continuous.map { "contractType=\($0.contract.rawValue)" },
-                        interval, "limit=\(isInquiry ? 1 : snapshotBars)",
+                        interval, "limit=\(isInquiry ? 2 : snapshotBars)",
                     ]
                 )
             case .compositeIndex: ("indexInfo", [symbol])
@@ -41,7 +45,8 @@ extension FuturesDialect {
             }
         guard !query.0.isEmpty else { return nil }
         let items = query.1.compactMap(\.self)
-        return base(host) + query.0 + (items.isEmpty ? "" : "?" + items.joined(separator: "&"))
+        let path = query.0.hasPrefix("/") ? venue.restURLs[host % venue.restURLs.count] + query.0 : base(host) + query.0
+        return path + (items.isEmpty ? "" : "?" + items.joined(separator: "&"))
     }
 
     package func listingURL(host: Int) -> String? { base(host) + "exchangeInfo" }

@@ -19,9 +19,9 @@ package struct FuturesDialect: PlainDialect {
     package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
         guard venue.has(name.channel) else { return nil }
         return StreamTraits(
-            endpoint: endpoint(name), hasSnapshotSource: name.channel != .liquidation && name.channel != .tradingSession,
+            endpoint: endpoint(name), hasSnapshotSource: ![.liquidation, .tradingSession, .funding].contains(name.channel),
             fetchWeight: fetchWeight(name), inquiryWeight: inquiryWeight(name), rhythm: rhythm(name),
-            limit: limit(name), backfillLimit: name.channel == .aggregateTrade ? Self.backfillLimit : nil)
+            limit: limit(name), backfillLimit: name.channel == .aggregateTrade ? Self.backfillLimit : nil, isPolled: poll(of: name) != nil)
     }
 
     /// The most levels of a book, and the most trades, that REST gives at once.
@@ -31,8 +31,16 @@ package struct FuturesDialect: PlainDialect {
     private func endpoint(_ name: FuturesServiceStreamName) -> Int {
         switch name.channel {
         case .bookTicker, .depth, .partialDepth, .rpiDepth, .trade: venue.bookEndpoint
+        case .openInterest, .fundingRate, .funding, .longShortRatio: pollEndpoint
         default: 0
         }
+    }
+
+    /// The endpoint without a connection.
+    private var pollEndpoint: Int { venue.combinedPaths.count }
+
+    package func route(endpoint: Int, host: Int) -> UpstreamRoute {
+        endpoint == pollEndpoint ? .polled : .webSocket(url: webSocketURL(endpoint: endpoint, host: host))
     }
 
     /// The larger of what the venues charge (docs/venue.md §3).
@@ -46,8 +54,8 @@ package struct FuturesDialect: PlainDialect {
         case .trade: 5
         case .aggregateTrade, .depth, .rpiDepth: 20
         case .partialDepth: 2
-        case .compositeIndex, .contractInfo: 1
-        case .liquidation, .tradingSession, .upstream: 0
+        case .compositeIndex, .contractInfo, .openInterest, .fundingRate, .longShortRatio: 1
+        case .funding, .liquidation, .tradingSession, .upstream: 0
         }
     }
 
@@ -78,6 +86,7 @@ package struct FuturesDialect: PlainDialect {
         case .compositeIndex, .tradingSession: .periodic(.seconds(1))
         case .bookTicker, .partialDepth, .depth, .rpiDepth, .miniTicker, .ticker, .kline, .continuousKline: .ticking(patience: .seconds(60))
         case .aggregateTrade, .trade: .ticking(patience: .seconds(300))
+        case .openInterest, .fundingRate, .funding, .longShortRatio: .periodic(poll(of: name)?.interval ?? .seconds(30))
         case .liquidation, .contractInfo, .upstream: .sporadic
         }
     }
@@ -101,6 +110,10 @@ package struct FuturesDialect: PlainDialect {
             entry("!miniTicker@arr", "the same of all symbols", .byKey, key: "symbol"),
             entry("{symbol}@ticker", "24 h statistics of one symbol", .replace),
             entry("!ticker@arr", "the same of all symbols", .byKey, key: "symbol"),
+            entry("{symbol}@openInterest[@10s|@1m]", "open interest of one symbol, asked for over REST every 30 s, 10 s or minute", .replace),
+            entry("{symbol}@fundingRate", "the newest funding rate of one symbol that was paid, asked for every minute", .replace),
+            entry(
+                "{symbol}@longShortRatio_{5m|15m|30m|1h|2h|4h|6h|12h|1d}", "long and short accounts of one symbol in the newest period", .replace),
         ] + additions
     }
 
@@ -115,6 +128,10 @@ package struct FuturesDialect: PlainDialect {
                 entry(
                     "{pair}_{perpetual|current_quarter|next_quarter|tradifi_perpetual}@continuousKline_{interval}",
                     "bars of a pair's current contract; a snapshot holds the last \(bars)", .byKey, key: "openTime", keep: bars)
+            ),
+            (
+                .funding,
+                entry("!funding@arr", "rates, intervals and next times of funding, from mark prices and funding intervals", .replace, refetch: false)
             ),
             (.compositeIndex, entry("{symbol}@compositeIndex", "one composite index and its parts", .replace)),
             (.contractInfo, entry("!contractInfo", "listings, settlements and brackets of all contracts", .byKey, key: "symbol")),

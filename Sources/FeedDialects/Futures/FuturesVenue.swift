@@ -54,6 +54,7 @@ public struct FuturesVenue: Hashable, Sendable {
     func has(_ channel: FuturesServiceStreamName.Channel) -> Bool {
         switch channel {
         case .continuousKline, .compositeIndex, .contractInfo, .rpiDepth, .tradingSession: additions.contains(channel)
+        case .funding: name != "apollox"
         case .upstream: false
         default: true
         }

@@ -20,11 +20,19 @@ extension FeedEngine {
 
     /// Passes a request on to the venue when the core says so. Call it on the engine's thread.
     ///
-    /// - Parameter answer: called once, on the engine's thread; not if the engine stops.
-    package func relay(_ id: RelayID, _ request: VenueRelay, _ answer: @escaping (Result<RelayedAnswer, FeedError>) -> Void) {
+    /// - Parameter answer: called once, on the engine's thread, but not before this returns; never if the engine stops.
+    /// - Returns: what `want` takes.
+    @discardableResult
+    package func relay(_ request: VenueRelay, _ answer: @escaping (Result<RelayedAnswer, FeedError>) -> Void) -> RelayID {
+        performer.value.lastRelay &+= 1
+        let id = RelayID(performer.value.lastRelay)
         performer.value.relays[id] = Relay(request: request, answer: answer)
-        step(.relay(id, weight: request.weight))
+        loop.execute { self.step(.relay(id, weight: request.weight)) }
+        return id
     }
+
+    /// The venue's time as its data tell it, or this machine's, ms since 1970 UTC.
+    package var venueTime: Int64 { read { core, now in core.venueTime(at: now) } ?? Moment.current.wallClock }
 
     /// One reader more waits for a request that was not passed on yet.
     package func want(_ id: RelayID) {
@@ -33,7 +41,7 @@ extension FeedEngine {
 
     func passOn(_ id: RelayID, host: Int) {
         guard let venue = venueREST, let relay = performer.value.relays[id] else { return step(.relayed(id, nil)) }
-        get(RESTRequest(url: venue.url(relay.request, host: host))).assumeIsolated().whenComplete { result in
+        get(RESTRequest(url: venue.url(relay.request, host: host), timeout: .seconds(5))).assumeIsolated().whenComplete { result in
             let answer: Result<RelayedAnswer, FeedError> =
                 switch result {
                 case .failure(let error): .failure(FeedError(transport: error))

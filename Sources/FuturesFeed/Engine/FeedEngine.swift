@@ -36,7 +36,7 @@ package final class FeedEngine: Sendable {
 
     /// State that only the loop touches.
     struct Performer {
-        var links: [ConnectionID: FrameReceiver] = [:]
+        var links: [ConnectionID: any UpstreamLink] = [:]
         var attempts: [ConnectionID: ConnectCancellation] = [:]
         var timer: (at: Instant, task: Scheduled<Void>)?
         var isPerforming = false
@@ -44,6 +44,7 @@ package final class FeedEngine: Sendable {
         var traffic: [UpstreamTraffic]
         /// Requests of readers for the venue's REST.
         var relays: [RelayID: Relay] = [:]
+        var lastRelay: UInt64 = 0
         /// Why an address cannot be reached, as last logged.
         var troubles: [String: String] = [:]
     }
@@ -245,6 +246,10 @@ package final class FeedEngine: Sendable {
 
     private func connect(_ id: ConnectionID, endpoint: Int, line: Int, _ route: UpstreamRoute) {
         if case .login(let request, let then) = route.way { return login(id, endpoint: endpoint, line: line, request, then) }
+        if case .polled = route.way, let venue = venueREST {
+            performer.value.links[id] = PollingLink(engine: self, id: id, venue: venue)
+            return loop.execute { self.step(.opened(id)) }
+        }
         let upstream = dialect.upstream(of: endpoint)
         let way = lines.indices.contains(upstream) && lines[upstream].indices.contains(line) ? lines[upstream][line] : UpstreamLine()
         let link = FrameReceiver(

@@ -48,6 +48,7 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
             switch route.way {
             case .webSocket, .login: send(frame)
             case .posted(let request): state.value.stream = engine.stream(request(frame), receiver: self)
+            case .polled: break
             }
         }
     }

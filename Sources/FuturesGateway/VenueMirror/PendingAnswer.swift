@@ -12,10 +12,13 @@ final class PendingAnswer {
     /// It counts among its address's connections while it waits.
     private var lease: Gatekeeper.Lease?
     private var outcome: VenueMirror.Outcome?
+    /// Answers for good, before clients give up.
+    private var deadline: Scheduled<Void>?
+    private var isFinished = false
     /// What has been tried, so that each is tried once.
     private var contentDeadline: Instant?
     private var hasAwaitedBar = false
-    private var hasRefetched = false
+    private var hasFetchedNewest = false
     private var hasFetchedBars = false
 
     init(ask: VenueMirror.Ask, mirror: VenueMirror) {
@@ -25,6 +28,7 @@ final class PendingAnswer {
 
     /// Answers from the stream, which begins if nobody reads it yet.
     func read(_ reading: VenueReading) {
+        guard !isFinished else { return }
         let name = reading.name
         guard hub.knows(name), !hub.isRetired(name) else { return relay(reading.instead) }
         let (now, listing) = hub.engine.read { core, now in (core.venueTime(at: now) ?? Moment.current.wallClock, core.listing) }
@@ -63,11 +67,23 @@ final class PendingAnswer {
         if !hasAwaitedBar {
             hasAwaitedBar = true
             waitFor(reading, .change, VenueMirror.wait(isForBar: true))
-        } else if !hasRefetched {
-            hasRefetched = true
-            waitFor(reading, .fetch, VenueMirror.wait(isForBar: false))
+        } else if !hasFetchedNewest, let newest = reading.newest {
+            hasFetchedNewest = true
+            fetchNewest(newest, reading)
         } else {
             relay(reading.instead)
+        }
+    }
+
+    private func fetchNewest(_ newest: VenueRelay, _ reading: VenueReading) {
+        guard beginToWait(.waited) else { return }
+        mirror.fetch(newest) { [self] result in
+            if case .success(let answer) = result,
+                case .success(let bars) = mirror.venue.content(of: reading.name, [answer.body.bytes], now: mirror.now)
+            {
+                hub.engine.step(.told(reading.name, bars))
+            }
+            read(reading)
         }
     }
 
@@ -112,9 +128,12 @@ final class PendingAnswer {
 
     private func beginToWait(_ outcome: VenueMirror.Outcome) -> Bool {
         self.outcome = outcome
-        guard lease == nil else { return true }
+        guard lease == nil, !isFinished else { return !isFinished }
         do throws(LimitReached) {
             lease = try hub.gatekeeper.wait(from: ask.caller.address, at: Access.now)
+            deadline = hub.engine.loop.assumeIsolated().scheduleTask(in: TimeAmount(VenueMirror.longestWait)) { [self] in
+                refuse(.unavailable("What is here is not proved to be current, and the venue did not answer in time; ask again."), retryAfter: 1)
+            }
             return true
         } catch {
             refuse(VenueHandlers.refusal(error), retryAfter: error.retryAfter)
@@ -166,6 +185,9 @@ final class PendingAnswer {
     }
 
     private func finish(_ response: HTTPResponse) {
+        guard !isFinished else { return }
+        isFinished = true
+        deadline?.cancel()
         if let lease { hub.gatekeeper.close(lease, streams: 0) }
         lease = nil
         if let outcome { mirror.count(ask.path, outcome) }

@@ -26,7 +26,6 @@ final class VenueMirror: Sendable {
     private struct State {
         var kept: KeptAnswers
         var waiting: [VenueRelay: (id: RelayID, readers: [(Result<KeptAnswers.Answer, FeedError>) -> Void])] = [:]
-        var lastID: UInt64 = 0
         var counts: [String: [Outcome: UInt64]] = [:]
         /// Streams that requests ask for now and then, and until when each stays subscribed without one.
         var held: [FuturesServiceStreamName: Instant] = [:]
@@ -37,8 +36,10 @@ final class VenueMirror: Sendable {
     private static let holds = (least: Duration.seconds(600), most: Duration.seconds(7_800))
 
     /// How long a request waits for a stream to begin and, besides, for the bar that follows one that has ended.
-    private static let patience = Duration.seconds(5)
+    private static let patience = Duration.milliseconds(4_500)
     private static let barPatience = Duration.milliseconds(1_200)
+    /// Clients give up after ten seconds.
+    static let longestWait = Duration.seconds(8)
     /// A refusal of the venue is kept for so long.
     private static let refusalLifetime = Duration.seconds(5)
 
@@ -75,7 +76,7 @@ final class VenueMirror: Sendable {
     }
 
     /// The venue's time, ms since 1970 UTC.
-    var now: Int64 { hub.engine.read { core, now in core.venueTime(at: now) } ?? Moment.current.wallClock }
+    var now: Int64 { hub.engine.venueTime }
 
     func count(_ path: String, _ outcome: Outcome) { state.value.counts[path, default: [:]][outcome, default: 0] &+= 1 }
 
@@ -90,14 +91,12 @@ final class VenueMirror: Sendable {
             state.value.waiting[relay]?.readers.append(done)
             return hub.engine.want(id)
         }
-        state.value.lastID &+= 1
-        let id = RelayID(state.value.lastID)
-        state.value.waiting[relay] = (id, [done])
-        hub.engine.relay(id, relay) { [self] result in
+        let id = hub.engine.relay(relay) { [self] result in
             let answer = result.map { keep($0, to: relay) }
             let readers = state.value.waiting.removeValue(forKey: relay)?.readers ?? []
             for reader in readers { reader(answer) }
         }
+        state.value.waiting[relay] = (id, [done])
     }
 
     /// Keeps a stream subscribed until a bot that asks once for each bar would have asked again.

@@ -21,8 +21,26 @@ struct RESTRows {
         case .kline, .continuousKline: try klines(&reader)
         case .compositeIndex: try named(&reader, FeedRows.compositeIndex, compositeIndex, time: \.time)
         case .contractInfo: try contracts(&reader)
-        case .liquidation, .tradingSession, .upstream: throw reader.failure("the stream has no REST source")
+        case .openInterest, .fundingRate, .longShortRatio: try newest(&reader)
+        case .liquidation, .tradingSession, .funding, .upstream: throw reader.failure("the stream has no REST source")
         }
+    }
+
+    /// An object, or the last one of an array, as the venue wrote it.
+    private func newest(_ reader: inout JSONReader) throws(Failure) -> FetchedContent {
+        var text: UnsafeBufferPointer<UInt8>?
+        if try reader.peek() == .array {
+            try reader.array { (reader) throws(Failure) in text = try reader.raw() }
+        } else {
+            text = try reader.raw()
+        }
+        guard let text else { throw reader.failure("the list is empty") }
+        var object = JSONReader(text)
+        let fields = try RESTFields(&object)
+        if let symbol = name.symbol, try fields.symbol() != symbol { throw reader.failure("the symbol is not the stream's") }
+        var time: Int64?
+        for key in ["time", "fundingTime", "timestamp"] where time == nil { time = try? fields.integer(key) }
+        return FetchedContent(rows: .json([JSONRow(checked: String(decoding: text, as: UTF8.self))]), eventTime: time)
     }
 
     /// An object, or an array of objects.

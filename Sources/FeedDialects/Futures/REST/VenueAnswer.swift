@@ -108,6 +108,8 @@ package struct VenueReading: Sendable {
     package let name: FuturesServiceStreamName
     /// What is asked instead if the stream does not have it, or cannot be trusted.
     package let instead: VenueRelay
+    /// What tells the newest bars; nil if no bars are asked for.
+    package var newest: VenueRelay?
     let rows: VenueRows
 }
 

@@ -32,6 +32,14 @@ package struct VenueREST: Sendable {
     /// Parameters that only signed requests have.
     private static let signs: Set<String> = ["signature", "listenKey", "recvWindow", "apiKey"]
 
+    /// How a stream is polled; nil if it is not.
+    package func poll(of name: FuturesServiceStreamName) -> Poll? { dialect.poll(of: name) }
+
+    /// Makes a polled stream's content from the answers to its parts; `now` is the venue's time, ms since 1970 UTC.
+    package func content(of name: FuturesServiceStreamName, _ parts: [[UInt8]], now: Int64) -> Result<FetchedContent, FeedError> {
+        dialect.content(of: name, parts, now: now)
+    }
+
     /// The address of a request that is passed on.
     package func url(_ relay: VenueRelay, host: Int) -> String { dialect.venue.restURLs[host % dialect.venue.restURLs.count] + relay.target }
 
@@ -45,7 +53,7 @@ package struct VenueREST: Sendable {
         let weight = weight(path.weight, query)
         func relay(_ keep: VenueKeep) -> VenueRelay { VenueRelay(target: target + query.text, weight: weight, keep: keep) }
         func read(_ name: FuturesServiceStreamName, _ rows: VenueRows, instead keep: VenueKeep = .milliseconds(1_000)) -> VenueAnswer {
-            .stream(VenueReading(name: name, instead: relay(keep), rows: rows))
+            .stream(VenueReading(name: name, instead: relay(keep), newest: newest(of: name), rows: rows))
         }
         switch path.source {
         case .keyed: return .refused(.keyed)
@@ -81,6 +89,12 @@ package struct VenueREST: Sendable {
             guard dialect.venue.has(.continuousKline), let pair = query.pair, let contract = query.contractType else { return .relay(relay(keep)) }
             return read(.continuousKline(pair: pair, contract: contract, interval: interval), .bars(range), instead: keep)
         }
+    }
+
+    /// The last two bars: if nothing is traded, that is how the newest is told.
+    private func newest(of name: FuturesServiceStreamName) -> VenueRelay? {
+        guard name.interval != nil, let url = dialect.newestRequest(of: name, host: 0)?.url else { return nil }
+        return VenueRelay(target: String(url.dropFirst(dialect.venue.restURLs[0].count)), weight: 1, keep: .milliseconds(0))
     }
 
     /// The venue searches an hour of trades at most.

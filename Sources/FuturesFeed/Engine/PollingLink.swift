@@ -1,0 +1,104 @@
+import FeedCore
+import FeedDialects
+import NIOCore
+
+/// A connection of the engine as the core's effects need it. It lives on the engine's loop.
+protocol UpstreamLink: AnyObject {
+    func subscribe(_ names: [FuturesServiceStreamName], request: UInt64)
+    func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64)
+    func ping()
+    func close(code: UInt16, reason: String)
+}
+
+extension FrameReceiver: UpstreamLink {}
+
+/// What stands for a connection to streams that the venue has over REST alone: each is asked for again and again, and its answers are received as
+/// messages are. The core decides when a request is sent, as with any that is passed on.
+final class PollingLink: UpstreamLink {
+    private struct Polled {
+        let poll: Poll
+        /// The next time that it is asked for.
+        var next: Scheduled<Void>?
+        /// The last answers of the parts, and until when each is true, the venue's ms since 1970 UTC.
+        var parts: [(body: [UInt8], until: Int64)?]
+        var isAsking = false
+    }
+
+    private let engine: FeedEngine
+    private let id: ConnectionID
+    private let venue: VenueREST
+    private var polled: [FuturesServiceStreamName: Polled] = [:]
+
+    init(engine: FeedEngine, id: ConnectionID, venue: VenueREST) {
+        self.engine = engine
+        self.id = id
+        self.venue = venue
+    }
+
+    func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) {
+        for name in names where polled[name] == nil {
+            guard let poll = venue.poll(of: name) else { continue }
+            polled[name] = Polled(poll: poll, parts: poll.parts.map { _ in nil })
+            schedule(name, in: .zero)
+        }
+        tell { $0.engine.step(.received($0.id, .acknowledged(request: request))) }
+    }
+
+    func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) {
+        for name in names { polled.removeValue(forKey: name)?.next?.cancel() }
+        tell { $0.engine.step(.received($0.id, .acknowledged(request: request))) }
+    }
+
+    func ping() { tell { $0.engine.step(.heard($0.id)) } }
+
+    func close(code: UInt16, reason: String) {
+        for stream in polled.values { stream.next?.cancel() }
+        polled = [:]
+    }
+
+    /// The core must not be stepped while it is being told.
+    private func tell(_ step: @escaping (PollingLink) -> Void) {
+        engine.loop.assumeIsolated().execute { step(self) }
+    }
+
+    private func schedule(_ name: FuturesServiceStreamName, in delay: Duration) {
+        polled[name]?.next = engine.loop.assumeIsolated().scheduleTask(in: TimeAmount(delay)) { self.ask(name) }
+    }
+
+    private func ask(_ name: FuturesServiceStreamName) {
+        guard let stream = polled[name] else { return }
+        schedule(name, in: stream.poll.interval)
+        guard !stream.isAsking else { return }
+        polled[name]?.isAsking = true
+        let now = engine.venueTime
+        var left = 1
+        var failure: FeedError?
+        func finish() {
+            left -= 1
+            if left == 0 { self.tell(name, failure) }
+        }
+        for (place, part) in stream.poll.parts.enumerated() where stream.parts[place].map({ $0.until <= now }) ?? true {
+            left += 1
+            engine.relay(part) { result in
+                switch result {
+                case .success(let answer) where answer.status == 200:
+                    self.polled[name]?.parts[place] = (answer.body, part.keep.end(from: self.engine.venueTime))
+                case .success(let answer): failure = FeedError(.venueRejected, "The venue refused to tell \(name) with HTTP status \(answer.status).")
+                case .failure(let error): failure = error
+                }
+                finish()
+            }
+        }
+        finish()
+    }
+
+    private func tell(_ name: FuturesServiceStreamName, _ failure: FeedError?) {
+        polled[name]?.isAsking = false
+        guard let stream = polled[name] else { return }
+        if let failure { return engine.step(.received(id, .reported(name, failure))) }
+        switch venue.content(of: name, stream.parts.map { $0?.body ?? [] }, now: engine.venueTime) {
+        case .success(let content): engine.step(.received(id, .rows(name, content.rows, eventTime: content.eventTime)))
+        case .failure(let error): engine.step(.received(id, .malformed(name, error.message)))
+        }
+    }
+}
