@@ -94,6 +94,8 @@ extension Simulation {
         switch event.kind {
         case .updated(let content), .fetched(let content): check(content, stream)
         case .disconnected:
+            // What it asks for from now on belongs to another subscription.
+            renew(stream)
             // A subscription that is to be renewed does not stand, as one of a stream that has just stalled.
             let other = standing.first { id, streams in
                 streams.contains(stream) && core.connections.first { $0.id == id }?.toUnsubscribe.contains(event.stream) == false
