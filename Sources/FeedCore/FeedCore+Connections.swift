@@ -15,6 +15,8 @@ extension FeedCore {
 
     mutating func opened(_ id: ConnectionID) {
         guard let slot = pool.slot(id), pool.connections[slot].phase == .connecting else { return }
+        // What the line's last connection was waited for with does not concern this one.
+        for index in pool.streamsOfLines(slot) { streams[index]?.lines.awaitedCopy = nil }
         for index in pool.opened(slot, now.instant, &decisions) {
             streams[index]?.connection = slot
             if let stream = streams[index], stream.freshness.outage != nil { streams[index]?.fetching.isNeeded = stream.traits.hasSnapshotSource }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FeedCore
 
-/// What is left of several lines when the last one is lost.
+/// What is left of several lines when one is lost, or the last one.
 @Suite struct LineLossTests {
     /// Two lines that are open, with their subscriptions.
     private static func harness(_ name: FuturesServiceStreamName, backfillLimit: Int? = nil) -> CoreHarness {
@@ -12,6 +12,13 @@ import Testing
         harness.step(.observe(.one, [name], forceFetch: false))
         openAll(&harness)
         return harness
+    }
+
+    private static func ticker(_ id: UInt64, time: Int64 = 1) -> FeedRows {
+        let number = DecimalString(Int(time))
+        return .bookTicker([
+            BookTicker(symbol: "BTCUSDT", bidPrice: number, bidQuantity: number, askPrice: number, askQuantity: number, updateID: id, time: time)
+        ])
     }
 
     private static func openAll(_ harness: inout CoreHarness) {
@@ -25,21 +32,29 @@ import Testing
 
     @Test func aLineToAVenueThatCountsAnewIsBelieved() {
         var harness = Self.harness(.ticker)
-        func ticker(_ id: UInt64, time: Int64) -> FeedRows {
-            let number = DecimalString(Int(time))
-            return .bookTicker([
-                BookTicker(
-                    symbol: "BTCUSDT", bidPrice: number, bidQuantity: number, askPrice: number, askQuantity: number, updateID: id, time: time)
-            ])
-        }
         let lines = harness.core.connections.map(\.id)
-        harness.step(.received(lines[0], .rows(.ticker, ticker(1000, time: 1), eventTime: nil)))
-        harness.step(.received(lines[1], .rows(.ticker, ticker(1000, time: 1), eventTime: nil)))
+        harness.step(.received(lines[0], .rows(.ticker, Self.ticker(1000, time: 1), eventTime: nil)))
+        harness.step(.received(lines[1], .rows(.ticker, Self.ticker(1000, time: 1), eventTime: nil)))
         harness.step(.closed(lines[0], reason: "gone"))
-        harness.step(.received(lines[1], .rows(.ticker, ticker(5, time: 2), eventTime: nil)))
-        #expect(harness.core.content(of: .ticker)?.rows == ticker(5, time: 2), "no outage was told, and the price is the new one")
-        harness.step(.received(lines[1], .rows(.ticker, ticker(4, time: 1), eventTime: nil)))
-        #expect(harness.core.content(of: .ticker)?.rows == ticker(5, time: 2))
+        harness.step(.received(lines[1], .rows(.ticker, Self.ticker(5, time: 2), eventTime: nil)))
+        #expect(harness.core.content(of: .ticker)?.rows == Self.ticker(5, time: 2), "no outage was told, and the price is the new one")
+        harness.step(.received(lines[1], .rows(.ticker, Self.ticker(4, time: 1), eventTime: nil)))
+        #expect(harness.core.content(of: .ticker)?.rows == Self.ticker(5, time: 2))
+    }
+
+    @Test(arguments: [false, true]) func whatTheVenueRepeatsToANewLineDoesNotMakeItLate(wasAwaited: Bool) {
+        var harness = Self.harness(.ticker)
+        let lines = harness.core.connections.map(\.id)
+        let first = { (harness: inout CoreHarness) in _ = harness.step(.received(lines[0], .rows(.ticker, Self.ticker(1), eventTime: nil))) }
+        if wasAwaited { first(&harness) }
+        harness.step(.closed(lines[1], reason: "gone"))
+        if !wasAwaited { first(&harness) }
+        harness.pass(.seconds(3))
+        harness.forgetEffects()
+        harness.step(.opened(harness.core.connections[1].id))
+        harness.acknowledge()
+        harness.step(.received(harness.core.connections[1].id, .rows(.ticker, Self.ticker(1), eventTime: nil)))
+        #expect(harness.core.connections[1].health.lateness == .zero)
     }
 
     @Test func whatWaitedForAnotherLineIsNotToldAfterTheLoss() {

@@ -133,6 +133,9 @@ struct ConnectionPool: Sendable {
     /// The subscription was refused, or has ended.
     mutating func forget(_ index: Int, _ slot: Int) { connections[slot].forget(index) }
 
+    /// The streams that the connection and the other lines beside it carry.
+    func streamsOfLines(_ slot: Int) -> [Int] { lines(slot).flatMap { connections[$0].streams.keys } }
+
     /// The streams that a request asked for and that wait for its answer.
     mutating func answered(_ request: UInt64, _ slot: Int) -> [FuturesServiceStreamName] { connections[slot].answered(request) }
 
@@ -397,7 +400,8 @@ struct ConnectionPool: Sendable {
     mutating func compare(_ index: Int, _ slot: Int, number: UInt64, isNews: Bool, with awaited: inout AwaitedCopy?, _ now: Instant) {
         let bit = UInt8(1) << connections[slot].line
         if let copy = awaited, copy.number == number {
-            guard copy.lines & bit == 0 else { return }
+            // What the venue repeats to a line that subscribed later is no copy.
+            guard copy.awaited & ~copy.lines & bit != 0 else { return }
             connections[slot].brought(.nanoseconds(now.nanoseconds &- copy.firstAt.nanoseconds))
             awaited?.lines |= bit
             if copy.awaited & ~(copy.lines | bit) == 0 { awaited = nil }
@@ -411,7 +415,8 @@ struct ConnectionPool: Sendable {
         guard isNews else { return }
         connections[slot].brought(.zero)
         let standing = standingLines(index, slot).reduce(0) { $0 | UInt8(1) << connections[$1].line }
-        awaited = AwaitedCopy(number: number, firstAt: now, lines: bit, awaited: standing)
+        // Nobody is waited for if no other line has the stream.
+        if standing & ~bit != 0 { awaited = AwaitedCopy(number: number, firstAt: now, lines: bit, awaited: standing) }
     }
 
     /// The lines that had the stream when a message first came, had been open for a while, and did not bring a copy.
