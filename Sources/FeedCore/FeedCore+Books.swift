@@ -4,7 +4,7 @@ extension FeedCore {
         guard let outcome = streams[index]?.content.book?.receive(event) else { return }
         if let stream = streams[index], stream.subscription.isRequested {
             streams[index]?.subscription = .effective(since: now.instant)
-            pool.stand(index, stream.connection)
+            pool.stand(index, stream.connection, now.instant)
         }
         if outcome != .repeated { hearNews(index) }
         streams[index]?.freshness.hasMessage = true

@@ -48,17 +48,20 @@ extension FeedCore {
         for member in pool.connections[slot].members { reject(member.index, error) }
     }
 
-    /// The stream is lost, and another line is open that has not confirmed it yet.
+    /// The stream is lost, and another line is open that has not confirmed it yet, or has not had it for long enough to have what was lost.
     private mutating func awaitOtherLine(_ index: Int, _ slot: Int) {
-        guard let sibling = pool.connections[slot].siblings.first(where: pool.isOpen), let stream = streams[index] else { return }
+        let sibling = pool.standingSiblings(index, slot).first ?? pool.connections[slot].siblings.first(where: pool.isOpen)
+        guard let sibling, let stream = streams[index] else { return }
+        let stands = pool.carries(sibling, index)
         pool.move(index, from: slot, to: sibling)
         streams[index]?.connection = sibling
         if stream.freshness.outage != nil { streams[index]?.fetching.isNeeded = stream.traits.hasSnapshotSource }
         let isQueued = pool.connections[sibling].toSubscribe.contains { $0.index == index }
         streams[index]?.subscription = isQueued ? .queued : .requested(standsAt: nil)
-        if !isQueued, !stream.traits.isAcknowledged { requested(pool.connections[sibling].streams[index], sibling) }
+        if !isQueued { requested(pool.connections[sibling].streams[index], sibling) }
         streams[index]?.audience.isConnected = true
         publish(index, .connected)
+        if stands { subscriptionConfirmed(index) }
     }
 
     private mutating func lose(_ index: Int, reason: String, verifiedAt moment: Instant?) {
@@ -95,7 +98,7 @@ extension FeedCore {
 
     private mutating func subscribe(_ index: Int) {
         guard let stream = streams[index] else { return }
-        let isAsked = pool.subscribe(index, stream.connection)
+        let isAsked = pool.subscribe(index, stream.connection, now.instant)
         streams[index]?.subscription = isAsked ? .queued : .effective(since: now.instant)
         if stream.audience.isConnected != true {
             streams[index]?.audience.isConnected = true
@@ -148,7 +151,7 @@ extension FeedCore {
         let index = member.index
         guard let stream = streams[index] else { return }
         guard stream.connection == slot else {
-            if !member.isAcknowledged { pool.stand(index, slot) }
+            if !member.isAcknowledged { pool.stand(index, slot, now.instant) }
             return
         }
         let standsAt = member.isAcknowledged ? nil : now.instant + configuration.acknowledgementWait
@@ -179,7 +182,7 @@ extension FeedCore {
     /// The overlap has lasted long enough: streams that were merely silent change connections too.
     private mutating func endOverlap(_ slot: Int) {
         guard let predecessor = pool.connections[slot].predecessor else { return }
-        for member in pool.connections[predecessor].members where pool.connections[slot].standing.contains(member.index) {
+        for member in pool.connections[predecessor].members where pool.carries(slot, member.index) {
             if streams[member.index]?.subscription.isNone == false { handOver(member.index, to: slot) }
         }
         pool.endOverlap(slot, now.instant, &decisions)
@@ -220,7 +223,7 @@ extension FeedCore {
             for name in pool.answered(request, slot) {
                 guard let index = indices[name] else { continue }
                 guard let stream = streams[index], stream.state != .ended else { continue }
-                pool.stand(index, slot)
+                pool.stand(index, slot, now.instant)
                 if stream.connection == slot {
                     subscriptionConfirmed(index)
                 } else if pool.connections[slot].siblings.contains(stream.connection), !stream.subscription.isEffective {
@@ -234,7 +237,7 @@ extension FeedCore {
                 guard let index = indices[name], let stream = streams[index] else { continue }
                 pool.forget(index, slot)
                 guard stream.connection == slot, !stream.subscription.isNone else { continue }
-                if let heir = pool.heir(index, besides: slot) { changeLine(index, to: heir) } else { reject(index, error) }
+                if let other = pool.standingSiblings(index, slot).first { changeLine(index, to: other) } else { reject(index, error) }
             }
         case .malformed(let name, let message):
             counters.malformedFrames &+= 1
@@ -251,7 +254,7 @@ extension FeedCore {
             if streams[index]?.connection == slot {
                 subscriptionEnded(index, error)
             } else if siblings.contains(stream.connection) || stream.connection == slot {
-                pool.subscribeAgain(index, slot)
+                pool.subscribeAgain(index, slot, now.instant)
             }
         case .unknown:
             counters.ignoredEvents &+= 1

@@ -3,7 +3,7 @@ extension FeedCore {
     mutating func subscriptionConfirmed(_ index: Int) {
         guard streams[index]?.subscription.isRequested == true, let stream = streams[index] else { return }
         streams[index]?.subscription = .effective(since: now.instant)
-        pool.stand(index, stream.connection)
+        pool.stand(index, stream.connection, now.instant)
         if stream.freshness.heardAt == nil { beginPatience(index) } else { watch(index) }
         if stream.freshness.outage?.awaitsMessage != true, case .possible = stream.fetching.backfill {
             startBackfill(index)

@@ -7,7 +7,7 @@ extension FeedCore {
         guard let stream = streams[index], pool.connections[stream.connection].siblings.contains(slot),
             !pool.connections[slot].toSubscribe.contains(where: { $0.index == index })
         else { return false }
-        pool.stand(index, slot)
+        pool.stand(index, slot, now.instant)
         if !stream.subscription.isEffective || stream.freshness.outage?.awaitsMessage == true { changeLine(index, to: slot) }
         return true
     }

@@ -42,6 +42,59 @@ import Testing
         #expect(harness.core.content(of: .ticker)?.rows == Self.ticker(5, time: 2))
     }
 
+    @Test func theLossOfALineIsToldIfTheOtherMayLackWhatWasLostWithIt() {
+        var harness = Self.harness(.ticker)
+        harness.step(.received(harness.core.connections[0].id, .rows(.ticker, Self.ticker(1), eventTime: nil)))
+        harness.forgetEffects()
+        let late = harness.core.connections[0].id
+        harness.step(.closed(late, reason: "gone"))
+        #expect(harness.kinds.prefix(3) == ["disconnect", "status recovering", "connect"], "a second message may have been on its way")
+        #expect(harness.attempts.map(\.name) == [.ticker])
+        harness.answerFetches { _ in .success(FetchedContent(rows: Self.ticker(2, time: 2), eventTime: nil)) }
+        #expect(harness.kinds.suffix(3) == ["recover success", "status live", "fetch"])
+    }
+
+    @Test func theLossOfALineIsNotToldOnceBothHaveBroughtAMessage() {
+        var harness = Self.harness(.ticker)
+        for line in harness.core.connections { harness.step(.received(line.id, .rows(.ticker, Self.ticker(1), eventTime: nil))) }
+        harness.forgetEffects()
+        harness.step(.closed(harness.core.connections[0].id, reason: "gone"))
+        #expect(harness.kinds.isEmpty)
+    }
+
+    @Test func theLossOfAQuietLineIsNotToldIfItWasHeardLongEnoughBesideTheOther() {
+        var harness = Self.harness(.ticker)
+        let lines = harness.core.connections.map(\.id)
+        harness.step(.received(lines[0], .rows(.ticker, Self.ticker(1), eventTime: nil)))
+        harness.pass(.milliseconds(600))
+        harness.step(.heard(lines[0]))
+        harness.forgetEffects()
+        harness.step(.closed(lines[0], reason: "gone"))
+        #expect(harness.kinds.isEmpty)
+    }
+
+    @Test func aLineIsNotReplacedWhileTheOtherMayLackWhatIsOnItsWay() {
+        var harness = Self.harness(.ticker)
+        let lines = harness.core.connections.map(\.id)
+        harness.step(.received(lines[0], .rows(.ticker, Self.ticker(1), eventTime: nil)))
+        harness.step(.received(lines[0], .goingAway))
+        #expect(harness.core.counters.linesReplaced == 0)
+        harness.step(.received(lines[1], .rows(.ticker, Self.ticker(1), eventTime: nil)))
+        harness.step(.received(lines[0], .goingAway))
+        #expect(harness.core.counters.linesReplaced == 1)
+    }
+
+    @Test func aLineThatMayLackMessagesIsNoEvidenceOfThem() {
+        var harness = Self.harness(.ticker)
+        let lines = harness.core.connections.map(\.id)
+        harness.step(.received(lines[0], .rows(.ticker, Self.ticker(1), eventTime: nil)))
+        harness.answersPings = false
+        harness.pass(.milliseconds(900))
+        harness.step(.heard(lines[1]))
+        let content = harness.core.content(of: .ticker, now: harness.now)
+        #expect(content?.unverifiedMs == 900)
+    }
+
     @Test(arguments: [false, true]) func whatTheVenueRepeatsToANewLineDoesNotMakeItLate(wasAwaited: Bool) {
         var harness = Self.harness(.ticker)
         let lines = harness.core.connections.map(\.id)

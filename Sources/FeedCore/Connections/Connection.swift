@@ -35,8 +35,10 @@ struct Connection: Sendable {
     private(set) var backoff: Backoff
     /// The streams that are read from it, by index.
     var streams: [Int: Member] = [:]
-    /// The streams whose subscription stands here, whether they are read from it or not.
-    private(set) var standing: Set<Int> = []
+    /// The streams whose subscription stands here, whether they are read from it or not, and since when.
+    private(set) var standingSince: [Int: Instant] = [:]
+    /// By line: when a message came here last that the other line has brought too. What was sent there before it has come.
+    private(set) var sharedAt: [Int: Instant] = [:]
 
     private(set) var openedAt = Instant(nanoseconds: 0)
     /// When anything was heard last, or the socket was opened.
@@ -130,7 +132,8 @@ struct Connection: Sendable {
     }
 
     private mutating func forgetSubscriptions() {
-        standing = []
+        standingSince = [:]
+        sharedAt = [:]
         toSubscribe = []
         toUnsubscribe = []
         requests = [:]
@@ -182,6 +185,8 @@ struct Connection: Sendable {
 
     mutating func lacked() { health.lacked() }
 
+    mutating func shared(with line: Int, at instant: Instant) { sharedAt[line] = max(sharedAt[line] ?? instant, instant) }
+
     /// When there was a sign last of what the venue sends: a line that is late shows what is old.
     var verifiedAt: Instant { Instant(nanoseconds: lastHeard.nanoseconds &- health.lateness.nanoseconds) }
 
@@ -195,22 +200,22 @@ struct Connection: Sendable {
 
     // Its subscriptions.
 
-    mutating func stand(_ index: Int) { standing.insert(index) }
+    mutating func stand(_ index: Int, _ now: Instant) { standingSince[index] = standingSince[index] ?? now }
 
     /// A subscription that stands no more, or is not asked for any more; true if it had not been sent.
     @discardableResult
     mutating func forget(_ index: Int) -> Bool {
-        standing.remove(index)
+        standingSince[index] = nil
         guard let place = toSubscribe.firstIndex(where: { $0.index == index }) else { return false }
         toSubscribe.remove(at: place)
         return true
     }
 
     /// Asks for the stream; false if that only takes back an UNSUBSCRIBE that was not sent, so that the subscription still stands.
-    mutating func subscribe(_ member: Member) -> Bool {
+    mutating func subscribe(_ member: Member, _ now: Instant) -> Bool {
         if let place = toUnsubscribe.firstIndex(of: member.name) {
             toUnsubscribe.remove(at: place)
-            standing.insert(member.index)
+            stand(member.index, now)
             return false
         }
         toSubscribe.append(member)
@@ -221,7 +226,7 @@ struct Connection: Sendable {
 
     /// Drops the subscription and asks for it again.
     mutating func subscribeAnew(_ member: Member) {
-        standing.remove(member.index)
+        standingSince[member.index] = nil
         unsubscribe(member.name)
         toSubscribe.append(member)
     }

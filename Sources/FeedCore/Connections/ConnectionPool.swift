@@ -63,11 +63,19 @@ struct ConnectionPool: Sendable {
     /// Whether other lines carry the same streams.
     func hasSiblings(_ slot: Int) -> Bool { !connections[slot].siblings.isEmpty }
 
-    /// Another open connection on which the stream's subscription stands; nil if there is none.
-    func heir(_ index: Int, besides slot: Int) -> Int? { connections[slot].siblings.first { carries($0, index) } }
+    /// Another line that has all of the stream that may be lost with this one; nil if there is none.
+    func heir(_ index: Int, besides slot: Int) -> Int? { standingSiblings(index, slot).first { continues($0, index, after: slot) } }
 
     /// Whether the connection is open and the stream's subscription stands on it.
-    private func carries(_ slot: Int, _ index: Int) -> Bool { isOpen(slot) && connections[slot].standing.contains(index) }
+    func carries(_ slot: Int, _ index: Int) -> Bool { isOpen(slot) && connections[slot].standingSince[index] != nil }
+
+    /// Whether nothing of the stream can be lost with the other line that was sent before the subscription stood here: both have brought a message
+    /// since, or the other one was heard so much later that what was on its way has come.
+    private func continues(_ slot: Int, _ index: Int, after other: Int) -> Bool {
+        guard let since = connections[slot].standingSince[index] else { return false }
+        if let sharedAt = connections[slot].sharedAt[connections[other].line], since <= sharedAt { return true }
+        return since + configuration.linePatience <= connections[other].verifiedAt
+    }
 
     /// The open lines on which the stream's subscription stands.
     private func standingLines(_ index: Int, _ slot: Int) -> [Int] { lines(slot).filter { carries($0, index) } }
@@ -79,7 +87,7 @@ struct ConnectionPool: Sendable {
     mutating func join(_ member: Connection.Member, _ slot: Int, _ now: Instant, _ decisions: inout Decisions) -> Bool {
         connections[slot].streams[member.index] = member
         for line in lines(slot) where connections[line].phase == .idle { connect(line, now, &decisions) }
-        for sibling in connections[slot].siblings where isOpen(sibling) { _ = connections[sibling].subscribe(member) }
+        for sibling in connections[slot].siblings where isOpen(sibling) { _ = connections[sibling].subscribe(member, now) }
         return isOpen(slot)
     }
 
@@ -112,7 +120,9 @@ struct ConnectionPool: Sendable {
     // Its subscriptions.
 
     /// Asks for a stream that is read from the connection; false if that only takes back an UNSUBSCRIBE, so that the subscription still stands.
-    mutating func subscribe(_ index: Int, _ slot: Int) -> Bool { connections[slot].streams[index].map { connections[slot].subscribe($0) } ?? false }
+    mutating func subscribe(_ index: Int, _ slot: Int, _ now: Instant) -> Bool {
+        connections[slot].streams[index].map { connections[slot].subscribe($0, now) } ?? false
+    }
 
     /// Drops the subscription and asks for it again, on every line.
     mutating func subscribeAnew(_ index: Int, _ slot: Int) {
@@ -122,13 +132,13 @@ struct ConnectionPool: Sendable {
     }
 
     /// A line that the upstream ended a subscription on asks for it again.
-    mutating func subscribeAgain(_ index: Int, _ slot: Int) {
+    mutating func subscribeAgain(_ index: Int, _ slot: Int, _ now: Instant) {
         guard isOpen(slot), let member = lines(slot).compactMap({ connections[$0].streams[index] }).first else { return }
         connections[slot].forget(index)
-        _ = connections[slot].subscribe(member)
+        _ = connections[slot].subscribe(member, now)
     }
 
-    mutating func stand(_ index: Int, _ slot: Int) { connections[slot].stand(index) }
+    mutating func stand(_ index: Int, _ slot: Int, _ now: Instant) { connections[slot].stand(index, now) }
 
     /// The subscription was refused, or has ended.
     mutating func forget(_ index: Int, _ slot: Int) { connections[slot].forget(index) }
@@ -202,14 +212,14 @@ struct ConnectionPool: Sendable {
             scheduleRotation(slot, now, &decisions)
             for sibling in connections[slot].siblings {
                 if isOpen(sibling) {
-                    for member in connections[sibling].members { _ = connections[slot].subscribe(member) }
+                    for member in connections[sibling].members { _ = connections[slot].subscribe(member, now) }
                 } else {
                     for member in connections[sibling].members { move(member.index, from: sibling, to: slot) }
                 }
             }
             return connections[slot].streams.keys.sorted()
         }
-        for member in connections[predecessor].members { _ = connections[slot].subscribe(member) }
+        for member in connections[predecessor].members { _ = connections[slot].subscribe(member, now) }
         let until = now + configuration.overlap
         connections[slot].overlapUntil = until
         decisions.wake(at: until)
@@ -259,10 +269,12 @@ struct ConnectionPool: Sendable {
         for sibling in connections[slot].siblings where connections[sibling].isDoubtful(now) { ping(sibling, now, &decisions) }
     }
 
-    /// When there was a sign last of what the venue sends, on the best of the stream's lines.
+    /// When there was a sign last of what the venue sends, on the best of the stream's lines that have all of it.
     func verifiedAt(_ index: Int, _ slot: Int) -> Instant {
         guard hasSiblings(slot) else { return connections[slot].lastHeard }
-        return standingSiblings(index, slot).reduce(connections[slot].verifiedAt) { max($0, connections[$1].verifiedAt) }
+        return standingSiblings(index, slot).reduce(connections[slot].verifiedAt) {
+            continues($1, index, after: slot) ? max($0, connections[$1].verifiedAt) : $0
+        }
     }
 
     private mutating func ping(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
@@ -369,8 +381,8 @@ struct ConnectionPool: Sendable {
         connections[successor].replaces(quiet: connections[slot])
     }
 
-    /// A line is left and connects anew while the others go on, if all that is read from it stands on one of them: nothing is lost. If not, it
-    /// is tried later. Returns the streams that others take over; nil if it is not left.
+    /// A line is left and connects anew while the others go on, if they have all that is read from it: nothing is lost. If not, it is tried
+    /// later. Returns the streams that others take over; nil if it is not left.
     mutating func replaceLine(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) -> [(index: Int, to: Int)]? {
         let moves = connections[slot].members.map { ($0.index, heir($0.index, besides: slot)) }
         let taken = moves.compactMap { index, heir in heir.map { (index: index, to: $0) } }
@@ -403,6 +415,10 @@ struct ConnectionPool: Sendable {
             // What the venue repeats to a line that subscribed later is no copy.
             guard copy.awaited & ~copy.lines & bit != 0 else { return }
             connections[slot].brought(.nanoseconds(now.nanoseconds &- copy.firstAt.nanoseconds))
+            for line in connections[slot].siblings where copy.lines & 1 << connections[line].line != 0 {
+                connections[line].shared(with: connections[slot].line, at: copy.firstAt)
+                connections[slot].shared(with: connections[line].line, at: now)
+            }
             awaited?.lines |= bit
             if copy.awaited & ~(copy.lines | bit) == 0 { awaited = nil }
             return

@@ -32,7 +32,8 @@ import Testing
         let streams = Set(lines.flatMap { $0.streams.keys })
         let isSound = lines.allSatisfy { line in
             guard let wire = simulation.venue.wire(line.id) else { return false }
-            return line.standing.isSuperset(of: streams) && simulation.venue.wires[wire].mood == .healthy && simulation.venue.wires[wire].fault == nil
+            let (mood, fault) = (simulation.venue.wires[wire].mood, simulation.venue.wires[wire].fault)
+            return streams.isSubset(of: line.standingSince.keys) && mood == .healthy && fault == nil
         }
         return isSound && lines.count == simulation.script?.lines ? lines.map(\.id) : []
     }

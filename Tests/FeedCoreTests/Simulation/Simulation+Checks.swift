@@ -11,8 +11,10 @@ extension Simulation {
         disconnects = core.counters.disconnects
         linesReplaced = core.counters.linesReplaced
         for case .unsubscribe(let id, let names, _) in decided {
-            standing[id]?.subtract(names.compactMap(index))
-            for stream in names.compactMap(index) { pending[id]?[stream] = nil }
+            for stream in names.compactMap(index) {
+                standing[id]?[stream] = nil
+                pending[id]?[stream] = nil
+            }
         }
         for effect in decided {
             switch effect {
@@ -96,14 +98,18 @@ extension Simulation {
         case .disconnected:
             // What it asks for from now on belongs to another subscription.
             renew(stream)
-            // A subscription that is to be renewed does not stand, as one of a stream that has just stalled.
+            // A subscription that is to be renewed does not stand, as one of a stream that has just stalled. One that did not stand yet while the
+            // lost line was still heard may lack what was on its way there.
+            let heard = lastEnded.flatMap(wireWatch.lastHeard) ?? queue.now
+            let patience = (configuration.linePatience + LineHealth.copyPatience).nanoseconds
             let other = standing.first { id, streams in
-                streams.contains(stream) && core.connections.first { $0.id == id }?.toUnsubscribe.contains(event.stream) == false
+                streams[stream].map { $0 + patience <= heard } == true
+                    && core.connections.first { $0.id == id }?.toUnsubscribe.contains(event.stream) == false
             }?.key
             verdict.expect(other == nil || wasLost, .lastLineIsTold, "\(event.stream) is disconnected, and stands on \(other?.value ?? 0)")
-        case .ended: for id in standing.keys { standing[id]?.remove(stream) }
+        case .ended: for id in standing.keys { standing[id]?[stream] = nil }
         case .status(.ended, _, _):
-            for id in standing.keys { standing[id]?.remove(stream) }
+            for id in standing.keys { standing[id]?[stream] = nil }
             let symbol = venue.streams[stream].symbol
             verdict.expect(symbol.map(venue.everSettled.contains) == true, .noFalseAlarm, "\(event.stream) has ended, and its symbol trades")
         case .status(.stale, _, _):

@@ -156,10 +156,10 @@ extension Simulation {
                 renew(stream)
                 watches[stream].lastData = queue.now
                 if pending[id]?[stream] == request, carries(id, stream), state(of: stream)?.state != .ended {
-                    standing[id, default: []].insert(stream)
+                    standing[id, default: [:]][stream] = queue.now
                 }
             }
-        case .rejected(let request?, _): for (stream, last) in pending[id] ?? [:] where last == request { standing[id]?.remove(stream) }
+        case .rejected(let request?, _): for (stream, last) in pending[id] ?? [:] where last == request { standing[id]?[stream] = nil }
         default: break
         }
     }

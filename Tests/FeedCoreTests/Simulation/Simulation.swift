@@ -21,8 +21,8 @@ final class Simulation {
     var disconnects: UInt64 = 0
     var linesReplaced: UInt64 = 0
     var givesUp = false
-    /// The subscriptions that were acknowledged on connections that have not ended.
-    var standing: [ConnectionID: Set<Int>] = [:]
+    /// The subscriptions that were acknowledged on connections that have not ended, and when.
+    var standing: [ConnectionID: [Int: Nanoseconds]] = [:]
     /// The last request for each subscription on a connection; an answer to an older one says nothing.
     var pending: [ConnectionID: [Int: UInt64]] = [:]
     var lastEnded: ConnectionID?
