@@ -99,11 +99,12 @@ extension FeedCore {
     private mutating func subscribe(_ index: Int) {
         guard let stream = streams[index] else { return }
         let isAsked = pool.subscribe(index, stream.connection, now.instant)
-        streams[index]?.subscription = isAsked ? .queued : .effective(since: now.instant)
+        streams[index]?.subscription = isAsked ? .queued : .requested(standsAt: nil)
         if stream.audience.isConnected != true {
             streams[index]?.audience.isConnected = true
             publish(index, .connected)
         }
+        if !isAsked { subscriptionConfirmed(index) }
     }
 
     /// Data that should have come did not, on a socket that lives: the venue may have forgotten the subscription.

@@ -108,7 +108,7 @@ extension FeedCore {
         if index == streams.count { streams.append(stream) } else { streams[index] = stream }
         indices[name] = index
         join(index)
-        if traits.hasSnapshotSource {
+        if traits.hasSnapshotSource, streams[index]?.fetching.running == nil {
             if stream.rule == .replace {
                 startFetch(index)
             } else {

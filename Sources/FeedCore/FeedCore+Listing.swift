@@ -73,7 +73,8 @@ extension FeedCore {
         let slot = pool.place(stream.traits)
         streams[index]?.connection = slot
         join(index)
-        if stream.traits.hasSnapshotSource { fetch(index, at: now.instant + configuration.acknowledgementWait) }
+        guard stream.traits.hasSnapshotSource, streams[index]?.fetching.running == nil else { return }
+        fetch(index, at: now.instant + configuration.acknowledgementWait)
     }
 }
 

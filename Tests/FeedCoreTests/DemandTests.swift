@@ -48,6 +48,26 @@ import Testing
         #expect(!harness.effects.contains { if case .subscribe = $0 { true } else if case .unsubscribe = $0 { true } else { false } })
     }
 
+    @Test func aStreamThatIsWantedAgainBeforeItsUnsubscribeWasSentIsAskedForAndWatched() {
+        var configuration = FeedCore.Configuration()
+        configuration.namesPerMessage = 1
+        configuration.linger = .seconds(5)
+        var harness = CoreHarness(configuration: configuration)
+        harness.goLive([.trades, .bars, .btc])
+        harness.pass(.seconds(1))
+        harness.acknowledge()
+        harness.step(.unobserve(.one, [.trades, .bars]))
+        harness.pass(.seconds(5))
+        harness.forgetEffects()
+        harness.step(.observe(.one, [.bars], forceFetch: false))
+        #expect(harness.attempts.map(\.name) == [.bars], "its subscription stands")
+        harness.answerFetches { _ in .success(FetchedContent(rows: .bar(1), eventTime: nil)) }
+        #expect(harness.core.content(of: .bars)?.state == .live)
+        harness.forgetEffects()
+        harness.pass(.seconds(61))
+        #expect(!harness.inquiries.isEmpty, "a silence is not believed for ever")
+    }
+
     @Test func withoutAnyStreamTheConnectionIsClosed() {
         var harness = CoreHarness()
         harness.goLive([.btc])
