@@ -180,10 +180,10 @@ extension FeedCore {
         return true
     }
 
-    /// The overlap has lasted long enough: streams that were merely silent change connections too.
+    /// The overlap has lasted long enough: streams that were merely silent change connections too, if nothing of them can still be on its way.
     private mutating func endOverlap(_ slot: Int) {
         guard let predecessor = pool.connections[slot].predecessor else { return }
-        for member in pool.connections[predecessor].members where pool.carries(slot, member.index) {
+        for member in pool.connections[predecessor].members where pool.continues(slot, member.index, after: predecessor) {
             if streams[member.index]?.subscription.isNone == false { handOver(member.index, to: slot) }
         }
         pool.endOverlap(slot, now.instant, &decisions)

@@ -80,6 +80,16 @@ import Testing
         #expect(harness.kinds == ["update delta"])
     }
 
+    @Test func aSilentStreamStaysWhereItIsIfTheNewSocketMayLackWhatIsOnItsWayThere() {
+        var (harness, old, new) = Self.rotating()
+        harness.step(.opened(new))
+        harness.pass(.milliseconds(9_900))
+        harness.acknowledge()
+        harness.pass(.seconds(1))
+        harness.step(.received(old, .rows(.trades, AggregateTrade.trades(6...6), eventTime: nil)))
+        #expect(harness.kinds == ["update delta"])
+    }
+
     @Test func aSuccessorThatCannotConnectCostsNothingAndIsTriedAgain() {
         var (harness, old, new) = Self.rotating()
         harness.step(.closed(new, reason: "refused"))

@@ -69,9 +69,9 @@ struct ConnectionPool: Sendable {
     /// Whether the connection is open and the stream's subscription stands on it.
     func carries(_ slot: Int, _ index: Int) -> Bool { isOpen(slot) && connections[slot].standingSince[index] != nil }
 
-    /// Whether nothing of the stream can be lost with the other line that was sent before the subscription stood here: both have brought a message
-    /// since, or the other one was heard so much later that what was on its way has come.
-    private func continues(_ slot: Int, _ index: Int, after other: Int) -> Bool {
+    /// Whether nothing of the stream can be lost with the other connection that was sent before the subscription stood here: both have brought a
+    /// message since, or the other one was heard so much later that what was on its way has come.
+    func continues(_ slot: Int, _ index: Int, after other: Int) -> Bool {
         guard let since = connections[slot].standingSince[index] else { return false }
         if let sharedAt = connections[slot].sharedAt[connections[other].line], since <= sharedAt { return true }
         return since + configuration.linePatience <= connections[other].verifiedAt
