@@ -144,6 +144,58 @@ import Testing
         #expect(alarms(simulation) == [])
     }
 
+    @Test func whatIsOnItsWayOnALineThatIsLostIsNotMissingInSilence() {
+        for seed in 1...UInt64(16) { #expect(isTrueAfterTheLossOfALateLine(seed: seed) == true, "seed \(seed)") }
+    }
+
+    /// Whether a price is not called live, or is the venue's, after a late line was lost just when another one had come; nil if none was lost.
+    private func isTrueAfterTheLossOfALateLine(seed: UInt64) -> Bool? {
+        var late: ConnectionID?
+        let lag: (Simulation) -> Void = { simulation in
+            for id in Self.soundLines(simulation, endpoint: 1) {
+                guard late == nil, let place = simulation.venue.wire(id) else {
+                    simulation.venue.cut(id)
+                    continue
+                }
+                simulation.venue.wires[place].fault = .delay(.ms(500))
+                late = id
+            }
+        }
+        // The market stops when the other line is back, and the late one is lost with what it has still to bring.
+        var lostAt: Nanoseconds?
+        let lose: (Simulation) -> Void = { simulation in
+            let other = simulation.core.connections.last { $0.endpoint == 1 && $0.phase == .open && $0.openedAt.nanoseconds > .seconds(30) }
+            guard lostAt == nil, let late, let other else { return }
+            simulation.venue.isFrozen = true
+            guard !other.standingSince.isEmpty else { return }
+            simulation.venue.cut(late)
+            lostAt = simulation.queue.now
+        }
+        // All of it would have come by now, and the silence is not doubted yet.
+        var isTrue: Bool?
+        let look: (Simulation) -> Void = { simulation in
+            let name = FuturesServiceStreamName.bookTicker(symbol: simulation.venue.markets[0].symbol)
+            guard let at = lostAt, at + .ms(600) <= simulation.queue.now, isTrue == nil, let content = simulation.core.content(of: name),
+                case .bookTicker(let rows) = content.rows, let told = rows.first,
+                let truth = simulation.venue.markets[0].bookTicker(isREST: false)
+            else { return }
+            isTrue =
+                content.state != .live
+                || told.bidPrice == truth.bidPrice && told.askPrice == truth.askPrice
+                    && told.bidQuantity == truth.bidQuantity && told.askQuantity == truth.askQuantity
+        }
+        let watch: (Simulation) -> Void = { simulation in
+            lose(simulation)
+            look(simulation)
+        }
+        let polls = (1...1000).map { (at: Nanoseconds.seconds(30) + .ms(5 * $0), act: watch) }
+        _ = run(
+            Script(
+                channels: [.bookTicker], duration: .seconds(120), pause: .ms(5)...Nanoseconds.ms(20), lines: 2,
+                acts: [(.seconds(30), lag)] + polls), seed: seed)
+        return isTrue
+    }
+
     @Test func aLineThatAlwaysLagsIsReplacedAndNobodySees() {
         let lag: (Simulation) -> Void = { simulation in
             guard let id = Self.soundLines(simulation, endpoint: 0).first, let place = simulation.venue.wire(id) else { return }
