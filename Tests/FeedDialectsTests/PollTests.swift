@@ -23,7 +23,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["btcusdt@openInterest@1s", "btcusdt@longShortRatio_3m", "btcusdt@longShortRatio", "!funding", "btcusdt@funding", "!openInterest@arr"])
+    @Test(arguments: [
+        "btcusdt@openInterest@1s", "btcusdt@longShortRatio_3m", "btcusdt@longShortRatio", "!funding", "btcusdt@funding", "!openInterest@arr",
+    ])
     func aNameThatIsNoneIsRefused(text: String) { #expect(FuturesServiceStreamName(text) == nil) }
 
     @Test func theNewestOfAListIsTheContent() throws {

@@ -290,7 +290,9 @@ import Testing
             }
         }
         #expect(count == 56)
-        #expect(channels == Set(FuturesServiceStreamName.Channel.allCases).subtracting([.upstream, .openInterest, .fundingRate, .funding, .longShortRatio]))
+        #expect(
+            channels
+                == Set(FuturesServiceStreamName.Channel.allCases).subtracting([.upstream, .openInterest, .fundingRate, .funding, .longShortRatio]))
     }
 
     @Test func everyFrameOfTheSessionIsReadFrame() throws {

@@ -166,4 +166,11 @@ import Testing
         #expect(ids([("endTime", "150000"), ("limit", "2")]) == ["149", "150"])
         #expect(ids([("endTime", "100000"), ("limit", "2")]) == nil)
     }
+
+    @Test func onlyTradesOfATimeThatIsOverAreKept() {
+        func keep(_ query: [(String, String)]) -> VenueKeep? { Self.reading("/fapi/v1/aggTrades", [("symbol", "BTCUSDT")] + query)?.instead.keep }
+        #expect(keep([("startTime", "1763679000000"), ("endTime", "1763679500000")]) == .milliseconds(3_600_000))
+        #expect(keep([("startTime", "1763679000000")]) == .milliseconds(1_000))
+        #expect(keep([("fromId", "7"), ("endTime", "1763679500000")]) == .milliseconds(1_000), "it goes on to the newest")
+    }
 }

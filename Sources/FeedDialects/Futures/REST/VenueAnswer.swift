@@ -42,7 +42,9 @@ package struct VenueRefusal: Error, Equatable, Sendable {
     /// As the venue words it under `/futures/data`.
     var ofHistory: VenueRefusal {
         let quoted = message.split(separator: "'", omittingEmptySubsequences: false)
-        var refusal = code == -1130 && quoted.count == 3 ? VenueRefusal(status: status, code: code, "parameter '\(quoted[1])' is invalid.") : self
+        var refusal =
+            code == -1130 && quoted.count == 3 && quoted[1] != "contractType"
+            ? VenueRefusal(status: status, code: code, "parameter '\(quoted[1])' is invalid.") : self
         refusal.isMessageFirst = true
         return refusal
     }

@@ -76,7 +76,8 @@ package struct VenueREST: Sendable {
             return query.symbol.map { read(.depth(symbol: $0, speed: .milliseconds100), .depth(limit: query.limit)) } ?? .refused(.missing("symbol"))
         case .trades:
             try checkWindow(query)
-            let isPast = query.end.map { $0 < now - 60_000 } ?? false
+            // From an id on, the venue goes to the newest trade whatever the end is.
+            let isPast = query.fromID == nil && query.end.map { $0 < now &- 60_000 } ?? false
             guard let symbol = query.symbol else { throw .missing("symbol") }
             return read(
                 .aggregateTrade(symbol: symbol), .trades(limit: query.limit, from: query.fromID, start: query.start, end: query.end),
