@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.parse
 
@@ -15,13 +16,18 @@ import places
 import stand
 import targets
 
-LIBRARIES = {"binanceusdm": "ccxt", "aster": "ccxt", "python-binance": "ccxt", "connector": "connector"}
-"""The clients, each with its environment."""
+VENUES = {
+    "binance": (("v1",), {"binanceusdm": "ccxt", "python-binance": "ccxt", "connector": "connector"}),
+    "aster": (("v1", "v3"), {"aster": "ccxt"}),
+}
+"""The venues, each with the versions of its paths and its clients, and these with their environments. Aster lists no dated contracts."""
+OTHER = ("/api/v3/exchangeInfo", "/dapi/v1/exchangeInfo", "/sapi/v1/api/v3/exchangeInfo")
+"""The lists of the spot and the coin exchange, which clients read before they start."""
 SYMBOLS = 12
 PRIMED = 500
 """Requests that the mirror is asked before the market stops, and again after it."""
-SETTLING = 12
-"""Seconds that the market is still before the comparison begins: the mirror may keep an open interest for ten."""
+HELD = 3
+"""The second of each minute from which the market stands still: the mirror may keep an open interest for ten, so all is new when they are compared."""
 BEHIND = 1.5
 """Seconds that the mirror's book may be behind the venue's while the market moves."""
 REFUSED = [
@@ -38,15 +44,16 @@ SECRETS = ("abcdef0123", "key0123456789")
 class Scene:
     """The venue, the mirror, and what both are asked for. `mirror` is the gateway, the venue itself, or a liar."""
 
-    def __init__(self, options, log=None):
-        self.options = options
-        self.dice = random.Random(options.seed)
-        self.venue = stand.Venue(options.executable, options.symbols)
+    def __init__(self, options, name, log=None):
+        self.options, self.name = options, name
+        self.versions, self.libraries = VENUES[name]
+        self.dice = random.Random(f"{options.seed} {name}")
+        self.venue = stand.Venue(options.executable, options.symbols, 100_000_000, *(["--perpetuals-only"] if name == "aster" else []))
         if options.mirror == "gateway":
-            self.mirror = stand.Mirror(options.executable, self.venue, log=log or options.log)
+            self.mirror = stand.Mirror(options.executable, self.venue, "--venue", name, log=log)
         else:
             self.mirror = self.venue if options.mirror == "venue" else liar.Liar(self.venue, "" if options.mirror == "honest" else options.mirror)
-        self.settling = SETTLING if options.mirror == "gateway" else 0.2
+        self.settling = 3 if options.mirror == "gateway" else 0
         listed = self.venue.symbols(SYMBOLS)
         _, info = self.venue.ask("GET", "/fapi/v1/exchangeInfo")
         odd = [row["symbol"] for row in info["symbols"] if row["status"] != "TRADING" or not row["symbol"].isascii() or "_" in row["symbol"]]
@@ -108,12 +115,23 @@ def books(scene, count):
     return faults
 
 
-def still(scene, seconds):
-    """Stops the market. False where the exchange cannot."""
-    status, reply = scene.venue.ask("POST", "/control/fault", {"fault": "still", "forMs": int(seconds * 1000)})
-    if status != 200:
-        print(f"the market moves on, because this exchange cannot hold it: {reply}", flush=True)
-    return status == 200
+class Hand:
+    """Stops the market in each minute and lets it go before the minute turns."""
+
+    def __init__(self, venue):
+        self.line, self.ended = venue.line(), threading.Event()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        while not self.ended.wait((HELD - time.time()) % 60):
+            length = int((equal.STILL[1] + 1 - HELD) * 1000)
+            self.line.ask("/control/fault", {}, "POST", json.dumps({"fault": "still", "forMs": length}))
+            self.ended.wait(1)
+
+    def end(self):
+        self.ended.set()
+        self.thread.join(5)
 
 
 def requests(scene, count, at):
@@ -122,7 +140,7 @@ def requests(scene, count, at):
     for symbol in scene.symbols:
         rows = json.loads(line.ask(f"/fapi/v1/aggTrades?symbol={urllib.parse.quote(symbol)}&limit=500").body)
         ids[symbol] = [rows[place]["a"] for place in (0, len(rows) // 2, -1)] if rows else []
-    make = targets.Targets(scene.dice, scene.symbols, at, ids)
+    make = targets.Targets(scene.dice, scene.symbols, at, ids, versions=scene.versions)
     return [make.next() for _ in range(count)]
 
 
@@ -138,6 +156,7 @@ def raw(scene, made):
     ours, theirs = scene.mirror.line(), scene.venue.line()
     judge, faults, statuses, names, bare = equal.Judge(), [], collections.Counter(), collections.Counter(), 0
     for target in made:
+        equal.wait_for_still()
         replies = []
 
         def ask_mirror():
@@ -165,12 +184,12 @@ def clients(scene, count, at):
     """Calls of the client libraries."""
     faults, done = [], 0
     running = []
-    for number, (library, place) in enumerate(LIBRARIES.items()):
+    for number, (library, place) in enumerate(scene.libraries.items()):
         python = places.python(place)
         if python is None:
             print(places.skipped(place), flush=True)
             continue
-        share = count // len(LIBRARIES)
+        share = count // sum(len(libraries) for _, libraries in VENUES.values())
         command = [python, "-B", stand.HERE / "calls.py", library, scene.url(scene.venue), scene.url(scene.mirror), "--calls", share, "--seed",
                    scene.options.seed + number, "--now", at, "--symbols", ",".join(scene.symbols)]
         process = subprocess.Popen(["nice", "-n", "5", *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -197,6 +216,20 @@ def gather(library, process):
     print(f"{library}: {told['calls']} calls of {told['methods']} methods, {told['errors']} of them errors on both sides:", end=" ")
     print(f"{len(told['wrong'])} differ", {name: told[name] for name in ("equal", "moved", "turned")}, flush=True)
     return [f"{library}: {words}" for words in told["wrong"]]
+
+
+def others(scene):
+    """The lists of the other exchanges are empty, and in the shape that clients read."""
+    faults, line = [], scene.mirror.line()
+    for target in OTHER:
+        reply = line.ask(target)
+        try:
+            listed = json.loads(reply.body)["symbols"]
+        except (ValueError, KeyError, TypeError):
+            listed = None
+        if reply.status != 200 or listed != []:
+            faults.append(f"{target} is answered {reply.status} {reply.body[:120]!r}")
+    return faults
 
 
 def refused(scene, log):
@@ -264,30 +297,39 @@ def key_and_hash(words):
     return next(word for word in words if word != digest and len(word) > 20), digest
 
 
+def at_venue(options, name, log):
+    scene = Scene(options, name, log)
+    print(f"{name}: {len(scene.symbols)} of {options.symbols} symbols", flush=True)
+    scene.warm()
+    time.sleep(scene.settling)
+    faults = books(scene, options.books // len(VENUES))
+    at = now()
+    made = requests(scene, options.requests // len(VENUES), at)
+    prime(scene, made[:PRIMED])
+    hand = Hand(scene.venue)
+    time.sleep((HELD - time.time()) % 60)
+    equal.wait_for_still()
+    faults += raw(scene, made)
+    if options.calls:
+        faults += clients(scene, options.calls, at)
+    hand.end()
+    if options.mirror == "gateway":
+        faults += others(scene) + refused(scene, log)
+    return faults + scene.end()
+
+
 def main(options):
-    begin = time.monotonic()
+    begin, faults = time.monotonic(), []
+    print(f"seed {options.seed}; the mirror is the {options.mirror}", flush=True)
     with tempfile.TemporaryDirectory(prefix="bots-") as folder:
         log = options.log or f"{folder}/gateway.log"
-        scene = Scene(options, log)
-        print(f"seed {options.seed}; the mirror is the {options.mirror}; {len(scene.symbols)} of {options.symbols} symbols", flush=True)
-        scene.warm()
-        time.sleep(scene.settling / 4)
-        faults = books(scene, options.books)
-        at = now()
-        made = requests(scene, options.requests, at)
-        prime(scene, made[:PRIMED])
-        time.sleep(2)
-        still(scene, 3600)
-        time.sleep(scene.settling)
-        faults += raw(scene, made)
-        if options.calls:
-            faults += clients(scene, options.calls, at)
-        if options.mirror == "gateway":
-            faults += refused(scene, log)
-        faults += scene.end()
+        for name in options.venues:
+            faults += [f"{name}: {words}" for words in at_venue(options, name, log)]
     if options.mirror == "gateway":
         faults += keyed(options)
     print(f"{options.calls} calls and {options.requests} plain requests in {time.monotonic() - begin:.0f} s", flush=True)
+    if options.faults:
+        open(options.faults, "w").write("".join(f"{fault}\n" for fault in faults))
     return stand.tell(faults)
 
 

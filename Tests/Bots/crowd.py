@@ -14,6 +14,7 @@ LOOP = 5
 """Seconds between a bot's looks, as freqtrade's `process_throttle_secs`."""
 LANES = 4
 """Connections of one bot."""
+TICKERS = ("ticker/24hr", "ticker/bookTicker", "premiumIndex")
 ROWS = 499
 LATE = 4
 """Seconds after the turn of a minute by which the bar that began has to be there."""
@@ -41,6 +42,15 @@ class Crowd:
         begin = time.monotonic()
         await asyncio.gather(*(bot.start() for bot in self.bots))
         return time.monotonic() - begin
+
+    async def rest(self):
+        """What bots ask for after the candles, once each: books of all pairs, and tickers."""
+        bot = self.bots[0]
+        for name in TICKERS:
+            await bot.ask("/fapi/v1/" + name)
+        for pair in self.pairs:
+            for target in (f"depth?symbol={pair}&limit=5", *(f"{name}?symbol={pair}" for name in TICKERS)):
+                await bot.ask("/fapi/v1/" + target)
 
     async def candles(self):
         """All ask for the candles of all pairs at once; the seconds until all have them."""
@@ -133,7 +143,7 @@ class Bot:
                         self.crowd.fault(f"depth of {pair} is {age:.1f} s old")
             if self.dice.random() < 0.1:
                 pair = self.dice.choice(self.crowd.pairs)
-                name = self.dice.choice(("ticker/24hr", "ticker/bookTicker", "premiumIndex"))
+                name = self.dice.choice(TICKERS)
                 await self.ask(f"/fapi/v1/{name}" + self.dice.choice(("", f"?symbol={pair}")))
             await asyncio.sleep(max(0, min(LOOP - (time.monotonic() - begin), until - time.monotonic())))
 
@@ -172,25 +182,32 @@ def main(options):
 
     async def play():
         took = await crowd.start()
-        await asyncio.sleep(1)
+        await crowd.rest()
+        await asyncio.sleep(2)
         started = venue.asked()
-        begin = time.monotonic()
-        await crowd.run(options.seconds)
-        return took, started, (time.monotonic() - begin) / 60
+        counts, begin = [started], time.monotonic()
+        running = asyncio.create_task(crowd.run(options.seconds))
+        while not running.done():
+            await asyncio.wait([running], timeout=60)
+            counts.append(venue.asked())
+        await running
+        return took, counts, (time.monotonic() - begin) / 60
 
-    took, started, minutes = asyncio.run(play())
-    cold, after = started - before, venue.asked() - started
+    took, counts, minutes = asyncio.run(play())
+    started, ended = counts[0], counts[-1]
+    cold, after = started - before, ended - started
     own, rest = stand.split(after)
+    slices = [stand.cost(stand.split(later - earlier)[1]) for earlier, later in zip(counts, counts[1:])]
     print(f"{options.bots} bots of {len(crowd.pairs)} pairs: cold start {took:.2f} s, weight {stand.cost(cold)} ({stand.by_endpoint(cold)})",
           flush=True)
     print(f"then {minutes:.1f} minutes: {crowd.said()}", flush=True)
     print(f"the venue saw weight {stand.cost(rest) / minutes:.1f} a minute for bots ({stand.by_endpoint(rest)}), and {stand.cost(own) / minutes:.1f} "
-          f"of the gateway's own ({stand.by_endpoint(own)})", flush=True)
+          f"of the gateway's own ({stand.by_endpoint(own)}); minute by minute for bots {slices}", flush=True)
     faults = list(crowd.faults)
     if took > START:
         faults.append(f"{len(crowd.pairs)} pairs took {took:.2f} s")
     if stand.cost(rest) / minutes > CALM:
-        faults.append(f"the venue saw weight {stand.cost(rest) / minutes:.1f} a minute after the start")
+        faults.append(f"the venue saw weight {stand.cost(rest) / minutes:.1f} a minute after the start: {dict(rest.most_common(12))}")
     codes = [mirror.end() or 0, venue.end()]
     if any(codes):
         faults.append(f"the gateway and the exchange ended with {codes}")

@@ -7,12 +7,10 @@ import stand
 
 CLOCKS = {
     "time": {"serverTime": "it is the clock"},
-    "api/v3/time": {"serverTime": "it is the clock"},
     "exchangeInfo": {"serverTime": "the clock at the request"},
-    "api/v3/exchangeInfo": {"serverTime": "the clock at the request"},
-    "dapi/v1/exchangeInfo": {"serverTime": "the clock at the request"},
     "depth": {"E": "when the answer was made", "T": "when the book was last brought up to date, which the demo exchange does at each request"},
     "rpiDepth": {"E": "when the answer was made", "T": "as in depth"},
+    "ticker/price": {"time": "when the last trade was; the stream has the time of its message"},
     "premiumIndex": {"time": "the clock at the request; the stream has the second of its message"},
     "openInterest": {"time": "the clock at the request"},
     "assetIndex": {"time": "the clock at the request; the stream has the second of its message"},
@@ -25,6 +23,15 @@ AROUND = 40
 """Bytes shown on either side of a difference."""
 TURN = 3
 """Seconds after the turn of a minute in which a bar that begins may be on its way."""
+STILL = (14, 55)
+"""The seconds of each minute in which calls are compared. The market stands still then; it moves while the minute turns, so that all bars begin."""
+
+
+def wait_for_still(clock=time.time, sleep=time.sleep):
+    """Waits until the market stands still, and has for so long that the mirror keeps nothing from before."""
+    second = clock() % 60
+    if not STILL[0] <= second < STILL[1]:
+        sleep((STILL[0] - second) % 60)
 
 
 def masked(target, body):
@@ -57,7 +64,7 @@ def shown(text):
     return text.decode(errors="replace") if isinstance(text, bytes) else text
 
 
-BARE = ("ping", "time", "api/v3/exchangeInfo", "dapi/v1/exchangeInfo")
+BARE = ("ping", "time")
 """What is no market data."""
 
 

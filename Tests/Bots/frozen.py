@@ -36,8 +36,10 @@ TARGETS = {
 """What bots act on, each with the seconds after which it is refused once the venue is frozen (docs/freshness.md), and where it tells its own time."""
 SLACK = 1
 """Seconds more that a busy machine and a request under way are given."""
-WAIT = 20
-"""Seconds that a refusal may take."""
+WAIT = 9
+"""Seconds that a refusal may take: the clients wait for ten."""
+WARM = 25
+"""Seconds in which the gateway learns what is usual."""
 BACK = 30
 """Seconds within which all is answered again once the venue is back."""
 EACH = 0.25
@@ -55,8 +57,13 @@ class Answer:
             self.candle = int(re.match(rb"\[(\d+)", reply.body[reply.body.rindex(b"["):])[1]) / 1000
 
 
+    def told(self):
+        """What the answer says of itself, and how it begins."""
+        return f"{({name: value for name, value in self.headers.items() if name.startswith('x-feed')})} {self.words[:100]!r}"
+
+
 async def poll(mirror, target, until, answers):
-    line = wire.Wire(mirror.host, mirror.port, WAIT + 20)
+    line = wire.Wire(mirror.host, mirror.port, 30)
     while time.time() < until[0]:
         asked = time.time()
         try:
@@ -72,13 +79,13 @@ async def freeze(venue, mirror, way, seconds):
     """Bots poll while the venue is well, frozen, and well again; (answers, when it froze, when it was well again)."""
     answers, until = [], [time.time() + 3600]
     tasks = [asyncio.create_task(poll(mirror, target, until, answers)) for target in TARGETS]
-    await asyncio.sleep(6)
+    await asyncio.sleep(WARM)
     for fault in WAYS[way]:
         await asyncio.to_thread(venue.fault, fault["fault"], **{name: value for name, value in fault.items() if name != "fault"})
     begin = time.time()
     await asyncio.sleep(seconds)
-    await asyncio.to_thread(venue.ask, "POST", "/control/clear")
     end = time.time()
+    await asyncio.to_thread(venue.ask, "POST", "/control/clear")
     until[0] = end + BACK + 5
     await asyncio.gather(*tasks)
     return answers, begin, end
@@ -97,7 +104,7 @@ def judge(answers, begin, end, usual):
         frozen = [answer for answer in own if begin < answer.asked and answer.at < end]
         if late := [answer for answer in frozen if answer.status == 200 and answer.asked > begin + bound + SLACK]:
             faults.append(f"{target} is answered as current {late[-1].asked - begin:.1f} s after the venue froze ({len(late)} answers after {bound} s): "
-                          f"{late[-1].words!r}")
+                          f"{late[-1].told()}")
         old = [answer for answer in frozen if answer.status == 200 and answer.age is not None and answer.age > usual[target] + bound + SLACK]
         if old:
             faults.append(f"{target}: an answer is {max(answer.age for answer in old):.1f} s old by its own time")
@@ -143,7 +150,7 @@ def main(options):
         good = [answer for answer in answers if not isinstance(answer, str)]
         last = collections.defaultdict(float)
         for answer in good:
-            if answer.status == 200 and begin < answer.asked < end:
+            if answer.status == 200 and begin < answer.asked and answer.at < end:
                 last[answer.target.split("?")[0]] = max(last[answer.target.split("?")[0]], answer.asked - begin)
         counts = collections.Counter(answer.status for answer in good if begin < answer.asked and answer.at < end)
         print(f"{way} for {options.seconds:g} s: {len(good)} answers, of those while frozen {dict(counts)}; the last good one s after the freeze: "

@@ -30,6 +30,7 @@ def main(options):
 
     async def play():
         took = await bots.start()
+        await bots.rest()
         await asyncio.sleep(2)
         cold = venue.asked() - before
         running = asyncio.create_task(bots.run(options.seconds))
@@ -40,7 +41,8 @@ def main(options):
         await asyncio.to_thread(again)
         down = time.monotonic() - begin
         back = await bots.candles()
-        await asyncio.sleep(5)
+        await bots.rest()
+        await asyncio.sleep(2)
         bots.may_be_cut = False
         warm = venue.asked() - counted
         await running

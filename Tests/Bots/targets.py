@@ -47,7 +47,6 @@ DATA = {
     "takerlongshortRatio": RATIO, "basis": ("pair", "contractType", "period", "limit?", "startTime?", "endTime?"),
 }
 """What is under /futures/data."""
-ELSEWHERE = ("/api/v3/exchangeInfo", "/dapi/v1/exchangeInfo")
 BUSY = {"klines": 8, "depth": 6, "aggTrades": 3, "trades": 2, "ticker/24hr": 2, "ticker/bookTicker": 2, "premiumIndex": 2, "ticker/price": 2}
 """How often what is asked for beside what is asked for once."""
 
@@ -55,17 +54,16 @@ BUSY = {"klines": 8, "depth": 6, "aggTrades": 3, "trades": 2, "ticker/24hr": 2, 
 class Targets:
     """Makes targets. `now` is when the market stopped: times in requests are a few and fixed, so that a request is met again."""
 
-    def __init__(self, dice, symbols, now, ids=None, most=0.2):
-        self.dice, self.symbols, self.now, self.ids, self.most = dice, symbols, now, ids or {}, most
+    def __init__(self, dice, symbols, now, ids=None, most=0.2, versions=("v1",)):
+        self.dice, self.symbols, self.now, self.ids, self.most, self.versions = dice, symbols, now, ids or {}, most, versions
         """`ids` has some ids of trades by symbol; `most` is the share of requests that are wrong."""
         self.paths = [("/fapi/v1/", name, FAPI[name]) for name in FAPI for _ in range(BUSY.get(name, 1))]
         self.paths += [("/futures/data/", name, DATA[name]) for name in DATA]
-        self.paths += [("", path, ()) for path in ELSEWHERE]
 
     def next(self):
         base, name, parameters = self.dice.choice(self.paths)
         if base == "/fapi/v1/":
-            base = "/fapi/v2/" if name == "ticker/price" and self.dice.random() < 0.3 else self.dice.choice(("/fapi/v1/", "/fapi/v1/", "/fapi/v3/"))
+            base = "/fapi/v2/" if name == "ticker/price" and self.dice.random() < 0.3 else f"/fapi/{self.dice.choice(self.versions)}/"
         return self.target(base, name, parameters)
 
     def each(self):
@@ -73,7 +71,6 @@ class Targets:
         for base, table in (("/fapi/v1/", FAPI), ("/futures/data/", DATA)):
             for name, parameters in table.items():
                 yield self.target(base, name, [one.replace("?", "").split("|")[0] for one in parameters], is_wrong=False)
-        yield from ELSEWHERE
 
     def target(self, base, name, parameters, is_wrong=None):
         query, symbol = {}, self.dice.choice(self.symbols)
@@ -92,6 +89,7 @@ class Targets:
         dice = self.dice
         minutes = INTERVALS.get(query.get("interval", query.get("period", "1m")), 1)
         if parameter in ("symbol", "pair"):
+            symbol = symbol.split("_")[0] if parameter == "pair" else symbol
             written = symbol.lower() if dice.random() < 0.15 else symbol
             return urllib.parse.quote(written)
         if parameter == "interval":
