@@ -17,8 +17,9 @@ import urllib.parse
 import equal
 from targets import HOUR, INTERVALS, MINUTE, PERIODS, WRONG
 
-ABSENT = ("lvtKlines", "convert/exchangeInfo", "historicalTrades", "insuranceBalance", "indexreferences")
-"""What the demo exchange or the mirror does not have, or says in words of its own."""
+ABSENT = ("lvtKlines", "convert/exchangeInfo", "insuranceBalance", "indexreferences", "historicalTrades", "apiTradingStatus", "adlQuantile",
+          "forceOrders")
+"""What the demo exchange or the mirror does not have, and what needs a key, which the mirror refuses in words of its own."""
 DEPTHS = (5, 10, 20, 50, 100, 500, 1000, 7)
 SHOWN = 300
 
@@ -32,6 +33,9 @@ class Dice(random.Random):
 
     def symbol(self):
         return self.choice(self.symbols)
+
+    def pair(self):
+        return self.symbol().split("_")[0]
 
     def interval(self):
         return self.choice(("1m", "1m", "5m", "1h", self.choice(list(INTERVALS))))
@@ -110,7 +114,7 @@ class Ccxt:
         path = dice.choice(sorted(path for path in self.exchange.api[group]["get"] if not path.endswith(ABSENT)))
         name = group + "Get" + "".join(word[:1].upper() + word[1:] for word in re.split(r"[/_-]", path))
         symbol = dice.symbol()
-        query = {"symbol": symbol, "pair": symbol, "interval": dice.interval(), "period": dice.choice(PERIODS), "contractType": "PERPETUAL"}
+        query = {"symbol": symbol, "pair": dice.pair(), "interval": dice.interval(), "period": dice.choice(PERIODS), "contractType": "PERPETUAL"}
         if dice.random() < 0.3 and not path.endswith("assetIndex"):
             query["limit"] = dice.choice((5, 100, 500, 1500))
         if dice.random() < 0.15:
@@ -141,13 +145,13 @@ class PythonBinance:
             ("futures_recent_trades", one | dice.maybe(limit=dice.choice((1, 100, 1000)))),
             ("futures_aggregate_trades", one | dice.maybe(limit=dice.choice((1, 100, 1000)))),
             ("futures_mark_price_klines", one | {"interval": interval} | bars), ("futures_premium_index_klines", one | {"interval": interval} | bars),
-            ("futures_index_price_klines", {"pair": symbol, "interval": interval} | bars),
-            ("futures_continuous_klines", {"pair": symbol, "contractType": "PERPETUAL", "interval": interval} | bars),
+            ("futures_index_price_klines", {"pair": dice.pair(), "interval": interval} | bars),
+            ("futures_continuous_klines", {"pair": dice.pair(), "contractType": "PERPETUAL", "interval": interval} | bars),
             ("futures_historical_klines", one | {"interval": "1m", "start_str": dice.since(), "end_str": dice.now}),
             ("futures_mark_price", some), ("futures_funding_rate", one | dice.maybe(limit=dice.choice((1, 3, 1000)))),
             ("futures_v1_get_funding_info", {}), ("futures_top_longshort_account_ratio", ratio), ("futures_top_longshort_position_ratio", ratio),
             ("futures_global_longshort_ratio", ratio), ("futures_taker_longshort_ratio", ratio), ("futures_open_interest_hist", ratio),
-            ("futures_basis", {"pair": symbol, "contractType": "PERPETUAL", "period": period, "limit": 30}),
+            ("futures_basis", {"pair": dice.pair(), "contractType": "PERPETUAL", "period": period, "limit": 30}),
             ("futures_ticker", some), ("futures_symbol_ticker", some), ("futures_orderbook_ticker", some),
             ("futures_index_price_constituents", one), ("futures_open_interest", one),
         ])
@@ -172,7 +176,7 @@ class Connector:
     def next(self, dice):
         name = dice.choice(sorted(self.methods) + ["klines", "depth", "klines", "depth"])
         parameters, symbol = self.methods[name], dice.symbol()
-        known = {"symbol": symbol, "pair": symbol, "interval": dice.interval(), "period": dice.choice(PERIODS), "contractType": "PERPETUAL"}
+        known = {"symbol": symbol, "pair": dice.pair(), "interval": dice.interval(), "period": dice.choice(PERIODS), "contractType": "PERPETUAL"}
         query = {parameter: known[parameter] for parameter in parameters if parameter in known}
         if "symbol" in query and parameters["symbol"].default is None and dice.random() < 0.3:
             del query["symbol"]

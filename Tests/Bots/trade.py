@@ -72,7 +72,11 @@ def configuration(base, pairs):
 class Bot:
     def __init__(self, folder, number, python):
         self.log = folder / f"bot{number}.log"
-        command = [python.parent / "freqtrade", "trade", "--userdir", folder / "user", "-c", folder / "config.json", "-s", "Everything",
+        # Two that make the folders of one user at once fail.
+        home = folder / f"user{number}"
+        (home / "strategies").mkdir(parents=True, exist_ok=True)
+        (home / "strategies/everything.py").write_text(STRATEGY)
+        command = [python.parent / "freqtrade", "trade", "--userdir", home, "-c", folder / "config.json", "-s", "Everything",
                    "--db-url", "sqlite://"]
         environment = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()} | {"OMP_NUM_THREADS": "1", "COLUMNS": "400"}
         self.process = subprocess.Popen(
@@ -127,8 +131,7 @@ def main(options):
         return True
     print(f"seed {options.seed}", flush=True)
     folder = pathlib.Path(options.keep or tempfile.mkdtemp(prefix="bots-"))
-    (folder / "user/strategies").mkdir(parents=True, exist_ok=True)
-    (folder / "user/strategies/everything.py").write_text(STRATEGY)
+    folder.mkdir(parents=True, exist_ok=True)
     venue = stand.Venue(options.executable, options.symbols, 2400)
     pairs = [symbol for symbol in venue.symbols(options.symbols) if "_" not in symbol and symbol.endswith("USDT")][:options.pairs]
     gateway = crowd.make(options, venue)
