@@ -3,6 +3,7 @@
 import collections
 import http.client
 import pathlib
+import re
 import sys
 import time
 import urllib.parse
@@ -16,7 +17,8 @@ import verdict  # noqa: E402
 
 tell = verdict.tell
 OWN = ("exchangeInfo", "time")
-"""What the gateway asks for itself once it runs: the list of symbols and the venue's clock. Besides, it audits books with `depth?limit=1000`."""
+"""What the gateway asks for itself once it runs: the list of symbols and the venue's clock. Besides, it audits books with `depth?limit=1000`, and
+asks with `klines?limit=1` whether bars that are silent are right."""
 
 
 class Reply:
@@ -108,7 +110,7 @@ def split(asked):
 
 def is_own(target):
     name = endpoint(target)
-    return name in OWN or name == "depth" and "limit=1000" in target
+    return name in OWN or name == "depth" and "limit=1000" in target or name == "klines" and re.search(r"limit=1(&|$)", target) is not None
 
 
 def by_endpoint(asked):

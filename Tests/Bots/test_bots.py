@@ -130,6 +130,12 @@ class TargetTests(unittest.TestCase):
             self.assertEqual((stand.endpoint(target), stand.weight(target)), (name, weight), target)
 
 
+    def test_what_the_gateway_asks_for_itself_is_told_from_what_bots_cause(self):
+        own = ["/fapi/v1/exchangeInfo", "/fapi/v1/depth?symbol=A&limit=1000", "/fapi/v1/klines?symbol=A&interval=1m&limit=1"]
+        bots = ["/fapi/v1/klines?symbol=A&interval=1m&limit=1000", "/fapi/v1/depth?symbol=A&limit=5", "/api/v3/exchangeInfo", "/fapi/v1/ticker/24hr"]
+        self.assertEqual([stand.is_own(target) for target in own + bots], [True] * 3 + [False] * 4)
+
+
 class FrozenTests(unittest.TestCase):
     """A freeze of twenty seconds, from 1000 to 1020."""
 
