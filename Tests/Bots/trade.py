@@ -27,8 +27,10 @@ BAD = re.compile(
     r"| - WARNING - .*(\b418\b|\b429\b|DDoS|Outdated|Empty candle|[Rr]etrying|[Cc]ould not|Error|returned exception)")
 """A line of the log that tells of trouble."""
 STAMP = re.compile(r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})")
-ONCE = ("markPriceKlines", "fundingRate")
-"""What freqtrade asks for open trades, which no stream has: each once, for as long as it holds."""
+FOR_TRADES = ("markPriceKlines", "fundingRate")
+"""What freqtrade asks for open trades, which no stream has."""
+ONCE = ("fundingRate",)
+"""Of those, what holds for an hour: it is asked for once. The bars' last one is open, so they are asked for again."""
 STRATEGY = '''from freqtrade.strategy import IStrategy
 
 
@@ -184,7 +186,7 @@ def tell_weights(cold, first, restart, second, seconds):
         faults.append(f"the restart weighed {weights[1]}, the cold start {weights[0]}")
     for name, asked, length in (("before the restart", first, seconds[0]), ("after it", second, seconds[1])):
         own, rest = stand.split(asked)
-        trades = collections.Counter({target: times for target, times in rest.items() if stand.endpoint(target) in ONCE})
+        trades = collections.Counter({target: times for target, times in rest.items() if stand.endpoint(target) in FOR_TRADES})
         caused = rest - trades
         print(f"{name}, {length / 60:.1f} minutes: for bots {stand.by_endpoint(caused)}; for their open trades, which no stream has, "
               f"{stand.by_endpoint(trades)}; the gateway's own {stand.by_endpoint(own)}", flush=True)
