@@ -15,6 +15,11 @@ import Testing
         }
     }
 
+    /// A client of the exchange itself.
+    private static func venue(_ house: House) throws -> GatewayClient {
+        GatewayClient(port: try #require(house.exchange.restURL.split(separator: ":").last.flatMap { Int($0) }), tls: false)
+    }
+
     @Test func aHundredWhoAskForBarsCostOneRequest() async throws {
         try await Self.open { house in
             try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
@@ -46,7 +51,7 @@ import Testing
 
     @Test func closedBarsAreTheVenuesByteForByte() async throws {
         try await Self.open { house in
-            let venue = GatewayClient(port: try #require(house.exchange.restURL.split(separator: ":").last.flatMap { Int($0) }))
+            let venue = try Self.venue(house)
             let bars = try await house.client.get("/fapi/v1/klines?symbol=ETHUSDT&interval=1m&limit=3").json
             let end = try #require(bars.array?.first?.array?[6].integer)
             for query in ["&limit=10", "&limit=700", "&startTime=\(end - 30 * 60_000)", "&startTime=\(end - 1_000 * 60_000)&limit=7"] {
@@ -61,7 +66,7 @@ import Testing
 
     @Test func aMistakeIsAnsweredAsTheVenueDoes() async throws {
         try await Self.open { house in
-            let venue = GatewayClient(port: try #require(house.exchange.restURL.split(separator: ":").last.flatMap { Int($0) }))
+            let venue = try Self.venue(house)
             for target in [
                 "/fapi/v1/klines?symbol=NOPE&interval=1m", "/fapi/v1/klines?interval=1m", "/fapi/v1/klines?symbol=BTCUSDT&interval=2m",
                 "/fapi/v1/depth?symbol=BTCUSDT&limit=7", "/fapi/v1/aggTrades?symbol=BTCUSDT&limit=1001", "/fapi/v1/ticker/price?symbol=nope",

@@ -1,8 +1,13 @@
 /// Talks HTTP/1.1 to a gateway, one connection per request, with no more knowledge of it than the bytes.
 package struct GatewayClient: Sendable {
     package let port: Int
+    private let tls: Bool
 
-    package init(port: Int) { self.port = port }
+    /// - Parameter tls: whether the server speaks TLS; by default as the gateways of this run do.
+    package init(port: Int, tls: Bool = StreamRoute.current == .tls) {
+        self.port = port
+        self.tls = tls
+    }
 
     package func get(_ target: String, _ headers: [String: String] = [:]) async throws -> HTTPAnswer {
         try await request("GET", target, headers)
@@ -30,7 +35,7 @@ package struct GatewayClient: Sendable {
 
     /// The same without a look at the body's length, for what libmicrohttpd answers by itself: 0.9.75 sends the head of such an answer twice.
     package func firstAnswer(to bytes: String) async throws -> HTTPAnswer {
-        let connection = try await RawConnection(port: port)
+        let connection = try await RawConnection(port: port, tls: tls)
         connection.send(bytes)
         var all: [UInt8] = []
         let deadline = ContinuousClock.Instant.safetyNet
@@ -46,7 +51,7 @@ package struct GatewayClient: Sendable {
     /// Opens an event stream; anything but 200 and `text/event-stream` is unexpected.
     /// - Parameter query: what follows `?`.
     package func events(_ query: String, _ headers: [String: String] = [:], receiveBuffer: Int? = nil) async throws -> EventReader {
-        let connection = try await RawConnection(port: port, receiveBuffer: receiveBuffer)
+        let connection = try await RawConnection(port: port, receiveBuffer: receiveBuffer, tls: tls)
         var head = "GET /events?\(query) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nAccept: text/event-stream\r\n"
         for (name, value) in headers { head += "\(name): \(value)\r\n" }
         connection.send(head + "\r\n")
