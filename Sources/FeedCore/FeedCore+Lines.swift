@@ -56,8 +56,21 @@ extension FeedCore {
         if isNews { pool.won(slot) }
         guard let number = rows.copyNumber ?? eventTime.map({ UInt64(bitPattern: $0) }) else { return }
         var awaited = streams[index]?.lines.awaitedCopy
-        pool.compare(index, slot, number: number, isNews: isNews, with: &awaited, now.instant)
+        let faulty = pool.compare(index, slot, number: number, isNews: isNews, with: &awaited, now.instant)
         streams[index]?.lines.awaitedCopy = awaited
+        guard let reading = streams[index]?.connection else { return }
+        if reading == slot { streams[index]?.lines.readAt = now.instant } else if faulty.contains(reading) { distrust(index, for: slot) }
+    }
+
+    /// The line that the stream is read from does not bring what another one brings, which it is read from now. If that one subscribed after the first
+    /// one's last message, what came in between is missing. Where messages do not tell, complete data does.
+    private mutating func distrust(_ index: Int, for slot: Int) {
+        guard let stream = streams[index], let since = pool.connections[slot].standingSince[index] else { return }
+        changeLine(index, to: slot)
+        streams[index]?.lines.readAt = now.instant
+        guard stream.rule == .byKey, stream.traits.hasSnapshotSource, stream.lines.readAt.map({ $0 < since }) ?? true else { return }
+        streams[index]?.fetching.isNeeded = true
+        if stream.fetching.running == nil { startFetch(index) } else { streams[index]?.fetching.running?.followsSubscription = false }
     }
 
     /// Rows that leave a hole wait until another line has filled it; false if no other one can.

@@ -102,6 +102,8 @@ struct StreamState: Sendable {
     /// What several lines bring of it.
     struct Lines: Sendable {
         var awaitedCopy: AwaitedCopy?
+        /// When the line that the stream is read from brought anything of it last.
+        var readAt: Instant?
         var values = ValueMerge()
         /// Messages after a hole that another line may fill, and until when that is waited for.
         var held: [(slot: Int, rows: FeedRows, eventTime: Int64?)] = []

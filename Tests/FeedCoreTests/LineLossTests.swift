@@ -5,12 +5,16 @@ import Testing
 /// What is left of several lines when one is lost, or the last one.
 @Suite struct LineLossTests {
     /// Two lines that are open, with their subscriptions.
-    private static func harness(_ name: FuturesServiceStreamName, backfillLimit: Int? = nil) -> CoreHarness {
+    ///
+    /// - Parameter rows: what complete data are; nil if they have not come yet.
+    private static func harness(_ name: FuturesServiceStreamName, rows: FeedRows? = nil, backfillLimit: Int? = nil) -> CoreHarness {
         var configuration = FeedCore.Configuration()
         configuration.lines = [0: 2]
         var harness = CoreHarness(backfillLimit: backfillLimit, configuration: configuration)
         harness.step(.observe(.one, [name], forceFetch: false))
         openAll(&harness)
+        if let rows { harness.answerFetches { _ in .success(FetchedContent(rows: rows, eventTime: nil)) } }
+        harness.forgetEffects()
         return harness
     }
 
@@ -27,7 +31,6 @@ import Testing
             harness.pass(.seconds(3))
         }
         harness.acknowledge()
-        harness.forgetEffects()
     }
 
     @Test func aLineToAVenueThatCountsAnewIsBelieved() {
@@ -93,6 +96,23 @@ import Testing
         harness.step(.heard(lines[1]))
         let content = harness.core.content(of: .ticker, now: harness.now)
         #expect(content?.unverifiedMs == 900)
+    }
+
+    @Test func barsAreFetchedWhenANewLineBringsThemAndTheOldOneTurnsOutNotTo() {
+        var harness = Self.harness(.bars, rows: .bar(1))
+        harness.pass(.seconds(3))
+        harness.step(.closed(harness.core.connections[0].id, reason: "gone"))
+        harness.forgetEffects()
+        harness.pass(.seconds(3))
+        let new = harness.core.connections[0].id
+        harness.step(.opened(new))
+        harness.acknowledge()
+        harness.forgetEffects()
+        harness.step(.received(new, .rows(.bars, .bar(8), eventTime: 8)))
+        harness.pass(.milliseconds(1_100))
+        harness.step(.received(new, .rows(.bars, .bar(9), eventTime: 9)))
+        #expect(harness.attempts.map(\.name) == [.bars], "the bars before may lack their last trades")
+        #expect(harness.core.connections[0].streams.count == 1)
     }
 
     @Test(arguments: [false, true]) func whatTheVenueRepeatsToANewLineDoesNotMakeItLate(wasAwaited: Bool) {

@@ -406,14 +406,14 @@ struct ConnectionPool: Sendable {
 
     mutating func won(_ slot: Int) { connections[slot].won() }
 
-    /// Looks at a copy of a message.
+    /// Looks at a copy of a message. Returns the lines that turn out to lack the one before it.
     ///
     /// - Parameter isNews: whether it was the first.
-    mutating func compare(_ index: Int, _ slot: Int, number: UInt64, isNews: Bool, with awaited: inout AwaitedCopy?, _ now: Instant) {
+    mutating func compare(_ index: Int, _ slot: Int, number: UInt64, isNews: Bool, with awaited: inout AwaitedCopy?, _ now: Instant) -> [Int] {
         let bit = UInt8(1) << connections[slot].line
         if let copy = awaited, copy.number == number {
             // What the venue repeats to a line that subscribed later is no copy.
-            guard copy.awaited & ~copy.lines & bit != 0 else { return }
+            guard copy.awaited & ~copy.lines & bit != 0 else { return [] }
             connections[slot].brought(.nanoseconds(now.nanoseconds &- copy.firstAt.nanoseconds))
             for line in connections[slot].siblings where copy.lines & 1 << connections[line].line != 0 {
                 connections[line].shared(with: connections[slot].line, at: copy.firstAt)
@@ -421,18 +421,21 @@ struct ConnectionPool: Sendable {
             }
             awaited?.lines |= bit
             if copy.awaited & ~(copy.lines | bit) == 0 { awaited = nil }
-            return
+            return []
         }
+        var faulty: [Int] = []
         if let copy = awaited {
-            guard copy.firstAt + LineHealth.copyPatience <= now else { return }
-            for line in lacking(index, slot, copy) { connections[line].lacked() }
+            guard copy.firstAt + LineHealth.copyPatience <= now else { return [] }
+            faulty = lacking(index, slot, copy)
+            for line in faulty { connections[line].lacked() }
             awaited = nil
         }
-        guard isNews else { return }
+        guard isNews else { return faulty }
         connections[slot].brought(.zero)
         let standing = standingLines(index, slot).reduce(0) { $0 | UInt8(1) << connections[$1].line }
         // Nobody is waited for if no other line has the stream.
         if standing & ~bit != 0 { awaited = AwaitedCopy(number: number, firstAt: now, lines: bit, awaited: standing) }
+        return faulty
     }
 
     /// The lines that had the stream when a message first came, had been open for a while, and did not bring a copy.
