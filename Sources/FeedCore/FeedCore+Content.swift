@@ -110,6 +110,7 @@ extension FeedCore {
         if recovers, streams[index]?.freshness.outage?.awaitsMessage == false {
             if case .possible? = streams[index]?.fetching.backfill { streams[index]?.fetching.backfill = .none }
             endOutage(index, with: streams[index]?.content.rows)
+            streams[index]?.content.continueBars()
         }
         // It may say what REST said before the subscription stood, and that it still holds.
         let confirms = changed.count == 0 && !recovers && isConnecting(index)

@@ -140,11 +140,12 @@ extension FeedRows {
         ])
     }
 
-    static func bar(_ trades: Int) -> FeedRows {
+    static func bar(_ trades: Int, openTime: Int64 = 60_000) -> FeedRows {
         let number = DecimalString(trades)
         return .kline([
             Kline(
-                openTime: 60_000, closeTime: 119_999, open: number, high: number, low: number, close: number, volume: number, quoteVolume: number,
+                openTime: openTime, closeTime: openTime + 59_999, open: number, high: number, low: number, close: number, volume: number,
+                quoteVolume: number,
                 tradeCount: UInt64(trades), takerBuyVolume: number, takerBuyQuoteVolume: number, isClosed: false)
         ])
     }

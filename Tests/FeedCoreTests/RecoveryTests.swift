@@ -3,6 +3,25 @@ import Testing
 @testable import FeedCore
 
 @Suite struct RecoveryTests {
+    @Test func barsThatAreLiveAgainWithoutRESTDoNotGoBackToWhatTheVenueRepeats() {
+        var harness = CoreHarness()
+        let refused = Result<FetchedContent, FeedError>.failure(FeedError(.venueRejected, "400"))
+        harness.goLive([.bars])
+        harness.answerFetches { _ in refused }
+        harness.receive(.bars, .bar(4))
+        harness.reconnect()
+        harness.acknowledge()
+        harness.answerFetches { _ in refused }
+        harness.receive(.bars, .bar(51, openTime: 0))
+        #expect(harness.kinds.contains("recover success"))
+        harness.forgetEffects()
+        harness.receive(.bars, .bar(3))
+        harness.receive(.bars, .bar(4))
+        #expect(harness.kinds.isEmpty)
+        harness.receive(.bars, .bar(5))
+        #expect(harness.kinds == ["update delta"])
+    }
+
     @Test func anOutageIsToldAsDisconnectThenConnectThenOneRecoverThenTheFullValue() {
         var harness = CoreHarness()
         harness.goLive([.btc])

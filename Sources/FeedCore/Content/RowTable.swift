@@ -13,6 +13,9 @@ struct RowTable<Row: FeedRow>: Sendable {
 
     mutating func beginGeneration() { generation &+= 1 }
 
+    /// What is here holds again: rows of earlier generations belong to the running one.
+    mutating func continueGeneration() { generations = Array(repeating: generation, count: generations.count) }
+
     /// The row of a key.
     func known(_ key: Row.Key) -> Row? { positions[key].map { rows[$0] } }
 

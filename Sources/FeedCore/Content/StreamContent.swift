@@ -37,6 +37,9 @@ struct StreamContent: Sendable {
         book?.reset()
     }
 
+    /// Bars are told to hold again without complete data. They bind what comes next: a venue that repeats its last messages repeats older figures.
+    mutating func continueBars() { if rule == .byKey { table?.continueIfOrdered() } }
+
     /// The connection is lost; what is cached stays to be read, and its times bind nobody.
     mutating func outliveConnection() { table?.outliveConnection() }
 
@@ -112,6 +115,7 @@ private protocol ContentTable: Sendable {
     func leap(to other: FeedRows) -> UInt64?
     mutating func beginGeneration()
     mutating func outliveConnection()
+    mutating func continueIfOrdered()
     mutating func merge(_ update: FeedRows, rule: MergeRule, limit: Int) -> FeedRows?
     mutating func take(_ complete: FeedRows, limit: Int) -> Bool
 }
@@ -132,6 +136,8 @@ extension RowTable: ContentTable {
     }
 
     fileprivate var lacksIdentity: Bool { !Row.hasIdentity }
+
+    fileprivate mutating func continueIfOrdered() { if Row.isOrdered { continueGeneration() } }
 
     fileprivate func compared(with other: FeedRows) -> Comparison? {
         guard let others = Row.rows(in: other) else { return nil }
