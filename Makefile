@@ -19,7 +19,7 @@ help: ## Show this list
 check: setup ## Check what differs from main: format, build, unit tests, in under two minutes (LIMIT=100 seconds of tests, DRY=1 only prints)
 	@Tests/check
 
-test: setup lint scripts suite prove-short bots-short ## Run everything that has to pass before a merge
+test: setup lint scripts suite prove-short ## Run everything that has to pass before a merge
 
 unit: ## Build with warnings as errors and run the unit tests of every target
 	swift build --build-tests $(SWIFT_FLAGS)
