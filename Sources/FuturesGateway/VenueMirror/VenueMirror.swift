@@ -37,7 +37,7 @@ final class VenueMirror: Sendable {
 
     /// How long a request waits for a stream to begin and, besides, for the bar that follows one that has ended.
     private static let patience = Duration.milliseconds(4_500)
-    private static let barPatience = Duration.milliseconds(1_200)
+    private static let barPatience = Duration.milliseconds(2_500)
     /// Clients give up after ten seconds.
     static let longestWait = Duration.seconds(8)
     /// A refusal of the venue is kept for so long.

@@ -5,8 +5,8 @@ struct VenuePath: Sendable {
     enum Parameter: Sendable, Equatable {
         case symbol, anySymbol, pair, contractType, interval, period, start, end, fromID
         case limit(_ usual: Int, most: Int)
-        /// Levels of a book.
-        case levels
+        /// Levels of a book, which are one of these.
+        case levels(_ usual: Int, of: [Int64])
     }
 
     enum Weight: Sendable {
@@ -54,9 +54,9 @@ struct VenuePath: Sendable {
             VenuePath("fapi/markPriceKlines", .venueBars, [.symbol, .interval] + range, .bars),
             VenuePath("fapi/indexPriceKlines", .venueBars, [.pair, .interval] + range, .bars),
             VenuePath("fapi/premiumIndexKlines", .venueBars, [.symbol, .interval] + range, .bars),
-            VenuePath("fapi/depth", .depth, [.symbol, .levels], .levels),
+            VenuePath("fapi/depth", .depth, [.symbol, .levels(500, of: [5, 10, 20, 50, 100, 500, 1_000])], .levels),
             VenuePath("fapi/aggTrades", .trades, [.symbol, .fromID, .start, .end, .limit(500, most: 1_000)], .fixed(20)),
-            VenuePath("fapi/rpiDepth", .venue(.milliseconds(1_000)), [.symbol, .limit(1_000, most: 1_000)], .fixed(20)),
+            VenuePath("fapi/rpiDepth", .venue(.milliseconds(1_000)), [.symbol, .levels(1_000, of: [1_000])], .fixed(20)),
             VenuePath("fapi/trades", .venue(.milliseconds(1_000)), [.symbol, .limit(500, most: 1_000)], .fixed(5)),
             VenuePath("fapi/historicalTrades", .keyed),
             VenuePath("fapi/ticker/24hr", .ticker, [.anySymbol], .rows(one: 1, all: 40)),

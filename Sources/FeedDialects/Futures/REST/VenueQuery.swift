@@ -69,12 +69,12 @@ struct VenueQuery {
                 if let given, !(1...Int64(most)).contains(given) { throw .invalid("limit") }
                 limit = given.map(Int.init) ?? usual
                 if given != nil { items.append("limit=\(limit)") }
-            case .levels:
+            case .levels(let usual, let counts):
                 let given = try integer("limit")
-                if let given, ![5, 10, 20, 50, 100, 500, 1_000].contains(given) {
+                if let given, !counts.contains(given) {
                     throw VenueRefusal(code: -4021, "'\(given)' is not valid depth limit.")
                 }
-                limit = given.map(Int.init) ?? 500
+                limit = given.map(Int.init) ?? usual
                 items.append("limit=\(limit)")
             }
         }
