@@ -27,7 +27,9 @@ SYMBOLS = 12
 PRIMED = 500
 """Requests that the mirror is asked before the market stops, and again after it."""
 HELD = 3
-"""The second of each minute from which the market stands still: the mirror may keep an open interest for ten, so all is new when they are compared."""
+"""The second of each minute from which the market stands still. The mirror may keep an open interest for ten, so all is new when it is compared."""
+LATEST = 35
+"""The last second of a minute in which it is worth stopping the market."""
 BEHIND = 1.5
 """Seconds that the mirror's book may be behind the venue's while the market moves."""
 REFUSED = [
@@ -110,23 +112,29 @@ def books(scene, count):
         time.sleep(scene.dice.uniform(0, 0.04))
     if checked < count / 2:
         faults.append(f"only {checked} of {count} books could be compared")
-    print(f"moving market: {checked} of {count} books are the venue's at the same update ({forgotten} not known there any more), and at most {BEHIND} s "
-          "behind", flush=True)
+    print(f"moving market: {checked} of {count} books are the venue's at the same update ({forgotten} not known there any more), and at most "
+          f"{BEHIND} s behind", flush=True)
     return faults
 
 
 class Hand:
-    """Stops the market in each minute and lets it go before the minute turns."""
+    """Stops the market in each minute and lets it go before the minute turns. It is stopped at once if enough of the minute is left."""
 
     def __init__(self, venue):
         self.line, self.ended = venue.line(), threading.Event()
+        if not HELD <= time.time() % 60 < LATEST:
+            time.sleep((HELD - time.time()) % 60)
+        self.stop()
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
+    def stop(self):
+        length = int((equal.STILL[1] + 1 - time.time() % 60) * 1000)
+        self.line.ask("/control/fault", {}, "POST", json.dumps({"fault": "still", "forMs": length}))
+
     def run(self):
         while not self.ended.wait((HELD - time.time()) % 60):
-            length = int((equal.STILL[1] + 1 - HELD) * 1000)
-            self.line.ask("/control/fault", {}, "POST", json.dumps({"fault": "still", "forMs": length}))
+            self.stop()
             self.ended.wait(1)
 
     def end(self):
@@ -189,7 +197,7 @@ def clients(scene, count, at):
         if python is None:
             print(places.skipped(place), flush=True)
             continue
-        share = count // sum(len(libraries) for _, libraries in VENUES.values())
+        share = count // sum(len(VENUES[name][1]) for name in scene.options.venues)
         command = [python, "-B", stand.HERE / "calls.py", library, scene.url(scene.venue), scene.url(scene.mirror), "--calls", share, "--seed",
                    scene.options.seed + number, "--now", at, "--symbols", ",".join(scene.symbols)]
         process = subprocess.Popen(["nice", "-n", "5", *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -302,13 +310,12 @@ def at_venue(options, name, log):
     print(f"{name}: {len(scene.symbols)} of {options.symbols} symbols", flush=True)
     scene.warm()
     time.sleep(scene.settling)
-    faults = books(scene, options.books // len(VENUES))
+    faults = books(scene, options.books // len(options.venues))
     at = now()
-    made = requests(scene, options.requests // len(VENUES), at)
+    made = requests(scene, options.requests // len(options.venues), at)
     prime(scene, made[:PRIMED])
     hand = Hand(scene.venue)
-    time.sleep((HELD - time.time()) % 60)
-    equal.wait_for_still()
+    time.sleep(equal.STILL[0] - HELD if options.mirror == "gateway" else 0)
     faults += raw(scene, made)
     if options.calls:
         faults += clients(scene, options.calls, at)
@@ -337,8 +344,8 @@ def selftest(options):
     """The venue as its own mirror differs in nothing; every lie is found."""
     faults = []
     for lie in ("venue", "", *options.lies):
-        command = [sys.executable, "-B", stand.HERE / "bots", options.executable, "compare", "--mirror", lie or "honest", "--calls", 0,
-                   "--requests", options.requests, "--books", options.books, "--seed", options.seed]
+        command = [sys.executable, "-B", stand.HERE / "bots", options.executable, "compare", "--mirror", lie or "honest", "--venues", "binance",
+                   "--calls", 0, "--requests", options.requests, "--books", options.books, "--seed", options.seed]
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
         found = next((line for line in done.stdout.splitlines() if line.startswith("FAULT")), done.stderr.strip()[-200:])
         is_honest = lie in ("venue", "")

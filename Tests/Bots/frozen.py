@@ -38,8 +38,6 @@ SLACK = 1
 """Seconds more that a busy machine and a request under way are given."""
 WAIT = 9
 """Seconds that a refusal may take: the clients wait for ten."""
-WARM = 25
-"""Seconds in which the gateway learns what is usual."""
 BACK = 30
 """Seconds within which all is answered again once the venue is back."""
 EACH = 0.25
@@ -75,20 +73,27 @@ async def poll(mirror, target, until, answers):
     line.close()
 
 
-async def freeze(venue, mirror, way, seconds):
+async def freeze(venue, mirror, way, warm, seconds):
     """Bots poll while the venue is well, frozen, and well again; (answers, when it froze, when it was well again)."""
     answers, until = [], [time.time() + 3600]
     tasks = [asyncio.create_task(poll(mirror, target, until, answers)) for target in TARGETS]
-    await asyncio.sleep(WARM)
+    await asyncio.sleep(warm)
     for fault in WAYS[way]:
         await asyncio.to_thread(venue.fault, fault["fault"], **{name: value for name, value in fault.items() if name != "fault"})
     begin = time.time()
     await asyncio.sleep(seconds)
     end = time.time()
     await asyncio.to_thread(venue.ask, "POST", "/control/clear")
-    until[0] = end + BACK + 5
+    while time.time() < end + BACK and len(returned(answers, end)) < len(TARGETS):
+        await asyncio.sleep(1)
+    until[0] = time.time() + 1
     await asyncio.gather(*tasks)
     return answers, begin, end
+
+
+def returned(answers, end):
+    """What was asked for and answered once the venue was well again."""
+    return {answer.target for answer in answers if not isinstance(answer, str) and answer.asked > end and answer.status == 200}
 
 
 def judge(answers, begin, end, usual):
@@ -145,7 +150,7 @@ def main(options):
     for way in options.ways:
         venue = stand.Venue(options.executable, options.symbols)
         mirror = stand.Mirror(options.executable, venue, log=options.log) if options.mirror == "gateway" else liar.Liar(venue, "keeps")
-        answers, begin, end = asyncio.run(freeze(venue, mirror, way, options.seconds))
+        answers, begin, end = asyncio.run(freeze(venue, mirror, way, options.warm, options.seconds))
         wrong = judge(answers, begin, end, usual)
         good = [answer for answer in answers if not isinstance(answer, str)]
         last = collections.defaultdict(float)
