@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import resource
 import shutil
 import socket
 import statistics
@@ -43,7 +44,7 @@ def h2load(url, *options):
 
 def rate(url, seconds):
     """Requests a second, and how many were not answered 200."""
-    text = h2load(url, "-D", seconds, "--warm-up-time", 1)
+    text = h2load(url, "-D", round(seconds), "--warm-up-time", 1)
     done = re.search(r"finished in .*?, ([\d.]+) req/s", text)
     bad = re.search(r"status codes: \d+ 2xx, (\d+) 3xx, (\d+) 4xx, (\d+) 5xx", text)
     return float(done[1]) if done else 0.0, sum(map(int, bad.groups())) if bad else -1
@@ -57,6 +58,25 @@ def late(url, wanted, folder):
     times = sorted(int(line.split()[2]) for line in log.read_text().splitlines())
     # What is before is the opening of connections.
     return tuple(times[int(len(times) * share)] / 1000 for share in (0.5, 0.99)) if times else (0.0, 1e9)
+
+
+class Load:
+    """Processor time since it was made: the share of the machine that others used."""
+
+    def __init__(self):
+        self.begin = self.read()
+
+    def others(self):
+        whole, busy, own = (after - before for after, before in zip(self.read(), self.begin))
+        return max(0.0, (busy - own) / max(1, whole))
+
+    def read(self):
+        """The machine's time, what was used of it, and what this program, its processes and those that have ended used."""
+        with open("/proc/stat") as file:
+            times = [int(part) / os.sysconf("SC_CLK_TCK") for part in file.readline().split()[1:9]]
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        alive = sum(machine.processor_time(process) for process in machine.descendants(os.getpid()))
+        return sum(times), sum(times) - times[3] - times[4], alive + ended.ru_utime + ended.ru_stime
 
 
 def nginx(folder, port):
@@ -95,7 +115,7 @@ def main(options):
                     continue
                 file.write_bytes(reply.body)
                 beside = f"http://127.0.0.1:{port}/{file.name}"
-                rounds, bad, load = [], 0, machine.Load()
+                rounds, bad, load = [], 0, Load()
                 for _ in range(options.rounds):
                     ours, errors = rate(url, options.seconds)
                     bad += errors

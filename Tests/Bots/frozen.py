@@ -108,8 +108,8 @@ def judge(answers, begin, end, usual):
         usual[target] = max([usual.get(target, 0), *(answer.age for answer in before if answer.age is not None)])
         frozen = [answer for answer in own if begin < answer.asked and answer.at < end]
         if late := [answer for answer in frozen if answer.status == 200 and answer.asked > begin + bound + SLACK]:
-            faults.append(f"{target} is answered as current {late[-1].asked - begin:.1f} s after the venue froze ({len(late)} answers after {bound} s): "
-                          f"{late[-1].told()}")
+            faults.append(f"{target} is answered as current {late[-1].asked - begin:.1f} s after the venue froze "
+                          f"({len(late)} answers after {bound} s): {late[-1].told()}")
         old = [answer for answer in frozen if answer.status == 200 and answer.age is not None and answer.age > usual[target] + bound + SLACK]
         if old:
             faults.append(f"{target}: an answer is {max(answer.age for answer in old):.1f} s old by its own time")
