@@ -97,6 +97,8 @@ import Testing
         }
         #expect(Self.refusal("/fapi/v1/order")?.code == -2014 && Self.refusal("/fapi/v3/positionSide/dual")?.code == -2014)
         #expect(Self.answer("/fapi/v1/nonsense") == nil)
+        let names = ["1", "2"].map { Self.venue.answer(["fapi", "v1", "order", $0], [], now: 0) { _ in true }?.name }
+        #expect(names[0] == names[1], "clients make up no names of metrics")
     }
 
     @Test func historyIsRefusedInItsOwnWords() {

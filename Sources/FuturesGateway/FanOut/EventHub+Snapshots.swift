@@ -52,11 +52,13 @@ extension EventHub {
     }
 
     private static let snapshotLifetime = Duration.seconds(1)
+    /// More spellings of requests than this are answered by the hub until the stream changes.
+    private static let preparedAnswersOfAStream = 512
 
     /// Lets the server answer requests with this key without the hub, until the stream changes, at most for a second. After that a request reaches
     /// the hub again and renews the linger.
     func prepare(_ answer: PreparedAnswer, for name: FuturesServiceStreamName, _ key: PreparedAnswers.Key) {
-        guard let stream = state.value.streams[name] else { return }
+        guard let stream = state.value.streams[name], stream.prepared.count < Self.preparedAnswersOfAStream else { return }
         if !stream.prepared.contains(key) { state.value.streams[name]?.prepared.append(key) }
         preparedAnswers.put(answer, for: key)
     }

@@ -15,6 +15,8 @@ final class PendingAnswer {
     /// Answers for good, before clients give up.
     private var deadline: Scheduled<Void>?
     private var isFinished = false
+    /// The wait for a stream, so that it can be given up.
+    private var awaited: (name: FuturesServiceStreamName, number: UInt64)?
     /// What has been tried, so that each is tried once.
     private var contentDeadline: Instant?
     private var hasAwaitedBar = false
@@ -87,14 +89,22 @@ final class PendingAnswer {
         }
     }
 
-    private func waitFor(_ reading: VenueReading, _ awaited: EventHub.Awaited, _ timeout: Duration) {
+    private func waitFor(_ reading: VenueReading, _ event: EventHub.Awaited, _ timeout: Duration) {
         guard beginToWait(.waited) else { return }
         do throws(EventHub.Refusal) { try hub.checkRoom(for: [reading.name], from: ask.caller.address) } catch {
             return relay(reading.instead)
         }
-        let number = hub.wait(for: reading.name, awaited, timeout: timeout, from: ask.caller.address) { [self] _ in read(reading) }
-        let (hub, name) = (hub, reading.name)
-        ask.responder.whenAbandoned { hub.run { $0.abandon(name, number) } }
+        let number = hub.wait(for: reading.name, event, timeout: timeout, from: ask.caller.address) { [self] _ in
+            self.awaited = nil
+            read(reading)
+        }
+        self.awaited = (reading.name, number)
+    }
+
+    /// The client has hung up: nothing more is asked for it.
+    private func leave() {
+        guard end() else { return }
+        if let awaited { hub.abandon(awaited.name, awaited.number) }
     }
 
     /// Fetches bars of before the stream's, and looks again when all are there.
@@ -134,6 +144,8 @@ final class PendingAnswer {
             deadline = hub.engine.loop.assumeIsolated().scheduleTask(in: TimeAmount(VenueMirror.longestWait)) { [self] in
                 refuse(.unavailable("What is here is not proved to be current, and the venue did not answer in time; ask again."), retryAfter: 1)
             }
+            let (hub, pending) = (hub, NIOLoopBound(self, eventLoop: hub.engine.loop))
+            ask.responder.whenAbandoned { hub.run { _ in pending.value.leave() } }
             return true
         } catch {
             refuse(VenueHandlers.refusal(error), retryAfter: error.retryAfter)
@@ -184,12 +196,18 @@ final class PendingAnswer {
         HTTPHeader("X-MBX-USED-WEIGHT-1M", String(hub.engine.read { core, _ in core.weight(now: .current).used }))
     }
 
-    private func finish(_ response: HTTPResponse) {
-        guard !isFinished else { return }
+    /// False if it has ended already.
+    private func end() -> Bool {
+        guard !isFinished else { return false }
         isFinished = true
         deadline?.cancel()
         if let lease { hub.gatekeeper.close(lease, streams: 0) }
         lease = nil
+        return true
+    }
+
+    private func finish(_ response: HTTPResponse) {
+        guard end() else { return }
         if let outcome { mirror.count(ask.path, outcome) }
         ask.responder.respond(response)
     }

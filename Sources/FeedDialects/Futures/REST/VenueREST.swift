@@ -16,7 +16,7 @@ package struct VenueREST: Sendable {
         _ segments: [String], _ query: [(name: String, value: String)], now: Int64, isListed: (String) -> Bool
     ) -> (name: String, answer: VenueAnswer)? {
         guard let (path, target) = VenuePath.find(segments) else {
-            return VenuePath.needsAccount(segments) ? (segments.joined(separator: "/"), .refused(.keyed)) : nil
+            return VenuePath.needsAccount(segments) ? ("accounts", .refused(.keyed)) : nil
         }
         guard !query.contains(where: { Self.signs.contains($0.name) }) else { return (path.path, .refused(.keyed)) }
         do throws(VenueRefusal) {
