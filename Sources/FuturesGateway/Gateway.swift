@@ -66,7 +66,8 @@ public final class Gateway: Service {
         let metrics = MetricsHandler(hub: hub, memory: memory, mirror: mirror, log: log)
         let router = Routes.router(hub: hub, loop: loop, metrics: metrics, mirror: mirror, access: access)
         server = HTTPServer(
-            configuration: http, router: router, prepared: prepared, admitsPrepared: access.admitsPrepared
+            configuration: http, router: router, prepared: prepared, admitsPrepared: access.admitsPrepared,
+            malformed: { mirror == nil ? nil : VenueHandlers.malformed($0) }
         ) { request in
             request.segments == ["events"] && request.method == "GET" && !request.prefers("handling=strict")
                 ? EventHandlers.overloaded(request) : Problems.overloaded

@@ -9,10 +9,10 @@ import Testing
     private static let length: Int64 = 60_000
     private static let venue = VenueRESTTests.venue
 
-    private static func bar(_ number: Int64, isClosed: Bool = true) -> Kline {
+    private static func bar(_ number: Int64, trades: UInt64? = nil, isClosed: Bool = true) -> Kline {
         Kline(
             openTime: number * length, closeTime: (number + 1) * length - 1, open: "1", high: "2", low: "0.5", close: "1.5", volume: "10",
-            quoteVolume: "15", tradeCount: UInt64(number), takerBuyVolume: "4", takerBuyQuoteVolume: "6", isClosed: isClosed)
+            quoteVolume: "15", tradeCount: trades ?? UInt64(number), takerBuyVolume: "4", takerBuyQuoteVolume: "6", isClosed: isClosed)
     }
 
     private static func json(_ bar: Kline) -> String {
@@ -26,15 +26,18 @@ import Testing
         return "[" + chosen.map(json).joined(separator: ",") + "]"
     }
 
-    private static func ask(_ bars: [Kline], _ query: [(String, String)], now: Int64, fetched: Int64? = nil, _ kept: (VenueRelay) -> [UInt8]?)
-        -> VenueRendering?
-    {
+    private static func ask(
+        _ bars: [Kline], _ query: [(String, String)], now: Int64, fetched: Int64? = nil, believesSilence: Bool = false,
+        _ kept: (VenueRelay) -> [UInt8]?
+    ) -> VenueRendering? {
         let items = [("symbol", "BTCUSDT"), ("interval", "1m")] + query
         guard case .stream(let reading)? = VenueRESTTests.answer("/fapi/v1/klines", items, now: now) else { return nil }
         let content = FuturesServiceFeedContent(
             streamName: reading.name, id: EventID(epoch: 1, sequence: 1), kind: .full, state: .live, source: .websocket, eventTime: nil,
             receivedAt: 0, rows: .kline(bars))
-        return venue.render(reading, content, listing: nil, VenueTimes(now: now, fetched: fetched), kept: kept)
+        return venue.render(
+            reading, content, listing: nil, VenueTimes(now: now, fetched: fetched, believesSilence: believesSilence),
+            kept: kept)
     }
 
     /// A kept block, as the venue would have answered.
@@ -107,6 +110,30 @@ import Testing
         #expect(until == nil)
         guard case .body? = Self.ask(bars, [("limit", "5"), ("endTime", "\(end - 1)")], now: end + 100, fetched: end, { _ in nil }) else {
             Issue.record("no newer bar is asked for")
+            return
+        }
+    }
+
+    @Test func aSilenceThatIsBelievedMakesABarTheNewestForTheLengthOfOne() {
+        let bars = (1_000...1_600).map { Self.bar($0) }
+        let end = 1_601 * Self.length
+        for (after, isNewest) in [(Int64(100), true), (Self.length - 1, true), (Self.length, false)] {
+            let rendering = Self.ask(bars, [("limit", "5")], now: end + after, believesSilence: true) { _ in nil }
+            if case .body(_, nil)? = rendering { #expect(isNewest) } else { #expect(!isNewest, "\(after) ms after its end") }
+        }
+    }
+
+    @Test func noSilenceMakesUpForTheLastMessageOfABarInWhichWasTraded() {
+        let bars = (1_000..<1_600).map { Self.bar($0) }
+        let now = 1_601 * Self.length + 3_000
+        guard case .isBehind? = Self.ask(bars + [Self.bar(1_600, isClosed: false)], [("limit", "5")], now: now, believesSilence: true, { _ in nil })
+        else {
+            Issue.record("its last trades may be missing")
+            return
+        }
+        let quiet = Self.bar(1_600, trades: 0, isClosed: false)
+        guard case .body? = Self.ask(bars + [quiet], [("limit", "5")], now: now, believesSilence: true, { _ in nil }) else {
+            Issue.record("nothing was traded, and so nothing closes it")
             return
         }
     }

@@ -10,6 +10,9 @@ struct RESTService<Source: RESTSource> {
 
     /// `apiKey` is what the header `X-MBX-APIKEY` says.
     func answer(_ method: String, _ target: RESTTarget, apiKey: String? = nil) -> RESTReply {
+        guard !target.query.values.contains(where: { $0.utf8.contains { $0 < 0x20 || $0 == 0x7F } }) else {
+            return .failure(-1100, "Illegal characters found in a parameter.", weight: 1)
+        }
         let path = target.path.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
         let reply: RESTReply? =
             switch path.first {

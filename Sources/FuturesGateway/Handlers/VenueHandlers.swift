@@ -71,6 +71,12 @@ struct VenueHandlers: Sendable {
             body: refusal.body)
     }
 
+    /// The venue's answer to a target with bad escapes or controls; nil if it is no path of the venue's.
+    static func malformed(_ target: String) -> HTTPResponse? {
+        ["/fapi/", "/futures/data/", "/api/", "/dapi/", "/sapi/", "/k/"].contains(where: target.hasPrefix)
+            ? response(VenueRefusal(code: -1100, "Illegal characters found in a parameter.")) : nil
+    }
+
     /// A limit of the gateway's own.
     static func refusal(_ limit: LimitReached) -> VenueRefusal {
         VenueRefusal(status: 429, code: -1003, "This gateway limits its callers: " + (Problems.limited(limit).detail ?? "ask again later."))

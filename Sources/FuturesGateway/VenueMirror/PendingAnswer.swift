@@ -19,7 +19,7 @@ final class PendingAnswer {
     private var awaited: (name: FuturesServiceStreamName, number: UInt64)?
     /// What has been tried, so that each is tried once.
     private var contentDeadline: Instant?
-    private var hasAwaitedBar = false
+    private var believesSilence = false
     private var hasFetchedNewest = false
     private var hasFetchedBars = false
 
@@ -36,11 +36,11 @@ final class PendingAnswer {
         let (now, listing) = hub.engine.read { core, now in (core.venueTime(at: now) ?? Moment.current.wallClock, core.listing) }
         guard let (content, status) = hub.content(of: name), isTrue(status) else { return awaitContent(reading) }
         mirror.hold(name)
-        let times = VenueTimes(now: now, fetched: status.source == .rest ? now &- (status.ageMs ?? 0) : nil)
+        let times = VenueTimes(now: now, fetched: status.source == .rest ? now &- (status.ageMs ?? 0) : nil, believesSilence: believesSilence)
         let rendering = mirror.venue.render(reading, content, listing: listing, times) { [mirror] in mirror.kept($0)?.body.bytes }
         switch rendering {
         case .body(let body, let until): respond(body, status, content, lifetime: until.map { .milliseconds($0 &- now) })
-        case .isBehind: awaitBar(reading)
+        case .isBehind(let since): awaitBar(reading, for: .milliseconds(since &- now) + VenueMirror.barPatience)
         case .needs(let relays): fetchBars(relays, reading)
         case .lacks: relay(reading.instead)
         }
@@ -58,22 +58,23 @@ final class PendingAnswer {
         let status = hub.status(of: reading.name)?.feed
         let isComing = status.map { $0.state == .connecting || ($0.state == .live && !$0.isWhole) } ?? true
         let now = Moment.current.instant
-        let deadline = contentDeadline ?? now + VenueMirror.wait(isForBar: false)
+        let deadline = contentDeadline ?? now + VenueMirror.patience
         contentDeadline = deadline
         guard isComing, now < deadline else { return relay(reading.instead) }
         waitFor(reading, status == nil ? .value : .change, .nanoseconds(deadline.nanoseconds &- now.nanoseconds))
     }
 
-    /// The next bar is about to come. If it does not, because nothing was traded, REST has it.
-    private func awaitBar(_ reading: VenueReading) {
-        if !hasAwaitedBar {
-            hasAwaitedBar = true
-            waitFor(reading, .change, VenueMirror.wait(isForBar: true))
-        } else if !hasFetchedNewest, let newest = reading.newest {
+    /// The next bar is about to come. If it does not, because nothing was traded, REST has it, and is asked as often as is cheap. Then the silence
+    /// is believed, as it is everywhere else while the stream is live.
+    private func awaitBar(_ reading: VenueReading, for patience: Duration) {
+        guard patience <= .zero else { return waitFor(reading, .change, patience) }
+        guard !hasFetchedNewest, let newest = reading.newest else { return relay(reading.instead) }
+        if believesSilence || mirror.mayAsk(newest) {
             hasFetchedNewest = true
             fetchNewest(newest, reading)
         } else {
-            relay(reading.instead)
+            believesSilence = true
+            read(reading)
         }
     }
 

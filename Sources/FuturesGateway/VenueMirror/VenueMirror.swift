@@ -30,14 +30,18 @@ final class VenueMirror: Sendable {
         /// Streams that requests ask for now and then, and until when each stays subscribed without one.
         var held: [FuturesServiceStreamName: Instant] = [:]
         var isSweeping = false
+        var questions = TokenBucket()
     }
 
     /// How long a stream stays subscribed for bots, which ask once for each bar.
     private static let holds = (least: Duration.seconds(600), most: Duration.seconds(7_800))
 
-    /// How long a request waits for a stream to begin and, besides, for the bar that follows one that has ended.
-    private static let patience = Duration.milliseconds(4_500)
-    private static let barPatience = Duration.milliseconds(2_500)
+    /// How long a request waits for a stream to begin.
+    static let patience = Duration.milliseconds(4_500)
+    /// For how long after a bar's end the next one is waited for.
+    static let barPatience = Duration.milliseconds(2_500)
+    /// Questions about bars without trades take this part of the venue's weight at most: eight a minute of 2,400.
+    private static let quietShare = 300
     /// Clients give up after ten seconds.
     static let longestWait = Duration.seconds(8)
     /// A refusal of the venue is kept for so long.
@@ -99,6 +103,13 @@ final class VenueMirror: Sendable {
         state.value.waiting[relay] = (id, [done])
     }
 
+    /// Whether the venue may be asked for the newest bars of a quiet market, which costs nothing if it is being asked already.
+    func mayAsk(_ newest: VenueRelay) -> Bool {
+        guard state.value.waiting[newest] == nil else { return true }
+        let limit = hub.engine.read { core, _ in core.weight(now: .current).limit }
+        return state.value.questions.take(newest.weight, .perMinute(limit / Self.quietShare), now: Moment.current.instant.nanoseconds) == nil
+    }
+
     /// Keeps a stream subscribed until a bot that asks once for each bar would have asked again.
     func hold(_ name: FuturesServiceStreamName) {
         let bars = name.interval?.milliseconds.map { Duration.milliseconds($0 * 2 + 60_000) } ?? .zero
@@ -124,6 +135,4 @@ final class VenueMirror: Sendable {
         let compressed = answer.body.count >= 1024 ? hub.state.value.deflater.gzip(answer.body) : nil
         return state.value.kept.keep(answer, compressed: compressed, to: relay, for: lifetime, now: Moment.current.instant)
     }
-
-    static func wait(isForBar: Bool) -> Duration { isForBar ? barPatience : patience }
 }

@@ -9,7 +9,7 @@ package struct TokenBucket: Equatable, Sendable {
         /// Twice `count` at once, then `count` a second.
         package static func perSecond(_ count: Int) -> Rate { Rate(burst: Double(count) * 2, interval: 1e9 / Double(max(count, 1))) }
         /// `count` at once, then `count` a minute.
-        static func perMinute(_ count: Int) -> Rate { Rate(burst: Double(count), interval: 60e9 / Double(max(count, 1))) }
+        package static func perMinute(_ count: Int) -> Rate { Rate(burst: Double(count), interval: 60e9 / Double(max(count, 1))) }
     }
 
     private var used = 0.0

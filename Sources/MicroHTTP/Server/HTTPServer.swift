@@ -36,17 +36,21 @@ public final class HTTPServer: Sendable {
     private let counters: [String: RequestCounter]
     private let refused = RequestCounter()
     private let overloaded: @Sendable (HTTPRequest) -> HTTPResponse
+    private let malformed: @Sendable (String) -> HTTPResponse?
     private let lifecycle = Mutex(LifecycleBox())
 
     /// A server that is not started yet.
     /// - Parameter overloaded: the answer on a connection beyond ``HTTPServerConfiguration/maximumConnections``, which is then closed; by default 503
     ///   with `Retry-After`.
+    /// - Parameter malformed: the answer to a request whose target, as it was sent, has bad escapes or controls; by default, or if nil, a problem
+    ///   document with 400.
     /// - Parameter prepared: answers that need no handler. They are tried before the router, unless ``HTTPServerConfiguration/allowedOrigins`` make
     ///   answers differ by origin, or the request has a `Prefer`.
     /// - Parameter admitsPrepared: says whether a request may have its prepared answer; by default all may.
     public init(
         configuration: HTTPServerConfiguration, router: Router, prepared: PreparedAnswers? = nil,
         admitsPrepared: PreparedGate? = nil,
+        malformed: @escaping @Sendable (String) -> HTTPResponse? = { _ in nil },
         overloaded: (@Sendable (HTTPRequest) -> HTTPResponse)? = nil
     ) {
         self.configuration = configuration
@@ -54,6 +58,7 @@ public final class HTTPServer: Sendable {
         self.prepared = configuration.allowedOrigins == nil ? prepared : nil
         self.admitsPrepared = admitsPrepared
         counters = router.counters
+        self.malformed = malformed
         self.overloaded = overloaded ?? { _ in HTTPProblem.overloaded.response }
         requestGuard = RequestGuard(configuration)
         // If there are few descriptors, a quarter is for the rest of the process, and an eighth for clients that are turned away.
@@ -177,7 +182,8 @@ public final class HTTPServer: Sendable {
                 return .YES
             }
             guard let target = head.target.flatMap(RequestTarget.init) else {
-                return refuse(HTTPProblem.badRequest("The request target is malformed.").response, slot, connection)
+                let answer = head.target.flatMap(malformed) ?? HTTPProblem.badRequest("The request target is malformed.").response
+                return refuse(answer, slot, connection)
             }
             let request = HTTPRequest(head: head, target: target, remoteAddress: addressText(cmhd_client(connection.pointer)))
             if connections.isSurplus(slot) { return refuse(overloaded(request), slot, connection) }

@@ -135,16 +135,19 @@ struct BarRange: Hashable, Sendable {
     let limit: Int
 }
 
-/// Two moments by the venue's clock, ms since 1970 UTC.
+/// Two moments by the venue's clock, ms since 1970 UTC, and what the silence since is taken for.
 package struct VenueTimes: Sendable {
     /// This moment.
     package let now: Int64
     /// When the content came over REST; nil if it came as a message.
     package let fetched: Int64?
+    /// Whether a bar that has ended is believed to be the newest, because the stream is live and brought no other: nothing was traded since.
+    package let believesSilence: Bool
 
-    package init(now: Int64, fetched: Int64?) {
+    package init(now: Int64, fetched: Int64?, believesSilence: Bool = false) {
         self.now = now
         self.fetched = fetched
+        self.believesSilence = believesSilence
     }
 }
 
@@ -152,8 +155,8 @@ package struct VenueTimes: Sendable {
 package enum VenueRendering: Sendable {
     /// The body, and the venue's time from which it is out of date; nil if only a change of the stream makes it so.
     case body([UInt8], until: Int64?)
-    /// The last bar has ended at the venue: what follows is about to come.
-    case isBehind
+    /// A bar has ended, `since` ms since 1970 UTC, and what follows, or its own last message, has not come.
+    case isBehind(since: Int64)
     /// Bars of before the stream's are needed besides.
     case needs([VenueRelay])
     /// The stream does not have it.

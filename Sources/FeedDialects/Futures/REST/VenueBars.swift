@@ -79,10 +79,14 @@ extension VenueREST {
         if let newest, newest.closeTime < times.now {
             // If nothing is traded, the venue may have no newer bar; what was fetched after this one's end shows it.
             let isLast = newest.closeTime >= end || times.fetched ?? .min > newest.closeTime + Self.proof
-            if !newest.isClosed || !isLast { return .isBehind }
+            let isBelieved = times.believesSilence && times.now <= newest.closeTime + (range.interval.milliseconds ?? 0)
+            let isFinal = newest.isClosed || isBelieved && newest.tradeCount == 0
+            if !isFinal || !isLast && !isBelieved { return .isBehind(since: newest.closeTime) }
         }
         // A bar whose last message never came may lack trades.
-        if chosen.contains(where: { !$0.isClosed && $0.openTime != rows.last?.openTime }) { return .isBehind }
+        if let unfinished = chosen.first(where: { !$0.isClosed && $0.openTime != rows.last?.openTime }) {
+            return .isBehind(since: unfinished.closeTime)
+        }
         var writer = JSONWriter(capacity: 176 * chosen.count + 16)
         writer.array(chosen) { json, bar in
             json.list {
