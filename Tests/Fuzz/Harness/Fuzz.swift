@@ -17,6 +17,7 @@ enum Fuzz {
         "names": { attempt(TextTargets.names, $0, $1) },
         "requests": { attempt(TextTargets.requests, $0, $1) },
         "events": { attempt(EventTargets.parser, $0, $1) },
+        "mirror": { attempt(MirrorTarget.run, $0, $1) },
         "encoder": { attempt(EventTargets.encoder, $0, $1) },
     ]
 
