@@ -26,7 +26,8 @@ public struct Router: Sendable {
     public init() {}
 
     /// Adds a route. `pattern` is a path such as `/streams/{name}/refetch`; `{name}` matches any one segment, which the handler finds decoded in
-    /// ``HTTPRequest/parameters``. A literal segment wins over a parameter. A GET route also answers HEAD; the server answers OPTIONS.
+    /// ``HTTPRequest/parameters``. The route with the most literal
+    /// segments answers, with every method. A GET route also answers HEAD; the server answers OPTIONS.
     public mutating func on(_ method: String, _ pattern: String, _ handler: @escaping Handler) {
         let segments = pattern.split(separator: "/").map { part in
             part.hasPrefix("{") && part.hasSuffix("}") ? Segment.parameter(String(part.dropFirst().dropLast())) : .literal(String(part))
@@ -50,14 +51,13 @@ public struct Router: Sendable {
     }
 
     func route(_ request: HTTPRequest, preflightHeaders: [HTTPHeader]) -> Outcome {
-        let matching = routes.filter { $0.matches(request.segments) }.sorted { $0.literalCount > $1.literalCount }
-        guard !matching.isEmpty else { return .answer(HTTPProblem.notFound.response) }
-        for route in matching {
-            if let handler = route.handlers[request.method] ?? (request.method == "HEAD" ? route.handlers["GET"] : nil) {
-                return .handler(handler.answer, parameters: route.parameters(in: request.segments), handler.counter)
-            }
+        guard let route = routes.filter({ $0.matches(request.segments) }).max(by: { $0.literalCount < $1.literalCount }) else {
+            return .answer(HTTPProblem.notFound.response)
         }
-        var methods = Set(matching.flatMap(\.handlers.keys))
+        if let handler = route.handlers[request.method] ?? (request.method == "HEAD" ? route.handlers["GET"] : nil) {
+            return .handler(handler.answer, parameters: route.parameters(in: request.segments), handler.counter)
+        }
+        var methods = Set(route.handlers.keys)
         if methods.contains("GET") { methods.insert("HEAD") }
         methods.insert("OPTIONS")
         let allow = methods.sorted().joined(separator: ", ")
