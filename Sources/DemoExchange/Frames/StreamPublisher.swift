@@ -1,8 +1,19 @@
 /// Decides at each step what one subscribed stream publishes.
 struct StreamPublisher {
     let stream: MarketStream
-    /// Last trade id published per symbol, for streams that publish only changes.
-    private var published: [Int: Int64] = [:]
+    /// What tells one day's figures from others: the last trade, and where the day begins.
+    private struct Day: Equatable {
+        let lastTradeID: Int64?
+        let openTime: Int64
+
+        init(_ market: SymbolMarket) {
+            lastTradeID = market.trades.last?.lastTradeID
+            openTime = market.bars.day.openTime
+        }
+    }
+
+    /// What was published last per symbol, for streams that publish only changes.
+    private var published: [Int: Day] = [:]
     private var lastBar: Bar?
     private var depth: DepthPublisher?
 
@@ -17,7 +28,7 @@ struct StreamPublisher {
         default: break
         }
         guard stream == .allMiniTickers || stream == .allTickers else { return }
-        for symbol in market.symbols.indices { published[symbol] = market.symbols[symbol].trades.last?.lastTradeID }
+        for symbol in market.symbols.indices { published[symbol] = Day(market.symbols[symbol]) }
     }
 
     /// The payloads due after the market's latest tick; usually none.
@@ -81,9 +92,9 @@ struct StreamPublisher {
     }
 
     private mutating func hasChanged(_ market: Market, _ symbol: Int) -> Bool {
-        let last = market.symbols[symbol].trades.last?.lastTradeID
-        guard let last, published[symbol] != last else { return false }
-        published[symbol] = last
+        let day = Day(market.symbols[symbol])
+        guard day.lastTradeID != nil, published[symbol] != day else { return false }
+        published[symbol] = day
         return true
     }
 
