@@ -33,6 +33,8 @@ enum Happening {
     case list
     case script(Int)
     case reader(Int)
+    /// Bots ask for what only REST has.
+    case bots
     case check
     case heal, calm, verify, leave, empty
 }

@@ -24,16 +24,7 @@ extension SimulatedVenue {
     }
 
     private func answer(_ stream: Int, _ request: FetchRequest) -> (Result<FetchedContent, FeedError>, Nanoseconds?) {
-        let timeOut: Nanoseconds = .seconds(10)
-        if queue.now < bannedUntil {
-            let left = (bannedUntil - queue.now) / 1_000_000 + 1
-            return (.failure(FeedError(.rateLimited, "too many requests", retryAfterMs: bansWithoutWord ? nil : left)), nil)
-        }
-        if queue.now < downUntil || request.host == deadRESTHost {
-            return dice.chance(0.5) ? (.failure(FeedError(.unreachable, "503")), nil) : (.failure(FeedError(.timedOut, "no answer")), timeOut)
-        }
-        if faults.occurs(.serverError, &dice) { return (.failure(FeedError(.unreachable, "502")), nil) }
-        if faults.occurs(.timeOut, &dice) { return (.failure(FeedError(.timedOut, "no answer")), timeOut) }
+        if let (failure, delay) = failure(host: request.host) { return (.failure(failure), delay) }
         if faults.occurs(.malformedAnswer, &dice) { return (.failure(FeedError(.malformed, "garbled")), nil) }
         if faults.occurs(.refusedAnswer, &dice) { return (.failure(FeedError(.venueRejected, "400")), nil) }
         let channel = streams[stream].name.channel
@@ -43,6 +34,21 @@ extension SimulatedVenue {
         if case .from(let id) = request.part { from = id }
         guard let rows = rows(stream, from: from) else { return (.failure(FeedError(.noSnapshotSource, "none")), nil) }
         return (.success(FetchedContent(rows: rows, eventTime: queue.wallClock)), nil)
+    }
+
+    /// Why the venue answers nothing, and after which time if it takes long.
+    func failure(host: Int) -> (FeedError, Nanoseconds?)? {
+        let timeOut: Nanoseconds = .seconds(10)
+        if queue.now < bannedUntil {
+            let left = (bannedUntil - queue.now) / 1_000_000 + 1
+            return (FeedError(.rateLimited, "too many requests", retryAfterMs: bansWithoutWord ? nil : left), nil)
+        }
+        if queue.now < downUntil || host == deadRESTHost {
+            return dice.chance(0.5) ? (FeedError(.unreachable, "503"), nil) : (FeedError(.timedOut, "no answer"), timeOut)
+        }
+        if faults.occurs(.serverError, &dice) { return (FeedError(.unreachable, "502"), nil) }
+        if faults.occurs(.timeOut, &dice) { return (FeedError(.timedOut, "no answer"), timeOut) }
+        return nil
     }
 
     private func rows(_ stream: Int, from: UInt64?) -> FeedRows? {

@@ -38,6 +38,8 @@ extension Simulation {
                 verdict.expect(!names.isEmpty, .effects, "nothing to unsubscribe")
                 wireWatch.sends(request, [], on: id, queue.now, verdict)
             case .fetch(let name, let request): checkFetch(name, request)
+            case .relay(let id, let host): checkRelay(id, host: host)
+            case .refuseRelay(let id, let error): relayWatch?.refused(id, error, verdict)
             default: break
             }
         }

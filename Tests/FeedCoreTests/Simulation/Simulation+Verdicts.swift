@@ -8,6 +8,7 @@ extension Simulation {
         let weight = core.weight(now: moment)
         if weight.used * 2 > weight.limit - 50 { weightWasShortAt = queue.now }
         for stream in watches.indices { check(stream) }
+        relayWatch?.check(queue.now, slack: slack, verdict)
         for connection in core.connections where connection.phase == .open {
             guard let last = wireWatch.lastHeard(connection.id) else { continue }
             verdict.expect(
@@ -155,6 +156,7 @@ extension Simulation {
         verdict.expect(core.connections.allSatisfy { $0.requests.isEmpty && !$0.hasControlToSend }, .memory, "requests are left")
         verdict.expect(core.connections.allSatisfy { $0.predecessor == nil && $0.successor == nil }, .memory, "a rotation is left")
         verdict.expect(core.freeIndices.count == core.streams.count, .memory, "\(core.freeIndices.count) of \(core.streams.count) places are free")
+        verdict.expect(relayWatch?.isEmpty ?? true, .memory, "requests of bots are left")
         verdict.expect(venue.wires.isEmpty, .memory, "\(venue.wires.count) sockets are open")
         // A wake-up for something that is gone by now may be left; it finds nothing to do.
         if let due = core.nextDeadline {

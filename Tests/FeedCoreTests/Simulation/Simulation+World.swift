@@ -28,6 +28,7 @@ extension Simulation {
         case .reader(let place):
             act(place)
             queue.plan(.reader(place), in: .ms(dice.spread(50, venue.isCalm ? 60_000 : 12_000)))
+        case .bots: askAsBots()
         case .check:
             checkWorld()
             queue.plan(.check, in: .seconds(1))
@@ -100,7 +101,8 @@ extension Simulation {
         case .disconnect(let id): venue.left(id)
         case .fetch(let name, let request):
             if let stream = index(name) { queue.plan(.request(stream: stream, request), in: .ms(dice.spread(1, 80))) }
-        case .relay, .refuseRelay: break
+        case .relay(let id, let host): venue.relay(id, host: host)
+        case .refuseRelay: break
         }
     }
 
@@ -121,6 +123,10 @@ extension Simulation {
             lastEnded = id
             wireWatch.closing(id, core, queue.now)
             for stream in watches.indices where connection(of: stream) == id { renew(stream) }
+        case .relayed(let id, let error):
+            relayWatch?.answered(id)
+            guard let error, error.code == .rateLimited else { return }
+            wireWatch.told(toWait: error.retryAfterMs.map { .milliseconds($0) } ?? configuration.defaultRetryAfter, queue.now)
         case .usedWeight(let used): wireWatch.told(used: used, wallClock: queue.wallClock)
         case .listed(.success(let listing)): if let limit = listing.weightLimit { wireWatch.told(weightLimit: limit) }
         case .fetched(let name, let attempt, let result):

@@ -14,6 +14,7 @@ final class Simulation {
     var readers: [SimulatedReader] = []
     var watches: [StreamWatch]
     var wireWatch: WireWatch
+    var relayWatch: RelayWatch?
     var trace: Trace?
     /// Who begins to read with the next step.
     var begins: [(stream: Int, reader: ObserverID)] = []
@@ -73,6 +74,7 @@ final class Simulation {
         streamIndices = indices
         watches = [StreamWatch](repeating: StreamWatch(), count: venue.streams.count)
         wireWatch = WireWatch(configuration: configuration, lag: timerLag)
+        relayWatch = script == nil ? RelayWatch(seed: seed, configuration) : nil
         let (stale, patience, known) = (staleAfter, patience, indices)
         core = FeedCore(configuration: configuration, epoch: 7, seed: seed) { name in
             guard let place = known[name] else { return nil }
@@ -164,6 +166,7 @@ final class Simulation {
         queue.plan(.check, in: .seconds(1))
         queue.plan(.list, in: dice.between(0, .seconds(10)))
         queue.plan(.heal, in: faults)
+        if relayWatch != nil { queue.plan(.bots, in: .seconds(1)) }
         planVerdict(in: healed)
     }
 

@@ -37,6 +37,7 @@ enum Invariant: String {
     case noFalseAlarm = "what is fresh is not called stale"
     case lastLineIsTold = "a stream is disconnected with its last line"
     case deadIsLeft = "a dead connection is given up"
+    case relays = "a request of bots is passed on once, or refused in time"
     case effects = "effects name what there is"
 }
 

@@ -111,10 +111,11 @@ struct WireWatch {
 
     mutating func told(toWait wait: Duration, _ now: Nanoseconds) { waitUntil = max(waitUntil, now + wait.nanoseconds) }
 
-    mutating func spends(_ weight: Int, wallClock: Int64, _ verdict: Verdict) {
+    /// - Parameter share: what the request leaves of the minute's weight to others.
+    mutating func spends(_ weight: Int, leaving share: Double = 0, wallClock: Int64, _ verdict: Verdict) {
         enter(wallClock)
         minute.weight += weight
-        let allowed = Int(Double(weightLimit) * (1 - configuration.weightReserve))
+        let allowed = Int(Double(weightLimit) * (1 - max(share, configuration.weightReserve)))
         verdict.expect(minute.weight <= max(allowed, weight), .waitIsKept, "\(minute.weight) of \(allowed) spent in a minute")
     }
 
