@@ -19,7 +19,7 @@ help: ## Show this list
 check: setup ## Check what differs from main: format, build, unit tests, in under two minutes (LIMIT=100 seconds of tests, DRY=1 only prints)
 	@Tests/check
 
-test: setup lint scripts suite prove-short ## Run everything that has to pass before a merge
+test: setup lint scripts suite prove-short bots-short ## Run everything that has to pass before a merge
 
 unit: ## Build with warnings as errors and run the unit tests of every target
 	swift build --build-tests $(SWIFT_FLAGS)
@@ -97,7 +97,7 @@ bots: setup ## Run trading bots and their libraries from PyPI against the gatewa
 	swift build -c release --product futures-gateway
 	Tests/Bots/bots "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(BOTS_ARGS),all)
 
-bots-short: ## A little of the same with the debug build, in about a minute
+bots-short: ## Run a little of the same with the debug build, in about a minute
 	swift build --product futures-gateway
 	Tests/Bots/bots "$$(swift build --show-bin-path)/futures-gateway" short
 

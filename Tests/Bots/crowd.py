@@ -206,7 +206,7 @@ def main(options):
     faults = list(crowd.faults)
     if took > START:
         faults.append(f"{len(crowd.pairs)} pairs took {took:.2f} s")
-    if stand.cost(rest) / minutes > CALM:
+    if stand.cost(rest) / max(minutes, 1) > CALM:
         faults.append(f"the venue saw weight {stand.cost(rest) / minutes:.1f} a minute after the start: {dict(rest.most_common(12))}")
     codes = [mirror.end() or 0, venue.end()]
     if any(codes):
