@@ -7,13 +7,15 @@ extension ContentEncoder {
         json.member("price", optional: row.price)
         json.member("component", row.component)
         json.member("composition")
-        json.array(row.composition) { json, part in
-            json.object {
-                $0.member("baseAsset", part.baseAsset)
-                $0.member("quoteAsset", part.quoteAsset)
-                $0.member("weightQty", part.weightQuantity)
-                $0.member("weightPercentage", part.weightPercentage)
-                $0.member("indexPrice", optional: part.indexPrice)
+        json.array { json in
+            for part in row.composition {
+                json.object {
+                    $0.member("baseAsset", part.baseAsset)
+                    $0.member("quoteAsset", part.quoteAsset)
+                    $0.member("weightQty", part.weightQuantity)
+                    $0.member("weightPercentage", part.weightPercentage)
+                    $0.member("indexPrice", optional: part.indexPrice)
+                }
             }
         }
         json.member("time", row.time)
@@ -28,15 +30,17 @@ extension ContentEncoder {
         json.member("onboardTime", row.onboardTime)
         json.member("brackets")
         if let brackets = row.brackets {
-            json.array(brackets) { json, bracket in
-                json.object {
-                    $0.member("bracket", bracket.number)
-                    $0.member("floor", bracket.floor)
-                    $0.member("cap", bracket.cap)
-                    $0.member("maintenanceRatio", bracket.maintenanceRatio)
-                    $0.member("auxiliary", bracket.auxiliary)
-                    $0.member("minimumLeverage", bracket.minimumLeverage)
-                    $0.member("maximumLeverage", bracket.maximumLeverage)
+            json.array { json in
+                for bracket in brackets {
+                    json.object {
+                        $0.member("bracket", bracket.number)
+                        $0.member("floor", bracket.floor)
+                        $0.member("cap", bracket.cap)
+                        $0.member("maintenanceRatio", bracket.maintenanceRatio)
+                        $0.member("auxiliary", bracket.auxiliary)
+                        $0.member("minimumLeverage", bracket.minimumLeverage)
+                        $0.member("maximumLeverage", bracket.maximumLeverage)
+                    }
                 }
             }
         } else {

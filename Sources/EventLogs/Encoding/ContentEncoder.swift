@@ -88,7 +88,7 @@ package enum ContentEncoder {
 
     private static func write<Row>(_ rows: [Row], _ asArray: Bool, _ json: inout JSONWriter, _ write: (Row, inout JSONWriter) -> Void) {
         if asArray {
-            json.array(rows) { json, row in json.object { write(row, &$0) } }
+            json.array { json in for row in rows { json.object { write(row, &$0) } } }
         } else if let row = rows.first {
             json.object { write(row, &$0) }
         } else {
@@ -171,9 +171,9 @@ package enum ContentEncoder {
         json.member("previousUpdateId", optional: row.previousUpdateID)
         json.member("time", row.time)
         json.member("bids")
-        json.array(row.bids, write)
+        json.array { json in for level in row.bids { write(&json, level) } }
         json.member("asks")
-        json.array(row.asks, write)
+        json.array { json in for level in row.asks { write(&json, level) } }
     }
 
     /// A level is `["price","quantity"]`, as the venue has it.

@@ -96,7 +96,7 @@ package enum EventEncoder {
         json.object {
             $0.member("code", error.code.rawValue)
             $0.member("message", error.message)
-            $0.member("venueCode", optional: error.venueCode)
+            $0.member("venueCode", optional: error.venueCode.map(Int64.init))
         }
     }
 

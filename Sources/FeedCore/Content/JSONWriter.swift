@@ -1,4 +1,6 @@
 /// Writes compact JSON text into one buffer in place; the buffer grows by doubling.
+///
+/// Nothing in it is generic: other modules would call what is by way of witness tables, and allocate for each element.
 package struct JSONWriter: ~Copyable {
     private var buffer: UnsafeMutableBufferPointer<UInt8>
     private var count = 0
@@ -17,14 +19,7 @@ package struct JSONWriter: ~Copyable {
         close(UInt8(ascii: "}"))
     }
 
-    package mutating func array<Elements: Sequence>(_ elements: Elements, _ write: (inout JSONWriter, Elements.Element) -> Void) {
-        open(UInt8(ascii: "["))
-        for element in elements { write(&self, element) }
-        close(UInt8(ascii: "]"))
-    }
-
-    /// Writes an array whose elements differ in type.
-    package mutating func list(_ elements: (inout JSONWriter) -> Void) {
+    package mutating func array(_ elements: (inout JSONWriter) -> Void) {
         open(UInt8(ascii: "["))
         elements(&self)
         close(UInt8(ascii: "]"))
@@ -55,7 +50,14 @@ package struct JSONWriter: ~Copyable {
         string(text)
     }
 
-    package mutating func member(_ name: StaticString, _ number: some BinaryInteger) {
+    package mutating func member(_ name: StaticString, _ number: Int64) {
+        member(name)
+        integer(number)
+    }
+
+    package mutating func member(_ name: StaticString, _ number: Int) { member(name, Int64(number)) }
+
+    package mutating func member(_ name: StaticString, _ number: UInt64) {
         member(name)
         integer(number)
     }
@@ -91,22 +93,36 @@ package struct JSONWriter: ~Copyable {
     }
 
     /// Leaves the member out if there is no value.
-    package mutating func member(_ name: StaticString, optional number: (some BinaryInteger)?) {
+    package mutating func member(_ name: StaticString, optional number: Int64?) {
         if let number { member(name, number) }
     }
 
-    package mutating func member(_ name: StaticString, orNull number: (some BinaryInteger)?) {
+    /// Leaves the member out if there is no value.
+    package mutating func member(_ name: StaticString, optional number: UInt64?) {
+        if let number { member(name, number) }
+    }
+
+    package mutating func member(_ name: StaticString, orNull number: Int64?) {
+        member(name)
+        if let number { integer(number) } else { null() }
+    }
+
+    package mutating func member(_ name: StaticString, orNull number: UInt64?) {
         member(name)
         if let number { integer(number) } else { null() }
     }
 
     package mutating func null() { literal("null") }
 
-    package mutating func integer(_ number: some BinaryInteger) {
+    package mutating func integer(_ number: Int64) { integer(number.magnitude, isNegative: number < 0) }
+
+    package mutating func integer(_ number: UInt64) { integer(number, isNegative: false) }
+
+    private mutating func integer(_ magnitude: UInt64, isNegative: Bool) {
         reserve(22)
         separate()
-        if number < 0 { put(UInt8(ascii: "-")) }
-        var rest = UInt64(truncatingIfNeeded: number.magnitude)
+        if isNegative { put(UInt8(ascii: "-")) }
+        var rest = magnitude
         var end = count + 1
         var power = rest / 10
         while power > 0 {

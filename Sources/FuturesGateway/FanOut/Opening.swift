@@ -47,7 +47,7 @@ extension EventEncoder {
                 object {
                     $0.member("client", opening.client)
                     $0.member("streams")
-                    $0.array(opening.streams) { $0.string($1.description) }
+                    $0.array { json in for name in opening.streams { json.string(name.description) } }
                     $0.member("resume", opening.resumption(replayed: replayed))
                     $0.member("replayed", replayed ?? 0)
                     $0.member("heartbeat", opening.options.heartbeat)

@@ -161,9 +161,9 @@ struct EventHandlers: Sendable {
         writer.object { json in
             json.member("client", view.id)
             json.member("streams")
-            json.array(view.streams) { $0.string($1.description) }
+            json.array { json in for name in view.streams { json.string(name.description) } }
             json.member("paused")
-            json.array(view.paused) { $0.string($1.description) }
+            json.array { json in for name in view.paused { json.string(name.description) } }
         }
         responder.respond(StreamHandlers.json(200, writer.bytes))
     }

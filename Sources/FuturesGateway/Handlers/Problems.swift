@@ -7,13 +7,15 @@ enum Problems {
     /// - Parameter names: each name with what is wrong with it.
     static func unknownStreams(_ names: [(text: String, mistake: StreamNameMistake)]) -> HTTPProblem {
         var writer = JSONWriter()
-        writer.array(names) { json, name in
-            json.object {
-                $0.member("stream", String(name.text.prefix(100)))
-                $0.member("code", name.mistake.code.rawValue)
-                $0.member("detail", name.mistake.detail)
-                $0.member("suggestions")
-                $0.array(name.mistake.suggestions) { $0.string($1) }
+        writer.array { json in
+            for name in names {
+                json.object {
+                    $0.member("stream", String(name.text.prefix(100)))
+                    $0.member("code", name.mistake.code.rawValue)
+                    $0.member("detail", name.mistake.detail)
+                    $0.member("suggestions")
+                    $0.array { json in for suggestion in name.mistake.suggestions { json.string(suggestion) } }
+                }
             }
         }
         let detail = names.count == 1 ? names[0].mistake.detail : "\(names.count) of the names are no streams; mistakes says what is wrong with each."

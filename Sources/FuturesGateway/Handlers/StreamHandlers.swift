@@ -20,27 +20,31 @@ struct StreamHandlers: Sendable {
         var writer = JSONWriter(capacity: 4096)
         writer.object { json in
             json.member("upstreams")
-            json.array(Array(zip(dialect.upstreams, table.upstreams))) { json, entry in
-                let (upstream, status) = entry
-                json.object {
-                    $0.member("name", upstream.name)
-                    if let venue = upstream.venue { $0.member("venue", venue) }
-                    $0.member("simulated", upstream.isSimulated)
-                    if let lines = status.lines {
-                        $0.member("lines", lines.of)
-                        $0.member("linesOpen", lines.open)
+            json.array { json in
+                for entry in Array(zip(dialect.upstreams, table.upstreams)) {
+                    let (upstream, status) = entry
+                    json.object {
+                        $0.member("name", upstream.name)
+                        if let venue = upstream.venue { $0.member("venue", venue) }
+                        $0.member("simulated", upstream.isSimulated)
+                        if let lines = status.lines {
+                            $0.member("lines", lines.of)
+                            $0.member("linesOpen", lines.open)
+                        }
                     }
                 }
             }
             json.member("catalogue")
-            json.array(dialect.catalogue) { json, entry in
-                json.object {
-                    $0.member("pattern", entry.pattern)
-                    $0.member("carries", entry.carries)
-                    $0.member("merge", entry.rule.rawValue)
-                    if let key = entry.key { $0.member("key", key) }
-                    $0.member("keep", optional: entry.keep)
-                    $0.member("refetch", entry.hasSnapshotSource)
+            json.array { json in
+                for entry in dialect.catalogue {
+                    json.object {
+                        $0.member("pattern", entry.pattern)
+                        $0.member("carries", entry.carries)
+                        $0.member("merge", entry.rule.rawValue)
+                        if let key = entry.key { $0.member("key", key) }
+                        $0.member("keep", optional: entry.keep.map(Int64.init))
+                        $0.member("refetch", entry.hasSnapshotSource)
+                    }
                 }
             }
         }
@@ -138,11 +142,13 @@ struct StreamHandlers: Sendable {
                     json.member("ageMs", optional: status.feed.ageMs)
                     json.member("unverifiedMs", optional: status.feed.unverifiedMs)
                     json.member("incidents")
-                    json.array(incidents) { json, incident in
-                        json.object {
-                            $0.member("at", incident.at)
-                            $0.member("kind", incident.kind.rawValue)
-                            $0.member("detail", incident.detail)
+                    json.array { json in
+                        for incident in incidents {
+                            json.object {
+                                $0.member("at", incident.at)
+                                $0.member("kind", incident.kind.rawValue)
+                                $0.member("detail", incident.detail)
+                            }
                         }
                     }
                 } else {

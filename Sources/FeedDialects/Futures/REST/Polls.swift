@@ -98,20 +98,22 @@ private enum FundingTable {
         var writer = JSONWriter(capacity: 256 * rows.count)
         writer.object { json in
             json.member("from")
-            json.array(["premiumIndex", "fundingInfo"]) { $0.string($1) }
+            json.array { json in for part in ["premiumIndex", "fundingInfo"] { json.string(part) } }
             json.member("rows")
-            json.array(rows.filter { $0.nextFundingTime != nil }) { json, row in
-                let terms = terms[row.symbol] ?? Terms()
-                json.object {
-                    $0.member("symbol", row.symbol)
-                    $0.member("rate", optional: row.lastFundingRate)
-                    $0.member("intervalHours", terms.hours)
-                    $0.member("annualised", optional: row.lastFundingRate.flatMap { annual($0, hours: terms.hours) })
-                    $0.member("nextFundingTime", optional: row.nextFundingTime)
-                    $0.member("cap", optional: terms.cap)
-                    $0.member("floor", optional: terms.floor)
-                    $0.member("markPrice", row.markPrice)
-                    $0.member("time", row.time)
+            json.array { json in
+                for row in rows where row.nextFundingTime != nil {
+                    let terms = terms[row.symbol] ?? Terms()
+                    json.object {
+                        $0.member("symbol", row.symbol)
+                        $0.member("rate", optional: row.lastFundingRate)
+                        $0.member("intervalHours", terms.hours)
+                        $0.member("annualised", optional: row.lastFundingRate.flatMap { annual($0, hours: terms.hours) })
+                        $0.member("nextFundingTime", optional: row.nextFundingTime)
+                        $0.member("cap", optional: terms.cap)
+                        $0.member("floor", optional: terms.floor)
+                        $0.member("markPrice", row.markPrice)
+                        $0.member("time", row.time)
+                    }
                 }
             }
         }

@@ -88,20 +88,22 @@ extension VenueREST {
             return .isBehind(since: unfinished.closeTime)
         }
         var writer = JSONWriter(capacity: 176 * chosen.count + 16)
-        writer.array(chosen) { json, bar in
-            json.list {
-                $0.integer(bar.openTime)
-                $0.decimal(bar.open)
-                $0.decimal(bar.high)
-                $0.decimal(bar.low)
-                $0.decimal(bar.close)
-                $0.decimal(bar.volume)
-                $0.integer(bar.closeTime)
-                $0.decimal(bar.quoteVolume)
-                $0.integer(bar.tradeCount)
-                $0.decimal(bar.takerBuyVolume)
-                $0.decimal(bar.takerBuyQuoteVolume)
-                $0.string("0")
+        writer.array { json in
+            for bar in chosen {
+                json.array {
+                    $0.integer(bar.openTime)
+                    $0.decimal(bar.open)
+                    $0.decimal(bar.high)
+                    $0.decimal(bar.low)
+                    $0.decimal(bar.close)
+                    $0.decimal(bar.volume)
+                    $0.integer(bar.closeTime)
+                    $0.decimal(bar.quoteVolume)
+                    $0.integer(bar.tradeCount)
+                    $0.decimal(bar.takerBuyVolume)
+                    $0.decimal(bar.takerBuyQuoteVolume)
+                    $0.string("0")
+                }
             }
         }
         return .body(writer.bytes, until: newest.flatMap { $0.closeTime < times.now ? nil : $0.closeTime + 1 })

@@ -36,7 +36,7 @@ extension VenueREST {
         var writer = JSONWriter(capacity: 256 * (symbol == nil ? rows.count : 1))
         guard let symbol else {
             var isWhole = !rows.isEmpty
-            writer.array(rows) { isWhole = write(&$0, $1) && isWhole }
+            writer.array { json in for row in rows { isWhole = write(&json, row) && isWhole } }
             return isWhole ? .body(writer.bytes, until: nil) : .lacks
         }
         guard let row = rows.first(where: { $0[keyPath: key] == symbol }), write(&writer, row) else { return .lacks }
@@ -131,9 +131,9 @@ extension VenueREST {
             json.member("E", eventTime ?? book.time)
             json.member("T", book.time)
             json.member("bids")
-            json.array(book.bids.prefix(limit)) { $0.pair($1.price, $1.quantity) }
+            json.array { json in for level in book.bids.prefix(limit) { json.pair(level.price, level.quantity) } }
             json.member("asks")
-            json.array(book.asks.prefix(limit)) { $0.pair($1.price, $1.quantity) }
+            json.array { json in for level in book.asks.prefix(limit) { json.pair(level.price, level.quantity) } }
         }
         return .body(writer.bytes, until: nil)
     }
@@ -149,15 +149,17 @@ extension VenueREST {
 
     private func render(_ trades: ArraySlice<AggregateTrade>) -> VenueRendering {
         var writer = JSONWriter(capacity: 128 * trades.count)
-        writer.array(trades) { json, trade in
-            json.object {
-                $0.member("a", trade.id)
-                $0.member("p", trade.price)
-                $0.member("q", trade.quantity)
-                $0.member("f", trade.firstTradeID)
-                $0.member("l", trade.lastTradeID)
-                $0.member("T", trade.time)
-                $0.member("m", trade.isBuyerMaker)
+        writer.array { json in
+            for trade in trades {
+                json.object {
+                    $0.member("a", trade.id)
+                    $0.member("p", trade.price)
+                    $0.member("q", trade.quantity)
+                    $0.member("f", trade.firstTradeID)
+                    $0.member("l", trade.lastTradeID)
+                    $0.member("T", trade.time)
+                    $0.member("m", trade.isBuyerMaker)
+                }
             }
         }
         return .body(writer.bytes, until: nil)

@@ -1,16 +1,17 @@
-import FeedCore
 import Testing
 
-@testable import EventLogs
+@testable import FeedCore
 
 @Suite struct JSONWriterTests {
     @Test func whatIsWrittenOutgrowsItsBuffer() {
         var writer = JSONWriter(capacity: 1)
         let long = String(repeating: "\"\n", count: 500)
-        writer.array(0..<300) { json, number in
-            json.object {
-                $0.member("number", number)
-                $0.member("text", long)
+        writer.array { json in
+            for number in 0..<300 {
+                json.object {
+                    $0.member("number", number)
+                    $0.member("text", long)
+                }
             }
         }
         let element = { (number: Int) in "{\"number\":\(number),\"text\":\"" + String(repeating: "\\\"\\u000a", count: 500) + "\"}" }
@@ -19,7 +20,7 @@ import Testing
 
     @Test func numbersOfAnySizeAreWhole() {
         var writer = JSONWriter()
-        writer.array([Int64.min, -1, 0, 9, 10, .max]) { $0.integer($1) }
+        writer.array { for number in [Int64.min, -1, 0, 9, 10, .max] { $0.integer(number) } }
         writer.integer(UInt64.max)
         #expect(
             String(decoding: writer.bytes, as: UTF8.self)
