@@ -76,6 +76,15 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "EventLogs", dependencies: ["FeedCore"], swiftSettings: strict),
         .target(
+            name: "NATS",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
+        .target(
             name: "FuturesGateway",
             // The types of FeedCore and FeedDialects are seen through FuturesFeed. Both are named here and below, so that a change of their layout has
             // this target built anew.
@@ -182,6 +191,18 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
+        .testTarget(
+            name: "NATSTests",
+            dependencies: [
+                "NATS",
+                "GatewayTestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            exclude: ["Servers/peer.py"],
+            swiftSettings: strict),
         // The Autobahn suite's testee, run by `make conformance`.
         .executableTarget(
             name: "conformance-client",
@@ -236,7 +257,7 @@ if environment["WITH_TOOLS"] != nil || environment["WITH_BENCHMARKS"] != nil {
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "CFuzzer", "EventLogs", "FeedCore", "FeedDialects", "FuturesFeed", "MicroHTTP", "ServerSentEvents",
+                "CFuzzer", "EventLogs", "FeedCore", "FeedDialects", "FuturesFeed", "MicroHTTP", "NATS", "ServerSentEvents",
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             path: "Tests/Fuzz/Harness",
