@@ -75,9 +75,12 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(name: "EventLogs", dependencies: ["FeedCore"], swiftSettings: strict),
+        .target(name: "ReplicatedLog", swiftSettings: strict),
         .target(
             name: "NATS",
             dependencies: [
+                "ReplicatedLog",
+                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -191,10 +194,13 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
+        .target(name: "SimulatedLog", dependencies: ["ReplicatedLog"], path: "Tests/SimulatedLog", swiftSettings: strict),
         .testTarget(
             name: "NATSTests",
             dependencies: [
                 "NATS",
+                "ReplicatedLog",
+                "SimulatedLog",
                 "GatewayTestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
