@@ -1,5 +1,6 @@
-import NATS
 import NIOCore
+
+@testable import NATS
 
 /// What a NATS server says: read the same however the bytes are cut, and survived by all that hears it.
 enum NATSTarget {
@@ -27,6 +28,9 @@ enum NATSTarget {
         var now = NIODeadline.uptimeNanoseconds(0)
         var link: UInt64 = 0
         var greetings = 0
+        var consumer = OrderedConsumer(heartbeat: .milliseconds(500), isConnected: true)
+        var next: UInt64 = 5
+        _ = consumer.step(.read(from: next), now: now)
         func perform(_ effects: [ClientEffect]) {
             for effect in effects {
                 switch effect {
@@ -40,8 +44,15 @@ enum NATSTarget {
                     if case .connect = message { greetings += 1 }
                     promise(greetings <= 1, "a second CONNECT")
                 case .deliver(let message):
-                    _ = message.headers?.status
-                    _ = message.headers?["Nats-Consumer-Stalled"]
+                    for effect in consumer.step(.received(attempt: 1, message), now: now) {
+                        switch effect {
+                        case .deliver(let sequence, _):
+                            promise(sequence == next, "\(sequence) is handed over in place of \(next)")
+                            next += 1
+                        case .acknowledge(let subject): promise((try? NATSPublication.check(subject: subject)) != nil, "\(subject) is answered")
+                        default: break
+                        }
+                    }
                 default: break
                 }
             }

@@ -22,8 +22,10 @@ final class NATSServer: Sendable {
     private let place: URL
     private let process: NIOLockedValueBox<Process?>
 
-    /// - Parameter settings: lines of its configuration, beside names and ports.
-    init(_ version: String, name: String = "a", settings: String = "") throws {
+    /// - Parameters:
+    ///   - settings: lines of its configuration, beside names and ports.
+    ///   - limits: lines of its block `jetstream`.
+    init(_ version: String, name: String = "a", settings: String = "", limits: String = "") throws {
         self.version = version
         self.name = name
         port = try ReservedPort()
@@ -31,7 +33,7 @@ final class NATSServer: Sendable {
         place = FileManager.default.temporaryDirectory.appending(path: "nats-\(UUID().uuidString)")
         process = NIOLockedValueBox(nil)
         try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
-        let text = "server_name: \(name)\nlisten: \"127.0.0.1:\(port.number)\"\njetstream { store_dir: \"\(store.path)\" }\n\(settings)\n"
+        let text = "server_name: \(name)\nlisten: \"127.0.0.1:\(port.number)\"\njetstream { store_dir: \"\(store.path)\"\n\(limits) }\n\(settings)\n"
         try Data(text.utf8).write(to: place.appending(path: "server.conf"))
     }
 

@@ -1,0 +1,187 @@
+import FoundationEssentials
+package import NIOCore
+
+/// The few requests to JetStream that a log needs. All are answered by the stream's leader, never by a follower that may be behind.
+///
+/// Source: the API's subjects and schemas (docs.nats.io/reference/reference-protocols/nats_api_reference).
+package struct JetStream {
+    package typealias Answer<Value> = (Result<Value, NATSError>) -> Void
+
+    private let client: NATSClient
+    private let timeout: TimeAmount
+
+    /// - Parameter timeout: for each request.
+    package init(_ client: NATSClient, timeout: TimeAmount = .seconds(2)) {
+        self.client = client
+        self.timeout = timeout
+    }
+
+    /// Makes a stream, or does nothing if it exists as it is described.
+    package func create(_ stream: StreamConfiguration, _ answer: @escaping Answer<StreamState>) {
+        ask("STREAM.CREATE.\(stream.name)", stream) { (result: Result<StreamAnswer, NATSError>) in answer(result.map(\.state)) }
+    }
+
+    package func state(of stream: String, _ answer: @escaping Answer<StreamState>) {
+        ask("STREAM.INFO.\(stream)", [String: String]()) { (result: Result<StreamAnswer, NATSError>) in answer(result.map(\.state)) }
+    }
+
+    /// The body of one message.
+    package func message(of stream: String, _ sequence: UInt64, _ answer: @escaping Answer<[UInt8]>) {
+        ask("STREAM.MSG.GET.\(stream)", ["seq": sequence]) { (result: Result<MessageAnswer, NATSError>) in
+            answer(result.map { Array($0.message.data ?? Data()) })
+        }
+    }
+
+    /// Appends a message right behind the stream's message `expecting`, 0 if there is none yet. Gives its sequence.
+    package func append(_ payload: ByteBuffer, to subject: String, of stream: String, expecting: UInt64, _ answer: @escaping Answer<UInt64>) {
+        let header = NATSPublication.Header(name: "Nats-Expected-Last-Sequence", value: String(expecting))
+        client.request(NATSPublication(subject, headers: [header], payload: payload), timeout: timeout) { result in
+            answer(
+                result.flatMap { message in
+                    Self.decode(AppendAnswer.self, message).flatMap { answer in
+                        guard answer.stream == stream else {
+                            return .failure(NATSError(.jetStream, "The subject \(subject) is another stream's: give each log a subject of its own."))
+                        }
+                        return .success(answer.seq)
+                    }
+                })
+        }
+    }
+
+    /// Has the messages from a sequence on delivered to a subject, with flow control and heartbeats. The server forgets the consumer 30 s after its
+    /// subject has no listener any more.
+    func createConsumer(of stream: String, deliver subject: String, from sequence: UInt64, heartbeat: TimeAmount, _ answer: @escaping Answer<Void>) {
+        let consumer = ConsumerConfiguration(deliver_subject: subject, opt_start_seq: sequence, idle_heartbeat: heartbeat.nanoseconds)
+        ask("CONSUMER.CREATE.\(stream)", ConsumerRequest(stream_name: stream, config: consumer)) { (result: Result<ConsumerAnswer, NATSError>) in
+            answer(result.map { _ in })
+        }
+    }
+
+    private func ask<Value: Decodable>(_ path: String, _ body: some Encodable, _ answer: @escaping Answer<Value>) {
+        guard let json = try? JSONEncoder().encode(body) else {
+            return answer(.failure(NATSError(.badConfiguration, "A request to JetStream cannot be written: use plain names.")))
+        }
+        client.request(NATSPublication("$JS.API.\(path)", payload: ByteBuffer(bytes: json)), timeout: timeout) { result in
+            answer(result.flatMap { Self.decode(Value.self, $0) })
+        }
+    }
+
+    private static func decode<Value: Decodable>(_: Value.Type, _ message: NATSMessage) -> Result<Value, NATSError> {
+        let json = Data(message.payload.readableBytesView)
+        switch try? JSONDecoder().decode(Outcome<Value>.self, from: json) {
+        case .value(let value): return .success(value)
+        case .failure(let reason): return .failure(NATSError(reason))
+        case nil: return .failure(NATSError(.malformedAnswer, "JetStream gave an answer that cannot be read: check the server's version."))
+        }
+    }
+}
+
+/// A stream as it is to be.
+package struct StreamConfiguration: Sendable, Encodable {
+    package var name: String
+    package var subjects: [String]
+    package var storage = "file"
+    package var replicas: Int
+    package var retention = "limits"
+    package var discard = "old"
+    /// The oldest messages go after this time, in ns; 0 keeps them.
+    package var maximumAge: Int64
+    /// The oldest messages go above this size; -1 knows no bound.
+    package var maximumBytes: Int64
+    /// In ns; messages have no ids, so the shortest that servers take.
+    package var duplicateWindow: Int64 = 100_000_000
+    package var allowsDirect = true
+    /// A hole in the log would be a loss to its readers.
+    package var deniesDelete = true
+    package var deniesPurge = true
+
+    package init(name: String, subjects: [String], replicas: Int, maximumAge: Int64, maximumBytes: Int64) {
+        (self.name, self.subjects, self.replicas) = (name, subjects, replicas)
+        (self.maximumAge, self.maximumBytes) = (maximumAge, maximumBytes)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case name, subjects, storage, retention, discard
+        case replicas = "num_replicas", maximumAge = "max_age", maximumBytes = "max_bytes", duplicateWindow = "duplicate_window"
+        case allowsDirect = "allow_direct", deniesDelete = "deny_delete", deniesPurge = "deny_purge"
+    }
+}
+
+/// What a stream holds.
+package struct StreamState: Sendable, Equatable, Decodable {
+    package var messages: UInt64
+    package var bytes: UInt64
+    package var first: UInt64
+    package var last: UInt64
+
+    private enum CodingKeys: String, CodingKey { case messages, bytes, first = "first_seq", last = "last_seq" }
+}
+
+private struct StreamAnswer: Decodable { let state: StreamState }
+
+private struct MessageAnswer: Decodable {
+    struct Message: Decodable {
+        /// Absent if the message is empty.
+        let data: Data?
+    }
+    let message: Message
+}
+
+private struct AppendAnswer: Decodable {
+    let stream: String
+    let seq: UInt64
+}
+
+private struct ConsumerAnswer: Decodable { let name: String }
+
+private struct ConsumerRequest: Encodable {
+    let stream_name: String
+    let config: ConsumerConfiguration
+}
+
+private struct ConsumerConfiguration: Encodable {
+    let deliver_subject: String
+    var deliver_policy = "by_start_sequence"
+    let opt_start_seq: UInt64
+    var ack_policy = "none"
+    var max_deliver = 1
+    var flow_control = true
+    let idle_heartbeat: Int64
+    var mem_storage = true
+    var num_replicas = 1
+    var inactive_threshold: Int64 = 30_000_000_000
+}
+
+/// An answer of JetStream. One that refuses an append has a stream and a sequence, too.
+private enum Outcome<Value: Decodable>: Decodable {
+    case value(Value)
+    case failure(Refusal)
+
+    private enum CodingKeys: String, CodingKey { case error }
+
+    init(from decoder: any Decoder) throws {
+        let refusal = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(Refusal.self, forKey: .error)
+        self = try refusal.map { .failure($0) } ?? .value(Value(from: decoder))
+    }
+}
+
+private struct Refusal: Decodable {
+    let code: Int
+    let err_code: Int?
+    let description: String?
+}
+
+extension NATSError {
+    /// By the codes of nats-server's `errors.json`.
+    fileprivate init(_ reason: Refusal) {
+        let words = reason.description ?? "no reason is given"
+        switch reason.err_code ?? reason.code {
+        case 10071, 10164: self.init(.wrongSequence, "The log ends elsewhere (\(words)): read it before another append.")
+        case 10023, 10028, 10047, 10077: self.init(.storeFull, "JetStream has no room (\(words)): raise its limits, or free disk.")
+        case 10014, 10037, 10059: self.init(.notFound, "JetStream does not have it (\(words)): check the name of the stream.")
+        case 10008, 10009: self.init(.noResponders, "JetStream has no leader at present (\(words)): check that most servers run.")
+        default: self.init(.jetStream, "JetStream refuses: \(words).")
+        }
+        jetStreamCode = reason.err_code
+    }
+}

@@ -1,0 +1,172 @@
+import DequeModule
+package import NIOCore
+package import ReplicatedLog
+
+/// A stream of JetStream as a replicated log.
+package final class JetStreamLog: LogEngine {
+    private let loop: any EventLoop
+    private let stream: String
+    private let subject: String
+    private let heartbeat: TimeAmount
+    private let listener: (LogEvent) -> Void
+    private var consumer: OrderedConsumer
+    private var inbox: UInt64?
+    private var timer: (at: NIODeadline, task: Scheduled<Void>)?
+    private var appends = OrderedAnswers()
+    private var connection: NATSClient?
+
+    /// Tells of what is no event of the log: attempts to connect that failed, what the server forbids.
+    private let trouble: (NATSError) -> Void
+
+    /// - Parameters:
+    ///   - stream: the stream's name.
+    ///   - subject: the one subject that the stream keeps.
+    ///   - heartbeat: how often a server with nothing to say says so; three are waited for.
+    package init(
+        _ settings: ClientSettings, stream: String, subject: String, heartbeat: TimeAmount = .milliseconds(500), loop: any EventLoop,
+        trouble: @escaping (NATSError) -> Void, listener: @escaping (LogEvent) -> Void
+    ) {
+        self.loop = loop
+        self.stream = stream
+        self.subject = subject
+        self.heartbeat = heartbeat
+        self.trouble = trouble
+        self.listener = listener
+        consumer = OrderedConsumer(heartbeat: heartbeat, isConnected: false)
+        connection = NATSClient(settings: settings, loop: loop) { self.receive($0) }
+        connection?.start()
+    }
+
+    /// The connection that the log shares; nil once it is stopped.
+    package var client: NATSClient? { connection }
+
+    /// Ends the connection and everything that waits. Commands after it come to nothing. Without it the log lives for ever.
+    package func stop() {
+        step(.stop)
+        timer?.task.cancel()
+        connection?.stop()
+        connection = nil
+    }
+
+    package func perform(_ command: LogCommand) {
+        guard let client = connection else { return }
+        let jetStream = JetStream(client)
+        switch command {
+        case .append(let id, let body, let expecting):
+            appends.await(id)
+            jetStream.append(ByteBuffer(bytes: body), to: subject, of: stream, expecting: expecting) { result in
+                for event in self.appends.settle(id, result.mapError(LogError.init)) { self.listener(event) }
+            }
+        case .read(let from): step(.read(from: from))
+        case .stopReading: step(.stop)
+        case .inspect(let id):
+            jetStream.state(of: stream) { self.listener(.inspected(id: id, $0.map(LogExtent.init).mapError(LogError.init))) }
+        case .fetch(let id, let sequence):
+            jetStream.message(of: stream, sequence) { result in
+                self.listener(.fetched(id: id, result.map { LogRecord(sequence: sequence, body: $0) }.mapError(LogError.init)))
+            }
+        case .hear(let subject):
+            attempt {
+                _ = try client.subscribe(subject) { message in
+                    self.listener(.heard(subject: message.subject, Array(message.payload.readableBytesView), reply: message.reply.map(LogReply.init)))
+                }
+            }
+        case .publish(let subject, let body): attempt { try client.publish(NATSPublication(subject, payload: ByteBuffer(bytes: body))) }
+        case .request(let id, let subject, let body):
+            client.request(NATSPublication(subject, payload: ByteBuffer(bytes: body)), timeout: .seconds(2)) { result in
+                self.listener(.answered(id: id, result.map { Array($0.payload.readableBytesView) }.mapError(LogError.init)))
+            }
+        case .respond(let reply, let body): attempt { try client.publish(NATSPublication(reply.address, payload: ByteBuffer(bytes: body))) }
+        }
+    }
+
+    private func attempt(_ body: () throws -> Void) {
+        do { try body() } catch { if let error = error as? NATSError { trouble(error) } }
+    }
+
+    private func receive(_ event: NATSEvent) {
+        switch event {
+        case .connected:
+            listener(.connected)
+            step(.connected)
+        case .disconnected(let error):
+            step(.disconnected)
+            listener(.disconnected(LogError(error)))
+        case .trouble(let error): trouble(error)
+        }
+    }
+
+    private func step(_ input: OrderedConsumer.Input) {
+        for effect in consumer.step(input, now: .now()) { perform(effect) }
+        guard let deadline = consumer.deadline, deadline < timer?.at ?? .distantFuture else { return }
+        timer?.task.cancel()
+        let task = loop.assumeIsolated().scheduleTask(deadline: deadline) {
+            self.timer = nil
+            self.step(.deadline)
+        }
+        timer = (deadline, task)
+    }
+
+    private func perform(_ effect: OrderedConsumer.Effect) {
+        guard let client = connection else { return }
+        switch effect {
+        case .create(let attempt, let from):
+            let subject = client.newInbox()
+            self.attempt { inbox = try client.subscribe(subject) { self.step(.received(attempt: attempt, $0)) } }
+            JetStream(client).createConsumer(of: stream, deliver: subject, from: from, heartbeat: heartbeat) { result in
+                self.step(.created(attempt: attempt, result))
+            }
+        case .inspect(let attempt): JetStream(client).state(of: stream) { self.step(.inspected(attempt: attempt, $0)) }
+        case .remove:
+            if let inbox { client.unsubscribe(inbox) }
+            inbox = nil
+        case .acknowledge(let subject): attempt { try client.publish(NATSPublication(subject)) }
+        case .deliver(let sequence, let body): listener(.record(LogRecord(sequence: sequence, body: Array(body.readableBytesView))))
+        case .reading(let state): listener(.reading(LogExtent(state)))
+        case .stalled(let error): listener(.stalled(LogError(error)))
+        case .trimmed(let state): listener(.trimmed(LogExtent(state)))
+        case .regressed(let state): listener(.regressed(LogExtent(state)))
+        }
+    }
+}
+
+/// Tells the outcome of appends in the order they were asked for. Servers refuse at once, and acknowledge once most of them have the record.
+struct OrderedAnswers {
+    private var waiting: Deque<(id: UInt64, result: Result<UInt64, LogError>?)> = []
+
+    mutating func await(_ id: UInt64) { waiting.append((id, nil)) }
+
+    /// What can be told now.
+    mutating func settle(_ id: UInt64, _ result: Result<UInt64, LogError>) -> [LogEvent] {
+        guard let place = waiting.firstIndex(where: { $0.id == id && $0.result == nil }) else { return [] }
+        waiting[place].result = result
+        var events: [LogEvent] = []
+        while let (id, result) = waiting.first, let result {
+            waiting.removeFirst()
+            switch result {
+            case .success(let sequence): events.append(.appended(id: id, sequence: sequence))
+            case .failure(let error): events.append(.notAppended(id: id, error))
+            }
+        }
+        return events
+    }
+}
+
+extension LogExtent {
+    fileprivate init(_ state: StreamState) { self.init(first: state.first, last: state.last) }
+}
+
+extension LogError {
+    init(_ error: NATSError) {
+        let code: Code =
+            switch error.code {
+            case .wrongSequence: .wrongSequence
+            case .storeFull: .full
+            case .notConnected, .noResponders, .backlogged, .unreachable, .stopped: .unavailable
+            case .disconnected, .timedOut, .malformedAnswer: .unknown
+            case .notFound: .notFound
+            case .badConfiguration, .tlsFailed, .refused, .permissionDenied, .serverTooOld, .protocolViolation, .tooLarge, .jetStream: .refused
+            }
+        self.init(code, error.message)
+    }
+}
