@@ -9,6 +9,9 @@ package protocol LogEngine: AnyObject {
 /// What an engine is asked. `id` is the asker's own number, and unique among commands of its kind that have no answer yet.
 package enum LogCommand: Sendable, Equatable {
     /// Appends a record right behind the record `expecting`, 0 for an empty log. Any number may be on their way; they are answered in their order.
+    ///
+    /// Each is judged by itself: if one is refused because somebody else appended in its place, the next one may find its place, behind the other's
+    /// record. So a reader has to know whose record it takes, and a writer that is refused waits for all it has sent.
     case append(id: UInt64, [UInt8], expecting: UInt64)
     /// Hands over every record from this sequence on, for ever. There is one reading at most; a new one takes the place of the old one.
     case read(from: UInt64)

@@ -4,16 +4,26 @@ import NATS
 import ReplicatedLog
 import Testing
 
-/// The replicated log on three real servers, whose leader is killed while records are appended.
+/// The replicated log on one real server and on three, whose leader is killed while records are appended.
 @Suite(.serialized, .enabled(if: NATSServer.has("2.12.8"), "\(NATSServer.advice)")) struct ClusterTests {
     @Test(arguments: ["2.12.8", "2.14.6"].filter { NATSServer.has($0) })
-    func whatIsAcknowledgedIsReadOnceInOrderThoughTheLeaderIsKilled(version: String) async throws {
+    func whatAClusterAcknowledgesIsReadOnceInOrderThoughItsLeaderIsKilled(version: String) async throws {
         let cluster = try await NATSCluster(version)
         defer { cluster.stop() }
-        let (log, reader, other) = (
-            try await TestLog.connected(cluster.servers), try await TestLog.connected(cluster.servers), try await TestLog.connected(cluster.servers)
-        )
-        try await log.create(replicas: 3)
+        try await Self.killTheLeader(of: cluster.servers)
+    }
+
+    @Test(arguments: ["2.12.8", "2.14.6"].filter { NATSServer.has($0) })
+    func whatOneServerAcknowledgesIsReadOnceInOrderThoughItIsKilled(version: String) async throws {
+        let server = try await NATSServer.started(version)
+        defer { server.stop() }
+        try await Self.killTheLeader(of: [server])
+    }
+
+    /// kill -9 in the middle of appends and of a reading, and a new start.
+    private static func killTheLeader(of servers: [NATSServer]) async throws {
+        let (log, reader, other) = (try await TestLog.connected(servers), try await TestLog.connected(servers), try await TestLog.connected(servers))
+        try await log.create(replicas: servers.count)
         try await reader.perform(.read(from: 1))
         let total: UInt64 = 6_000
         let reading = Task { try await Self.read(reader, total) }
@@ -24,22 +34,25 @@ import Testing
             try await other.perform(.read(from: 1))
             try await other.wait("record 1,500") { if case .record(let record) = $0, record.sequence == 1_500 { true } else { nil } }
             try await other.perform(.stopReading)
-            let leader = try await other.leader(of: cluster.servers)
+            let leader = try await other.leader(of: servers)
             leader.stop()
+            if servers.count == 1 { try await leader.start() }
             return leader
         }
         try await writer.append(upTo: 4_000)
         let killed = try await killing.value
-        try await killed.start()
+        if servers.count > 1 { try await killed.start() }
         try await writer.append(upTo: total)
         let records = try await reading.value
         #expect(records.map(\.sequence) == Array(1...total))
         #expect(records.map(\.body) == (1...total).map(Writer.body))
         #expect(writer.acknowledged.allSatisfy { $0.key == $0.value }, "a record was acknowledged elsewhere than it stands")
-        print("\(version): \(writer.acknowledged.count) of \(total) acknowledged, \(writer.failures) without an answer or refused, all read in order")
+        print(
+            "\(servers[0].version), \(servers.count) servers: \(writer.acknowledged.count) of \(total) acknowledged, \(writer.failures) without an answer or refused, all read in order"
+        )
         #expect(writer.acknowledged.count > 4_000 && writer.failures > 0, "the kill was not felt")
         // Whoever comes later reads the same.
-        let late = try await TestLog.connected(cluster.servers)
+        let late = try await TestLog.connected(servers)
         try await late.perform(.read(from: 1))
         #expect(try await Self.read(late, total) == records)
         for client in [log, reader, other, late] { try await client.stop() }

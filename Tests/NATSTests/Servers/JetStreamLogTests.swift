@@ -8,14 +8,9 @@ import Testing
 @Suite(.serialized, .enabled(if: NATSServer.has("2.12.8"), "\(NATSServer.advice)")) struct JetStreamLogTests {
     static let versions = ["2.11.11", "2.12.8", "2.14.6"].filter { NATSServer.has($0) }
 
-    private static func started(_ version: String = "2.12.8", limits: String = "") async throws -> NATSServer {
-        let server = try NATSServer(version, limits: limits)
-        try await server.start()
-        return server
-    }
-
     @Test(arguments: versions) func recordsAreAppendedInOrderAndReadFromAnywhere(version: String) async throws {
-        let server = try await Self.started(version)
+        let server = try await NATSServer.started(version)
+        defer { server.stop() }
         let log = try await TestLog.connected([server])
         try await log.create(replicas: 1)
         try await log.create(replicas: 1)
@@ -46,7 +41,8 @@ import Testing
     }
 
     @Test(arguments: versions) func aWriterThatWasFrozenIsRefusedOnceAnotherHasAppended(version: String) async throws {
-        let server = try await Self.started(version)
+        let server = try await NATSServer.started(version)
+        defer { server.stop() }
         let (frozen, other) = (try await TestLog.connected([server]), try await TestLog.connected([server]))
         try await frozen.create(replicas: 1)
         try await frozen.fill(3)
@@ -67,7 +63,8 @@ import Testing
     }
 
     @Test func aFullStoreIsToldAsSuch() async throws {
-        let server = try await Self.started(limits: "max_file_store: 1MB, max_memory_store: 1MB")
+        let server = try await NATSServer.started("2.12.8", limits: "max_file_store: 1MB, max_memory_store: 1MB")
+        defer { server.stop() }
         let log = try await TestLog.connected([server])
         try await log.create(replicas: 1)
         var (last, failure): (UInt64, LogError?) = (0, nil)
@@ -83,7 +80,8 @@ import Testing
     }
 
     @Test func aReaderOfWhatWasTrimmedIsTold() async throws {
-        let server = try await Self.started()
+        let server = try await NATSServer.started("2.12.8")
+        defer { server.stop() }
         let log = try await TestLog.connected([server])
         try await log.create(replicas: 1, maximumBytes: 20_000)
         try await log.fill(100, bytes: 1_000)
@@ -98,7 +96,8 @@ import Testing
     }
 
     @Test(arguments: versions) func aStoreThatCameBackOlderIsToldToItsReaders(version: String) async throws {
-        let server = try await Self.started(version)
+        let server = try await NATSServer.started(version)
+        defer { server.stop() }
         let (writer, reader) = (try await TestLog.connected([server]), try await TestLog.connected([server]))
         try await writer.create(replicas: 1)
         try await writer.fill(10)
@@ -123,7 +122,8 @@ import Testing
     }
 
     @Test func aReaderOfMuchAnswersFlowControlAndMissesNothing() async throws {
-        let server = try await Self.started()
+        let server = try await NATSServer.started("2.12.8")
+        defer { server.stop() }
         let log = try await TestLog.connected([server])
         try await log.create(replicas: 1)
         for part: UInt64 in 0..<5 { try await log.fill(1_000, bytes: 6_000, from: part * 1_000) }
@@ -139,7 +139,8 @@ import Testing
     }
 
     @Test func silenceIsToldAndTheReadingGoesOnWhenItEnds() async throws {
-        let server = try await Self.started()
+        let server = try await NATSServer.started("2.12.8")
+        defer { server.stop() }
         let (writer, reader) = (try await TestLog.connected([server]), try await TestLog.connected([server]))
         try await writer.create(replicas: 1)
         try await reader.perform(.read(from: 1))
@@ -155,7 +156,8 @@ import Testing
     }
 
     @Test func oneNodeAsksAnother() async throws {
-        let server = try await Self.started()
+        let server = try await NATSServer.started("2.12.8")
+        defer { server.stop() }
         let (one, two) = (try await TestLog.connected([server]), try await TestLog.connected([server]))
         try await two.perform(.hear(subject: "fg.t.demand"))
         _ = try await two.perform(.inspect(id: 1))

@@ -37,6 +37,13 @@ final class NATSServer: Sendable {
         try Data(text.utf8).write(to: place.appending(path: "server.conf"))
     }
 
+    /// A server that runs. Whoever asked for it has to stop it: an object may end with its last use.
+    static func started(_ version: String, name: String = "a", settings: String = "", limits: String = "") async throws -> NATSServer {
+        let server = try NATSServer(version, name: name, settings: settings, limits: limits)
+        try await server.start()
+        return server
+    }
+
     deinit {
         stop()
         try? FileManager.default.removeItem(at: place)

@@ -3,13 +3,14 @@ import Foundation
 import GatewayTestSupport
 import NATS
 import NIOCore
+import ReplicatedLog
 import Testing
 
 /// Against nats-py, which shares nothing with this client.
 @Suite(.serialized, .enabled(if: NATSServer.has("2.12.8") && Peer.isThere, "\(NATSServer.advice)")) struct PeerTests {
     @Test func requestsAreAnsweredByAnIndependentClient() async throws {
-        let server = try NATSServer("2.12.8")
-        try await server.start()
+        let server = try await NATSServer.started("2.12.8")
+        defer { server.stop() }
         let peer = try Peer(server)
         defer { peer.stop() }
         let client = try await TestClient.connected([server])
@@ -28,8 +29,8 @@ import Testing
     }
 
     @Test func whatAnIndependentClientPublishesArrivesWholeAndInOrder() async throws {
-        let server = try NATSServer("2.12.8")
-        try await server.start()
+        let server = try await NATSServer.started("2.12.8")
+        defer { server.stop() }
         let peer = try Peer(server)
         defer { peer.stop() }
         let client = try await TestClient.connected([server])
@@ -43,12 +44,36 @@ import Testing
         }
         try await client.stop()
     }
+
+    @Test func anIndependentClientReadsAndContinuesTheSameLog() async throws {
+        let server = try await NATSServer.started("2.12.8")
+        defer { server.stop() }
+        let peer = try Peer(server)
+        defer { peer.stop() }
+        let (log, reader) = (try await TestLog.connected([server]), try await TestLog.connected([server]))
+        try await log.create(replicas: 1)
+        try await reader.perform(.read(from: 1))
+        try await log.fill(100, bytes: 300)
+        try await log.perform(.request(id: 9, subject: "peer.append", Array("100".utf8)))
+        var records: [LogRecord] = []
+        while records.count < 200 { records.append(try await reader.wait { if case .record(let record) = $0 { record } else { nil } }) }
+        #expect(records.map(\.sequence) == Array(1...200))
+        #expect(records.suffix(100).map(\.body) == (100..<200).map { Array("peer \($0)".utf8) })
+        #expect(try await log.append("mine again", expecting: 200) == .success(201))
+        try await log.perform(.request(id: 10, subject: "peer.read", Array("201".utf8)))
+        let digest = try await log.wait { if case .answered(10, let result) = $0 { try result.get() } else { nil } }
+        let whole = records.flatMap(\.body) + Array("mine again".utf8)
+        #expect(String(decoding: digest, as: UTF8.self) == SHA256.hash(data: whole).map { String(format: "%02x", $0) }.joined())
+        try await log.stop()
+        try await reader.stop()
+    }
 }
 
 /// A process of `peer.py` that listens.
 private struct Peer {
     private let process = Process()
     private let input = Pipe()
+    private let output = Pipe()
 
     static var isThere: Bool { FileManager.default.fileExists(atPath: NATSServer.folder.appending(path: "python/nats").path) }
 
@@ -56,12 +81,10 @@ private struct Peer {
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "peer.py").path
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["python3", script, NATSServer.folder.appending(path: "python").path, server.address]
-        let output = Pipe()
         (process.standardInput, process.standardOutput) = (input, output)
         try process.run()
-        guard String(decoding: output.fileHandleForReading.availableData, as: UTF8.self) == "ready\n" else {
-            throw Unexpected("nats-py does not listen")
-        }
+        let said = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        guard said.hasPrefix("ready") else { throw Unexpected("nats-py does not listen: \(said)") }
     }
 
     func stop() {

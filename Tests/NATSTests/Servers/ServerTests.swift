@@ -12,8 +12,8 @@ import Testing
 
     @Test(arguments: ["2.9.10", "2.12.8", "2.14.6"].filter { NATSServer.has($0) })
     func messagesAndRequestsGoBetweenTwoClients(version: String) async throws {
-        let server = try NATSServer(version)
-        try await server.start()
+        let server = try await NATSServer.started(version)
+        defer { server.stop() }
         let one = try await TestClient.connected([server])
         let two = try await TestClient.connected([server])
         let messages = try await two.subscribe("a.>")
@@ -49,8 +49,8 @@ import Testing
             case "token": ("authorization { token: t }", .token("t"), .token("x"))
             default: ("authorization { users: [{ nkey: \(key.publicKey) }] }", .key(key), .token("x"))
             }
-        let server = try NATSServer("2.12.8", settings: settings)
-        try await server.start()
+        let server = try await NATSServer.started("2.12.8", settings: settings)
+        defer { server.stop() }
         let client = try await TestClient.connected([server], credentials: right)
         try await client.stop()
         let other = try await TestClient.started(ClientSettings(servers: [ServerAddress(server.address)], name: "tests", credentials: wrong))
@@ -60,8 +60,9 @@ import Testing
     }
 
     @Test func aForbiddenSubjectIsToldAndTheConnectionStays() async throws {
-        let server = try NATSServer("2.12.8", settings: "authorization { users: [{ user: u, password: p, permissions: { publish: [\"ok\"] } }] }")
-        try await server.start()
+        let user = "{ user: u, password: p, permissions: { publish: [\"ok\"] } }"
+        let server = try await NATSServer.started("2.12.8", settings: "authorization { users: [\(user)] }")
+        defer { server.stop() }
         let client = try await TestClient.connected([server], credentials: .user(name: "u", password: "p"))
         try await client.publish(NATSPublication("forbidden"))
         #expect(try await client.failure().code == .permissionDenied)
@@ -72,6 +73,7 @@ import Testing
 
     @Test func aConnectionIsEncryptedWhereTheServerRequiresIt() async throws {
         let server = try await Self.encrypted()
+        defer { server.stop() }
         let client = try await TestClient.connected([server]) { $0.tls.trustRoots = .certificates(Self.root) }
         #expect(try await client.subscribe("a").waiting.isEmpty)
         try await client.synchronise()
@@ -84,8 +86,8 @@ import Testing
     }
 
     @Test func aServerWithoutTLSIsLeftIfItIsAskedFor() async throws {
-        let server = try NATSServer("2.12.8")
-        try await server.start()
+        let server = try await NATSServer.started("2.12.8")
+        defer { server.stop() }
         let address = try ServerAddress("tls://127.0.0.1:\(server.port.number)")
         let client = try await TestClient.started(ClientSettings(servers: [address], name: "tests"))
         #expect(try await client.failure().code == .tlsFailed)
@@ -101,13 +103,12 @@ import Testing
         let (certificate, key) = (scratch.appending(path: "a.pem"), scratch.appending(path: "a.key"))
         try Data(TestCertificates.good.certificate.utf8).write(to: certificate)
         try Data(TestCertificates.good.key.utf8).write(to: key)
-        let server = try NATSServer("2.12.8", settings: "tls { cert_file: \"\(certificate.path)\", key_file: \"\(key.path)\" }")
-        try await server.start()
-        return server
+        return try await NATSServer.started("2.12.8", settings: "tls { cert_file: \"\(certificate.path)\", key_file: \"\(key.path)\" }")
     }
 
     @Test(arguments: [SIGKILL, SIGSTOP]) func aServerThatDiesOrFreezesIsReplacedByAnother(signal: Int32) async throws {
         let servers = [try NATSServer("2.12.8", name: "a"), try NATSServer("2.12.8", name: "b")]
+        defer { for server in servers { server.stop() } }
         for server in servers { try await server.start() }
         var settings = ClientSettings(servers: try servers.map { try ServerAddress($0.address) }, name: "tests")
         settings.silence = .milliseconds(200)
@@ -132,8 +133,8 @@ import Testing
     }
 
     @Test func anOldServerIsRefusedAndSaysSo() async throws {
-        let server = try NATSServer("2.9.10")
-        try await server.start()
+        let server = try await NATSServer.started("2.9.10")
+        defer { server.stop() }
         let client = try await TestClient.started(ClientSettings(servers: [ServerAddress(server.address)], name: "tests"))
         let failure = try await client.failure()
         #expect(failure.code == .serverTooOld && failure.message.contains("2.9.10, and 2.11.5 is required"))

@@ -23,6 +23,23 @@ async def main():
         await client.flush()
         await message.respond(b"done")
 
+    async def append(message):
+        """Appends as many records as asked for behind the log's end, each on condition that it is the next."""
+        first = (await client.jetstream().stream_info("FG_t")).state.last_seq
+        for number in range(first, first + int(message.data)):
+            await client.jetstream().publish("fg.t.log", b"peer %d" % number, headers={"Nats-Expected-Last-Sequence": str(number)})
+        await message.respond(b"done")
+
+    async def read(message):
+        """Reads as many records as asked for from the log's start, and answers with the digest of them all."""
+        records = await client.jetstream().subscribe("fg.t.log", stream="FG_t", ordered_consumer=True)
+        digest = hashlib.sha256()
+        for _ in range(int(message.data)):
+            digest.update((await records.next_msg(timeout=10)).data)
+        await message.respond(digest.hexdigest().encode())
+
+    await client.subscribe("peer.append", cb=append)
+    await client.subscribe("peer.read", cb=read)
     await client.subscribe("peer.echo", cb=echo)
     await client.subscribe("peer.go", cb=flood)
     await client.flush()
