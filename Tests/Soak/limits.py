@@ -37,6 +37,10 @@ def main(options):
 
 def finish(run, *faults):
     """The verdict; that the gateway is no more comes before what readers say of it."""
+    if run.court.faults:
+        # One that is about to die has closed its sockets already.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            run.gateway.process.wait(5)
     if (status := run.gateway.process.poll()) is not None:
         run.court.faults.insert(0, f"the gateway died ({status})")
     run.court.faults += [words for words in faults if words]
