@@ -231,11 +231,14 @@ struct OrderBook: Sendable {
     /// Takes complete data. A standing book needs none: it is newer, or will be when the events come that the snapshot has seen.
     mutating func adopt(_ snapshot: DepthLevels) -> Adoption {
         let events: [DepthLevels]
+        var saysTheSame = false
         switch phase {
         case .standing:
             guard !snapshot.isCrossed, let first = sinceThin.first, (first.previousUpdateID ?? .max) <= snapshot.lastUpdateID else { return .built }
             events = sinceThin
             sinceThin = []
+            // Numbers are shared between symbols, so in a quiet market no update may reach a snapshot that is ahead.
+            saysTheSame = snapshot.compared(with: levels()) == .same
             phase = .buffering(events)
         case .waiting(let known):
             guard known.lastUpdateID <= snapshot.lastUpdateID else { return .waiting }
@@ -246,7 +249,7 @@ struct OrderBook: Sendable {
         let relevant = events.drop { $0.lastUpdateID < snapshot.lastUpdateID }
         guard let first = relevant.first else {
             phase = .waiting(snapshot)
-            if events.isEmpty { show(snapshot) }
+            if events.isEmpty || saysTheSame { show(snapshot) }
             return .waiting
         }
         guard let previous = first.previousUpdateID, previous <= snapshot.lastUpdateID else { return .tooOld }
