@@ -40,8 +40,8 @@ final class VenueMirror: Sendable {
     static let patience = Duration.milliseconds(4_500)
     /// For how long after a bar's end the next one is waited for.
     static let barPatience = Duration.milliseconds(2_500)
-    /// Questions about bars without trades take this part of the venue's weight at most: four a minute of 2,400.
-    private static let quietShare = 600
+    /// Questions about bars without trades take this part of the venue's weight at most: one a minute of 2,400.
+    private static let quietShare = 2_400
     /// Clients give up after ten seconds.
     static let longestWait = Duration.seconds(8)
     /// A refusal of the venue is kept for so long.
