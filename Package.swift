@@ -194,10 +194,11 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
-        .target(name: "SimulatedLog", dependencies: ["ReplicatedLog"], path: "Tests/SimulatedLog", swiftSettings: strict),
+        .target(name: "SimulatedLog", dependencies: ["FeedCore", "ReplicatedLog"], path: "Tests/SimulatedLog", swiftSettings: strict),
         .testTarget(
             name: "NATSTests",
             dependencies: [
+                "FeedCore",
                 "NATS",
                 "ReplicatedLog",
                 "SimulatedLog",

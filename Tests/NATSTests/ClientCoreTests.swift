@@ -1,3 +1,4 @@
+import FeedCore
 import NIOCore
 import Testing
 
@@ -14,7 +15,7 @@ import Testing
     ) throws -> ClientCore {
         var settings = ClientSettings(servers: try servers.map { try ServerAddress($0) }, name: "test", credentials: credentials)
         settings.requiredVersion = version
-        return ClientCore(settings: settings, random: SeededGenerator(seed: 7))
+        return ClientCore(settings: settings, random: SplitMix64(seed: 7))
     }
 
     private static let info = ServerInfo(version: "2.12.8", maximumPayload: 1000)

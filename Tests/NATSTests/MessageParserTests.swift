@@ -1,3 +1,4 @@
+import FeedCore
 import NATS
 import NIOCore
 import Testing
@@ -43,7 +44,7 @@ import Testing
     @Test func messagesAreTheSameAtRandomCuts() throws {
         let seed = UInt64.random(in: .min ... .max)
         print("seed \(seed)")
-        var random = SeededGenerator(seed: seed)
+        var random = SplitMix64(seed: seed)
         for _ in 0..<500 {
             var parser = MessageParser(maximumPayload: 100)
             var messages: [ServerMessage] = []
@@ -105,20 +106,5 @@ import Testing
         #expect(ServerVersion("2.11.5") == .required)
         #expect(ServerVersion("2.14.0-beta.1").map { $0 > .advised } == true)
         for text in ["", "2", "2.1", "a.b.c", "2..1", "2.1.-3", "99999999.1.1"] { #expect(ServerVersion(text) == nil) }
-    }
-}
-
-/// A random generator with a seed (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator, Sendable {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,3 +1,4 @@
+import FeedCore
 import NIOCore
 import ReplicatedLog
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import NATS
 
 @Suite struct OrderedConsumerTests {
-    private var consumer = OrderedConsumer(heartbeat: .milliseconds(500), isConnected: true, random: SeededGenerator(seed: 7))
+    private var consumer = OrderedConsumer(heartbeat: .milliseconds(500), isConnected: true, random: SplitMix64(seed: 7))
     private var now = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
 
     private mutating func step(_ input: OrderedConsumer.Input) -> [String] {

@@ -1,3 +1,4 @@
+import FeedCore
 package import ReplicatedLog
 
 /// A replicated log and its faults in memory, a value: the same seed and the same commands give the same events.
@@ -70,7 +71,7 @@ package struct SimulatedLog {
     /// Without it two writers overwrite each other: a control for what rests on it.
     package var checksExpectations = true
     let maximumRecords: Int
-    var random: SeededRandom
+    var random: SplitMix64
     private(set) var now = 0
     var copies = [Copy()]
     var clients: [Client]
@@ -83,7 +84,7 @@ package struct SimulatedLog {
     ///   - clients: how many there are.
     ///   - maximumRecords: above it the oldest records go.
     package init(seed: UInt64, clients: Int, maximumRecords: Int = 10_000, faults: Faults = .none) {
-        random = SeededRandom(state: seed)
+        random = SplitMix64(seed: seed)
         self.clients = Array(repeating: Client(), count: clients)
         self.maximumRecords = maximumRecords
         self.faults = faults

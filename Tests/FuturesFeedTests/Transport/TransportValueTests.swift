@@ -100,7 +100,7 @@ struct UTF8ValidatorTests {
     @Test func randomTextInRandomPiecesAgreesWithTheStandardLibrary() {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("seed \(seed)")
-        var random = SplitMix(state: seed)
+        var random = SplitMix64(seed: seed)
         for _ in 0..<3000 {
             var bytes: [UInt8] = []
             for _ in 0..<Int.random(in: 0...40, using: &random) {
@@ -121,17 +121,5 @@ struct UTF8ValidatorTests {
         var validator = UTF8Validator()
         #expect(Array(bytes.prefix(good)).withUnsafeBytes { validator.accepts($0) })
         #expect(!Array(bytes.dropFirst(good)).withUnsafeBytes { validator.accepts($0) })
-    }
-
-    struct SplitMix: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
     }
 }

@@ -1,3 +1,4 @@
+import FeedCore
 import Crypto
 import Foundation
 import GatewayTestSupport
@@ -16,7 +17,7 @@ import Testing
         let client = try await TestClient.connected([server])
         let seed = UInt64.random(in: .min ... .max)
         print("seed \(seed)")
-        var random = SeededGenerator(seed: seed)
+        var random = SplitMix64(seed: seed)
         for number in 0..<60 {
             let size = [0, 1, 300, 6_000, 200_000].randomElement(using: &random) ?? 0
             let body = (0..<size).map { _ in UInt8.random(in: .min ... .max, using: &random) }
