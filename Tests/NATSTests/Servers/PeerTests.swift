@@ -1,5 +1,5 @@
-import FeedCore
 import Crypto
+import FeedCore
 import Foundation
 import GatewayTestSupport
 import NATS
