@@ -107,20 +107,18 @@ import Testing
             }
         }
 
+        /// A reading begins once a leader has told where the log ends.
         private mutating func lookUp() async throws {
-            let deadline = ContinuousClock.Instant.safetyNet
-            while true {
-                do {
-                    let last = try await log.extent().last
-                    guard last >= end else { throw Unexpected("the log ends at \(last), and \(end) was acknowledged") }
-                    end = last
-                    return
-                } catch let error as LogError {
-                    guard ContinuousClock.now < deadline else { throw error }
-                    // Without a leader the servers refuse at once.
-                    try await Task.sleep(for: .milliseconds(50))
+            try await log.perform(.read(from: end + 1))
+            let last = try await log.wait("the log's end") { event in
+                switch event {
+                case .reading(let extent): extent.last
+                case .regressed(let extent): throw Unexpected("the log ends at \(extent.last), and \(end) was acknowledged")
+                default: nil
                 }
             }
+            try await log.perform(.stopReading)
+            end = last
         }
     }
 }
