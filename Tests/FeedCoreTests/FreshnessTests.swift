@@ -71,6 +71,33 @@ import Testing
         #expect(harness.core.content(of: Self.book)?.state == .live)
     }
 
+    @Test func aMiniTickerInAQuietMarketIsConfirmedThoughRESTHasAnEarlierTime() {
+        func row(volume: Int, time: Int64) -> FeedRows {
+            let number = DecimalString(7)
+            return .miniTicker([
+                MiniTicker(
+                    symbol: "BTCUSDT", openPrice: number, highPrice: number, lowPrice: number, lastPrice: number, volume: DecimalString(volume),
+                    quoteVolume: number, time: time)
+            ])
+        }
+        let name = FuturesServiceStreamName.miniTicker(symbol: "BTCUSDT")
+        var harness = CoreHarness()
+        harness.goLive([name])
+        harness.answerFetches { _ in .success(FetchedContent(rows: row(volume: 18, time: 500), eventTime: nil)) }
+        harness.receive(name, row(volume: 20, time: 1_400))
+        harness.forgetEffects()
+        // A message has the time at which it was sent, REST the last trade's; and a trade of yesterday has left the day.
+        var answered = 0
+        for _ in 0..<600 {
+            harness.pass(.seconds(1))
+            guard harness.inquiries.count > answered, let inquiry = harness.inquiries.last else { continue }
+            answered = harness.inquiries.count
+            harness.step(.fetched(name, attempt: inquiry.attempt, .success(FetchedContent(rows: row(volume: 19, time: 1_000), eventTime: nil))))
+        }
+        #expect(answered > 1 && harness.kinds == [], "\(harness.kinds)")
+        #expect(harness.core.content(of: name)?.state == .live)
+    }
+
     @Test func aSilenceThatNobodyCanConfirmIsStale() {
         var harness = ticking()
         harness.pass(.milliseconds(3_000))

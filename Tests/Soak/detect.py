@@ -32,7 +32,7 @@ def main(options):
         trials, others = results[name]
         print(f"--- {name}: {len(trials)} trials" + (f", {others} streams beside them were told something" if others else ""))
         for kind, group in outages.by(trials, lambda trial: outages.kind(trial.stream)).items():
-            times = [trial.told.at - trial.last[0] for trial in group if trial.told and trial.last]
+            times = [trial.told.at - max(trial.last[0], trial.fetched) for trial in group if trial.told and trial.last]
             bounds = sorted({round(bound(trial, options.slack), 1) for trial in group})
             print(f"{name}, {kind}: {outages.percentiles(times) if times else 'never told'} of {len(times)}, at most {bounds[0]:g} to {bounds[-1]:g} s")
             faults += filter(None, (wrong(trial, options.slack) for trial in group))
@@ -68,7 +68,7 @@ def wrong(trial, slack=0):
         return f"{trial.fault}: {trial.stream}: not told within {PATIENCE} s"
     # What comes with the market is verified as long as REST confirms it.
     is_confirmed = trial.confirmed and outages.kind(trial.stream) not in (*TICKING, *PERIODS)
-    took = trial.told.at - max(trial.last[0], trial.confirmed if is_confirmed else 0)
+    took = trial.told.at - max(trial.last[0], trial.fetched, trial.confirmed if is_confirmed else 0)
     if took > bound(trial, slack):
         return f"{trial.fault}: {trial.stream}: told {took:.2f} s after its last byte or confirmation (at most {bound(trial, slack):.1f} s)"
     if not outages.is_back(trial.since):

@@ -61,6 +61,11 @@ class Trial(NamedTuple):
         return next((heard for heard in self.since if heard.tells), None)
 
     @property
+    def fetched(self):
+        """When its readers were last given what REST had before the fault, by the end of an outage say: that is as good as a frame."""
+        return max((heard.at for heard in self.events if heard.name == "fetch" and heard.at < self.began), default=0)
+
+    @property
     def alarm(self):
         """What was told before anything was wrong."""
         return next((heard for heard in self.events if self.calm <= heard.at < self.began and heard.tells), None)

@@ -43,6 +43,11 @@ class DetectTests(unittest.TestCase):
         self.assertIn("not told", detect.wrong(trial(self.back, stream=stream)))
         self.assertIn("not told", detect.wrong(trial([told(BEGAN + 2, "live"), *self.back], stream=stream)))
 
+    def test_what_rest_had_before_the_fault_is_as_good_as_a_frame(self):
+        stream = "btcusdt@depth@100ms"
+        self.assertIsNone(detect.wrong(trial([data(BEGAN - 0.2, "fetch"), told(BEGAN + 2.7), *self.back], stream=stream)))
+        self.assertIn("told 3.20 s after", detect.wrong(trial([data(BEGAN + 0.2, "fetch"), told(BEGAN + 2.7), *self.back], stream=stream)))
+
     def test_a_word_too_much_and_a_stream_that_stays_away_are_wrong(self):
         self.assertIn("while all was well", detect.wrong(trial([told(BEGAN - 2), told(BEGAN + 2), *self.back])))
         self.assertIn("not back", detect.wrong(trial([told(BEGAN + 2), data(BEGAN + 5)])))

@@ -250,11 +250,12 @@ public struct MiniTicker: Equatable, Sendable {
 extension MiniTicker: FeedRow {
     package var key: String { symbol }
     package func isOlder(than other: MiniTicker) -> Bool { time < other.time }
-    /// The day's window moves on without news and only ever loses volume; a trade is news.
+    /// The day's window moves on without news and only ever loses volume; a trade is news. A message has the time at which it was sent, REST that of
+    /// the last trade, which comes before it: the earlier of two times says nothing of rows that tell the same.
     package func compared(with known: MiniTicker) -> Comparison {
-        if time < known.time { return .older }
         let isTraded = lastPrice != known.lastPrice || volume.scaled ?? 0 > known.volume.scaled ?? 0
-        return isTraded ? .newer : .same
+        guard isTraded else { return .same }
+        return time < known.time ? .older : .newer
     }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .miniTicker(let rows) = rows { rows } else { nil } }
     package static func feedRows(_ rows: [Self]) -> FeedRows { .miniTicker(rows) }

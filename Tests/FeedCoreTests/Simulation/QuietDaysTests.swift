@@ -144,7 +144,9 @@ private struct QuietWorld {
         case .frame(let count):
             guard let connection = subscribed.first(where: { $0.value.contains(place) })?.key else { return }
             messages += 1
-            step(.received(connection, .rows(name(place), rows(place, count...count), eventTime: markets[place].times[Int(count) - 1])))
+            step(
+                .received(
+                    connection, .rows(name(place), rows(place, count...count, sentAt: wallClock), eventTime: markets[place].times[Int(count) - 1])))
         case .answer(let request):
             questions += 1
             if dice.chance(0.005) {
@@ -181,7 +183,8 @@ private struct QuietWorld {
         return text.flatMap { Int($0.description) }
     }
 
-    private func rows(_ place: Int, _ counts: ClosedRange<UInt64>) -> FeedRows {
+    /// - Parameter sentAt: the venue's time of a message, which a mini ticker has in place of its last trade's.
+    private func rows(_ place: Int, _ counts: ClosedRange<UInt64>, sentAt: Int64? = nil) -> FeedRows {
         let symbol = "S\(place)USDT"
         let (number, time) = (DecimalString(checked: String(counts.upperBound)), markets[place].times[Int(counts.upperBound) - 1])
         switch name(place).channel {
@@ -202,7 +205,7 @@ private struct QuietWorld {
             return .miniTicker([
                 MiniTicker(
                     symbol: symbol, openPrice: number, highPrice: number, lowPrice: number, lastPrice: number, volume: number,
-                    quoteVolume: number, time: time)
+                    quoteVolume: number, time: sentAt ?? time)
             ])
         }
     }
