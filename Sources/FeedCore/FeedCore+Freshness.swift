@@ -233,7 +233,7 @@ extension FeedCore {
         streams[index]?.freshness.endStall()
         if case .possible = stream.fetching.backfill { streams[index]?.fetching.backfill = .none }
         streams[index]?.fetching.isNeeded = false
-        streams[index]?.freshness.confirm(askedAt)
+        streams[index]?.freshness.resumeWaiting(askedAt)
         endOutage(index, with: stream.content.rows)
         becomeLive(index)
         publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched)

@@ -28,6 +28,35 @@ import Testing
         #expect(harness.kinds.count { $0 == "recover success" } == 1)
     }
 
+    @Test func aStallTeachesNoPatience() {
+        var harness = CoreHarness()
+        harness.goLive([.ticker])
+        func tick(_ prices: ClosedRange<Int>) {
+            for price in prices {
+                harness.pass(.milliseconds(100))
+                harness.receive(.ticker, .ticker(price))
+            }
+        }
+        tick(1...40)
+        harness.forgetEffects()
+        harness.pass(.seconds(30))
+        #expect(harness.core.content(of: .ticker)?.state == .stale)
+        harness.acknowledge()
+        // REST had the newest value fetched, and has no more.
+        var answered: Set<UInt64> = []
+        for _ in 0..<600 where harness.core.content(of: .ticker)?.state != .live {
+            harness.pass(.milliseconds(100))
+            for (name, attempt) in harness.inquiries + harness.attempts where answered.insert(attempt).inserted {
+                harness.step(.fetched(name, attempt: attempt, .success(FetchedContent(rows: .ticker(40), eventTime: nil))))
+            }
+        }
+        #expect(harness.core.content(of: .ticker)?.state == .live)
+        tick(41...43)
+        harness.forgetEffects()
+        harness.pass(.seconds(1))
+        #expect(harness.inquiries.count == 1, "a silence is doubted as soon as before")
+    }
+
     @Test(arguments: [false, true]) func aBarThatStalledTakesWhatRESTHasAndDoesNotGoBack(isReconnected: Bool) {
         var harness = CoreHarness()
         harness.goLive([.bars])

@@ -133,6 +133,12 @@ struct Freshness: Sendable {
         behindSince = nil
     }
 
+    /// A stream that had stalled has nothing to give: REST said so at that moment. How long it was silent tells nothing of the market's gaps.
+    mutating func resumeWaiting(_ moment: Instant) {
+        beginWaiting(moment)
+        prove(moment)
+    }
+
     /// REST has what the socket has not.
     mutating func fallBehind(_ now: Instant) { behindSince = behindSince ?? now }
 
