@@ -18,7 +18,7 @@ extension FeedCore {
     /// Whether there was evidence of the content so lately that it may be called live.
     func isWithinBound(_ index: Int) -> Bool {
         guard let bound = streams[index]?.freshness.bound else { return true }
-        return verifiedAt(index).map { now.instant <= $0 + bound } ?? false
+        return verifiedAt(index).map { now.instant <= $0.after(bound) } ?? false
     }
 
     /// Data comes: the stream is live. One that has stalled is so with a message alone.
@@ -51,16 +51,15 @@ extension FeedCore {
             case .calm(let until), .doubtful(let until): until
             case .silent, .stalled: now.instant
             }
-        if let planned = stream.freshness.lookAt, planned <= until + Self.lookInterval { return }
+        if let planned = stream.freshness.lookAt, planned <= until.after(Self.lookInterval) { return }
         look(index, at: until)
     }
 
     /// Looks fall together, so that many streams do not cost a pass each.
-    private static let lookInterval = Duration.milliseconds(100)
+    private static let lookInterval: Int64 = 100_000_000
 
     private mutating func look(_ index: Int, at instant: Instant) {
-        let step = Self.lookInterval.nanoseconds
-        let at = Instant(nanoseconds: max(instant.nanoseconds, now.instant.nanoseconds) / step &* step &+ step)
+        let at = Instant(nanoseconds: max(instant, now.instant).nanoseconds / Self.lookInterval &* Self.lookInterval).after(Self.lookInterval)
         streams[index]?.freshness.lookAt = at
         wake(at: at)
     }

@@ -161,7 +161,7 @@ struct Connection: Sendable {
     func isDoubtful(_ now: Instant) -> Bool { phase == .open && pingedAt == nil && now.milliseconds(since: lastHeard) > 200 }
 
     /// When the ping is due that a longer silence than usual asks for.
-    func pingAt(atMost interval: Duration) -> Instant { lastHeard + cadence.patience(atMost: interval) }
+    func pingAt(atMost interval: Duration) -> Instant { lastHeard.after(cadence.patience(atMost: interval.nanoseconds)) }
 
     mutating func pinged(_ now: Instant) { pingedAt = now }
 

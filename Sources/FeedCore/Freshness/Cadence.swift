@@ -19,10 +19,11 @@ struct Cadence: Sendable {
         gaps = min(gaps + 1, Self.lesson)
     }
 
-    /// How long a silence is believed; at most `ceiling`, which also holds until enough was seen.
-    func patience(atMost ceiling: Duration) -> Duration {
+    /// How long a silence is believed, nanoseconds; at most `ceiling`, which also holds until enough was seen.
+    func patience(atMost ceiling: Int64) -> Int64 {
         guard gaps >= Self.lesson else { return ceiling }
         let (doubled, isTooLong) = longestGap.multipliedReportingOverflow(by: 2)
-        return isTooLong ? ceiling : min(ceiling, .nanoseconds(doubled.addingReportingOverflow(Self.margin).partialValue))
+        let (bound, isBeyond) = doubled.addingReportingOverflow(Self.margin)
+        return isTooLong || isBeyond ? ceiling : min(ceiling, bound)
     }
 }

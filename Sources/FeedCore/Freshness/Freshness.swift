@@ -16,10 +16,10 @@ public enum StreamRhythm: Sendable, Equatable {
 struct Freshness: Sendable {
     /// What a late message is given beyond two periods, and what an answer over REST is waited for at least: both leave readers told within two
     /// seconds of doubt.
-    private static let lateness = Duration.milliseconds(1_400)
-    private static let shortestWait = Duration.milliseconds(1_400)
+    private static let lateness: Int64 = 1_400_000_000
+    private static let shortestWait: Int64 = 1_400_000_000
     /// How long what REST has and the socket has not is waited for: both are on their way at the same time.
-    private static let grace = Duration.milliseconds(750)
+    private static let grace: Int64 = 750_000_000
 
     /// A request over REST that is to confirm a silence.
     struct Inquiry: Sendable {
@@ -72,16 +72,25 @@ struct Freshness: Sendable {
     /// How many messages in a row were left out for a number far ahead.
     var leaps = 0
 
-    init(_ rhythm: StreamRhythm) { self.rhythm = rhythm }
+    // All of this is asked for with every message: in nanoseconds, since arithmetic with `Duration` costs some hundred instructions.
+
+    /// The longest that a silence is believed, nanoseconds.
+    private let ceiling: Int64
+
+    init(_ rhythm: StreamRhythm) {
+        self.rhythm = rhythm
+        ceiling =
+            switch rhythm {
+            case .periodic(let period): (period * 2).nanoseconds
+            case .ticking(let patience): patience.nanoseconds
+            case .sporadic: .max / 4
+            }
+    }
 
     /// How long a silence is believed.
-    var patience: Duration {
-        switch rhythm {
-        case .periodic(let period): period * 2
-        case .ticking(let ceiling): cadence.patience(atMost: ceiling)
-        case .sporadic: .seconds(1 << 30)
-        }
-    }
+    var patience: Duration { .nanoseconds(believed) }
+
+    private var believed: Int64 { rhythm.isTicking ? cadence.patience(atMost: ceiling) : ceiling }
 
     /// Since when it has been silent.
     private var silentSince: Instant? {
@@ -96,14 +105,14 @@ struct Freshness: Sendable {
     var trustedUntil: Instant? {
         guard behindSince == nil else { return provedAt }
         if case .sporadic = rhythm { return Instant(nanoseconds: .max) }
-        return silentSince.map { $0 + patience }
+        return silentSince?.after(believed)
     }
 
-    /// The most that may have gone by since the last evidence of a stream that is called live; nil where its connection alone decides.
-    var bound: Duration? {
+    /// The most that may have gone by since the last evidence of a stream that is called live, nanoseconds; nil where its connection alone decides.
+    var bound: Int64? {
         switch rhythm {
-        case .periodic(let period): period * 2 + Self.lateness
-        case .ticking: patience + max(Self.shortestWait, patience)
+        case .periodic: ceiling &+ Self.lateness
+        case .ticking: believed &+ max(Self.shortestWait, believed)
         case .sporadic: nil
         }
     }
@@ -210,12 +219,14 @@ struct Freshness: Sendable {
 
     /// Looks at the silence; nil where none is watched.
     func look(_ now: Instant) -> Finding? {
-        if let behindSince, behindSince + Self.grace <= now { return .stalled }
+        let stalledAt = behindSince?.after(Self.grace)
+        if let stalledAt, stalledAt <= now { return .stalled }
         guard let silentSince, let bound else { return nil }
-        if silentSince + bound <= now { return .silent }
-        let doubtAt = silentSince + patience
-        guard doubtAt <= now else { return .calm(until: behindSince.map { min(doubtAt, $0 + Self.grace) } ?? doubtAt) }
-        return .doubtful(until: behindSince.map { min(silentSince + bound, $0 + Self.grace) } ?? (silentSince + bound))
+        let silentAt = silentSince.after(bound)
+        if silentAt <= now { return .silent }
+        let doubtAt = silentSince.after(believed)
+        guard doubtAt <= now else { return .calm(until: stalledAt.map { min(doubtAt, $0) } ?? doubtAt) }
+        return .doubtful(until: stalledAt.map { min(silentAt, $0) } ?? silentAt)
     }
 
     /// When an inquiry may be sent: one is not out, and the last one was long enough ago.
