@@ -9,17 +9,12 @@ struct ConnectionPool: Sendable {
     private(set) var connections: [Connection] = []
     private(set) var lastConnectionID: UInt64 = 0
     private var lastRequest: UInt64 = 0
-    /// By upstream: each has a distance of its own.
-    private var connectAllowedAt: [Int: Instant] = [:]
-    /// Until when a host of an upstream asked not to be connected to. Also holds for connections that are made meanwhile.
-    private var hostAllowedAt: [Int: [Int: Instant]] = [:]
-    /// By line, the venue's WebSocket host that gave data last; at first each line has another.
-    private var webSocketHosts: [Int]
+    private var choice: HostChoice
 
     init(_ configuration: FeedCore.Configuration, seed: UInt64) {
         self.configuration = configuration
         random = SplitMix64(seed: seed)
-        webSocketHosts = Array(0..<Self.mostLines)
+        choice = HostChoice(configuration)
     }
 
     /// The place of a connection that is, or wants to be, open; nil if the id is of an attempt that is over.
@@ -172,35 +167,21 @@ struct ConnectionPool: Sendable {
 
     // Its attempts.
 
-    /// Connects now, or as soon as the last attempt of any of the upstream's connections is long enough ago. A host that fails several times in a row gives way
-    /// to the next, and so does one that asked to be left alone; if all of them did, the first that allows it is waited for.
+    /// Connects, or waits for its turn or for a host that allows it.
     mutating func connect(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
-        let upstream = connections[slot].upstream
-        if let allowedAt = connectAllowedAt[upstream], allowedAt > now {
-            if connections[slot].waitsUntil == nil { connections[slot].wait(until: now) }
-            decisions.wake(at: allowedAt)
-            return
-        }
-        let failovers = connections[slot].backoff.attempts / max(1, configuration.attemptsPerHost)
-        let hosts = hosts(of: upstream, line: connections[slot].line, after: failovers)
-        let waits = hosts.map { hostAllowedAt[upstream]?[$0] ?? now }
-        guard let host = zip(hosts, waits).first(where: { $0.1 <= now })?.0 else {
-            let until = waits.min() ?? now
+        let connection = connections[slot]
+        switch choice.choose(upstream: connection.upstream, line: connection.line, after: connection.backoff.attempts, now) {
+        case .turn(let at):
+            if connection.waitsUntil == nil { connections[slot].wait(until: now) }
+            decisions.wake(at: at)
+        case .wait(let until):
             connections[slot].wait(until: until)
             decisions.wake(at: until)
-            return
+        case .host(let host):
+            lastConnectionID &+= 1
+            connections[slot].connect(as: ConnectionID(lastConnectionID), host: host)
+            decisions.effects.append(.connect(connections[slot].id, endpoint: connection.endpoint, host: host, line: connection.line))
         }
-        connectAllowedAt[upstream] = now + configuration.connectInterval
-        lastConnectionID &+= 1
-        connections[slot].connect(as: ConnectionID(lastConnectionID), host: host)
-        decisions.effects.append(
-            .connect(connections[slot].id, endpoint: connections[slot].endpoint, host: host, line: connections[slot].line))
-    }
-
-    /// An upstream's hosts in the order they are to be tried in, after so many have failed. Only the venue has several.
-    private func hosts(of upstream: Int, line: Int, after failovers: Int) -> [Int] {
-        let count = upstream == 0 ? max(1, configuration.webSocketHosts) : 1
-        return (0..<count).map { (webSocketHosts[line] &+ failovers &+ $0) % count }
     }
 
     /// The connection is open. Returns the streams that are read from it, which are those of lines that are not open too; none if it is to replace
@@ -228,12 +209,9 @@ struct ConnectionPool: Sendable {
 
     /// The connection is lost, or could not be made. It tries again later if streams are read from it.
     ///
-    /// - Parameter retryAfter: The least wait that the server asked for. It is the host's: it outlives the connection, and other connections wait too.
+    /// - Parameter retryAfter: The least wait that the server asked for.
     mutating func closed(_ slot: Int, retryAfter: Duration?, _ now: Instant, _ decisions: inout Decisions) {
-        if let retryAfter {
-            let until = now + min(retryAfter, configuration.longestRetryAfter)
-            hostAllowedAt[connections[slot].upstream, default: [:]][connections[slot].host] = until
-        }
+        if let retryAfter { choice.leave(connections[slot].host, of: connections[slot].upstream, for: retryAfter, now) }
         abandonRotation(slot, now, &decisions)
         guard streamCount(slot) > 0 else { return connections[slot].retire() }
         connections[slot].rotateAt = nil
@@ -260,7 +238,7 @@ struct ConnectionPool: Sendable {
 
     mutating func gotData(_ slot: Int, _ now: Instant) {
         connections[slot].gotData(now)
-        if connections[slot].upstream == 0 { webSocketHosts[connections[slot].line] = connections[slot].host }
+        choice.favour(connections[slot].host, of: connections[slot].upstream, line: connections[slot].line)
     }
 
     /// One of its streams is silent: it and the other lines are pinged at once, unless they were heard just now.
