@@ -1,11 +1,11 @@
 SWIFT_FLAGS ?=
 # One after the other: several tests measure the processor time and the promptness of the process they run in.
-UNIT_TARGETS = FeedCoreTests FeedDialectsTests EventLogsTests NATSTests GatewayAccessTests FuturesFeedTests MicroHTTPTests DemoExchangeTests FuturesGatewayTests CommandTests
+UNIT_TARGETS = FeedCoreTests FeedDialectsTests EventLogsTests ReplicationTests NATSTests GatewayAccessTests FuturesFeedTests MicroHTTPTests DemoExchangeTests FuturesGatewayTests CommandTests
 RUN_ARGS ?= --demo
 export WITH_TOOLS ?= 1
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: run help check test unit suite lint format scripts simulate defects prove prove-short soak sanitize fuzz contract proxies browser \
+.PHONY: run help check test unit suite lint format scripts simulate simulate-log defects prove prove-short soak sanitize fuzz contract proxies browser \
 	conformance graphql intrinio bots bots-short bench bench-ingest setup
 .DEFAULT_GOAL := run
 
@@ -44,7 +44,10 @@ scripts: ## Run the unit tests of the Python scripts; one checks that PROOF.md i
 simulate: ## Run the core against a simulated venue and readers (SEEDS=1000; SEED=N replays one, TRACE=1 prints all of it)
 	SEEDS=$(or $(SEEDS),1000) Tests/FeedCoreTests/Simulation/simulate
 
-defects: ## Plant each known fault of the core and check that the simulator finds it (SEEDS=5000 at most for each)
+simulate-log: ## Run ingests and edges against a simulated engine that loses, repeats, stalls and forks (SEEDS=1000; SEED=N replays one, TRACE=1 prints all of it)
+	SEEDS=$(or $(SEEDS),1000) Tests/ReplicationTests/Simulation/simulate
+
+defects: ## Plant each known fault of the core and of the replication, and check that the simulators find it (SEEDS=5000 at most for each)
 	Tests/Faults/defects
 
 prove: setup ## Prove every promise and its control, in under ninety minutes; write PROOF.md (PROVE_ARGS="--only kills,detect")

@@ -77,6 +77,12 @@ let package = Package(
         .target(name: "EventLogs", dependencies: ["FeedCore"], swiftSettings: strict),
         .target(name: "ReplicatedLog", swiftSettings: strict),
         .target(
+            name: "Replication",
+            dependencies: [
+                "FeedCore", "FeedDialects", "EventLogs", "ReplicatedLog", .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            swiftSettings: strict),
+        .target(
             name: "NATS",
             dependencies: [
                 "ReplicatedLog",
@@ -195,6 +201,10 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(name: "SimulatedLog", dependencies: ["FeedCore", "ReplicatedLog"], path: "Tests/SimulatedLog", swiftSettings: strict),
+        .testTarget(
+            name: "ReplicationTests",
+            dependencies: ["EventLogs", "FeedCore", "ReplicatedLog", "Replication", "SimulatedLog"], exclude: ["Simulation/simulate"],
+            swiftSettings: strict),
         .testTarget(
             name: "NATSTests",
             dependencies: [

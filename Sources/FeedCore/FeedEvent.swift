@@ -139,4 +139,6 @@ package struct FeedEvent: Sendable {
     package let stream: FuturesServiceStreamName
     package let id: EventID
     package let kind: Kind
+
+    package init(stream: FuturesServiceStreamName, id: EventID, kind: Kind) { (self.stream, self.id, self.kind) = (stream, id, kind) }
 }

@@ -4,24 +4,24 @@ import Glibc
 ///
 /// A string without escapes is returned as the bytes between its quotes, so skipping a field costs only a scan. Nesting is limited to 32. Every
 /// violation throws; no input can trap.
-struct JSONReader {
-    struct Failure: Error {
-        let reason: StaticString
-        let offset: Int
+package struct JSONReader {
+    package struct Failure: Error {
+        package let reason: StaticString
+        package let offset: Int
     }
 
-    enum Kind { case object, array, string, number, boolean, null }
+    package enum Kind { case object, array, string, number, boolean, null }
 
     private let bytes: UnsafeBufferPointer<UInt8>
     private(set) var position = 0
     private var depth = 0
 
-    init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+    package init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
-    func failure(_ reason: StaticString) -> Failure { Failure(reason: reason, offset: position) }
+    package func failure(_ reason: StaticString) -> Failure { Failure(reason: reason, offset: position) }
 
     /// The kind of the next value.
-    mutating func peek() throws(Failure) -> Kind {
+    package mutating func peek() throws(Failure) -> Kind {
         skipSpace()
         switch current {
         case UInt8(ascii: "{"): return .object
@@ -35,7 +35,7 @@ struct JSONReader {
     }
 
     /// Reads an object; calls `member` with each name, which has to read the value.
-    mutating func object(_ member: (inout JSONReader, UnsafeBufferPointer<UInt8>) throws(Failure) -> Void) throws(Failure) {
+    package mutating func object(_ member: (inout JSONReader, UnsafeBufferPointer<UInt8>) throws(Failure) -> Void) throws(Failure) {
         try open(UInt8(ascii: "{"))
         if close(UInt8(ascii: "}")) { return }
         repeat {
@@ -46,7 +46,7 @@ struct JSONReader {
     }
 
     /// Reads an array; calls `element` at each element, which has to read it.
-    mutating func array(_ element: (inout JSONReader) throws(Failure) -> Void) throws(Failure) {
+    package mutating func array(_ element: (inout JSONReader) throws(Failure) -> Void) throws(Failure) {
         try open(UInt8(ascii: "["))
         if close(UInt8(ascii: "]")) { return }
         repeat { try element(&self) } while try another(before: UInt8(ascii: "]"))
@@ -63,7 +63,7 @@ struct JSONReader {
     }
 
     /// Reads a string and resolves its escapes.
-    mutating func string() throws(Failure) -> String {
+    package mutating func string() throws(Failure) -> String {
         let raw = try rawString()
         if let text = String(short: raw) { return text }
         guard raw.contains(UInt8(ascii: "\\")) else {
@@ -106,7 +106,7 @@ struct JSONReader {
     }
 
     /// Reads a number, or a string, as its text; nil for null.
-    mutating func scalar() throws(Failure) -> UnsafeBufferPointer<UInt8>? {
+    package mutating func scalar() throws(Failure) -> UnsafeBufferPointer<UInt8>? {
         switch try peek() {
         case .string: return try rawString()
         case .number: return try number()
@@ -122,7 +122,7 @@ struct JSONReader {
         return value
     }
 
-    mutating func boolean() throws(Failure) -> Bool {
+    package mutating func boolean() throws(Failure) -> Bool {
         skipSpace()
         let isTrue = current == UInt8(ascii: "t")
         try literal(isTrue ? "true" : "false")
@@ -130,7 +130,7 @@ struct JSONReader {
     }
 
     /// Skips any value, checks its syntax, and returns its text.
-    mutating func raw() throws(Failure) -> UnsafeBufferPointer<UInt8> {
+    package mutating func raw() throws(Failure) -> UnsafeBufferPointer<UInt8> {
         skipSpace()
         let start = position
         try skip()
@@ -150,7 +150,7 @@ struct JSONReader {
     }
 
     /// Checks that the text ends here.
-    mutating func end() throws(Failure) {
+    package mutating func end() throws(Failure) {
         skipSpace()
         guard position == bytes.count else { throw failure("something follows the value") }
     }
@@ -299,14 +299,14 @@ extension UnsafeBufferPointer<UInt8> {
     }
 
     /// Whether the bytes are those of the text.
-    func isText(_ text: StaticString) -> Bool {
+    package func isText(_ text: StaticString) -> Bool {
         isEqual(to: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 }
 
 extension FixedWidthInteger {
     /// Reads an optional minus and digits; nil for anything else, and for numbers that the type cannot hold.
-    init?(digits bytes: UnsafeBufferPointer<UInt8>) {
+    package init?(digits bytes: UnsafeBufferPointer<UInt8>) {
         let start = bytes.first == UInt8(ascii: "-") ? 1 : 0
         guard bytes.count > start else { return nil }
         var value: UInt64 = 0

@@ -27,7 +27,7 @@ extension SimulatedLog {
             if !sent.isLost { carryOut(sent, client) }
         }
         guard clients[client].backAt == nil else { return }
-        for _ in 0..<Int.random(in: 0...8, using: &random) {
+        for _ in 0..<Int.random(in: 0...32, using: &random) {
             guard let next = clients[client].next else { return }
             let copy = copies[clients[client].side]
             if next < copy.first { return judge(client) }

@@ -17,7 +17,7 @@ package enum ContentEncoder {
     }
 
     /// The data of a `fetch` or `update` event, without age, since it has just come.
-    static func event(_ content: FuturesServiceFeedContent) -> [UInt8] {
+    package static func event(_ content: FuturesServiceFeedContent) -> [UInt8] {
         write(content, nil, kind: content.kind)
     }
 

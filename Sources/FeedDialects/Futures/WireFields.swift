@@ -1,4 +1,4 @@
-import FeedCore
+package import FeedCore
 
 /// The one-letter fields of one event, read in place: a slot for each letter instead of a dictionary.
 ///
@@ -140,7 +140,7 @@ struct WireFields: ~Copyable {
 
 extension PriceLevel {
     /// Reads `[["price","quantity"],…]`. Refuses a price that cannot be compared (more than 18 digits before or after the point).
-    static func levels(_ reader: inout JSONReader) throws(JSONReader.Failure) -> [PriceLevel] {
+    package static func levels(_ reader: inout JSONReader) throws(JSONReader.Failure) -> [PriceLevel] {
         var levels: [PriceLevel] = []
         try reader.array { (reader) throws(JSONReader.Failure) in
             let (first, second) = try reader.pair()

@@ -1,0 +1,71 @@
+import EventLogs
+import FeedCore
+
+/// What a node tells by itself: that the log has lost events, or gives nothing, and that it is back.
+extension FeedMirror {
+    /// The engine lost what readers have.
+    mutating func begin(with fresh: MirrorView) {
+        resets += 1
+        let before = view.streams
+        for (name, stream) in before where !stream.isDown { tellLoss(name, "The log has lost events.") }
+        view = fresh
+        phase = .following
+        (heardAt, isAway, hasCuts) = (now, false, true)
+        effects.append(.emptyRings)
+        lastID = view.epochs.headID ?? lastID
+        for (name, stream) in fresh.streams where before[name] == nil && stream.isLost { tellLoss(name, "The log has lost events.") }
+        for (name, stream) in before {
+            // What the log does not know any more waits until it does.
+            if view.streams[name] == nil {
+                view.streams[name] = stream
+                view.streams[name]?.settle(isLost: false)
+                view.streams[name]?.content = MirroredContent()
+            }
+            let isLost = view.streams[name]?.isLost == true
+            view.streams[name]?.isCut = !isLost
+            view.streams[name]?.hasGap = true
+        }
+        endCuts()
+    }
+
+    mutating func goAway() {
+        (isAway, awaySince, hasCuts) = (true, now, true)
+        for (name, stream) in view.streams where !stream.isDown && stream.state != .ended {
+            tellLoss(name, "The log gives nothing.")
+            view.streams[name]?.isCut = true
+        }
+    }
+
+    mutating func comeBack() {
+        guard hasCuts, heardAt == now else { return }
+        isAway = false
+        endCuts()
+    }
+
+    /// Readers are told that streams are back, but for those of which the log will tell.
+    private mutating func endCuts() {
+        hasCuts = false
+        for (name, stream) in view.streams where stream.isCut {
+            if stream.awaitsWord || (stream.hasGap && !stream.isWhole) {
+                hasCuts = true
+            } else {
+                tellReturn(name, stream.hasGap ? .snapshot : .continuous)
+                view.streams[name]?.isCut = false
+                view.streams[name]?.hasGap = false
+            }
+        }
+    }
+
+    private mutating func tellLoss(_ name: FuturesServiceStreamName, _ reason: String) {
+        guard let id = lastID else { return }
+        tell([.lost(name, id, reason), .status(name, id, .stale)])
+    }
+
+    private mutating func tellReturn(_ name: FuturesServiceStreamName, _ method: FeedRecovery.Method) {
+        guard let id = lastID else { return }
+        let downMs = awaySince.map { now.milliseconds(since: $0) } ?? 0
+        tell([.back(name, id, method, downMs: downMs), .status(name, id, view.streams[name]?.state ?? .live)])
+    }
+
+    private mutating func tell(_ notices: [MirroredEvent?]) { effects += notices.compactMap { $0.map(Effect.tell) } }
+}

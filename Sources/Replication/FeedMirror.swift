@@ -1,0 +1,252 @@
+import EventLogs
+package import FeedCore
+package import ReplicatedLog
+
+/// Reads the log and has what readers need: contents, states, the way that the log took, and what they are to be told.
+///
+/// It judges each message (`EpochTable`). If one does not fit, the engine may have lost what was read: the mirror reads the log again from its
+/// beginning, and either comes by the place where it was and goes on, or tells every reader that it begins anew. It can be silent about nothing.
+package struct FeedMirror: Sendable {
+    package enum Effect: Sendable, Equatable {
+        case perform(LogCommand)
+        /// Appends to the stream's ring.
+        case tell(MirroredEvent)
+        /// What the rings hold is no part of the log any more: they are emptied, and every reader needs the complete value.
+        case emptyRings
+        /// The stream's content is complete now: readers that have none need it.
+        case restored(FuturesServiceStreamName)
+        /// Everything that the log had was taken: readers may be served from now on.
+        case serve
+        /// The writer steps down in good order.
+        case resigned(epoch: UInt64)
+    }
+
+    enum Phase: Sendable {
+        /// Reads the log for the first time.
+        case starting
+        case following
+        /// Reads it again, in doubt.
+        case rereading(MirrorView)
+    }
+
+    /// After how long without a message that counts readers are told.
+    private let patience: Duration
+    private let limit: @Sendable (FuturesServiceStreamName) -> Int
+    var view = MirrorView()
+    var phase = Phase.starting
+    /// The newest record that was taken, and the one that has to be reached; nil until the reading begins.
+    package private(set) var place: UInt64 = 0
+    private var goal: UInt64?
+    /// Up to here everything from the log's beginning on was read in one go, so that the log itself has what comes next.
+    private var trusted: UInt64 = 0
+    /// When a message counted last.
+    package internal(set) var heardAt: Instant?
+    var isAway = false
+    private var rereadAt = Instant(nanoseconds: 0)
+    var awaySince: Instant?
+    /// Whether there may be streams that are cut.
+    var hasCuts = false
+    /// The id of the newest event that readers were told.
+    var lastID: EventID?
+    /// The highest numbers ever met, also on ways that the log did not take.
+    package private(set) var highest: (number: UInt64, term: UInt64) = (0, 0)
+    /// How often the log was read again, and how often readers had to begin anew.
+    package private(set) var rereads: UInt64 = 0
+    package internal(set) var resets: UInt64 = 0
+    /// Messages that did not count.
+    package private(set) var voids: UInt64 = 0
+    var effects: [Effect] = []
+    var now = Instant(nanoseconds: 0)
+
+    /// - Parameters:
+    ///   - patience: after how long without a message that counts readers are told.
+    ///   - limit: how many rows or levels of a stream are kept.
+    package init(patience: Duration = .seconds(2), limit: @escaping @Sendable (FuturesServiceStreamName) -> Int) {
+        self.patience = patience
+        self.limit = limit
+    }
+
+    /// Begins to read.
+    package mutating func start(now: Instant) -> [Effect] {
+        self.now = now
+        heardAt = now
+        read(from: 1)
+        return take()
+    }
+
+    package mutating func step(_ event: LogEvent, now: Instant) -> [Effect] {
+        self.now = now
+        switch event {
+        case .reading(let extent): beginReading(extent)
+        case .record(let record): receive(record)
+        case .trimmed(let extent):
+            if place > 0 { beginAgain() }
+            read(from: extent.first)
+        case .regressed:
+            beginAgain()
+            read(from: 1)
+        default: break
+        }
+        return take()
+    }
+
+    /// The deadline has passed.
+    package mutating func passDeadline(now: Instant) -> [Effect] {
+        self.now = now
+        if let deadline, deadline <= now { goAway() }
+        return take()
+    }
+
+    /// When `passDeadline` is due; nil if readers were told.
+    package var deadline: Instant? {
+        guard !isAway, let heardAt else { return nil }
+        if case .starting = phase { return nil }
+        return heardAt + patience
+    }
+
+    /// The way that the log took.
+    package var epochs: EpochTable { view.epochs }
+    /// Whether everything that the log had was taken, so that readers may be served.
+    package var isFollowing: Bool { if case .following = phase { true } else { false } }
+    package var streams: [FuturesServiceStreamName: MirroredStream] { view.streams }
+    package var listing: [UInt8] { view.listing }
+
+    /// The stream's complete content; nil if there is none.
+    package mutating func content(of name: FuturesServiceStreamName) -> FuturesServiceFeedContent? {
+        view.streams[name]?.content.content(of: name, limit: limit(name))
+    }
+
+    private mutating func take() -> [Effect] {
+        defer { effects = [] }
+        return effects
+    }
+
+    private mutating func read(from first: UInt64) {
+        (place, goal, trusted) = (0, nil, 0)
+        effects.append(.perform(.read(from: first)))
+    }
+
+    /// Nothing that was read so far in this reading may be believed.
+    private mutating func beginAgain() {
+        rereads += 1
+        rereadAt = now
+        if case .starting = phase { startAnew() } else { phase = .rereading(MirrorView()) }
+    }
+
+    private mutating func beginReading(_ extent: LogExtent) {
+        let isInterrupted = goal != nil && place > 0
+        if isInterrupted, !isFollowing {
+            // What was read before the interruption may be lost.
+            beginAgain()
+            return read(from: 1)
+        }
+        (goal, trusted) = (extent.last, 0)
+        if place >= extent.last || extent.last < extent.first { reachGoal() }
+    }
+
+    private mutating func startAnew() {
+        view = MirrorView()
+        effects.append(.emptyRings)
+    }
+
+    private mutating func receive(_ record: LogRecord) {
+        // Records of a reading that was given up are still on their way.
+        guard goal != nil, record.sequence > place else { return }
+        place = record.sequence
+        if let message = LogMessage(record.body) {
+            highest = (max(highest.number, message.first - 1 + message.eventCount), max(highest.term, message.term))
+            judge(message)
+        } else {
+            voids += 1
+        }
+        if let goal, place >= goal { reachGoal() }
+    }
+
+    private mutating func judge(_ message: LogMessage) {
+        switch phase {
+        case .starting:
+            switch view.epochs.judge(message, inOrder: true) {
+            case .breaks:
+                let epochs = view.epochs
+                startAnew()
+                view.epochs = epochs
+                fallthrough
+            case .counts, .begins: tell(message)
+            case .isVoid, .isDoubtful: voids += 1
+            }
+        case .following: follow(message)
+        case .rereading(var fresh):
+            if fresh.epochs.current == nil, view.epochs.isFollowed(by: message) {
+                (phase, trusted) = (.following, goal ?? 0)
+                return follow(message)
+            }
+            switch fresh.epochs.judge(message, inOrder: true) {
+            case .breaks:
+                let epochs = fresh.epochs
+                fresh = MirrorView()
+                fresh.epochs = epochs
+                _ = fresh.apply(message, limit: limit)
+            case .begins: fresh.beginEpoch()
+            case .counts: _ = fresh.apply(message, limit: limit)
+            case .isVoid, .isDoubtful: break
+            }
+            let isBack = fresh.epochs.headID == view.epochs.headID
+            phase = isBack ? .following : .rereading(fresh)
+            if isBack { trusted = goal ?? 0 }
+        }
+    }
+
+    private mutating func follow(_ message: LogMessage) {
+        var epochs = view.epochs
+        switch epochs.judge(message, inOrder: epochs.current == nil || place <= trusted) {
+        case .counts, .begins:
+            view.epochs = epochs
+            tell(message)
+        case .breaks:
+            var fresh = MirrorView()
+            fresh.epochs = epochs
+            begin(with: fresh)
+            tell(message)
+        case .isVoid:
+            voids += 1
+            // An old writer goes on, and the one that took over is silent: the engine may have lost its claim.
+            guard isAway, now >= rereadAt + patience else { return }
+            beginAgain()
+            read(from: 1)
+        case .isDoubtful:
+            beginAgain()
+            read(from: 1)
+        }
+    }
+
+    private mutating func tell(_ message: LogMessage) {
+        heardAt = now
+        defer { lastID = view.epochs.headID }
+        if message.claim != nil { return view.beginEpoch() }
+        for event in view.apply(message, limit: limit) { effects.append(.tell(event)) }
+        for name in view.restored { effects.append(.restored(name)) }
+        view.restored.removeAll()
+        if message.records.last?.kind == .resignation { effects.append(.resigned(epoch: message.epoch)) }
+    }
+
+    /// Everything that the log had when the reading began was taken.
+    private mutating func reachGoal() {
+        switch phase {
+        case .starting:
+            phase = .following
+            heardAt = now
+            effects.append(.serve)
+        case .following: comeBack()
+        case .rereading(let fresh): begin(with: fresh)
+        }
+    }
+}
+
+extension EpochTable {
+    /// Whether the message goes on where this table ends.
+    func isFollowed(by message: LogMessage) -> Bool {
+        var copy = self
+        let verdict = copy.judge(message, inOrder: false)
+        return current != nil && (verdict == .counts || verdict == .begins)
+    }
+}

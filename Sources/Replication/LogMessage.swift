@@ -1,0 +1,197 @@
+import Glibc
+
+/// What one record of the log holds: a head line, then a line for each of its feed records.
+///
+/// The head is `fg1 <epoch> <term> <first> <sentAt>`, with numbers in base 36. The bytes that readers get are encoded once, by the writer, and stand in
+/// the lines as they are; so no edge can give out others. A message without records is a sign of life.
+package struct LogMessage: Sendable, Equatable {
+    /// The writer's term: 64 random bits.
+    package var epoch: UInt64
+    /// Counts the epochs of the log, so that a message of an old writer can be told from one of a writer that a reader does not know yet.
+    package var term: UInt64
+    /// The number of its first event; if it has none, of the next one.
+    package var first: UInt64
+    /// The writer's wall clock, ms since 1970 UTC.
+    package var sentAt: Int64
+    package var records: [FeedRecord]
+
+    /// Numbers end here, so that nothing that is added to one overflows.
+    package static let largestNumber: UInt64 = 1 << 62
+    private static let version = "fg1"
+
+    package init(epoch: UInt64, term: UInt64, first: UInt64, sentAt: Int64, records: [FeedRecord]) {
+        (self.epoch, self.term, self.first, self.sentAt, self.records) = (epoch, term, first, sentAt, records)
+    }
+
+    /// Reads a message; nil if it is none that this version knows.
+    package init?(_ bytes: [UInt8]) {
+        var lines = LineScanner(bytes)
+        guard let line = lines.next() else { return nil }
+        let head = bytes[line].split(separator: UInt8(ascii: " "))
+        guard head.count == 5, head[0].elementsEqual(Self.version.utf8), let epoch = UInt64(base36: head[1]), let term = UInt64(base36: head[2]),
+            let first = UInt64(base36: head[3]), let sentAt = UInt64(base36: head[4]), first > 0, first < Self.largestNumber,
+            term < Self.largestNumber
+        else { return nil }
+        self.init(epoch: epoch, term: term, first: first, sentAt: Int64(clamping: sentAt), records: [])
+        while let line = lines.next() {
+            guard let record = FeedRecord(bytes, line) else { return nil }
+            records.append(record)
+        }
+    }
+
+    package var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(64 + records.reduce(0) { $0 + $1.size })
+        let head = [epoch, term, first, UInt64(clamping: sentAt)].map { String($0, radix: 36) }
+        bytes.append(contentsOf: "\(Self.version) \(head.joined(separator: " "))\n".utf8)
+        for record in records { record.write(into: &bytes) }
+        return bytes
+    }
+
+    /// How many of its records are events.
+    package var eventCount: UInt64 { records.reduce(0) { $0 + ($1.kind.isNumbered ? 1 : 0) } }
+
+    /// The claim that begins an epoch; nil for any other message.
+    package var claim: Claim? { records.first.flatMap(Claim.init) }
+}
+
+/// What a message that begins an epoch says: which epoch it follows, and where that one ended. It counts only if the log agrees.
+package struct Claim: Sendable, Equatable {
+    /// Zero if the log was empty.
+    package var previous: UInt64
+    /// The number of the last event before it.
+    package var end: UInt64
+
+    package init(previous: UInt64, end: UInt64) { (self.previous, self.end) = (previous, end) }
+
+    fileprivate init?(_ record: FeedRecord) {
+        guard record.kind == .epoch, let previous = UInt64(base36: Array(record.subject.utf8)[...]), let end = UInt64(base36: record.body),
+            end < LogMessage.largestNumber
+        else { return nil }
+        self.init(previous: previous, end: end)
+    }
+
+    package var record: FeedRecord { FeedRecord(.epoch, of: String(previous, radix: 36), Array(String(end, radix: 36).utf8)[...]) }
+}
+
+/// One line of a message: `<kind> <subject> <body>`. The subject is a stream's name for all but claims and listings.
+package struct FeedRecord: Sendable, Equatable {
+    /// The letter that a line begins with. Events have numbers, one after the other; other records have none.
+    package enum Kind: UInt8, Sendable, CaseIterable {
+        // "u", "U", "f", "F"
+        case change = 0x75, value = 0x55, fetchedChange = 0x66, fetchedValue = 0x46
+        // "r", "R", "x", "y", "c", "d", "s"
+        case recovered = 0x72, notRecovered = 0x52, failed = 0x78, fetchFailed = 0x79, connected = 0x63, disconnected = 0x64, status = 0x73
+        // "z", and "o" for a number that no event has
+        case ended = 0x7A, nothing = 0x6F
+        // "k", "l", "e", "q"
+        case checkpoint = 0x6B, listing = 0x6C, epoch = 0x65, resignation = 0x71
+
+        package var isNumbered: Bool {
+            switch self {
+            case .checkpoint, .listing, .epoch, .resignation: false
+            default: true
+            }
+        }
+
+        /// Whether it is a value, or a change of one, so that readers can resume behind it.
+        package var carriesData: Bool {
+            switch self {
+            case .change, .value, .fetchedChange, .fetchedValue: true
+            default: false
+            }
+        }
+
+        /// Whether the value is complete.
+        package var isFull: Bool { self == .value || self == .fetchedValue }
+
+        /// What readers know it by; nil for what they do not get.
+        package var eventName: StaticString? {
+            switch self {
+            case .change, .value: "update"
+            case .fetchedChange, .fetchedValue: "fetch"
+            case .recovered, .notRecovered: "recover"
+            case .failed, .fetchFailed: "fail"
+            case .connected: "connect"
+            case .disconnected: "disconnect"
+            case .status: "status"
+            case .ended, .nothing, .checkpoint, .listing, .epoch, .resignation: nil
+            }
+        }
+    }
+
+    package var kind: Kind
+    package var subject: String
+    /// What readers get as an event's data, if it is an event.
+    package var body: ArraySlice<UInt8>
+
+    package init(_ kind: Kind, of subject: String, _ body: ArraySlice<UInt8>) { (self.kind, self.subject, self.body) = (kind, subject, body) }
+
+    fileprivate init?(_ bytes: [UInt8], _ line: Range<Int>) {
+        let start = line.lowerBound + 2
+        guard line.count > 3, bytes[start - 1] == UInt8(ascii: " "), let kind = Kind(rawValue: bytes[line.lowerBound]),
+            let end = bytes.place(of: UInt8(ascii: " "), in: start..<line.upperBound),
+            let subject = String(validating: bytes[start..<end], as: UTF8.self)
+        else { return nil }
+        self.init(kind, of: subject, bytes[end + 1..<line.upperBound])
+    }
+
+    /// How many bytes its line has, about.
+    package var size: Int { subject.utf8.count + body.count + 4 }
+
+    fileprivate func write(into bytes: inout [UInt8]) {
+        bytes.append(kind.rawValue)
+        bytes.append(UInt8(ascii: " "))
+        bytes.append(contentsOf: subject.utf8)
+        bytes.append(UInt8(ascii: " "))
+        bytes.append(contentsOf: body)
+        bytes.append(UInt8(ascii: "\n"))
+    }
+}
+
+extension UInt64 {
+    /// Reads digits in base 36, lower case; nil for anything else.
+    init?(base36 text: ArraySlice<UInt8>) {
+        guard !text.isEmpty, text.count <= 13 else { return nil }
+        var value: UInt64 = 0
+        for byte in text {
+            let digit: UInt8
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): digit = byte - UInt8(ascii: "a") + 10
+            default: return nil
+            }
+            let (product, isTooLarge) = value.multipliedReportingOverflow(by: 36)
+            let (sum, overflows) = product.addingReportingOverflow(UInt64(digit))
+            guard !isTooLarge, !overflows else { return nil }
+            value = sum
+        }
+        self = value
+    }
+}
+
+/// The places of lines that hold something.
+private struct LineScanner {
+    private let bytes: [UInt8]
+    private var start = 0
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    mutating func next() -> Range<Int>? {
+        while start < bytes.count {
+            let end = bytes.place(of: UInt8(ascii: "\n"), in: start..<bytes.count) ?? bytes.count
+            defer { start = end + 1 }
+            if end > start { return start..<end }
+        }
+        return nil
+    }
+}
+
+extension [UInt8] {
+    fileprivate func place(of byte: UInt8, in range: Range<Int>) -> Int? {
+        withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress, let found = memchr(base + range.lowerBound, Int32(byte), range.count) else { return nil }
+            return UnsafeRawPointer(found) - base
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import DequeModule
+import FeedCore
+import ReplicatedLog
+
+/// What the engine answers, and what stands in the log if it did not answer well.
+extension LogWriter {
+    mutating func answered(_ id: UInt64, at sequence: UInt64) {
+        guard let place = sent.firstIndex(where: { $0.id == id }) else { return }
+        if place == 0, case .open = phase, sequence == end + 1 {
+            guard epochs.judge(sent[0].bytes) == .counts else { return depose(.succeeded) }
+            acknowledge(at: sequence)
+            return
+        }
+        sent[place].isAnswered = true
+        fail()
+    }
+
+    mutating func refused(_ id: UInt64) {
+        guard let place = sent.firstIndex(where: { $0.id == id }) else { return }
+        refusals += 1
+        sent[place].isAnswered = true
+        fail()
+    }
+
+    /// Once every append has an outcome, the log is asked.
+    mutating func fail() {
+        switch phase {
+        case .open, .failed: break
+        default: return
+        }
+        phase = .failed
+        if sent.allSatisfy(\.isAnswered) { inspect() }
+    }
+
+    mutating func inspect() {
+        lastID += 1
+        phase = .inspecting(id: lastID)
+        effects.append(.perform(.inspect(id: lastID)))
+    }
+
+    mutating func inspected(_ id: UInt64, _ result: Result<LogExtent, LogError>) {
+        guard case .inspecting(id) = phase else { return }
+        switch result {
+        case .failure: wait()
+        case .success(let extent):
+            guard extent.last >= acknowledged.sequence else { return depose(.regressed) }
+            fetch(acknowledged.sequence, upTo: min(extent.last, acknowledged.sequence + Self.mostFetches), of: extent.last)
+        }
+    }
+
+    private static let mostFetches: UInt64 = 255
+
+    private mutating func fetch(_ first: UInt64, upTo last: UInt64, of end: UInt64) {
+        phase = .reading(Look(id: lastID + 1, first: first, last: end, bodies: Array(repeating: nil, count: Int(last - first) + 1)))
+        for sequence in first...last {
+            lastID += 1
+            effects.append(.perform(.fetch(id: lastID, sequence: sequence)))
+        }
+    }
+
+    mutating func fetched(_ id: UInt64, _ result: Result<LogRecord, LogError>) {
+        guard case .reading(var look) = phase, id >= look.id, id - look.id < UInt64(look.bodies.count) else { return }
+        guard case .success(let record) = result else { return wait() }
+        look.bodies[Int(id - look.id)] = record.body
+        phase = .reading(look)
+        if look.isComplete { judge(look) }
+    }
+
+    private mutating func judge(_ look: Look) {
+        var sequence = look.first
+        for body in look.bodies.compactMap(\.self) {
+            defer { sequence += 1 }
+            if sequence == look.first, body != acknowledged.body { return depose(.regressed) }
+            guard sequence > end else { continue }
+            switch epochs.judge(body) {
+            case .counts where body == sent.first?.bytes: acknowledge(at: sequence)
+            case .isVoid: break
+            default: return depose(.succeeded)
+            }
+            end = sequence
+        }
+        if end < look.last { inspect() } else { resend() }
+    }
+
+    private mutating func wait() {
+        let delay = min(limits.retry.lowerBound * (1 << min(retries, 10)), limits.retry.upperBound)
+        retries += 1
+        phase = .waiting(until: now.instant + delay)
+    }
+}
+
+extension EpochTable {
+    /// A record that cannot be read is nobody's.
+    mutating func judge(_ body: [UInt8]) -> Verdict { LogMessage(body).map { judge($0, inOrder: true) } ?? .isVoid }
+}

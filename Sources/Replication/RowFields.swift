@@ -1,0 +1,79 @@
+import FeedCore
+import FeedDialects
+
+/// The members of one JSON object, each as its text, to be read by name. Only for the time in which the bytes stand.
+struct RowFields {
+    typealias Failure = JSONReader.Failure
+
+    private var members: [(name: UnsafeBufferPointer<UInt8>, text: UnsafeBufferPointer<UInt8>)] = []
+
+    init(_ reader: inout JSONReader) throws(Failure) {
+        var members: [(name: UnsafeBufferPointer<UInt8>, text: UnsafeBufferPointer<UInt8>)] = []
+        members.reserveCapacity(16)
+        try reader.object { (reader, name) throws(Failure) in members.append((name, try reader.raw())) }
+        self.members = members
+    }
+
+    /// A member's JSON text; nil if there is none of the name, or if it is null.
+    subscript(_ name: StaticString) -> UnsafeBufferPointer<UInt8>? {
+        guard let text = members.first(where: { $0.name.isText(name) })?.text, text.first != UInt8(ascii: "n") else { return nil }
+        return text
+    }
+
+    func optionalString(_ name: StaticString) throws(Failure) -> String? {
+        guard let text = self[name] else { return nil }
+        var reader = JSONReader(text)
+        return try reader.string()
+    }
+
+    func string(_ name: StaticString) throws(Failure) -> String {
+        guard let value = try optionalString(name) else { throw Self.missing }
+        return value
+    }
+
+    func optionalDecimal(_ name: StaticString) throws(Failure) -> DecimalString? {
+        guard let text = self[name] else { return nil }
+        var reader = JSONReader(text)
+        guard let digits = try reader.scalar(), let value = DecimalString(digits) else { throw reader.failure("a decimal was expected") }
+        return value
+    }
+
+    func decimal(_ name: StaticString) throws(Failure) -> DecimalString {
+        guard let value = try optionalDecimal(name) else { throw Self.missing }
+        return value
+    }
+
+    func optionalInteger<Integer: FixedWidthInteger>(_ name: StaticString) throws(Failure) -> Integer? {
+        guard let text = self[name] else { return nil }
+        guard let value = Integer(digits: text) else { throw JSONReader(text).failure("an integer was expected") }
+        return value
+    }
+
+    func integer<Integer: FixedWidthInteger>(_ name: StaticString) throws(Failure) -> Integer {
+        guard let value: Integer = try optionalInteger(name) else { throw Self.missing }
+        return value
+    }
+
+    func flag(_ name: StaticString) throws(Failure) -> Bool {
+        guard let text = self[name] else { throw Self.missing }
+        var reader = JSONReader(text)
+        return try reader.boolean()
+    }
+
+    func levels(_ name: StaticString) throws(Failure) -> [PriceLevel] {
+        guard let text = self[name] else { throw Self.missing }
+        var reader = JSONReader(text)
+        return try PriceLevel.levels(&reader)
+    }
+
+    /// The objects of an array; nil if there is no array.
+    func list<Element>(_ name: StaticString, _ read: (RowFields) throws(Failure) -> Element) throws(Failure) -> [Element]? {
+        guard let text = self[name] else { return nil }
+        var elements: [Element] = []
+        var reader = JSONReader(text)
+        try reader.array { (reader) throws(Failure) in elements.append(try read(RowFields(&reader))) }
+        return elements
+    }
+
+    private static let missing = JSONReader(UnsafeBufferPointer(start: nil, count: 0)).failure("a member is missing")
+}

@@ -1,0 +1,99 @@
+package import FeedCore
+package import ReplicatedLog
+
+/// Waits until nobody writes the log, and claims it then. The log itself is the lease: whoever's claim counts there is the ingest.
+///
+/// It claims if nothing that counts came for a while in which the engine answered all along, so that an engine without a leader deposes nobody. A claim's
+/// own answer is of no matter: the claim has to come back in the log.
+package struct Standby: Sendable {
+    package enum Effect: Sendable, Equatable {
+        case perform(LogCommand)
+        /// This process is the ingest now. The claim is the log's newest record.
+        case lead(LogRecord)
+    }
+
+    /// How long the log has to be silent. Several standbys have different ones.
+    private let delay: Duration
+    private var random: SplitMix64
+    private var claims: [UInt64: [UInt8]] = [:]
+    private var claimID: UInt64?
+    private var inspection: (id: UInt64, askedAt: Instant)?
+    /// When the engine failed to answer last.
+    private var brokenAt: Instant?
+    private var askedAt: Instant?
+    /// Where the log ended when it was asked last; nil while that is not known.
+    private var end: UInt64?
+    private var resigned: UInt64?
+    private var lastID: UInt64 = 1 << 32
+
+    /// - Parameter delay: how long the log has to be silent.
+    package init(delay: Duration, seed: UInt64) {
+        self.delay = delay
+        random = SplitMix64(seed: seed)
+    }
+
+    private var interval: Duration { delay / 4 }
+
+    /// Takes what the engine tells, after the mirror has taken it.
+    package mutating func step(_ event: LogEvent, _ mirror: borrowing FeedMirror, now: Moment) -> [Effect] {
+        switch event {
+        case .record(let record):
+            if let epoch = mirror.epochs.current, mirror.isFollowing, mirror.place == record.sequence, claims[epoch.id] == record.body {
+                return [.lead(record)]
+            }
+        case .inspected(let id, let result):
+            guard let inspection, inspection.id == id else { return [] }
+            self.inspection = nil
+            guard case .success(let extent) = result, now.instant <= inspection.askedAt + interval else {
+                brokenAt = now.instant
+                break
+            }
+            end = extent.last
+        case .notAppended(let id, _), .appended(let id, _): if claimID == id { claimID = nil }
+        case .disconnected, .connected, .stalled, .reading: (brokenAt, end) = (now.instant, nil)
+        default: break
+        }
+        return look(mirror, now: now)
+    }
+
+    /// The writer has stepped down in good order: nothing has to be waited for.
+    package mutating func resigned(epoch: UInt64, _ mirror: borrowing FeedMirror, now: Moment) -> [Effect] {
+        resigned = epoch
+        return look(mirror, now: now)
+    }
+
+    /// The deadline has passed.
+    package mutating func passDeadline(_ mirror: borrowing FeedMirror, now: Moment) -> [Effect] { look(mirror, now: now) }
+
+    /// When `passDeadline` is due.
+    package func deadline(_ mirror: borrowing FeedMirror) -> Instant? {
+        mirror.heardAt.map { max($0 + interval, (askedAt ?? $0) + interval) }
+    }
+
+    private mutating func look(_ mirror: borrowing FeedMirror, now: Moment) -> [Effect] {
+        guard mirror.isFollowing, claimID == nil, let heardAt = mirror.heardAt else { return [] }
+        if let resigned, resigned == mirror.epochs.current?.id {
+            self.resigned = nil
+            return [claim(mirror, now)]
+        }
+        let silentSince = max(heardAt, brokenAt ?? heardAt)
+        if end == mirror.place, silentSince + delay <= now.instant {
+            end = nil
+            return [claim(mirror, now)]
+        }
+        guard heardAt + interval <= now.instant, inspection == nil, askedAt.map({ $0 + interval <= now.instant }) ?? true else { return [] }
+        lastID += 1
+        (inspection, askedAt, end) = ((lastID, now.instant), now.instant, nil)
+        return [.perform(.inspect(id: lastID))]
+    }
+
+    private mutating func claim(_ mirror: borrowing FeedMirror, _ now: Moment) -> Effect {
+        let epoch = UInt64.random(in: 1 ... .max, using: &random)
+        let message = mirror.epochs.claim(epoch, highest: mirror.highest.number, term: mirror.highest.term, sentAt: now.wallClock)
+        if claims.count > 64 { claims = [:] }
+        claims[epoch] = message.bytes
+        lastID += 1
+        claimID = lastID
+        return .perform(.append(id: lastID, message.bytes, expecting: mirror.place))
+    }
+}

@@ -1,0 +1,91 @@
+import FeedCore
+import ReplicatedLog
+import Testing
+
+@testable import Replication
+
+@Suite struct LogWriterTests {
+    private let event = FeedRecord(.value, of: "btcusdt@markPrice", Array("{}".utf8)[...])
+
+    private func moment(_ milliseconds: Int64) -> Moment { Moment(instant: Instant(nanoseconds: milliseconds * 1_000_000), wallClock: 0) }
+
+    /// A writer whose claim is the record 7.
+    private func writer(_ limits: LogWriter.Limits = .init()) throws -> LogWriter {
+        var epochs = EpochTable()
+        let claim = epochs.claim(5, highest: 0, term: 0, sentAt: 0)
+        _ = epochs.judge(claim, inOrder: true)
+        return try #require(LogWriter(epochs: epochs, claim: LogRecord(sequence: 7, body: claim.bytes), limits: limits, now: moment(0)))
+    }
+
+    private func appends(_ effects: [LogWriter.Effect]) -> [(id: UInt64, body: [UInt8], expecting: UInt64)] {
+        effects.compactMap { if case .perform(.append(let id, let body, let expecting)) = $0 { (id, body, expecting) } else { nil } }
+    }
+
+    @Test func eachAppendExpectsTheOneBeforeIt() throws {
+        var writer = try writer()
+        let sent = appends(writer.append([event], now: moment(0)) + writer.append([event, event], now: moment(1)))
+        #expect(sent.map(\.expecting) == [7, 8])
+        let messages = sent.compactMap { LogMessage($0.body) }
+        #expect(messages.map(\.eventCount) == [1, 2])
+        #expect(messages[1].first == messages[0].first + 1)
+    }
+
+    @Test func whatIsMadeWhileTheEngineIsBusyGoesTogether() throws {
+        var limits = LogWriter.Limits()
+        limits.batches = 1
+        var writer = try writer(limits)
+        let first = appends(writer.append([event], now: moment(0)))
+        for turn in 1...5 { #expect(writer.append([event], now: moment(Int64(turn))).isEmpty) }
+        let second = appends(writer.step(.appended(id: first[0].id, sequence: 8), now: moment(6)))
+        #expect(second.compactMap { LogMessage($0.body)?.eventCount } == [5])
+    }
+
+    @Test func aRefusedWriterSendsTheSameBytesAgainBehindWhatIsVoid() throws {
+        var writer = try writer()
+        let claim = writer.acknowledged
+        let sent = appends(writer.append([event], now: moment(0)))
+        let old = LogMessage(epoch: 4, term: 0, first: 1, sentAt: 0, records: [event])
+        #expect(writer.step(.notAppended(id: sent[0].id, LogError(.wrongSequence, "")), now: moment(1)).count == 1)
+        let asked = writer.step(.inspected(id: writer.lastID, .success(LogExtent(first: 1, last: 8))), now: moment(2))
+        let ids = asked.compactMap { if case .perform(.fetch(let id, _)) = $0 { id } else { nil } }
+        #expect(ids.count == 2)
+        #expect(writer.step(.fetched(id: ids[1], .success(LogRecord(sequence: 8, body: old.bytes))), now: moment(3)).isEmpty)
+        let again = appends(writer.step(.fetched(id: ids[0], .success(claim)), now: moment(3)))
+        #expect(again.map(\.body) == sent.map(\.body))
+        #expect(again.map(\.expecting) == [8])
+    }
+
+    @Test func aWriterIsDeposedByAnothersClaim() throws {
+        var writer = try writer()
+        let sent = appends(writer.append([event], now: moment(0)))
+        let claim = writer.epochs.claim(6, highest: 0, term: 0, sentAt: 0)
+        _ = writer.step(.notAppended(id: sent[0].id, LogError(.wrongSequence, "")), now: moment(1))
+        _ = writer.step(.inspected(id: writer.lastID, .success(LogExtent(first: 1, last: 8))), now: moment(2))
+        let id = writer.lastID
+        _ = writer.step(.fetched(id: id - 1, .success(writer.acknowledged)), now: moment(3))
+        #expect(writer.step(.fetched(id: id, .success(LogRecord(sequence: 8, body: claim.bytes))), now: moment(3)) == [.deposed(.succeeded)])
+        #expect(writer.append([event], now: moment(4)).isEmpty)
+    }
+
+    @Test func aWriterIsDeposedIfTheEngineLostItsLastRecord() throws {
+        var writer = try writer()
+        let sent = appends(writer.append([event], now: moment(0)))
+        _ = writer.step(.notAppended(id: sent[0].id, LogError(.wrongSequence, "")), now: moment(1))
+        let told = writer.step(.inspected(id: writer.lastID, .success(LogExtent(first: 1, last: 6))), now: moment(2))
+        #expect(told == [.deposed(.regressed)])
+    }
+
+    @Test func anIdleWriterGivesSignsOfLife() throws {
+        var writer = try writer()
+        let deadline = try #require(writer.deadline)
+        let sent = appends(writer.passDeadline(now: Moment(instant: deadline, wallClock: 0)))
+        #expect(sent.compactMap { LogMessage($0.body)?.eventCount } == [0])
+    }
+
+    @Test func numbersThatWereLeftOutAreFilled() throws {
+        var writer = try writer()
+        let next = writer.next
+        let sent = appends(writer.append([event], from: next + 2, now: moment(0)))
+        #expect(sent.compactMap { LogMessage($0.body)?.records.map(\.kind) } == [[.nothing, .nothing, .value]])
+    }
+}

@@ -1,0 +1,174 @@
+import EventLogs
+import FeedCore
+import Replication
+
+/// Everything that ingests gave out, by its id: what edges may tell.
+struct Register {
+    struct Entry {
+        let stream: Int
+        let body: [UInt8]
+        /// The venue's count in a value.
+        let count: Int64?
+        let isFull: Bool
+    }
+
+    private(set) var entries: [EventID: Entry] = [:]
+
+    mutating func add(_ event: FeedEvent, _ record: FeedRecord, _ verdict: inout Verdict) {
+        verdict.expect(entries[event.id] == nil, .numbersAreFresh, "\(event.id) is given out again")
+        var count: Int64?
+        switch event.kind {
+        case .fetched(let content), .updated(let content): count = content.eventTime
+        default: break
+        }
+        entries[event.id] = Entry(
+            stream: SimulatedVenue.names.firstIndex(of: event.stream) ?? 0, body: Array(record.body), count: count,
+            isFull: record.kind.isFull)
+    }
+}
+
+/// What the readers of one edge have been told, checked as it is told.
+struct EdgeBoard {
+    struct Stream {
+        var count: Int64?
+        var isDown = false
+        /// Whether the next value may be any, since readers were told so.
+        var mayLeap = true
+    }
+
+    /// One event in the rings.
+    struct Told {
+        let sequence: UInt64
+        let stream: Int
+        let kind: FeedRecord.Kind
+        let id: EventID?
+        let isLocal: Bool
+        let isContinuous: Bool
+    }
+
+    /// A reader that has been given everything up to its id.
+    struct Reader {
+        let id: EventID
+        var streams: [Stream]
+    }
+
+    private(set) var streams = SimulatedVenue.names.map { _ in Stream() }
+    private(set) var told: [Told] = []
+    /// Nothing up to this number is in the rings.
+    var floor: UInt64?
+    private(set) var lastData: EventID?
+    /// How many readers resumed exactly, and how many began anew.
+    private(set) var isServing = false
+
+    mutating func serve(_ mirror: FeedMirror) {
+        isServing = true
+        // Readers that come hear of outages that go on.
+        for (place, name) in SimulatedVenue.names.enumerated() { streams[place].isDown = mirror.streams[name]?.isDown == true }
+        floor = floor ?? mirror.epochs.epochs.first.map { $0.first - 1 }
+    }
+
+    /// The rings are emptied, and readers get the complete values.
+    mutating func empty(_ mirror: inout FeedMirror) {
+        told = []
+        lastData = nil
+        floor = mirror.isFollowing ? mirror.epochs.head : nil
+        for (place, name) in SimulatedVenue.names.enumerated() {
+            let count = mirror.isFollowing ? mirror.content(of: name)?.eventTime : nil
+            streams[place].count = count
+            streams[place].mayLeap = count == nil
+            if !isServing { streams[place] = Stream() }
+        }
+    }
+
+    /// Readers that have no value get the whole one.
+    mutating func restore(_ name: FuturesServiceStreamName, _ mirror: inout FeedMirror) {
+        guard let stream = SimulatedVenue.names.firstIndex(of: name), streams[stream].count == nil else { return }
+        streams[stream].count = mirror.content(of: name)?.eventTime
+        streams[stream].mayLeap = false
+    }
+
+    mutating func tell(_ event: MirroredEvent, _ register: Register, _ verdict: inout Verdict) {
+        guard let stream = SimulatedVenue.names.firstIndex(of: event.stream) else { return }
+        if !event.isLocal {
+            guard let entry = register.entries[event.id] else { return verdict.expect(false, .idIsOneEvent, "\(event.id) is nobody's event") }
+            verdict.expect(
+                entry.stream == stream && entry.body[...] == event.body, .idIsOneEvent, "\(event.id) has other bytes than it was given")
+            let last = told.last { !$0.isLocal }?.sequence ?? 0
+            verdict.expect(event.id.sequence > last, .order, "\(event.id) comes behind \(last)")
+        }
+        told.append(
+            Told(
+                sequence: event.id.sequence, stream: stream, kind: event.kind, id: event.kind.carriesData ? event.id : nil, isLocal: event.isLocal,
+                isContinuous: event.isContinuous))
+        if event.kind.carriesData { lastData = event.id }
+        let isServing = isServing
+        Self.tell(&streams[stream], event.kind, event.kind.carriesData ? register.entries[event.id] : nil, isContinuous: event.isContinuous) {
+            verdict.expect($0 || ($1 == .oneOutage && !isServing), $1, "\(event.stream) \(event.id): \($2)")
+        }
+    }
+
+    /// What one event does to one reader of one stream.
+    private static func tell(
+        _ stream: inout Stream, _ kind: FeedRecord.Kind, _ entry: Register.Entry?, isContinuous: Bool,
+        _ expect: (Bool, Invariant, String) -> Void
+    ) {
+        switch kind {
+        case .disconnected:
+            expect(!stream.isDown, .oneOutage, "a second disconnect")
+            stream.isDown = true
+        case .recovered:
+            expect(stream.isDown, .oneOutage, "a recover without a disconnect")
+            stream.isDown = false
+            if !isContinuous { stream.mayLeap = true }
+        default: break
+        }
+        guard let entry, let count = entry.count else { return }
+        if let known = stream.count, !(stream.mayLeap && entry.isFull) {
+            expect(count <= known + 1, .nothingLost, "\(count) follows \(known)")
+            expect(count > known, .nothingTwice, "\(count) comes behind \(known)")
+        }
+        // A change is for readers that come with what it changes.
+        guard entry.isFull || stream.count != nil else { return }
+        stream.count = count
+        stream.mayLeap = false
+    }
+
+    /// A reader that leaves now, with what it has.
+    var reader: Reader? { isServing ? lastData.map { Reader(id: $0, streams: streams) } : nil }
+
+    private func place(after sequence: UInt64) -> Int {
+        var (low, high) = (0, told.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if told[middle].sequence > sequence { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+
+    /// A reader comes. Returns whether it could go on behind its id.
+    func resume(_ reader: Reader, _ mirror: FeedMirror, _ register: Register, _ verdict: inout Verdict) -> Bool {
+        guard mirror.epochs.contains(reader.id), let floor, floor <= reader.id.sequence else { return false }
+        var mine = reader.streams
+        for event in told[place(after: reader.id.sequence)...] {
+            guard let id = event.id, let entry = register.entries[id] else {
+                // Notices were told by another edge in other words.
+                if event.kind == .recovered, !event.isContinuous { mine[event.stream].mayLeap = true }
+                continue
+            }
+            Self.tell(&mine[event.stream], event.kind, entry, isContinuous: true) { holds, _, detail in
+                verdict.expect(holds, .resume, "behind \(reader.id) at \(id): \(detail)")
+            }
+        }
+        for stream in mine.indices where streams[stream].count != nil && mine[stream].count != nil {
+            verdict.expect(
+                mine[stream].count == streams[stream].count, .resume,
+                "behind \(reader.id) stream \(stream) has \(mine[stream].count ?? 0), here it is \(streams[stream].count ?? 0)")
+        }
+        return true
+    }
+}
+
+extension MirroredEvent {
+    /// Whether a `recover` says that nothing was missed.
+    var isContinuous: Bool { isLocal && String(decoding: body, as: UTF8.self).contains("continuous") }
+}

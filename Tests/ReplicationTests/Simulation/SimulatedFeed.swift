@@ -1,0 +1,166 @@
+import EventLogs
+import FeedCore
+import Replication
+
+/// What the venue has: for each stream a number that counts its messages. All ingests see the same.
+struct SimulatedVenue {
+    static let names = ["btcusdt@aggTrade", "btcusdt@markPrice", "btcusdt@depth", "!miniTicker@arr", "ethusdt@aggTrade"].compactMap {
+        FuturesServiceStreamName($0)
+    }
+    static let limit = 12
+    private(set) var counts = names.map { _ in Int64(1) }
+
+    mutating func tick(_ random: inout SplitMix64) {
+        for stream in counts.indices where Int.random(in: 0..<3, using: &random) == 0 { counts[stream] += 1 }
+    }
+
+    /// The rows of a message.
+    static func message(_ stream: Int, _ count: Int64) -> FeedRows {
+        switch names[stream].channel {
+        case .aggregateTrade:
+            .aggregateTrade([
+                AggregateTrade(
+                    id: UInt64(count), price: price(count), quantity: price(count), firstTradeID: UInt64(count), lastTradeID: UInt64(count),
+                    time: count, isBuyerMaker: count % 2 == 0)
+            ])
+        case .markPrice: .markPrice([MarkPrice(symbol: "BTCUSDT", markPrice: price(count), time: count)])
+        case .depth: .depth([levels(count...count)])
+        default: .miniTicker([ticker(count)])
+        }
+    }
+
+    /// The rows of the whole content after so many messages.
+    static func content(_ stream: Int, _ count: Int64) -> FeedRows {
+        let recent = max(1, count - Int64(limit) + 1)...max(1, count)
+        switch names[stream].channel {
+        case .aggregateTrade:
+            return .aggregateTrade(recent.flatMap { if case .aggregateTrade(let rows) = message(stream, $0) { rows } else { [AggregateTrade]() } })
+        case .markPrice: return message(stream, count)
+        case .depth: return .depth([levels(max(1, count - 9)...max(1, count))])
+        default:
+            let newest = (max(1, count - 4)...max(1, count)).map(ticker)
+            return .miniTicker(newest.sorted { $0.symbol < $1.symbol })
+        }
+    }
+
+    /// One level a message, at ten prices in turn; every seventh message empties its level.
+    private static func levels(_ counts: ClosedRange<Int64>) -> DepthLevels {
+        var bids = counts.map { PriceLevel(price: price($0 % 10 + 10), quantity: price($0 % 7 == 0 ? 0 : $0)) }
+        if counts.count > 1 {
+            bids.removeAll { $0.quantity.isZero }
+            bids.sort { $0.price.text > $1.price.text }
+        }
+        return DepthLevels(symbol: "BTCUSDT", bids: bids, asks: [], lastUpdateID: UInt64(counts.upperBound), time: counts.upperBound)
+    }
+
+    private static func ticker(_ count: Int64) -> MiniTicker {
+        let price = price(count)
+        return MiniTicker(
+            symbol: "S\(count % 5)", openPrice: price, highPrice: price, lowPrice: price, lastPrice: price, volume: price, quoteVolume: price,
+            time: count)
+    }
+
+    private static func price(_ count: Int64) -> DecimalString { DecimalString(checked: String(count)) }
+}
+
+/// The feed of an ingest: streams that are lost and recover, and count on with the venue in between.
+struct SimulatedFeed {
+    struct Stream {
+        var count: Int64?
+        var isLost = false
+        var backAt: Int?
+    }
+
+    private(set) var streams = SimulatedVenue.names.map { _ in Stream() }
+    private let epoch: UInt64
+    private var next: UInt64
+    private var checkpointed = 0
+    private var events: [FeedEvent] = []
+    /// The events' records and others between them.
+    private var records: [FeedRecord] = []
+    /// The newest value's id of each stream.
+    private var lastID: [Int: EventID] = [:]
+
+    /// Goes on with what a mirror had when its process claimed the log: everything is lost, and comes back a little later.
+    init(resuming mirror: FeedMirror, now: Int, _ random: inout SplitMix64) {
+        epoch = mirror.epochs.current?.id ?? 0
+        next = mirror.epochs.head + 1
+        for stream in streams.indices {
+            let known = mirror.streams[SimulatedVenue.names[stream]]
+            streams[stream].isLost = true
+            streams[stream].backAt = now + Int.random(in: 1...20, using: &random)
+            if known?.isLost == false { publish(stream, .disconnected(reason: "The ingest was replaced.")) }
+            if known == nil { streams[stream].isLost = false }
+        }
+    }
+
+    /// Takes the events and records since the last call.
+    mutating func take() -> (events: [FeedEvent], records: [FeedRecord]) {
+        defer { (events, records) = ([], []) }
+        return (events, records)
+    }
+
+    mutating func tick(_ venue: SimulatedVenue, now: Int, isCalm: Bool, _ random: inout SplitMix64) {
+        for stream in streams.indices {
+            if let at = streams[stream].backAt {
+                guard at <= now else { continue }
+                streams[stream].backAt = nil
+                if streams[stream].isLost { publish(stream, .recovered(FeedRecovery(error: nil, method: .snapshot, downMs: 1, missed: nil))) }
+                publish(stream, .status(.live, ageMs: 0, unverifiedMs: 0))
+                (streams[stream].isLost, streams[stream].count) = (false, venue.counts[stream])
+                publishFull(stream)
+            } else if !isCalm, Int.random(in: 0..<400, using: &random) == 0 {
+                (streams[stream].isLost, streams[stream].backAt) = (true, now + Int.random(in: 1...30, using: &random))
+                publish(stream, .disconnected(reason: "The venue is gone."))
+            } else if let count = streams[stream].count, count < venue.counts[stream] {
+                let isFull = SimulatedVenue.names[stream].mergeRule == .replace
+                for known in count + 1...venue.counts[stream] {
+                    streams[stream].count = known
+                    publish(stream, .updated(content(stream, SimulatedVenue.message(stream, known), isFull ? .full : .delta)))
+                }
+            }
+        }
+        if now % 7 == 0 { checkpoint() }
+    }
+
+    private mutating func checkpoint() {
+        checkpointed = (checkpointed + 1) % streams.count
+        let stream = streams[checkpointed]
+        guard stream.count != nil else { return }
+        var content = content(checkpointed, SimulatedVenue.content(checkpointed, stream.count ?? 0), .full)
+        // It is as of the newest event, and has that of its newest value.
+        content = content.with(id: lastID[checkpointed] ?? content.id)
+        records.append(
+            Checkpoint(state: stream.isLost ? .recovering : .live, isLost: stream.isLost, content: content).record(
+                of: SimulatedVenue.names[checkpointed]))
+    }
+
+    private mutating func publishFull(_ stream: Int) {
+        publish(stream, .fetched(content(stream, SimulatedVenue.content(stream, streams[stream].count ?? 0), .full)))
+    }
+
+    private func content(_ stream: Int, _ rows: FeedRows, _ kind: FuturesServiceFeedContent.Kind) -> FuturesServiceFeedContent {
+        FuturesServiceFeedContent(
+            streamName: SimulatedVenue.names[stream], id: EventID(epoch: epoch, sequence: next), kind: kind, state: .live, source: .websocket,
+            eventTime: streams[stream].count, receivedAt: 1, rows: rows)
+    }
+
+    private mutating func publish(_ stream: Int, _ kind: FeedEvent.Kind) {
+        let id = EventID(epoch: epoch, sequence: next)
+        switch kind {
+        case .fetched, .updated: lastID[stream] = id
+        default: break
+        }
+        let event = FeedEvent(stream: SimulatedVenue.names[stream], id: id, kind: kind)
+        events.append(event)
+        records.append(FeedRecord(event))
+        next += 1
+    }
+}
+
+extension FuturesServiceFeedContent {
+    func with(id: EventID) -> Self {
+        Self(
+            streamName: streamName, id: id, kind: kind, state: state, source: source, eventTime: eventTime, receivedAt: receivedAt, rows: rows)
+    }
+}
