@@ -35,7 +35,7 @@ public final class Gateway: Service {
         self.logger = logger
         self.listening = listening
         service = FuturesFeedService(configuration: configuration.feed, logger: logger)
-        let engine = service.engine
+        let feed: any ServedFeed = service.engine
         // Prepared snapshots get a sixteenth of the memory for events.
         let prepared = PreparedAnswers(maximumBytes: configuration.events.maximumRingBytes / 16)
         var events = configuration.events
@@ -49,7 +49,7 @@ public final class Gateway: Service {
             inbox.post(.relieve($0))
         }
         let hub = EventHub(
-            engine: engine, limits: events, gatekeeper: gatekeeper, preparedAnswers: prepared,
+            feed: feed, limits: events, gatekeeper: gatekeeper, preparedAnswers: prepared,
             isShort: { memory.isShort }, fanOut: inbox)
         let fanOut = EventFanOut(
             limits: events,
@@ -77,7 +77,7 @@ public final class Gateway: Service {
         self.hub = hub
         self.loop = loop
         self.inbox = inbox
-        engine.listen(hub)
+        feed.listen(hub)
     }
 
     /// Starts, serves until the service group shuts down or the task is cancelled, and stops.

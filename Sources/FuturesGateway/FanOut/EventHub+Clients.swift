@@ -59,7 +59,7 @@ extension EventHub {
             lease = try gatekeeper.open(caller.principal, from: caller.address, streams: streams.count, at: Access.now)
         } catch { throw .limited(error) }
         if options.forceFetch {
-            let fetches = streams.count { engine.dialect.traits(of: $0)?.hasSnapshotSource == true }
+            let fetches = streams.count { feed.dialect.traits(of: $0)?.hasSnapshotSource == true }
             do throws(LimitReached) { try gatekeeper.refetch(fetches, by: caller.principal, from: caller.address, at: Access.now) } catch {
                 gatekeeper.close(lease, streams: streams.count)
                 throw error.limit < fetches ? .tooManyFetches(fetches, error) : .limited(error)
@@ -102,7 +102,7 @@ extension EventHub {
             guard let end = principal.permission.expiresAt else { return }
             // Within a minute at most, because somebody may set the clock.
             let wait = TimeAmount.seconds(min(max(end - now.seconds, 1), 60))
-            state.value.clients[number]?.expiry = engine.loop.assumeIsolated().scheduleTask(in: wait) { self.judge(number) }
+            state.value.clients[number]?.expiry = feed.loop.assumeIsolated().scheduleTask(in: wait) { self.judge(number) }
         case .good, .revoked: end(number, code: "revoked", reason: "The credential is not accepted for these streams any more.")
         }
     }
@@ -118,7 +118,7 @@ extension EventHub {
         let resume: Resume =
             switch client.options.lastEventID {
             case nil: .none
-            case .point(let point) where point.id.epoch == head.epoch: .after(point.id.sequence, of: point.streams)
+            case .point(let point) where feed.canResume(behind: point.id): .after(point.id.sequence, of: point.streams)
             case .point, .unreadable: .lost
             }
         let opening = Opening(
@@ -245,7 +245,7 @@ extension EventHub {
         let readers = state.value.clients.count
         let spread = min(Duration.milliseconds(readers), grace * 3 / 4)
         sendOff(Array(state.value.clients.keys)[...], ticks: max(1, Int(spread / Self.drainTick)))
-        let timeout = engine.loop.assumeIsolated().scheduleTask(in: TimeAmount(grace)) { self.finishDraining() }
+        let timeout = feed.loop.assumeIsolated().scheduleTask(in: TimeAmount(grace)) { self.finishDraining() }
         state.value.drained = {
             timeout.cancel()
             done(readers, self.state.value.clients.count)
@@ -260,7 +260,7 @@ extension EventHub {
         }
         let rest = clients.dropFirst(clients.count / ticks + 1)
         guard !rest.isEmpty else { return }
-        engine.loop.assumeIsolated().scheduleTask(in: TimeAmount(Self.drainTick)) { self.sendOff(rest, ticks: max(1, ticks - 1)) }
+        feed.loop.assumeIsolated().scheduleTask(in: TimeAmount(Self.drainTick)) { self.sendOff(rest, ticks: max(1, ticks - 1)) }
     }
 
     private static let drainTick = Duration.milliseconds(20)

@@ -16,8 +16,9 @@ extension EventHub {
             retain([name])
             release([name])
         }
-        let (status, content, now) = engine.read { core, now in (core.status(of: name, now: now), core.content(of: name), now) }
-        guard let status, let content else { return nil }
+        let read = feed.values(of: [name])
+        guard let (content, status) = read.values.first ?? nil else { return nil }
+        let now = read.now
         var cached = state.value.streams[name]?.cachedSnapshots ?? CachedSnapshots()
         if cached.id != content.id || cached.state != status.state || now >= cached.madeAt + Self.snapshotLifetime {
             cached = CachedSnapshots(id: content.id, state: status.state, madeAt: now)
@@ -35,10 +36,7 @@ extension EventHub {
 
     /// A stream's content and status at one instant; nil if there is none yet.
     func content(of name: FuturesServiceStreamName) -> (content: FuturesServiceFeedContent, status: StreamStatus)? {
-        engine.read { core, now in
-            guard let status = core.status(of: name, now: now), let content = core.content(of: name, now: now) else { return nil }
-            return (content, status)
-        }
+        feed.values(of: [name]).values.first ?? nil
     }
 
     /// A snapshot as an answer carries it.
@@ -76,17 +74,12 @@ extension EventHub {
     /// up to that id.
     func values(of names: [FuturesServiceStreamName], _ format: EventFormat) -> (values: [CachedValue], head: EventID) {
         let logs = names.map { log(of: $0, format) }
-        let (contents, head, now) = engine.read { core, now in
-            (
-                names.map { name in core.content(of: name).flatMap { content in core.status(of: name, now: now).map { (content, $0) } } },
-                EventID(epoch: core.epoch, sequence: core.sequence), now
-            )
-        }
+        let read = feed.values(of: names)
         var values: [CachedValue] = []
         for (index, name) in names.enumerated() {
-            values.append(CachedValue(log: logs[index], body: contents[index].map { eventBody(name, $0.0, $0.1, now, format) }))
+            values.append(CachedValue(log: logs[index], body: read.values[index].map { eventBody(name, $0.content, $0.status, read.now, format) }))
         }
-        return (values, head)
+        return (values, read.head)
     }
 
     /// A snapshot as an event. Readers that come within 0.1 s share the bytes.

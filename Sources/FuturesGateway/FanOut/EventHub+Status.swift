@@ -17,7 +17,7 @@ extension EventHub {
 
     /// Nil if the stream is not in use.
     func status(of name: FuturesServiceStreamName) -> Status? {
-        engine.read { core, now in core.status(of: name, now: now) }.map { Status(feed: $0, readers: state.value.streams[name]?.demand ?? 0) }
+        feed.status(of: name).map { Status(feed: $0, readers: state.value.streams[name]?.demand ?? 0) }
     }
 
     /// The last trouble of the stream's upstream; nil if there was none.
@@ -28,12 +28,10 @@ extension EventHub {
 
     /// Visits all streams. Only `StatusTables` calls it, which limits how often.
     func readTable() -> StatusTable {
-        let (statuses, lines, knowsSymbols, readAt) = engine.read { core, now in
-            (core.statuses(now: now), core.lineStatuses, core.knowsSymbols, now)
-        }
+        let statuses = feed.statuses()
         let streams = state.value.streams
         var tally = state.value.tally
-        let rows = statuses.map { status in
+        let rows = statuses.streams.map { status in
             let stream = streams[status.name]
             let kind = stream?.kind ?? tally.kind(of: status.name)
             return StatusTable.Row(
@@ -42,7 +40,8 @@ extension EventHub {
         state.value.tally = tally
         let upstreams = tally.upstreams.enumerated().map { ($1, state.value.troubles[$0]) }
         return StatusTable(
-            rows: rows, upstreams: upstreams, lines: lines, readAt: readAt, knowsSymbols: knowsSymbols, isDraining: isDraining)
+            rows: rows, upstreams: upstreams, lines: statuses.lines, readAt: statuses.now, knowsSymbols: statuses.knowsSymbols, isDraining: isDraining
+        )
     }
 
     /// Remembers what went wrong with an upstream. A failure for which the request is to blame, such as an unknown stream, does not count.

@@ -15,12 +15,10 @@ extension EventHub {
     /// nothing went wrong yet.
     func trouble(of name: FuturesServiceStreamName) -> String? {
         let ofUpstream = lastTrouble(of: name)?.text
-        return engine.read { core, now in
-            guard let status = core.status(of: name, now: now), !status.isConnected, status.state != .ended else { return nil }
-            guard let last = core.incidents(of: name).last(where: { $0.kind == .disconnect || $0.kind == .fail }) else { return ofUpstream }
-            // A failure's detail begins with its code.
-            return last.kind == .fail ? last.detail.split(separator: ": ", maxSplits: 1).last.map(String.init) : last.detail
-        }
+        guard let status = feed.status(of: name), !status.isConnected, status.state != .ended else { return nil }
+        guard let last = feed.incidents(of: name).last(where: { $0.kind == .disconnect || $0.kind == .fail }) else { return ofUpstream }
+        // A failure's detail begins with its code.
+        return last.kind == .fail ? last.detail.split(separator: ": ", maxSplits: 1).last.map(String.init) : last.detail
     }
 
     /// Why a request for a stream without content failed. If the request only timed out, the result adds the last known reason.
@@ -31,7 +29,7 @@ extension EventHub {
         if let reason = trouble(of: name) ?? failure?.message {
             return .failed(FeedError(.timedOut, "\(error.message) The last that is known: \(reason)"))
         }
-        let isQuiet = engine.dialect.traits(of: name)?.hasSnapshotSource == false && status(of: name)?.feed.isConnected == true
+        let isQuiet = feed.dialect.traits(of: name)?.hasSnapshotSource == false && status(of: name)?.feed.isConnected == true
         return isQuiet ? .quiet : .failed(error)
     }
 
@@ -46,6 +44,6 @@ extension EventHub {
 
     /// What is wrong with a name that is no stream. Call it from any thread.
     nonisolated func mistake(in name: String) -> StreamNameMistake {
-        StreamNameMistake(name, dialect: engine.dialect, listing: engine.read { core, _ in core.listing })
+        StreamNameMistake(name, dialect: feed.dialect, listing: feed.listing)
     }
 }

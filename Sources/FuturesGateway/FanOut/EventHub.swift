@@ -94,7 +94,7 @@ final class EventHub: FeedReader {
         var drained: (() -> Void)?
     }
 
-    let engine: FeedEngine
+    let feed: any ServedFeed
     let tables = StatusTables()
     let limits: GatewayConfiguration.Events
     let gatekeeper: Gatekeeper
@@ -110,24 +110,24 @@ final class EventHub: FeedReader {
     ///   - isShort: whether memory is short; called from the feed's thread.
     ///   - fanOut: takes the commands for the fan-out.
     init(
-        engine: FeedEngine, limits: GatewayConfiguration.Events, gatekeeper: Gatekeeper, preparedAnswers: PreparedAnswers,
+        feed: any ServedFeed, limits: GatewayConfiguration.Events, gatekeeper: Gatekeeper, preparedAnswers: PreparedAnswers,
         isShort: @escaping @Sendable () -> Bool, fanOut: FanOutInbox
     ) {
         self.isShort = isShort
         self.preparedAnswers = preparedAnswers
-        self.engine = engine
+        self.feed = feed
         self.limits = limits
         self.gatekeeper = gatekeeper
         self.fanOut = fanOut
         state = NIOLoopBoundBox.makeBoxSendingValue(
-            State(tally: FeedTally(upstreams: engine.dialect.upstreams.map(\.name)), troubles: engine.dialect.upstreams.map { _ in nil }),
-            eventLoop: engine.loop)
-        demand = engine.add(nil)
+            State(tally: FeedTally(upstreams: feed.dialect.upstreams.map(\.name)), troubles: feed.dialect.upstreams.map { _ in nil }),
+            eventLoop: feed.loop)
+        demand = feed.add(nil)
     }
 
     /// Runs `work` on the feed's thread, after the work submitted before. Call it from any thread.
     func run(_ work: @escaping @Sendable (EventHub) -> Void) {
-        engine.loop.execute { work(self) }
+        feed.loop.execute { work(self) }
     }
 
     /// Posts the event to the fan-out in every format that has a log, and answers the requests that wait for it.
@@ -156,7 +156,7 @@ final class EventHub: FeedReader {
         case .failed(let error, let fetch):
             if fetch { answerWaiters(event.stream, .failure(error)) { $0.awaited == .fetch } }
         // The hub is one observer of the core, however many readers it has. The core fetches the streams with most readers first.
-        case .disconnected: engine.step(.readers(event.stream, state.value.streams[event.stream]?.demand ?? 0))
+        case .disconnected: feed.step(.readers(event.stream, state.value.streams[event.stream]?.demand ?? 0))
         case .recovered, .connected, .ended: break
         }
     }
@@ -173,7 +173,7 @@ final class EventHub: FeedReader {
     /// The index of the stream's log of a format; has the fan-out add the log if there is none. A log of a format other than `events` begins with the
     /// newest events of the stream's log of `events`.
     ///
-    /// - Parameter floor: the sequence of the newest event before the log; nil for the core's newest.
+    /// - Parameter floor: the sequence of the newest event before the log; nil for the feed's newest.
     func log(of name: FuturesServiceStreamName, _ format: EventFormat, floor: UInt64? = nil) -> Int {
         if let log = state.value.streams[name]?.logs[format.rawValue] { return log }
         let events = format == .events ? nil : self.log(of: name, .events)
@@ -181,7 +181,7 @@ final class EventHub: FeedReader {
         if log == state.value.logCount { state.value.logCount += 1 }
         state.value.streams[name, default: Stream()].logs[format.rawValue] = log
         tables.outdate()
-        fanOut.post(.addLog(log, name, format, floor: floor ?? engine.read { core, _ in core.sequence }, like: events))
+        fanOut.post(.addLog(log, name, format, floor: floor ?? feed.head.sequence, like: events))
         return log
     }
 
@@ -236,8 +236,8 @@ final class EventHub: FeedReader {
             state.value.streams[name]?.demand += 1
             if state.value.streams[name]?.demand == 1 { new.append(name) }
         }
-        if !new.isEmpty { engine.step(.observe(demand, new, forceFetch: false)) }
-        if forceFetch { for name in names { engine.step(.refetch(name)) } }
+        if !new.isEmpty { feed.step(.observe(demand, new, forceFetch: false)) }
+        if forceFetch { for name in names { feed.step(.refetch(name)) } }
     }
 
     /// Counts one reader less of each stream. After the last one the linger begins.
@@ -251,7 +251,7 @@ final class EventHub: FeedReader {
             state.value.streams[name]?.demand = demand - 1
             if demand == 1 { gone.append(name) }
         }
-        if !gone.isEmpty { engine.step(.unobserve(demand, gone)) }
+        if !gone.isEmpty { feed.step(.unobserve(demand, gone)) }
     }
 
     /// Counts the hub itself as a reader of these streams, and no longer of those pinned before.
@@ -276,11 +276,11 @@ final class EventHub: FeedReader {
     ) -> UInt64 {
         state.value.lastNumber &+= 1
         let number = state.value.lastNumber
-        let task = engine.loop.assumeIsolated().scheduleTask(in: TimeAmount(timeout)) { self.expire(name, number, timeout) }
+        let task = feed.loop.assumeIsolated().scheduleTask(in: TimeAmount(timeout)) { self.expire(name, number, timeout) }
         begin([name], from: address)
         retain([name])
         state.value.streams[name]?.waiters[number] = Waiter(awaited: awaited, timeout: task, longer: longer, answer: answer)
-        if awaited == .fetch { engine.step(.refetch(name)) }
+        if awaited == .fetch { feed.step(.refetch(name)) }
         return number
     }
 
@@ -288,7 +288,7 @@ final class EventHub: FeedReader {
         guard let longer = state.value.streams[name]?.waiters[number]?.longer() else {
             return answer(name, number, .failure(FeedError(.timedOut, "Nothing came for \(name) in \(timeout).")))
         }
-        state.value.streams[name]?.waiters[number]?.timeout = engine.loop.assumeIsolated().scheduleTask(in: TimeAmount(longer)) {
+        state.value.streams[name]?.waiters[number]?.timeout = feed.loop.assumeIsolated().scheduleTask(in: TimeAmount(longer)) {
             self.expire(name, number, timeout)
         }
     }
@@ -319,16 +319,12 @@ final class EventHub: FeedReader {
 
     /// Whether the stream has ended, or its symbol is settled.
     func isRetired(_ name: FuturesServiceStreamName) -> Bool {
-        engine.read { core, now in core.status(of: name, now: now)?.state == .ended || core.isSettled(name) }
+        feed.status(of: name)?.state == .ended || feed.isSettled(name)
     }
 
     /// Whether the name is a stream of a symbol that the venue has settled. Call it from any thread.
-    nonisolated func isSettled(_ name: FuturesServiceStreamName) -> Bool {
-        engine.read { core, _ in core.isSettled(name) }
-    }
+    nonisolated func isSettled(_ name: FuturesServiceStreamName) -> Bool { feed.isSettled(name) }
 
     /// Whether the name is a stream that can be read. Call it from any thread.
-    nonisolated func knows(_ name: FuturesServiceStreamName) -> Bool {
-        engine.read { core, _ in core.knows(name) }
-    }
+    nonisolated func knows(_ name: FuturesServiceStreamName) -> Bool { feed.knows(name) }
 }

@@ -151,7 +151,7 @@ final class StatusTables: Sendable {
         }
         if let known { return use(known) }
         guard let wait else { return }
-        hub.engine.loop.scheduleTask(in: .nanoseconds(wait)) { self.renew(hub) }
+        hub.feed.loop.scheduleTask(in: .nanoseconds(wait)) { self.renew(hub) }
     }
 
     /// From any thread: a stream began or ended, so requests from now on need a new table.

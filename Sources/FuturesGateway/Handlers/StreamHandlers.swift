@@ -10,7 +10,7 @@ struct StreamHandlers: Sendable {
 
     /// `GET /streams`
     func list(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
-        let dialect = hub.engine.dialect
+        let dialect = hub.feed.dialect
         hub.tables.read(hub) { table in
             responder.respond(200) { Self.list(table, dialect, caller.principal.permission) }
         }
@@ -134,7 +134,7 @@ struct StreamHandlers: Sendable {
         guard let name = stream(request, responder, caller) else { return }
         hub.run { hub in
             let status = hub.status(of: name)
-            let incidents = hub.engine.read { core, _ in core.incidents(of: name) }
+            let incidents = hub.feed.incidents(of: name)
             var writer = JSONWriter()
             writer.object { json in
                 if let status {

@@ -47,15 +47,13 @@ extension StatusTable {
 extension EventHub {
     /// Numbers whose cost does not grow with the streams; the streams are in a table.
     var reading: FeedReading {
-        let (counters, sockets, lines, weight, pause) = engine.read { core, now in
-            (core.counters, core.connectionStatuses, core.lineStatuses, core.weight(now: .current), core.restPause(now: now))
-        }
+        let gauges = feed.gauges
         let tally = state.value.tally
         var connections: [[ConnectionStatus.Phase: Int]] = tally.upstreams.map { _ in [:] }
-        for socket in sockets { connections[engine.dialect.upstream(of: socket.endpoint)][socket.phase, default: 0] += 1 }
+        for socket in gauges.connections { connections[feed.dialect.upstream(of: socket.endpoint)][socket.phase, default: 0] += 1 }
         return FeedReading(
-            upstreams: engine.dialect.upstreams, counters: counters, tally: tally, traffic: engine.traffic, connections: connections, lines: lines,
-            weight: weight, restPause: pause,
+            upstreams: feed.dialect.upstreams, counters: gauges.counters, tally: tally, traffic: feed.traffic, connections: connections,
+            lines: gauges.lines, weight: gauges.weight, restPause: gauges.restPause,
             pausedClients: state.value.pausedClients, refusals: gatekeeper.refusals)
     }
 }

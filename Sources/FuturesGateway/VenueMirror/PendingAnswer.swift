@@ -33,7 +33,7 @@ final class PendingAnswer {
         guard !isFinished else { return }
         let name = reading.name
         guard hub.knows(name), !hub.isRetired(name) else { return relay(reading.instead) }
-        let (now, listing) = hub.engine.read { core, now in (core.venueTime(at: now) ?? Moment.current.wallClock, core.listing) }
+        let (now, listing) = (mirror.now, hub.feed.listing)
         guard let (content, status) = hub.content(of: name), isTrue(status) else { return awaitContent(reading) }
         mirror.hold(name)
         let times = VenueTimes(now: now, fetched: status.source == .rest ? now &- (status.ageMs ?? 0) : nil, believesSilence: believesSilence)
@@ -84,7 +84,7 @@ final class PendingAnswer {
             if case .success(let answer) = result,
                 case .success(let bars) = mirror.venue.content(of: reading.name, [answer.body.bytes], now: mirror.now)
             {
-                hub.engine.step(.told(reading.name, bars))
+                hub.feed.step(.told(reading.name, bars))
             }
             read(reading)
         }
@@ -142,10 +142,10 @@ final class PendingAnswer {
         guard lease == nil, !isFinished else { return !isFinished }
         do throws(LimitReached) {
             lease = try hub.gatekeeper.wait(from: ask.caller.address, at: Access.now)
-            deadline = hub.engine.loop.assumeIsolated().scheduleTask(in: TimeAmount(VenueMirror.longestWait)) { [self] in
+            deadline = hub.feed.loop.assumeIsolated().scheduleTask(in: TimeAmount(VenueMirror.longestWait)) { [self] in
                 refuse(.unavailable("What is here is not proved to be current, and the venue did not answer in time; ask again."), retryAfter: 1)
             }
-            let (hub, pending) = (hub, NIOLoopBound(self, eventLoop: hub.engine.loop))
+            let (hub, pending) = (hub, NIOLoopBound(self, eventLoop: hub.feed.loop))
             ask.responder.whenAbandoned { hub.run { _ in pending.value.leave() } }
             return true
         } catch {
@@ -194,7 +194,7 @@ final class PendingAnswer {
     }
 
     private var weight: HTTPHeader {
-        HTTPHeader("X-MBX-USED-WEIGHT-1M", String(hub.engine.read { core, _ in core.weight(now: .current).used }))
+        HTTPHeader("X-MBX-USED-WEIGHT-1M", String(hub.feed.weight.used))
     }
 
     /// False if it has ended already.

@@ -55,10 +55,10 @@ final class VenueMirror: Sendable {
     ///
     /// - Parameter maximumBytes: the most bytes of kept answers.
     init?(hub: EventHub, maximumBytes: Int) {
-        guard let venue = hub.engine.venueREST else { return nil }
+        guard let venue = hub.feed.venueREST else { return nil }
         self.hub = hub
         self.venue = venue
-        state = NIOLoopBoundBox.makeBoxSendingValue(State(kept: KeptAnswers(maximumBytes: maximumBytes)), eventLoop: hub.engine.loop)
+        state = NIOLoopBoundBox.makeBoxSendingValue(State(kept: KeptAnswers(maximumBytes: maximumBytes)), eventLoop: hub.feed.loop)
     }
 
     /// What is counted, at this moment.
@@ -80,7 +80,7 @@ final class VenueMirror: Sendable {
     }
 
     /// The venue's time, ms since 1970 UTC.
-    var now: Int64 { hub.engine.venueTime }
+    var now: Int64 { hub.feed.venueTime }
 
     func count(_ path: String, _ outcome: Outcome) { state.value.counts[path, default: [:]][outcome, default: 0] &+= 1 }
 
@@ -93,9 +93,9 @@ final class VenueMirror: Sendable {
     func fetch(_ relay: VenueRelay, _ done: @escaping (Result<KeptAnswers.Answer, FeedError>) -> Void) {
         if let id = state.value.waiting[relay]?.id {
             state.value.waiting[relay]?.readers.append(done)
-            return hub.engine.want(id)
+            return hub.feed.want(id)
         }
-        let id = hub.engine.relay(relay) { [self] result in
+        let id = hub.feed.relay(relay) { [self] result in
             let answer = result.map { keep($0, to: relay) }
             let readers = state.value.waiting.removeValue(forKey: relay)?.readers ?? []
             for reader in readers { reader(answer) }
@@ -106,7 +106,7 @@ final class VenueMirror: Sendable {
     /// Whether the venue may be asked for the newest bars of a quiet market, which costs nothing if it is being asked already.
     func mayAsk(_ newest: VenueRelay) -> Bool {
         guard state.value.waiting[newest] == nil else { return true }
-        let limit = hub.engine.read { core, _ in core.weight(now: .current).limit }
+        let limit = hub.feed.weight.limit
         return state.value.questions.take(newest.weight, .perMinute(limit / Self.quietShare), now: Moment.current.instant.nanoseconds) == nil
     }
 
@@ -117,7 +117,7 @@ final class VenueMirror: Sendable {
         if state.value.held.updateValue(until, forKey: name) == nil { hub.retain([name]) }
         guard !state.value.isSweeping else { return }
         state.value.isSweeping = true
-        hub.engine.loop.assumeIsolated().scheduleTask(in: .seconds(15)) { self.sweep() }
+        hub.feed.loop.assumeIsolated().scheduleTask(in: .seconds(15)) { self.sweep() }
     }
 
     private func sweep() {
@@ -126,7 +126,7 @@ final class VenueMirror: Sendable {
         for name in gone { state.value.held[name] = nil }
         hub.release(gone)
         state.value.isSweeping = !state.value.held.isEmpty
-        if state.value.isSweeping { hub.engine.loop.assumeIsolated().scheduleTask(in: .seconds(15)) { self.sweep() } }
+        if state.value.isSweeping { hub.feed.loop.assumeIsolated().scheduleTask(in: .seconds(15)) { self.sweep() } }
     }
 
     private func keep(_ answer: RelayedAnswer, to relay: VenueRelay) -> KeptAnswers.Answer {
