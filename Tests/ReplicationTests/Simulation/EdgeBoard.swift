@@ -34,6 +34,8 @@ struct EdgeBoard {
         var isDown = false
         /// Whether the next value may be any, since readers were told so.
         var mayLeap = true
+        /// Whether readers were told that it is back, and nothing came since.
+        var isJustBack = false
     }
 
     /// One event in the rings.
@@ -101,6 +103,10 @@ struct EdgeBoard {
                 sequence: event.id.sequence, stream: stream, kind: event.kind, id: event.kind.carriesData ? event.id : nil, isLocal: event.isLocal,
                 isContinuous: event.isContinuous))
         if event.kind.carriesData { lastData = event.id }
+        let isTakeover = event.kind == .disconnected && String(decoding: event.body, as: UTF8.self).contains("was replaced")
+        verdict.expect(!(isTakeover && streams[stream].isJustBack), .oneOutage, "\(event.stream) \(event.id): it was said to be back before")
+        if event.kind == .recovered { streams[stream].isJustBack = event.isContinuous }
+        if event.kind.carriesData || event.kind == .disconnected { streams[stream].isJustBack = false }
         let isServing = isServing
         Self.tell(&streams[stream], event.kind, event.kind.carriesData ? register.entries[event.id] : nil, isContinuous: event.isContinuous) {
             verdict.expect($0 || ($1 == .oneOutage && !isServing), $1, "\(event.stream) \(event.id): \($2)")
