@@ -45,6 +45,9 @@ let package = Package(
             dependencies: [
                 "FeedCore",
                 "FeedDialects",
+                "NATS",
+                "ReplicatedLog",
+                "Replication",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -104,6 +107,7 @@ let package = Package(
                 "EventLogs",
                 "GatewayAccess",
                 "MicroHTTP",
+                "Replication",
                 "CZlib",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),

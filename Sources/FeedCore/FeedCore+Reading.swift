@@ -14,6 +14,15 @@ package struct StreamStatus: Sendable {
     package let source: FeedSource
     package let isConnected: Bool
     package let observers: Int
+
+    package init(
+        name: FuturesServiceStreamName, state: FeedState, contentID: EventID?, isWhole: Bool, ageMs: Int64?, unverifiedMs: Int64?,
+        source: FeedSource, isConnected: Bool, observers: Int
+    ) {
+        (self.name, self.state, self.contentID, self.isWhole) = (name, state, contentID, isWhole)
+        (self.ageMs, self.unverifiedMs, self.source) = (ageMs, unverifiedMs, source)
+        (self.isConnected, self.observers) = (isConnected, observers)
+    }
 }
 
 /// Something that went wrong with a stream, or the end of it.

@@ -23,4 +23,6 @@ package struct FeedCounters: Sendable {
     /// Books that were compared with REST at one update id, and that differed.
     package internal(set) var bookAudits: UInt64 = 0
     package internal(set) var bookDivergences: UInt64 = 0
+
+    package init() {}
 }

@@ -32,14 +32,7 @@ public final class FuturesFeedService: Sendable {
     ///
     /// - Parameter logger: logs connections that open and close; by default nothing is logged.
     public init(configuration: FuturesFeedConfiguration, logger: Logger = Logger(label: "futures-feed") { _ in SwiftLogNoOpLogHandler() }) {
-        var core = FeedCore.Configuration()
-        core.linger = configuration.linger
-        core.pingInterval = configuration.pingInterval
-        core.reconnectBase = configuration.reconnectBase
-        core.rotateAfter = configuration.rotateAfter
-        engine = FeedEngine(
-            dialect: configuration.dialect, configuration: core, lines: configuration.linesByUpstream,
-            seed: configuration.seed ?? .random(in: .min ... .max), logger: logger)
+        engine = configuration.engine(epoch: .random(in: .min ... .max), logger)
     }
 
     /// Subscribes an observer. It gets the cached snapshot of a stream at once as `didUpdate`; `forceFetch` also asks REST for a snapshot.

@@ -9,7 +9,9 @@ public final class Gateway: Service {
     private let configuration: GatewayConfiguration
     private let logger: Logger
     private let listening: @Sendable (String) -> Void
-    private let service: FuturesFeedService
+    /// The feed of a gateway that stands alone, or the node of a cluster.
+    private let service: FuturesFeedService?
+    private let node: LogNode?
     private let hub: EventHub
     private let loop: EventStreamLoop
     private let server: HTTPServer
@@ -34,8 +36,14 @@ public final class Gateway: Service {
         self.configuration = configuration
         self.logger = logger
         self.listening = listening
-        service = FuturesFeedService(configuration: configuration.feed, logger: logger)
-        let feed: any ServedFeed = service.engine
+        let feed: any ServedFeed
+        if let cluster = configuration.cluster {
+            let node = LogNode(cluster, feed: configuration.feed, logger: logger)
+            (service, self.node, feed) = (nil, node, node)
+        } else {
+            let service = FuturesFeedService(configuration: configuration.feed, logger: logger)
+            (self.service, node, feed) = (service, nil, service.engine)
+        }
         // Prepared snapshots get a sixteenth of the memory for events.
         let prepared = PreparedAnswers(maximumBytes: configuration.events.maximumRingBytes / 16)
         var events = configuration.events
@@ -95,7 +103,8 @@ public final class Gateway: Service {
     /// - Throws: `HTTPServerError` if the server cannot listen.
     @discardableResult
     public func start() throws -> UInt16 {
-        service.engine.loadListing()
+        service?.engine.loadListing()
+        node?.start()
         loop.start()
         memory.start()
         let port = try server.start()
@@ -151,7 +160,8 @@ public final class Gateway: Service {
         await server.stop(grace: .seconds(1))
         memory.stop()
         loop.stop()
-        await service.stop()
+        await service?.stop()
+        await node?.stop()
         inbox.close()
         logger.notice("stopped")
     }

@@ -14,6 +14,8 @@ public struct GatewayConfiguration: Sendable {
     public var access: AccessRules
     /// Streams that stay subscribed without readers.
     public var pinned: [FuturesServiceStreamName]
+    /// The log that this gateway shares with others; nil if it stands alone.
+    public var cluster: ClusterConfiguration?
     /// How long a stopping gateway waits for readers to leave.
     public var drainGrace: Duration
     /// Reads a file of the kernel that tells the memory limit; empty if it cannot be read.

@@ -185,7 +185,9 @@ import Testing
              streams: {q: {subscription: "subscription { a }", path: a}}}, stocks: {kind: intrinio, user: a, password: pa55, delayed: true},
              cfd: {kind: bux, webSocket: 'wss://x/y', token: "pa55"}}
             """
+        let credentials = try TemporaryFile("me:pa55\n")
         let samples = [
+            "cluster-role": "ingest", "cluster-servers": "nats://a.example:4222", "cluster-name": "a-1", "cluster-credentials": credentials.path,
             "venue": "binance", "rest-url": "https://me:pa55@a.example,http://[::1]:80", "ws-url": "wss://a.example", "upstreams": upstreams,
             "line-addresses": "127.0.0.2,127.0.0.3", "line-proxies": "http://me:pa55@a.example:3128,http://b.example",
             "pinned": "[btcusdt@markPrice, '!assetIndex@arr', 'prices:q']", "host": "'::1'", "allowed-hosts": "a.example,b.example",
@@ -242,8 +244,9 @@ import Testing
             guard let text = setting.standardText, setting.isSecret || !text.contains("'s") else { continue }
             #expect(
                 setting.accepts(text)
-                    || ["allowed-hosts", "log-format", "max-replay-bytes", "key-streams", "address-streams", "lines", "line-proxies"].contains(
-                        setting.name),
+                    || ["allowed-hosts", "log-format", "cluster-role", "max-replay-bytes", "key-streams", "address-streams", "lines", "line-proxies"]
+                        .contains(
+                            setting.name),
                 "\(setting.name)"
             )
         }

@@ -3,10 +3,23 @@ package import Logging
 import NIOConcurrencyHelpers
 package import NIOCore
 import NIOPosix
+package import Replication
 
 /// Takes a feed's events, one at a time, in order, on the engine's thread and under no lock.
 package protocol FeedReader: AnyObject, Sendable {
     func receive(_ event: FeedEvent)
+    /// Takes what a log tells, encoded already.
+    func receive(_ event: MirroredEvent)
+    /// What was told so far is no part of the log any more: readers need complete values, and resume nowhere before this.
+    func beginAnew()
+    /// A stream's content is complete now: readers that have none need it.
+    func receiveContent(of name: FuturesServiceStreamName)
+}
+
+extension FeedReader {
+    package func receive(_ event: MirroredEvent) {}
+    package func beginAnew() {}
+    package func receiveContent(of name: FuturesServiceStreamName) {}
 }
 
 /// Carries out what the core decides: sockets, REST, the timer and the readers.
@@ -109,6 +122,15 @@ package final class FeedEngine: Sendable {
         }
         guard isDue else { return }
         if loop.inEventLoop { performOnce() } else { loop.execute { self.performOnce() } }
+    }
+
+    /// Goes on with what another ingest left.
+    func inherit(_ inherited: [InheritedStream], behind sequence: UInt64, for observer: ObserverID, heardAt instant: Instant) {
+        state.withLockedValue { state in
+            state.effects += state.core.inherit(inherited, behind: sequence, for: observer, heardAt: instant, now: .current)
+            state.isScheduled = true
+        }
+        loop.execute { self.performOnce() }
     }
 
     /// Reads the core.

@@ -19,6 +19,8 @@ package protocol ServedFeed: AnyObject, Sendable {
 
     /// The newest event.
     var head: EventID { get }
+    /// A ring that begins with the next event lacks nothing behind this number.
+    var floor: UInt64 { get }
     /// Whether a reader that has everything up to this event can go on behind it, if the rings still hold what followed.
     func canResume(behind id: EventID) -> Bool
     /// The complete contents as they are handed out, each with its status, and the newest event, all at one instant; nil for what has no content.
@@ -85,6 +87,8 @@ package struct FeedGauges: Sendable {
 
 extension FeedEngine: ServedFeed {
     package var head: EventID { read { core, _ in EventID(epoch: core.epoch, sequence: core.sequence) } }
+
+    package var floor: UInt64 { head.sequence }
 
     package func canResume(behind id: EventID) -> Bool { read { core, _ in id.epoch == core.epoch } }
 

@@ -90,6 +90,8 @@ final class EventHub: FeedReader {
         var troubles: [Trouble?]
         /// How many clients have paused a stream or more.
         var pausedClients = 0
+        /// The newest event of a stream whose rings were dropped: an older reader cannot be sent all that it missed.
+        var lastDropped: UInt64 = 0
         /// Called once the last client has left while draining.
         var drained: (() -> Void)?
     }
@@ -194,7 +196,7 @@ final class EventHub: FeedReader {
     }
 
     /// Forgets a stream that has ended and has no readers, and its logs.
-    private func drop(_ name: FuturesServiceStreamName) {
+    func drop(_ name: FuturesServiceStreamName) {
         guard let stream = state.value.streams[name], stream.demand == 0 else { return }
         state.value.streams[name] = nil
         if let beginner = stream.beginner {
@@ -303,7 +305,7 @@ final class EventHub: FeedReader {
         for name in state.value.streams.keys { answerWaiters(name, .success(())) { $0.awaited == .change } }
     }
 
-    private func answerWaiters(_ name: FuturesServiceStreamName, _ result: Result<Void, FeedError>, _ matches: (Waiter) -> Bool) {
+    func answerWaiters(_ name: FuturesServiceStreamName, _ result: Result<Void, FeedError>, _ matches: (Waiter) -> Bool) {
         guard let waiters = state.value.streams[name]?.waiters, !waiters.isEmpty else { return }
         for (number, waiter) in waiters where matches(waiter) { answer(name, number, result) }
     }

@@ -87,6 +87,20 @@ struct ServeSettings: SettingList {
         "replay-bytes", 4096...1 << 30, default: 8 << 20, "Bytes of events kept per stream for readers that come back")
     let replayEvents = Setting.number("replay-events", 1...10_000_000, default: 100_000, "Events kept per stream for readers that come back")
     let replaySeconds = Setting.number("replay-seconds", 1...86_400, default: 60, "Seconds that events are kept for readers that come back")
+    let clusterRole = Setting.optional(
+        "cluster-role", takes: "edge or ingest", unset: "none: this gateway stands alone",
+        "Read a log that several gateways share; an ingest also feeds it if nobody else does"
+    ) { ClusterConfiguration.Role(rawValue: $0) }
+    let clusterServers = Setting.list(
+        "cluster-servers", takes: "nats://HOST:PORT or tls://HOST:PORT, separated by commas", "The NATS servers that keep the log"
+    ) { address($0, schemes: ["nats", "tls"]) }
+    let clusterName = Setting.text(
+        "cluster-name", takes: "lower-case letters, digits and -", default: "gateway", "Tells these gateways from others on the same servers"
+    ) { $0.wholeMatch(of: /[a-z0-9-]{1,32}/) != nil }
+    let clusterCredentials = Setting.file("cluster-credentials", "A file with an NKEY seed, or with USER:PASSWORD")
+    let clusterReplicas = Setting.number("cluster-replicas", 1...5, default: 3, "How many of the servers keep the log")
+    let clusterStandbyDelay = Setting.number(
+        "cluster-standby-delay", 300...60_000, default: 1000, "Milliseconds of silence after which an ingest feeds the log")
     let logLevel = Setting.choice("log-level", default: Logger.Level.notice, "The least severe messages that are logged")
     let logFormat = Setting.optional(
         "log-format", takes: "text or json", unset: "text on a terminal, else json", "How a line of the log is written"

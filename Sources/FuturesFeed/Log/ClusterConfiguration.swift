@@ -1,0 +1,70 @@
+package import NATS
+import NIOSSL
+
+/// What a node has to do with a log that several share.
+public struct ClusterConfiguration: Sendable {
+    /// What a node may be.
+    public enum Role: String, CaseIterable, Sendable {
+        /// It reads the log and serves readers.
+        case edge
+        /// It also feeds the log, if nobody else does.
+        case ingest
+    }
+
+    /// What this node is.
+    public var role: Role
+    /// The servers of one NATS cluster, as in `nats://host:4222` or `tls://host:4222`.
+    public var servers: [String]
+    /// Tells this set of nodes from others on the same servers: lower-case letters, digits and `-`.
+    public var name: String
+    /// A user's name and password; nil for none.
+    public var user: (name: String, password: String)?
+    /// A user's NKEY seed; nil for none.
+    public var nkeySeed: String?
+    /// How long the log has to be silent until this node claims it. Nodes that claim later have a longer one.
+    public var standbyDelay: Duration
+    /// How many servers keep the log.
+    public var replicas: Int
+
+    /// Makes a configuration; `mistakes` says what is wrong with it.
+    public init(
+        role: Role, servers: [String], name: String = "gateway", user: (name: String, password: String)? = nil, nkeySeed: String? = nil,
+        standbyDelay: Duration = .seconds(1), replicas: Int = 3
+    ) {
+        (self.role, self.servers, self.name, self.user) = (role, servers, name, user)
+        (self.nkeySeed, self.standbyDelay, self.replicas) = (nkeySeed, standbyDelay, replicas)
+    }
+
+    /// What is wrong with it, a sentence each.
+    public var mistakes: [String] {
+        do throws(NATSError) {
+            _ = try client
+            let isName = !name.isEmpty && name.utf8.count <= 32 && name.wholeMatch(of: /[a-z0-9-]+/) != nil
+            return isName ? [] : ["\(name) is no name of a cluster: use at most 32 lower-case letters, digits and -."]
+        } catch {
+            return [error.message]
+        }
+    }
+
+    package var client: ClientSettings {
+        get throws(NATSError) {
+            var addresses: [ServerAddress] = []
+            for server in servers { addresses.append(try ServerAddress(server)) }
+            guard !addresses.isEmpty else { throw NATSError(.badConfiguration, "A cluster needs the address of a NATS server.") }
+            var credentials = Credentials.none
+            if let user { credentials = .user(name: user.name, password: user.password) }
+            if let nkeySeed { credentials = .key(try NKey(seed: nkeySeed)) }
+            return ClientSettings(servers: addresses, name: "futures-gateway \(name)", credentials: credentials)
+        }
+    }
+
+    var stream: String { "FG_\(name)" }
+    var subject: String { "fg.\(name).log" }
+    var demandSubject: String { "fg.\(name).demand" }
+    var refetchSubject: String { "fg.\(name).refetch" }
+
+    /// The stream that keeps the log: for twice as long as a checkpoint of every stream takes, and what readers may come back behind.
+    var description: StreamConfiguration {
+        StreamConfiguration(name: stream, subjects: [subject], replicas: replicas, maximumAge: 120_000_000_000, maximumBytes: 4 << 30)
+    }
+}

@@ -1,0 +1,49 @@
+import EventLogs
+import FuturesFeed
+import NIOCore
+import Replication
+
+/// What a log tells, if this gateway is a node of a cluster. It comes encoded, the same on every node.
+extension EventHub {
+    func receive(_ event: MirroredEvent) {
+        forgetAnswers(event.stream)
+        if event.kind == .ended {
+            state.value.lastDropped = event.id.sequence
+            return drop(event.stream)
+        }
+        guard let name = event.kind.eventName else { return }
+        _ = log(of: event.stream, .events, floor: max(feed.floor, state.value.lastDropped))
+        let receivedAt = Int64(clamping: NIODeadline.now().uptimeNanoseconds)
+        let members = Array(event.body)
+        for format in EventFormat.allCases {
+            guard let log = state.value.streams[event.stream]?.logs[format.rawValue] else { continue }
+            let carriesData = event.kind.carriesData
+            let body = format.body(name, of: event.stream.description, members) + (carriesData ? [] : format.end(nil))
+            let id = carriesData ? format.idStart(event.id) : []
+            fanOut.post(.append(log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, receivedAt: receivedAt))
+        }
+        switch event.kind {
+        case .fetchedValue, .fetchedChange: answerWaiters(event.stream, .success(())) { _ in true }
+        case .value, .change: answerWaiters(event.stream, .success(())) { $0.awaited != .fetch }
+        case .status: answerWaiters(event.stream, .success(())) { $0.awaited == .change }
+        case .fetchFailed:
+            let error = FeedError(.unreachable, "The snapshot could not be fetched; the stream's status says more.")
+            answerWaiters(event.stream, .failure(error)) { $0.awaited == .fetch }
+        default: break
+        }
+    }
+
+    /// Readers come back at once, and get complete values: their ids are on no way that the log took.
+    func beginAnew() {
+        for number in state.value.clients.keys {
+            fanOut.post(.end(number: number, code: "reset", reason: "The log has lost events; come back for complete values."))
+        }
+    }
+
+    func receiveContent(of name: FuturesServiceStreamName) {
+        forgetAnswers(name)
+        for (number, client) in state.value.clients where client.isOpen && client.streams.contains(name) {
+            if let log = state.value.streams[name]?.logs[client.options.format.rawValue] { refill(number, log: log) }
+        }
+    }
+}

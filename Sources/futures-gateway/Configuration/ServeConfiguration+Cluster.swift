@@ -1,0 +1,35 @@
+import FuturesFeed
+
+extension ServeConfiguration {
+    /// The log of the settings `cluster-*`; nil if this gateway stands alone, or if they are a mistake.
+    static func cluster(_ settings: Settings<ServeSettings>, mistakes: inout [String]) -> ClusterConfiguration? {
+        let list = settings.list
+        guard let role = settings.clusterRole else {
+            for setting in [list.clusterServers, list.clusterCredentials] as [any SettingDeclaration] {
+                guard let given = settings.given(setting) else { continue }
+                mistakes.append("\(given.subject(setting)) has no effect without cluster-role; set that to edge or ingest.")
+            }
+            return nil
+        }
+        guard let servers = settings.clusterServers, !servers.isEmpty else {
+            mistakes.append("\(settings.given(list.clusterRole)?.subject(list.clusterRole) ?? "") needs cluster-servers too.")
+            return nil
+        }
+        var cluster = ClusterConfiguration(
+            role: role, servers: servers, name: settings.clusterName, standbyDelay: .milliseconds(settings.clusterStandbyDelay),
+            replicas: settings.clusterReplicas)
+        if let given = settings.given(list.clusterCredentials) {
+            guard let text = text(ofFile: given.text)?.split(whereSeparator: \.isNewline).first.map(String.init) else {
+                mistakes.append("\(given.place): \(given.text) cannot be read or is empty; check the path and the rights.")
+                return nil
+            }
+            if let colon = text.firstIndex(of: ":") {
+                cluster.user = (String(text[..<colon]), String(text[text.index(after: colon)...]))
+            } else {
+                cluster.nkeySeed = text
+            }
+        }
+        mistakes += cluster.mistakes
+        return cluster
+    }
+}
