@@ -34,8 +34,8 @@ struct EdgeBoard {
         var isDown = false
         /// Whether the next value may be any, since readers were told so.
         var mayLeap = true
-        /// Whether readers were told that it is back, and nothing came since.
-        var isJustBack = false
+        /// The epoch in which readers were told that it is back, if nothing came since.
+        var backIn: UInt64?
     }
 
     /// One event in the rings.
@@ -104,9 +104,11 @@ struct EdgeBoard {
                 isContinuous: event.isContinuous))
         if event.kind.carriesData { lastData = event.id }
         let isTakeover = event.kind == .disconnected && String(decoding: event.body, as: UTF8.self).contains("was replaced")
-        verdict.expect(!(isTakeover && streams[stream].isJustBack), .oneOutage, "\(event.stream) \(event.id): it was said to be back before")
-        if event.kind == .recovered { streams[stream].isJustBack = event.isContinuous }
-        if event.kind.carriesData || event.kind == .disconnected { streams[stream].isJustBack = false }
+        // Who has read a claim knows that the word of its ingest is still to come.
+        let isTooSoon = isTakeover && streams[stream].backIn == event.id.epoch
+        verdict.expect(!isTooSoon, .oneOutage, "\(event.stream) \(event.id): it was said to be back before")
+        if event.kind == .recovered { streams[stream].backIn = event.isContinuous ? event.id.epoch : nil }
+        if event.kind.carriesData || event.kind == .disconnected { streams[stream].backIn = nil }
         let isServing = isServing
         Self.tell(&streams[stream], event.kind, event.kind.carriesData ? register.entries[event.id] : nil, isContinuous: event.isContinuous) {
             verdict.expect($0 || ($1 == .oneOutage && !isServing), $1, "\(event.stream) \(event.id): \($2)")
