@@ -34,6 +34,8 @@ struct EdgeBoard {
         var isDown = false
         /// Whether the next value may be any, since readers were told so.
         var mayLeap = true
+        /// Whether readers were told that it is back with another value, and no value came since.
+        var hasRecovered = false
         /// The epoch in which readers were told that it is back, if nothing came since.
         var backIn: UInt64?
     }
@@ -86,7 +88,7 @@ struct EdgeBoard {
     mutating func restore(_ name: FuturesServiceStreamName, _ mirror: inout FeedMirror) {
         guard let stream = SimulatedVenue.names.firstIndex(of: name), streams[stream].count == nil else { return }
         streams[stream].count = mirror.content(of: name)?.eventTime
-        streams[stream].mayLeap = false
+        streams[stream].mayLeap = streams[stream].hasRecovered
     }
 
     mutating func tell(_ event: MirroredEvent, _ register: Register, _ verdict: inout Verdict) {
@@ -127,7 +129,7 @@ struct EdgeBoard {
         case .recovered:
             expect(stream.isDown, .oneOutage, "a recover without a disconnect")
             stream.isDown = false
-            if !isContinuous { stream.mayLeap = true }
+            if !isContinuous { (stream.mayLeap, stream.hasRecovered) = (true, true) }
         default: break
         }
         guard let entry, let count = entry.count else { return }
@@ -138,7 +140,7 @@ struct EdgeBoard {
         // A change is for readers that come with what it changes.
         guard entry.isFull || stream.count != nil else { return }
         stream.count = count
-        stream.mayLeap = false
+        (stream.mayLeap, stream.hasRecovered) = (false, false)
     }
 
     /// A reader that leaves now, with what it has.
