@@ -3,24 +3,6 @@ package import Logging
 import NIOConcurrencyHelpers
 package import NIOCore
 import NIOPosix
-package import Replication
-
-/// Takes a feed's events, one at a time, in order, on the engine's thread and under no lock.
-package protocol FeedReader: AnyObject, Sendable {
-    func receive(_ event: FeedEvent)
-    /// Takes what a log tells, encoded already.
-    func receive(_ event: MirroredEvent)
-    /// What was told so far is no part of the log any more: readers need complete values, and resume nowhere before this.
-    func beginAnew()
-    /// A stream's content is complete now: readers that have none need it.
-    func receiveContent(of name: FuturesServiceStreamName)
-}
-
-extension FeedReader {
-    package func receive(_ event: MirroredEvent) {}
-    package func beginAnew() {}
-    package func receiveContent(of name: FuturesServiceStreamName) {}
-}
 
 /// Carries out what the core decides: sockets, REST, the timer and the readers.
 ///
@@ -392,28 +374,6 @@ package final class FeedEngine: Sendable {
                 if case .success = content { self.count(endpoint) { $0.fetches &+= 1 } } else { self.count(endpoint) { $0.failedFetches &+= 1 } }
             }
             self.step(.fetched(name, attempt: request.attempt, content))
-        }
-    }
-}
-
-extension Dialect {
-    func decode<Answer>(_ response: RESTResponse, _ decode: (RESTAnswer) -> Answer) -> Answer {
-        response.body.withUnsafeReadableBytes { bytes in
-            decode(RESTAnswer(status: response.status, retryAfter: response.retryAfter, body: bytes.bindMemory(to: UInt8.self)))
-        }
-    }
-}
-
-extension FeedError {
-    init(transport error: any Error) {
-        guard let error = error as? TransportError else {
-            self.init(.unreachable, "The venue could not be asked: \(plainWords(error)).")
-            return
-        }
-        switch error.code {
-        case .timedOut: self.init(.timedOut, error.message)
-        case .bodyTooLarge: self.init(.malformed, error.message)
-        default: self.init(.unreachable, error.message)
         }
     }
 }

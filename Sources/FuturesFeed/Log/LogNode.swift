@@ -121,8 +121,11 @@ package final class LogNode: Sendable {
     private func createStream() {
         guard let client = state.value.log?.client else { return }
         JetStream(client).create(configuration.description) { [logger] result in
-            if case .failure(let error) = result, error.code != .jetStream {
+            if case .failure(let error) = result {
                 logger.warning("the log could not be made", metadata: ["reason": "\(error)"])
+            }
+            // What the server refuses it would refuse again; the log may be there all the same.
+            if case .failure(let error) = result, error.code != .jetStream {
                 self.loop.assumeIsolated().scheduleTask(in: .seconds(1)) { self.createStream() }
                 return
             }

@@ -1,0 +1,15 @@
+import FeedCore
+
+extension FeedError {
+    init(transport error: any Error) {
+        guard let error = error as? TransportError else {
+            self.init(.unreachable, "The venue could not be asked: \(plainWords(error)).")
+            return
+        }
+        switch error.code {
+        case .timedOut: self.init(.timedOut, error.message)
+        case .bodyTooLarge: self.init(.malformed, error.message)
+        default: self.init(.unreachable, error.message)
+        }
+    }
+}
