@@ -17,8 +17,6 @@ package struct FeedMirror: Sendable {
         case restored(FuturesServiceStreamName)
         /// Everything that the log had was taken: readers may be served from now on.
         case serve
-        /// The writer steps down in good order.
-        case resigned(epoch: UInt64)
     }
 
     enum Phase: Sendable {
@@ -109,7 +107,6 @@ package struct FeedMirror: Sendable {
     /// Whether everything that the log had was taken, so that readers may be served.
     package var isFollowing: Bool { if case .following = phase { true } else { false } }
     package var streams: [FuturesServiceStreamName: MirroredStream] { view.streams }
-    package var listing: [UInt8] { view.listing }
 
     /// The stream's complete content; nil if there is none.
     package mutating func content(of name: FuturesServiceStreamName) -> FuturesServiceFeedContent? {
@@ -226,7 +223,6 @@ package struct FeedMirror: Sendable {
         for event in view.apply(message, limit: limit) { effects.append(.tell(event)) }
         for name in view.restored { effects.append(.restored(name)) }
         view.restored.removeAll()
-        if message.records.last?.kind == .resignation { effects.append(.resigned(epoch: message.epoch)) }
     }
 
     /// Everything that the log had when the reading began was taken.

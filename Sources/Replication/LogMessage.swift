@@ -74,7 +74,7 @@ package struct Claim: Sendable, Equatable {
     package var record: FeedRecord { FeedRecord(.epoch, of: String(previous, radix: 36), Array(String(end, radix: 36).utf8)[...]) }
 }
 
-/// One line of a message: `<kind> <subject> <body>`. The subject is a stream's name for all but claims and listings.
+/// One line of a message: `<kind> <subject> <body>`. The subject is a stream's name for all but claims.
 package struct FeedRecord: Sendable, Equatable {
     /// The letter that a line begins with. Events have numbers, one after the other; other records have none.
     package enum Kind: UInt8, Sendable, CaseIterable {
@@ -84,12 +84,12 @@ package struct FeedRecord: Sendable, Equatable {
         case recovered = 0x72, notRecovered = 0x52, failed = 0x78, fetchFailed = 0x79, connected = 0x63, disconnected = 0x64, status = 0x73
         // "z", and "o" for a number that no event has
         case ended = 0x7A, nothing = 0x6F
-        // "k", "l", "e", "q"
-        case checkpoint = 0x6B, listing = 0x6C, epoch = 0x65, resignation = 0x71
+        // "k", "e"
+        case checkpoint = 0x6B, epoch = 0x65
 
         package var isNumbered: Bool {
             switch self {
-            case .checkpoint, .listing, .epoch, .resignation: false
+            case .checkpoint, .epoch: false
             default: true
             }
         }
@@ -115,7 +115,7 @@ package struct FeedRecord: Sendable, Equatable {
             case .connected: "connect"
             case .disconnected: "disconnect"
             case .status: "status"
-            case .ended, .nothing, .checkpoint, .listing, .epoch, .resignation: nil
+            case .ended, .nothing, .checkpoint, .epoch: nil
             }
         }
     }

@@ -154,8 +154,6 @@ package struct LogWriter: Sendable {
         }
     }
 
-    /// Whether everything was acknowledged, so that the process may end.
-    package var isDrained: Bool { waiting.isEmpty && sent.isEmpty }
     package var isDeposed: Bool { if case .deposed = phase { true } else { false } }
     /// Bytes that wait for the engine.
     package var backlog: Int { waitingBytes + sentBytes }

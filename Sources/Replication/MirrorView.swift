@@ -32,8 +32,6 @@ package struct MirroredStream: Sendable {
 struct MirrorView: Sendable {
     var epochs = EpochTable()
     var streams: [FuturesServiceStreamName: MirroredStream] = [:]
-    /// The last thing that the log said of symbols.
-    var listing: [UInt8] = []
     /// Streams whose content a checkpoint has completed since this was emptied.
     var restored: [FuturesServiceStreamName] = []
     private var names: [String: FuturesServiceStreamName] = [:]
@@ -45,7 +43,6 @@ struct MirrorView: Sendable {
         var number = message.first
         for record in message.records {
             defer { if record.kind.isNumbered { number += 1 } }
-            if record.kind == .listing { listing = Array(record.body) }
             guard record.kind.isNumbered || record.kind == .checkpoint, let name = name(record.subject) else { continue }
             if record.kind == .checkpoint {
                 restore(name, record.body, limit(name))
@@ -97,7 +94,7 @@ struct MirrorView: Sendable {
                 if wasCut { return }
             }
         case .nothing: return
-        case .ended, .connected, .failed, .fetchFailed, .notRecovered, .checkpoint, .listing, .epoch, .resignation: break
+        case .ended, .connected, .failed, .fetchFailed, .notRecovered, .checkpoint, .epoch: break
         }
         events.append(MirroredEvent(stream: name, kind: record.kind, id: id, body: record.body, isLocal: false))
     }

@@ -23,7 +23,6 @@ package struct Standby: Sendable {
     private var askedAt: Instant?
     /// Where the log ended when it was asked last; nil while that is not known.
     private var end: UInt64?
-    private var resigned: UInt64?
     private var lastID: UInt64 = 1 << 32
 
     /// - Parameter delay: how long the log has to be silent.
@@ -56,12 +55,6 @@ package struct Standby: Sendable {
         return look(mirror, now: now)
     }
 
-    /// The writer has stepped down in good order: nothing has to be waited for.
-    package mutating func resigned(epoch: UInt64, _ mirror: borrowing FeedMirror, now: Moment) -> [Effect] {
-        resigned = epoch
-        return look(mirror, now: now)
-    }
-
     /// The deadline has passed.
     package mutating func passDeadline(_ mirror: borrowing FeedMirror, now: Moment) -> [Effect] { look(mirror, now: now) }
 
@@ -72,10 +65,6 @@ package struct Standby: Sendable {
 
     private mutating func look(_ mirror: borrowing FeedMirror, now: Moment) -> [Effect] {
         guard mirror.isFollowing, claimID == nil, let heardAt = mirror.heardAt else { return [] }
-        if let resigned, resigned == mirror.epochs.current?.id {
-            self.resigned = nil
-            return [claim(mirror, now)]
-        }
         let silentSince = max(heardAt, brokenAt ?? heardAt)
         if end == mirror.place, silentSince + delay <= now.instant {
             end = nil

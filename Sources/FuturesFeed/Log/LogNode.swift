@@ -151,9 +151,6 @@ package final class LogNode: Sendable {
                 listener?.beginAnew()
             case .restored(let name): listener?.receiveContent(of: name)
             case .serve: logger.notice("the log was read", metadata: ["head": "\(head)"])
-            case .resigned(let epoch):
-                let mirror = shared.withLockedValue { $0.mirror }
-                if let effects = state.value.standby?.resigned(epoch: epoch, mirror, now: .current) { perform(effects) }
             }
         }
     }

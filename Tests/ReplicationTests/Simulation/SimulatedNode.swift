@@ -111,8 +111,6 @@ struct SimulatedNode {
             case .emptyRings: if !isIngest { board.empty(&mirror) }
             case .restored(let name): if !isIngest { board.restore(name, &mirror) }
             case .serve: if !isIngest { board.serve(mirror) }
-            case .resigned(let epoch):
-                if writer == nil, let effects = standby?.resigned(epoch: epoch, mirror, now: world.now) { perform(effects, &world) }
             }
         }
     }
