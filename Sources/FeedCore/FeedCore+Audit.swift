@@ -15,6 +15,7 @@ extension FeedCore {
         guard let stream = streams[index], stream.freshness.outage == nil, stream.fetching.running == nil, stream.subscription.isEffective,
             stream.content.book?.stands == true, rest.admitSpare(stream.traits.fetchWeight, leaving: configuration.auditReserve, now)
         else { return }
+        counters.weight.audits &+= UInt64(clamping: stream.traits.fetchWeight)
         let attempt = request(index, .complete)
         streams[index]?.audit.running = StreamState.Audit.Comparison(attempt: attempt, book: OrderBook(limit: stream.traits.limit))
     }

@@ -226,6 +226,7 @@ extension FeedCore {
             if rest.pause(now.instant) != nil, wait > configuration.blockPatience, stream.fetching.isNeeded { tellOfBlock(index, wait) }
             return wait
         }
+        counters.weight.content &+= UInt64(clamping: stream.traits.fetchWeight)
         var part = FetchRequest.Part.complete
         switch stream.fetching.backfill {
         case .none, .possible: break

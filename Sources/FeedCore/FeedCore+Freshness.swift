@@ -93,6 +93,7 @@ extension FeedCore {
         guard let stream = streams[index], stream.traits.hasSnapshotSource, stream.contentID != nil, stream.fetching.running == nil,
             stream.freshness.mayInquire(now.instant), rest.admitSpare(stream.traits.inquiryWeight, leaving: configuration.auditReserve, now)
         else { return false }
+        counters.weight.silences &+= UInt64(clamping: stream.traits.inquiryWeight)
         let attempt = request(index, .newest)
         streams[index]?.freshness.inquire(attempt, now.instant)
         return true

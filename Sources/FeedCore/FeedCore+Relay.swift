@@ -16,6 +16,7 @@ extension FeedCore {
         for id in relays.takeExpired(now.instant) { refuse(id, wait: rest.pause(now.instant)) }
         while relays.runningCount < configuration.relaysAtOnce, let next = relays.next {
             guard let wait = rest.admit(next.weight, leaving: configuration.recoveryReserve, now) else {
+                counters.weight.relays &+= UInt64(clamping: next.weight)
                 relays.start(next.id)
                 decisions.effects.append(.relay(next.id, host: rest.host))
                 continue

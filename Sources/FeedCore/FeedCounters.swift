@@ -24,5 +24,19 @@ package struct FeedCounters: Sendable {
     package internal(set) var bookAudits: UInt64 = 0
     package internal(set) var bookDivergences: UInt64 = 0
 
+    /// Request weight that was spent at the venue, by what it was for; the list of symbols and the venue's clock apart.
+    package internal(set) var weight = Weight()
+
+    package struct Weight: Sendable {
+        /// Complete data and missed messages of streams.
+        package internal(set) var content: UInt64 = 0
+        /// Books that were compared.
+        package internal(set) var audits: UInt64 = 0
+        /// Silences that were asked about.
+        package internal(set) var silences: UInt64 = 0
+        /// Requests that were passed on for clients of the venue's own paths.
+        package internal(set) var relays: UInt64 = 0
+    }
+
     package init() {}
 }

@@ -1,6 +1,7 @@
 public import FuturesFeed
 public import GatewayAccess
 public import MicroHTTP
+import NIOCore
 
 /// The configuration of a gateway. The defaults suit a gateway that listens on loopback and has the machine for itself.
 public struct GatewayConfiguration: Sendable {
@@ -70,9 +71,13 @@ public struct GatewayConfiguration: Sendable {
         public static let standardRingBytes = min(max(MemoryLimit().bytes / 4, 1 << 20), 4 << 30)
     }
 
+    /// Two threads for requests, or one if the process may use one processor only: a second one would hold up the answers of the first.
+    public static let workerThreads = min(2, System.coreCount)
+
     /// A configuration with the defaults.
     public init(
-        feed: FuturesFeedConfiguration = FuturesFeedConfiguration(), http: HTTPServerConfiguration = HTTPServerConfiguration(),
+        feed: FuturesFeedConfiguration = FuturesFeedConfiguration(),
+        http: HTTPServerConfiguration = HTTPServerConfiguration(workerThreads: workerThreads),
         events: Events = Events(), access: AccessRules = AccessRules(), pinned: [FuturesServiceStreamName] = [], drainGrace: Duration = .seconds(8)
     ) {
         self.feed = feed

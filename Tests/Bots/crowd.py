@@ -177,37 +177,33 @@ def main(options):
     print(f"seed {options.seed}", flush=True)
     venue = stand.Venue(options.executable, options.symbols, 2400)
     mirror = make(options, venue)
-    before = venue.asked()
+    before = stand.Account(venue, mirror)
     crowd = Crowd(mirror, plain(venue, options.pairs), options.bots, options.seed)
 
     async def play():
         took = await crowd.start()
         await crowd.rest()
         await asyncio.sleep(2)
-        started = venue.asked()
-        counts, begin = [started], time.monotonic()
+        accounts, begin = [stand.Account(venue, mirror)], time.monotonic()
         running = asyncio.create_task(crowd.run(options.seconds))
         while not running.done():
             await asyncio.wait([running], timeout=60)
-            counts.append(venue.asked())
+            accounts.append(stand.Account(venue, mirror))
         await running
-        return took, counts, (time.monotonic() - begin) / 60
+        return took, accounts, (time.monotonic() - begin) / 60
 
-    took, counts, minutes = asyncio.run(play())
-    started, ended = counts[0], counts[-1]
-    cold, after = started - before, ended - started
-    own, rest = stand.split(after)
-    slices = [stand.cost(stand.split(later - earlier)[1]) for earlier, later in zip(counts, counts[1:])]
-    print(f"{options.bots} bots of {len(crowd.pairs)} pairs: cold start {took:.2f} s, weight {stand.cost(cold)} ({stand.by_endpoint(cold)})",
+    took, accounts, minutes = asyncio.run(play())
+    cold, after = accounts[0].since(before), accounts[-1].since(accounts[0])
+    slices = [later.since(earlier).for_bots for earlier, later in zip(accounts, accounts[1:])]
+    print(f"{options.bots} bots of {len(crowd.pairs)} pairs: cold start {took:.2f} s, weight {stand.cost(cold.asked)} ({stand.by_endpoint(cold.asked)})",
           flush=True)
     print(f"then {minutes:.1f} minutes: {crowd.said()}", flush=True)
-    print(f"the venue saw weight {stand.cost(rest) / minutes:.1f} a minute for bots ({stand.by_endpoint(rest)}), and {stand.cost(own) / minutes:.1f} "
-          f"of the gateway's own ({stand.by_endpoint(own)}); minute by minute for bots {slices}", flush=True)
+    print(f"a minute, {after.told(minutes)}; minute by minute for bots {slices}", flush=True)
     faults = list(crowd.faults)
     if took > START:
         faults.append(f"{len(crowd.pairs)} pairs took {took:.2f} s")
-    if stand.cost(rest) / max(minutes, 1) > CALM:
-        faults.append(f"the venue saw weight {stand.cost(rest) / minutes:.1f} a minute after the start: {dict(rest.most_common(12))}")
+    if after.for_bots / max(minutes, 1) > CALM:
+        faults.append(f"the venue saw weight {after.for_bots / minutes:.1f} a minute after the start: {dict(after.asked.most_common(12))}")
     codes = [mirror.end() or 0, venue.end()]
     if any(codes):
         faults.append(f"the gateway and the exchange ended with {codes}")

@@ -1,5 +1,6 @@
 """A mirror that lies: it passes requests on to the venue and spoils some answers in one way. Every check has to notice it."""
 
+import collections
 import http.server
 import json
 import re
@@ -59,6 +60,10 @@ class Liar:
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.host, self.port = self.server.server_address
         threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def spent(self):
+        """It keeps no account."""
+        return collections.Counter()
 
     def line(self):
         return stand.Line(self.host, self.port)

@@ -17,8 +17,8 @@ import verdict  # noqa: E402
 
 tell = verdict.tell
 OWN = ("exchangeInfo", "time")
-"""What the gateway asks for itself once it runs: the list of symbols and the venue's clock. Besides, it audits books with `depth?limit=1000`, and
-asks with `klines?limit=1` whether bars that are silent are right."""
+"""What the gateway asks for itself once it runs: the list of symbols and the venue's clock. Besides, it compares books and asks about silences."""
+SPENT = re.compile(r'^futures_gateway_upstream_request_weight_total\{purpose="(\w+)"\} (\d+)', re.M)
 
 
 class Reply:
@@ -74,6 +74,11 @@ class Mirror(house.Gateway):
     def line(self):
         return Line(self.host, self.port)
 
+    def spent(self):
+        """Request weight by what it was spent for, by the gateway's own account."""
+        _, text = self.ask("GET", "/metrics")
+        return collections.Counter({name: int(weight) for name, weight in SPENT.findall(text)})
+
 
 def endpoint(target):
     """What a target asks for: `klines` of `/k/KEY/fapi/v1/klines?symbol=BTCUSDT`."""
@@ -102,15 +107,27 @@ def cost(asked):
     return sum(times * weight(target) for target, times in asked.items())
 
 
-def split(asked):
-    """What the gateway asks for itself, and the rest."""
-    own = collections.Counter({target: times for target, times in asked.items() if is_own(target)})
-    return own, asked - own
+class Account:
+    """What the venue was asked and what the gateway says it spent, until now, or in a time between two such accounts."""
 
+    def __init__(self, venue, mirror):
+        self.spent, self.asked = mirror.spent(), venue.asked()
 
-def is_own(target):
-    name = endpoint(target)
-    return name in OWN or name == "depth" and "limit=1000" in target or name == "klines" and re.search(r"limit=1(&|$)", target) is not None
+    def since(self, before):
+        part = object.__new__(Account)
+        part.spent, part.asked = self.spent - before.spent, self.asked - before.asked
+        return part
+
+    @property
+    def for_bots(self):
+        """The weight that the venue saw, without what the gateway says were comparisons and silences, and without its own list and clock."""
+        own = sum(weight(target) * times for target, times in self.asked.items() if endpoint(target) in OWN)
+        return cost(self.asked) - own - self.spent["audit"] - self.spent["silence"]
+
+    def told(self, minutes=1.0):
+        spent = ", ".join(f"{name} {self.spent[name] / minutes:.1f}" for name in ("content", "mirror", "audit", "silence"))
+        return (f"weight {self.for_bots / minutes:.1f} for bots of {cost(self.asked) / minutes:.1f} in all ({by_endpoint(self.asked)}); "
+                f"the gateway's account: {spent}")
 
 
 def by_endpoint(asked):

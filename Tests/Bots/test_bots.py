@@ -1,5 +1,6 @@
 """Whether the checks find what is wrong, and nothing in what is right."""
 
+import collections
 import pathlib
 import random
 import tempfile
@@ -129,11 +130,15 @@ class TargetTests(unittest.TestCase):
         ):
             self.assertEqual((stand.endpoint(target), stand.weight(target)), (name, weight), target)
 
-
     def test_what_the_gateway_asks_for_itself_is_told_from_what_bots_cause(self):
-        own = ["/fapi/v1/exchangeInfo", "/fapi/v1/depth?symbol=A&limit=1000", "/fapi/v1/klines?symbol=A&interval=1m&limit=1"]
-        bots = ["/fapi/v1/klines?symbol=A&interval=1m&limit=1000", "/fapi/v1/depth?symbol=A&limit=5", "/api/v3/exchangeInfo", "/fapi/v1/ticker/24hr"]
-        self.assertEqual([stand.is_own(target) for target in own + bots], [True] * 3 + [False] * 4)
+        class Side:
+            asked = lambda self: collections.Counter({
+                "/fapi/v1/exchangeInfo": 2, "/fapi/v1/depth?symbol=A&limit=1000": 3, "/fapi/v1/klines?symbol=A&interval=1m&limit=2": 4,
+                "/fapi/v1/klines?symbol=A&limit=499": 5})
+            spent = lambda self: collections.Counter(audit=40, silence=4, content=20, mirror=10)
+
+        self.assertEqual(stand.Account(Side(), Side()).for_bots, 20 + 10)
+        self.assertEqual(stand.Account(Side(), Side()).since(stand.Account(Side(), Side())).for_bots, 0)
 
 
 class FrozenTests(unittest.TestCase):

@@ -139,32 +139,32 @@ def main(options):
     gateway = crowd.make(options, venue)
     port = gateway.port
     (folder / "config.json").write_text(json.dumps(configuration(f"http://{gateway.host}:{port}", pairs), indent=1))
-    before, bots = venue.asked(), []
+    before, bots = stand.Account(venue, gateway), []
     begin = time.time()
     for number in range(options.bots):
         bots.append(Bot(folder, number, python))
         time.sleep(1.5)
     faults = [f"bot {number} ended" for number in pause(STARTED, bots)]
-    started_at, started = time.time(), venue.asked()
+    started_at, started = time.time(), stand.Account(venue, gateway)
     half = options.minutes * 30
     faults += [f"bot {number} ended" for number in pause(half, bots)]
     # A minute of its own for the restart: the venue counts weight by the minute.
     time.sleep(max(0, 62 - time.time() % 60))
-    killed_at, killed = time.time(), venue.asked()
+    killed_at, killed = time.time(), stand.Account(venue, gateway)
     if options.mirror == "gateway":
         gateway.signal(signal.SIGKILL)
         gateway.process.wait()
         gateway = stand.Mirror(options.executable, venue, port=port, log=options.log)
     faults += [f"bot {number} ended" for number in pause(60, bots)]
-    restarted = venue.asked()
+    restarted = stand.Account(venue, gateway)
     faults += [f"bot {number} ended" for number in pause(max(0, half - 60), bots)]
-    ended_at, ended = time.time(), venue.asked()
+    ended_at, ended = time.time(), stand.Account(venue, gateway)
     for bot in bots:
         bot.process.poll() is None and bot.process.send_signal(signal.SIGINT)
     for bot in bots:
         bot.end()
     lengths = killed_at - started_at, ended_at - killed_at - 60
-    faults += tell_weights(started - before, killed - started, restarted - killed, ended - restarted, lengths)
+    faults += tell_weights(started.since(before), killed.since(started), restarted.since(killed), ended.since(restarted), lengths)
     faults += tell_logs(bots, killed_at, ended_at)
     print(f"{options.bots} freqtrade processes of {len(pairs)} pairs, {(ended_at - begin) / 60:.1f} minutes in all", flush=True)
     codes = [gateway.end() or 0, venue.end()]
@@ -178,20 +178,18 @@ def main(options):
 def tell_weights(cold, first, restart, second, seconds):
     """What the venue saw in each part."""
     faults = []
-    weights = stand.cost(cold), stand.cost(restart)
-    print(f"cold start: weight {weights[0]} ({stand.by_endpoint(cold)})")
+    weights = stand.cost(cold.asked), stand.cost(restart.asked)
+    print(f"cold start: weight {weights[0]} ({stand.by_endpoint(cold.asked)})")
     share = weights[1] / max(1, weights[0])
-    print(f"restart after kill -9, its first minute: weight {weights[1]} ({stand.by_endpoint(restart)}), {share:.2f} of the cold start")
+    print(f"restart after kill -9, its first minute: weight {weights[1]} ({stand.by_endpoint(restart.asked)}), {share:.2f} of the cold start")
     if weights[1] > MORE * weights[0]:
         faults.append(f"the restart weighed {weights[1]}, the cold start {weights[0]}")
-    for name, asked, length in (("before the restart", first, seconds[0]), ("after it", second, seconds[1])):
-        own, rest = stand.split(asked)
-        trades = collections.Counter({target: times for target, times in rest.items() if stand.endpoint(target) in FOR_TRADES})
-        caused = rest - trades
-        print(f"{name}, {length / 60:.1f} minutes: for bots {stand.by_endpoint(caused)}; for their open trades, which no stream has, "
-              f"{stand.by_endpoint(trades)}; the gateway's own {stand.by_endpoint(own)}", flush=True)
-        if caused:
-            faults.append(f"{name} bots caused {sum(caused.values())} requests at the venue: {list(caused)[:5]}")
+    for name, part, length in (("before the restart", first, seconds[0]), ("after it", second, seconds[1])):
+        trades = collections.Counter({target: times for target, times in part.asked.items() if stand.endpoint(target) in FOR_TRADES})
+        caused = part.for_bots - stand.cost(trades)
+        print(f"{name}, {length / 60:.1f} minutes: {part.told()}; for their open trades, which no stream has, {stand.by_endpoint(trades)}", flush=True)
+        if caused > 0:
+            faults.append(f"{name} bots caused weight {caused} at the venue: {dict(part.asked.most_common(8))}")
         if twice := repeated(trades):
             faults.append(f"{name} the venue was asked twice: {dict(list(twice.items())[:3])}")
     return faults

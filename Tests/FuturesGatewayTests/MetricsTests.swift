@@ -61,6 +61,8 @@ struct Samples {
                 (samples["upstream_received_bytes_total{upstream=\"aster\"}"] ?? 0) > (samples["upstream_messages_total{upstream=\"aster\"}"] ?? 0))
             #expect((samples["upstream_fetches_total{upstream=\"aster\",outcome=\"success\"}"] ?? 0) >= 1)
             #expect(samples["upstream_request_weight_limit"] == 2400)
+            #expect((samples["upstream_request_weight_total{purpose=\"content\"}"] ?? 0) >= 1)
+            #expect(samples["upstream_request_weight_total{purpose=\"mirror\"}"] == 0)
             #expect(!samples.text.contains("btcusdt"))
             #expect(!samples.text.contains(reader.client))
         }

@@ -20,7 +20,7 @@ NAME = 120
 
 @dataclasses.dataclass
 class Strike:
-    """What ends connections: where, how, and which (all, or `only` those for `rest` or the `web` sockets).
+    """What ends connections: where, how, and which: all, `only` those for `rest` or the `web` sockets, or the one WebSocket it strikes in `alone`.
 
     `how` is `reset`, `fin`, or `vanish`: the venue's side is gone, and the gateway is told nothing, whatever it sends.
     `at` is `now`, inside the next `frame` of data, inside the `nth` `snapshot` asked for from now on, or around the next `subscribe` message.
@@ -32,6 +32,7 @@ class Strike:
     share: float = 0.5
     nth: int = 1
     only: str = ""
+    alone: bool = False
 
 
 class Frames:
@@ -69,6 +70,8 @@ class Pipe:
         self.begun = None
         """The beginning of a frame's payload that does not yet say of which stream it is."""
         self.frames = None
+        self.seen = set()
+        """Streams of which it brought a frame."""
         self.reply_share = None
         self.found = []
         """(opcode, place) of the frames that begin in what came last."""
@@ -111,6 +114,11 @@ class Cutter:
 
     def open_web_sockets(self):
         return sum(pipe.is_web_socket for pipe in list(self.pipes))
+
+    def are_ready(self, lines, streams):
+        """Whether so many WebSockets are open, and each has brought something of every stream."""
+        webs = [pipe for pipe in list(self.pipes) if pipe.is_web_socket]
+        return len(webs) == lines and all(pipe.seen >= streams for pipe in webs)
 
     def last_frame(self, stream, until):
         """Of the frames of a stream that came before `until`, the last: (before, after, pipe's number); None where there is none."""
@@ -167,10 +175,11 @@ class Cutter:
                 self.bytes[pipe.number].append((before, after))
             for stream in streams if not cuts else ():
                 self.frames[stream].append((before, after, pipe.number))
+                pipe.seen.add(stream)
         except OSError:
             return self._close(pipe, "reset")
         if cuts:
-            self._cut()
+            self._cut(pipe)
 
     def _outgoing(self, pipe, data):
         """From the gateway: requests, and the control messages of a WebSocket."""
@@ -227,13 +236,17 @@ class Cutter:
         pipe.begun = beginnings[-1] if is_short else None
         return [found[1].decode() for beginning in beginnings if (found := STREAM.match(beginning))]
 
-    def _cut(self):
-        """The strike whose turn it is hits."""
+    def _cut(self, struck=None):
+        """The strike whose turn it is hits: if it is alone, the connection it struck in, or that WebSocket whose turn its share says."""
         if not self.armed:
             return
         strike = self.armed.popleft()
         at = time.monotonic()
-        for pipe in [pipe for pipe in self.pipes if strike.only != ("rest" if pipe.is_web_socket else "web")]:
+        hit = [pipe for pipe in self.pipes if strike.only != ("rest" if pipe.is_web_socket else "web")]
+        if strike.alone:
+            webs = sorted((pipe for pipe in hit if pipe.is_web_socket), key=lambda pipe: pipe.number)
+            hit = [struck] if struck else webs[int(strike.share * len(webs)):][:1]
+        for pipe in hit:
             self._close(pipe, strike.how)
         self.done.append((strike, at))
 

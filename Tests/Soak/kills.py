@@ -1,4 +1,7 @@
-"""Upstream kills at random points while many readers rebuild many books; every book has to be right, every outage told once."""
+"""Upstream kills at random points while many readers rebuild many books; every book has to be right, every outage told once.
+
+With several lines a kill ends all of them together, or one alone, of which readers are told nothing.
+"""
 
 import collections
 import statistics
@@ -7,14 +10,15 @@ import time
 import cutter
 import machine
 import stage
+from follower import TOTALS
 
 QUIET = 0.2
 """Times measured while others used less of the machine are told apart."""
 
 
 def main(options):
-    run = stage.Stage(options)
-    print(f"seed {options.seed}: {len(run.streams)} books, {options.rate} updates/s each every {options.interval} ms, {options.readers} readers", flush=True)
+    run = stage.Stage(options, gateway=("--lines", options.lines))
+    print(f"seed {options.seed}: {len(run.streams)} books on {options.lines} lines, {options.rate} updates/s each every {options.interval} ms, {options.readers} readers", flush=True)
     run.require(60, run.all_valid, "the books did not come up")
     siege = Siege(run)
     began = time.monotonic()
@@ -31,13 +35,17 @@ class Siege:
     """One cut after the other, and how long each took to heal."""
 
     WAYS = ("reset", "fin", "frame", "frame", "snapshot", "snapshot", "refetch", "subscribe", "subscribe", "rest")
+    ALONE = ("one", "one frame", "one subscribe")
 
     def __init__(self, run):
         self.run, self.dice = run, run.dice
+        self.choice = self.WAYS + self.ALONE * (2 if run.options.lines > 1 else 0)
         self.ways = collections.Counter()
         self.kills = self.next_report = 0
         self.back, self.last, self.first = [], [], []
         self.back_by_way = collections.defaultdict(list)
+        self.alone = 0
+        """Outages of one line, of which readers are told nothing."""
         self.load = machine.Load()
         self.undisturbed, self.others, self.slowest = [], [], []
 
@@ -45,8 +53,11 @@ class Siege:
         """One outage: its cuts, until all books are valid again at all readers."""
         run, venue = self.run, self.run.cutter
         run.listen(time.monotonic() + self.dice.uniform(0.2, 0.9))
+        ready = lambda: venue.are_ready(run.options.lines, set(run.streams))
+        if not run.require(60, ready, "not all lines are well"):
+            return
         totals, cut_before, sockets = dict(run.totals), len(venue.done), len(venue.accepted)
-        way = self.dice.choice(self.WAYS)
+        way = self.dice.choice(self.choice)
         self.load.others()
         strikes = self.strikes(way)
         for strike in strikes:
@@ -57,6 +68,8 @@ class Siege:
         if not run.require(60, struck, f"the cut {way} found nothing to cut"):
             return
         at = [when for _, when in venue.done[cut_before:]]
+        if way in self.ALONE:
+            return self.expect_nothing(totals, way, len(strikes))
         if not run.require(90, lambda: run.all_valid() and min(run.valid_at.values()) > at[-1], f"not all books are valid after {way} {strikes}"):
             return
         healed = max(run.valid_at.values())
@@ -77,11 +90,28 @@ class Siege:
             print(f"{self.kills} kills in {len(self.back)} outages, venue back to valid: {percentiles(self.back)}", flush=True)
             self.next_report += 50
 
+    def expect_nothing(self, before, way, kills):
+        """Until the line is back, and a moment longer, readers are told nothing."""
+        run = self.run
+        if run.require(60, lambda: run.cutter.are_ready(run.options.lines, set(run.streams)), f"the line did not come back after {way}"):
+            run.listen(time.monotonic() + 0.5)
+        for reader, now in run.totals.items():
+            told = [after - earlier for after, earlier in zip(now, before[reader])]
+            if any(told) and not told[stage.SKIPS]:
+                run.court.faults.append(f"reader {reader}: {way} was seen: {dict(zip(TOTALS, told))}")
+        self.ways[way] += kills
+        self.kills += kills
+        self.alone += 1
+
     def strikes(self, way):
         """The cuts of one outage. What happens only while the gateway comes back needs a plain cut before."""
         how, share = self.dice.choice(("reset", "fin")), self.dice.random()
         nth = self.dice.randint(1, len(self.run.streams))
         plain = cutter.Strike("now", self.dice.choice(("reset", "fin")))
+        if way in self.ALONE:
+            first = cutter.Strike("now", how, share, only="web", alone=True)
+            again = cutter.Strike("subscribe", how, self.dice.choice((0.0, share, 1.0)), only="web", alone=True)
+            return {"one": [first], "one frame": [cutter.Strike("frame", how, share, only="web", alone=True)], "one subscribe": [first, again]}[way]
         if way in ("reset", "fin"):
             return [cutter.Strike("now", way)]
         if way == "frame":
@@ -94,7 +124,8 @@ class Siege:
 
     def tell(self, seconds):
         run = self.run
-        print(f"{self.kills} kills {dict(self.ways)} in {len(self.back)} outages, {run.events()} events read in {seconds:.0f} s")
+        print(f"{self.kills} kills {dict(self.ways)} in {len(self.back)} outages"
+              + (f" and {self.alone} of one line alone" if self.alone else "") + f", {run.events()} events read in {seconds:.0f} s")
         if self.back:
             print(f"from the venue's accepting the connection (or its last cut, where only REST was cut) to all books valid: {percentiles(self.back)}")
             print(f"    while others used {statistics.mean(self.others):.0%} of the processors on average (at most {max(self.others):.0%})")

@@ -106,6 +106,11 @@ struct GatewayReading: Sendable {
         text.metric(
             "futures_gateway_upstream_request_weight_used", .gauge, "Request weight used at the venue in this clock minute.", feed.weight.used)
         text.metric("futures_gateway_upstream_request_weight_limit", .gauge, "Request weight the venue allows in a minute.", feed.weight.limit)
+        text.metric("futures_gateway_upstream_request_weight_total", .counter, "Request weight spent at the venue, by what for.")
+        let spent = feed.counters.weight
+        for (purpose, weight) in [("content", spent.content), ("audit", spent.audits), ("silence", spent.silences), ("mirror", spent.relays)] {
+            text.sample(["purpose": purpose], weight)
+        }
         text.metric(
             "futures_gateway_upstream_rest_pause_seconds", .gauge, "How much longer the venue asked to be left alone over REST.",
             Double(feed.restPause.components.seconds))
