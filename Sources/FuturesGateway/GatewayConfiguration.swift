@@ -72,7 +72,7 @@ public struct GatewayConfiguration: Sendable {
     }
 
     /// Two threads for requests, or one if the process may use one processor only: a second one would hold up the answers of the first.
-    public static let workerThreads = min(2, System.coreCount)
+    public static let workerThreads = max(1, min(2, System.coreCount, ProcessReading.processors()))
 
     /// A configuration with the defaults.
     public init(

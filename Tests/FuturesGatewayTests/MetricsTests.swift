@@ -68,6 +68,12 @@ struct Samples {
         }
     }
 
+    @Test func theProcessorsAreThoseThatTheProcessIsBoundTo() {
+        #expect(ProcessReading.processors { _ in "Cpus_allowed:\t0000,0000000a\nCpus_allowed_list:\t1,3\n" } == 2)
+        #expect(ProcessReading.processors { _ in "Cpus_allowed:\tff\n" } == 8)
+        #expect(ProcessReading.processors { _ in "" } >= 1)
+    }
+
     @Test func whatReadersAreSentIsCounted() async throws {
         try await House.open { house in
             let reader = try await house.client.events("streams=btcusdt@bookTicker")

@@ -30,6 +30,15 @@ struct ProcessReading: Sendable {
         openDescriptors = Self.entries("/proc/self/fd")
     }
 
+    /// How many processors the process may run on (proc(5), `Cpus_allowed`); the machine's if the kernel does not tell.
+    ///
+    /// - Parameter read: a file's text, empty if it cannot be read.
+    static func processors(read: (String) -> String = text) -> Int {
+        let mask = read("/proc/self/status").split(separator: "\n").first { $0.hasPrefix("Cpus_allowed:") }?.dropFirst("Cpus_allowed:".count) ?? ""
+        let count = mask.reduce(0) { $0 + ($1.hexDigitValue?.nonzeroBitCount ?? 0) }
+        return count > 0 ? count : sysconf(Int32(_SC_NPROCESSORS_ONLN))
+    }
+
     private static func fields(_ path: String, after mark: Character? = nil) -> [Substring] {
         let text = text(path)
         let start = mark.flatMap { text.lastIndex(of: $0) }.map { text.index(after: $0) } ?? text.startIndex
