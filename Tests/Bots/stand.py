@@ -88,7 +88,7 @@ def endpoint(target):
 
 
 def weight(target):
-    """The request weight that the venue takes for a target, as its documents say."""
+    """The request weight that the venues take for a target, as their documents say: the larger where they differ."""
     query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(target).query))
     name, limit = endpoint(target), int(query["limit"]) if query.get("limit", "").isdigit() else 500
     if name == "klines" or name.endswith("Klines"):
@@ -97,8 +97,12 @@ def weight(target):
         return 2 if limit <= 50 else 5 if limit <= 100 else 10 if limit <= 500 else 20
     if name == "ticker/24hr":
         return 1 if "symbol" in query else 40
-    if name in ("ticker/price", "ticker/bookTicker"):
+    if name == "ticker/price":
         return 1 if "symbol" in query else 2
+    if name == "ticker/bookTicker":
+        return 2 if "symbol" in query else 5
+    if name == "premiumIndex":
+        return 1 if "symbol" in query else 10
     return 20 if name == "aggTrades" else 1
 
 
