@@ -202,6 +202,7 @@ let package = Package(
                 "GatewayTestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: strict),
         .target(name: "SimulatedLog", dependencies: ["FeedCore", "ReplicatedLog"], path: "Tests/SimulatedLog", swiftSettings: strict),

@@ -12,7 +12,7 @@ public final class Gateway: Service {
     /// The feed of a gateway that stands alone, or the node of a cluster.
     private let service: FuturesFeedService?
     private let node: LogNode?
-    private let hub: EventHub
+    let hub: EventHub
     private let loop: EventStreamLoop
     private let server: HTTPServer
     private let gatekeeper: Gatekeeper

@@ -2,6 +2,7 @@ import DemoExchange
 import FuturesFeed
 import GatewayAccess
 import GatewayTestSupport
+import NIOCore
 import Testing
 
 @testable import FuturesGateway
@@ -94,6 +95,45 @@ import Testing
             #expect(answer.status == 503)
             #expect(try answer.json["code"]?.integer == -1001)
             #expect(Int(answer.header("Retry-After") ?? "") ?? 0 >= 1)
+        }
+    }
+
+    @Test func whoHangsUpWaitsNoMore() async throws {
+        try await Self.open { house in
+            house.exchange.setStalled(true)
+            house.exchange.inflict(.rest(.hang))
+            var waiting: [RawConnection] = []
+            for number in 1...20 {
+                let connection = try await RawConnection(port: house.client.port)
+                connection.send("GET /fapi/v1/depth?symbol=BTCUSDT&limit=\(number > 10 ? 5 : 20) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                waiting.append(connection)
+            }
+            try await LongPollTests.readers(house, "btcusdt@depth@100ms") { $0 == 20 }
+            for connection in waiting { await connection.close() }
+            try await LongPollTests.readers(house, "btcusdt@depth@100ms") { $0 == 0 }
+        }
+    }
+
+    @Test func spellingsBeyondWhatIsPreparedAreAnsweredAllTheSame() async throws {
+        try await Self.open { house in
+            let target = "/fapi/v1/klines?symbol=BTCUSDT&interval=1d&limit="
+            _ = try await house.client.get(target + "600")
+            house.exchange.setStalled(true)
+            let stream = "btcusdt@kline_1d"
+            _ = try await LongPollTests.settled(house, stream)
+            var most = 0
+            for limit in 1...560 {
+                let answer = try await house.client.get(target + String(limit))
+                #expect(answer.status == 200, "\(answer.text.prefix(200))")
+                if limit % 110 == 0 { #expect(try answer.json.array?.count == limit) }
+                let prepared = await withCheckedContinuation { continuation in
+                    house.gateway.hub.run { hub in
+                        continuation.resume(returning: hub.state.value.streams.first { $0.key.description == stream }?.value.prepared.count ?? 0)
+                    }
+                }
+                most = max(most, prepared)
+            }
+            #expect(most == 512)
         }
     }
 
