@@ -4,6 +4,7 @@ What is measured is what one reader, one cut or one event leaves behind, so more
 """
 
 import os
+import re
 import selectors
 import socket
 import statistics
@@ -78,6 +79,13 @@ def sample(pid):
     return resident, len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task"))
 
 
+def rings(gateway):
+    """MB that the gateway says its rings have, and how much of it is used."""
+    _, text = gateway.ask("GET", "/metrics")
+    found = dict(re.findall(r"^futures_gateway_event_ring_((?:memory_)?bytes) (\d+)", text, re.M))
+    return " of ".join(f"{int(found[name]) / (1 << 20):.1f}" for name in ("bytes", "memory_bytes"))
+
+
 def slope(points):
     """Theil and Sen's: the median of the slopes between points, a unit of y for one of x."""
     few = points[:: max(1, len(points) // 200)]
@@ -96,7 +104,7 @@ def main(options):
         now = time.monotonic() - begin
         samples.append((now / 3600, *sample(run.gateway.process.pid)))
         if len(samples) % 30 == 0:
-            print(f"{now / 60:.1f} minutes: {churn.came} readers came, {cuts} cuts; {samples[-1][1] / 1024:.1f} MB", flush=True)
+            print(f"{now / 60:.1f} minutes: {churn.came} readers came, {cuts} cuts; {samples[-1][1] / 1024:.1f} MB, rings {rings(run.gateway)} MB", flush=True)
         if now > next_cut:
             run.cutter.strike(cutter.Strike("now", run.dice.choice(("reset", "fin"))))
             cuts, next_cut = cuts + 1, next_cut + CUT_EVERY
