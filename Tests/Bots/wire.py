@@ -10,9 +10,14 @@ class Wire:
 
     def __init__(self, host, port, patience=40):
         self.host, self.port, self.patience, self.reader, self.writer = host, port, patience, None, None
+        self.turn = asyncio.Lock()
 
     async def ask(self, target):
-        """The answer. A lost connection is an OSError."""
+        """The answer, once those asked for before have come. A lost connection is an OSError."""
+        async with self.turn:
+            return await self._within_patience(target)
+
+    async def _within_patience(self, target):
         try:
             return await asyncio.wait_for(self._ask(target), self.patience)
         except (OSError, asyncio.IncompleteReadError, asyncio.TimeoutError, ValueError) as error:
