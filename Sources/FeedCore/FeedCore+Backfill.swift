@@ -41,10 +41,10 @@ extension FeedCore {
     }
 
     /// Keeps what the socket brought while a hole is being filled; false where none is.
-    mutating func hold(_ index: Int, _ rows: FeedRows, eventTime: Int64?) -> Bool {
+    mutating func hold(_ index: Int, _ rows: FeedRows, eventTime: Int64?, arrivedAt: Instant) -> Bool {
         guard case .running(let next, let requests, var held)? = streams[index]?.fetching.backfill else { return false }
         streams[index]?.fetching.backfill = .none
-        held.append((rows, eventTime))
+        held.append(StreamState.HeldMessage(slot: streams[index]?.connection ?? 0, rows: rows, eventTime: eventTime, arrivedAt: arrivedAt))
         streams[index]?.fetching.backfill = .running(next: next, requests: requests, held: held)
         streams[index]?.freshness.hasMessage = true
         if held.count > configuration.backfillHold { giveUpBackfill(index) }
@@ -99,7 +99,7 @@ extension FeedCore {
         return true
     }
 
-    private mutating func endBackfill(_ index: Int, deliveredFrom next: UInt64, _ held: [(rows: FeedRows, eventTime: Int64?)]) {
+    private mutating func endBackfill(_ index: Int, deliveredFrom next: UInt64, _ held: [StreamState.HeldMessage]) {
         streams[index]?.fetching.backfill = .none
         streams[index]?.fetching.isNeeded = false
         streams[index]?.fetching.at = nil
@@ -109,7 +109,7 @@ extension FeedCore {
         endOutage(index, by: wasMissed ? .backfill : .continuous, missed: streams[index]?.freshness.outage?.holes ?? 0)
         becomeLive(index)
         if !wasMissed { publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched) }
-        for message in held { update(index, message.rows, eventTime: message.eventTime) }
+        for message in held { update(index, message) }
     }
 
     /// The hole cannot be filled: what was held back begins the stream anew, and complete data follows.
@@ -118,7 +118,7 @@ extension FeedCore {
         abandonBackfill(index)
         streams[index]?.fetching.running = nil
         streams[index]?.fetching.isNeeded = true
-        for message in held { update(index, message.rows, eventTime: message.eventTime) }
+        for message in held { update(index, message) }
         if streams[index]?.fetching.running == nil { startFetch(index) }
     }
 }

@@ -1,12 +1,12 @@
 /// How an order book is built, kept and rebuilt. Each symbol on its own: the socket is never touched for it.
 extension FeedCore {
-    mutating func updateBook(_ index: Int, _ event: DepthLevels, eventTime: Int64?) {
+    mutating func updateBook(_ index: Int, _ event: DepthLevels, eventTime: Int64?, arrivedAt: Instant) {
         guard let outcome = streams[index]?.content.book?.receive(event) else { return }
         if let stream = streams[index], stream.subscription.isRequested {
             streams[index]?.subscription = .effective(since: now.instant)
             pool.stand(index, stream.connection, now.instant)
         }
-        if outcome != .repeated { hearNews(index) }
+        if outcome != .repeated { hearNews(index, of: arrivedAt) }
         streams[index]?.freshness.hasMessage = true
         switch outcome {
         case .buffered(let isFirst):

@@ -79,19 +79,26 @@ extension FeedCore {
         setState(index, .failed)
     }
 
-    mutating func update(_ index: Int, _ rows: FeedRows, eventTime: Int64?) {
+    /// Takes a message that was held back.
+    mutating func update(_ index: Int, _ held: StreamState.HeldMessage) {
+        update(index, held.rows, eventTime: held.eventTime, arrivedAt: held.arrivedAt)
+    }
+
+    /// - Parameter arrivedAt: when the message came; nil for now.
+    mutating func update(_ index: Int, _ rows: FeedRows, eventTime: Int64?, arrivedAt: Instant? = nil) {
+        let arrivedAt = arrivedAt ?? now.instant
         guard let rule = streams[index]?.rule else { return }
         if rule == .book, case .depth(let levels) = rows {
-            for event in levels { updateBook(index, event, eventTime: eventTime) }
+            for event in levels { updateBook(index, event, eventTime: eventTime, arrivedAt: arrivedAt) }
             return
         }
         if rule == .append {
-            if let newest = rows.ids?.upperBound, newest > streams[index]?.content.lastID ?? 0 { hearNews(index) }
+            if let newest = rows.ids?.upperBound, newest > streams[index]?.content.lastID ?? 0 { hearNews(index, of: arrivedAt) }
             subscriptionConfirmed(index)
-            if hold(index, rows, eventTime: eventTime) { return }
+            if hold(index, rows, eventTime: eventTime, arrivedAt: arrivedAt) { return }
             if rows.ids != nil, streams[index]?.content.beginsAnew == false, streams[index]?.content.isContinued(by: rows) == false {
                 loseMessages(index)
-                if hold(index, rows, eventTime: eventTime) { return }
+                if hold(index, rows, eventTime: eventTime, arrivedAt: arrivedAt) { return }
             }
         }
         let beginsAnew = rule == .append && streams[index]?.content.beginsAnew == true
@@ -100,7 +107,7 @@ extension FeedCore {
             publish(index, .failed(FeedError(.malformed, "The venue sent another stream's data under this name; it was left out."), fetch: false))
             return
         }
-        if changed.count > 0, streams[index]?.freshness.provedAt != now.instant { hearNews(index) }
+        if changed.count > 0, streams[index]?.freshness.provedAt != arrivedAt { hearNews(index, of: arrivedAt) }
         streams[index]?.freshness.hasMessage = true
         if rule == .replace, streams[index]?.freshness.outage == nil { streams[index]?.fetching.isNeeded = false }
         subscriptionConfirmed(index)
@@ -122,9 +129,9 @@ extension FeedCore {
     }
 
     /// A message came that is news.
-    mutating func hearNews(_ index: Int) {
+    mutating func hearNews(_ index: Int, of moment: Instant) {
         let learns = streams[index]?.freshness.outage == nil && streams[index]?.freshness.hasMessage == true
-        streams[index]?.freshness.hear(now.instant, learns: learns)
+        streams[index]?.freshness.hear(moment, learns: learns)
         endStall(index)
         watch(index)
     }

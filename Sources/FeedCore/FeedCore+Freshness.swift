@@ -80,6 +80,10 @@ extension FeedCore {
             pool.suspect(stream.connection, now.instant, &decisions)
             let isAsked = inquire(index)
             look(index, at: isAsked ? until : min(until, now.instant + Self.inquiryRetry))
+        case .silent where !stream.lines.held.isEmpty, .stalled where !stream.lines.held.isEmpty:
+            // It is not silent: what came waits for another line to bring what is missing before it.
+            giveUpWaiting(index)
+            watch(index)
         case .silent: stall(index, "\(stream.name) has been silent for longer than it ever is, and REST could not confirm it")
         case .stalled: stall(index, "REST has had newer data of \(stream.name) for too long", isProved: true)
         }

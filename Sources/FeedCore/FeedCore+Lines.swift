@@ -85,7 +85,7 @@ extension FeedCore {
             return false
         }
         if stream.lines.heldUntil == nil { awaitLines(index) }
-        streams[index]?.lines.held.append((slot, rows, eventTime))
+        streams[index]?.lines.held.append(StreamState.HeldMessage(slot: slot, rows: rows, eventTime: eventTime, arrivedAt: now.instant))
         return true
     }
 
@@ -99,9 +99,9 @@ extension FeedCore {
     private mutating func releaseHeld(_ index: Int) {
         guard streams[index]?.lines.held.isEmpty == false else { return }
         while let place = streams[index]?.lines.held.firstIndex(where: { streams[index]?.content.hasHole(before: $0.rows) != true }),
-            let (_, rows, eventTime) = streams[index]?.lines.held.remove(at: place)
+            let held = streams[index]?.lines.held.remove(at: place)
         {
-            update(index, rows, eventTime: eventTime)
+            update(index, held)
         }
         guard streams[index]?.lines.held.isEmpty == true else { return }
         streams[index]?.lines.heldUntil = nil
@@ -113,9 +113,7 @@ extension FeedCore {
         guard let held = streams[index]?.lines.held, !held.isEmpty else { return }
         streams[index]?.lines.held = []
         streams[index]?.lines.heldUntil = nil
-        for (_, rows, eventTime) in held.sorted(by: { $0.rows.copyNumber ?? 0 < $1.rows.copyNumber ?? 0 }) {
-            update(index, rows, eventTime: eventTime)
-        }
+        for message in held.sorted(by: { $0.rows.copyNumber ?? 0 < $1.rows.copyNumber ?? 0 }) { update(index, message) }
     }
 
     mutating func passDeadlines(heldOf index: Int) {

@@ -46,7 +46,16 @@ struct StreamState: Sendable {
         /// The stream is lost; what comes next can be joined to what is here.
         case possible
         /// Messages from `next` on are fetched; what the socket brought meanwhile is held back.
-        case running(next: UInt64, requests: Int, held: [(rows: FeedRows, eventTime: Int64?)])
+        case running(next: UInt64, requests: Int, held: [HeldMessage])
+    }
+
+    /// A message that waits for what is missing before it.
+    struct HeldMessage: Sendable {
+        let slot: Int
+        let rows: FeedRows
+        let eventTime: Int64?
+        /// It is evidence of that moment, whenever it is taken.
+        let arrivedAt: Instant
     }
 
     /// The book's comparisons with REST.
@@ -106,7 +115,7 @@ struct StreamState: Sendable {
         var readAt: Instant?
         var values = ValueMerge()
         /// Messages after a hole that another line may fill, and until when that is waited for.
-        var held: [(slot: Int, rows: FeedRows, eventTime: Int64?)] = []
+        var held: [HeldMessage] = []
         var heldUntil: Instant?
     }
 

@@ -175,19 +175,28 @@ def main(options):
     return stand.tell(faults)
 
 
+def begun(part, before):
+    """Books that bots began to read in a part, after those asked for before: each costs one request, once."""
+    books = {target for target in part.asked if stand.endpoint(target) == "depth" and "limit=1000" in target}
+    return books - {target for earlier in before for target in earlier.asked}
+
+
 def tell_weights(cold, first, restart, second, seconds):
-    """What the venue saw in each part."""
+    """What the venue saw in each part. Books are read from the first trade on: what they cost to begin belongs to a start, whenever that is."""
     faults = []
-    weights = stand.cost(cold.asked), stand.cost(restart.asked)
-    print(f"cold start: weight {weights[0]} ({stand.by_endpoint(cold.asked)})")
+    later = {"before the restart": begun(first, [cold]), "after it": begun(second, [restart])}
+    book = stand.weight("/fapi/v1/depth?limit=1000")
+    weights = stand.cost(cold.asked) + book * len(later["before the restart"]), stand.cost(restart.asked)
+    print(f"cold start: weight {stand.cost(cold.asked)} ({stand.by_endpoint(cold.asked)}), and {book} for each of {len(later['before the restart'])} books later")
     share = weights[1] / max(1, weights[0])
     print(f"restart after kill -9, its first minute: weight {weights[1]} ({stand.by_endpoint(restart.asked)}), {share:.2f} of the cold start")
     if weights[1] > MORE * weights[0]:
         faults.append(f"the restart weighed {weights[1]}, the cold start {weights[0]}")
     for name, part, length in (("before the restart", first, seconds[0]), ("after it", second, seconds[1])):
         trades = collections.Counter({target: times for target, times in part.asked.items() if stand.endpoint(target) in FOR_TRADES})
-        caused = part.for_bots - stand.cost(trades)
-        print(f"{name}, {length / 60:.1f} minutes: {part.told()}; for their open trades, which no stream has, {stand.by_endpoint(trades)}", flush=True)
+        caused = part.for_bots - stand.cost(trades) - book * len(later[name])
+        print(f"{name}, {length / 60:.1f} minutes: {part.told()}; for their open trades, which no stream has, {stand.by_endpoint(trades)}; "
+              f"{len(later[name])} books were begun; the rest is {caused}", flush=True)
         if caused > 0:
             faults.append(f"{name} bots caused weight {caused} at the venue: {dict(part.asked.most_common(8))}")
         if twice := repeated(trades):

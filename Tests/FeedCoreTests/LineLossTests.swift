@@ -98,6 +98,18 @@ import Testing
         #expect(content?.unverifiedMs == 900)
     }
 
+    @Test func whatWaitedForAnotherLineIsEvidenceOfWhenItCame() {
+        var harness = Self.harness(.trades, rows: AggregateTrade.trades(1...5))
+        let lines = harness.core.connections.map(\.id)
+        for line in lines { harness.step(.received(line, .rows(.trades, AggregateTrade.trades(6...6), eventTime: nil))) }
+        harness.answersPings = false
+        harness.step(.received(lines[0], .rows(.trades, AggregateTrade.trades(8...8), eventTime: nil)))
+        #expect(harness.core.content(of: .trades)?.rows.ids?.upperBound == 6, "the other line may bring what is between")
+        harness.pass(.milliseconds(600))
+        let content = harness.core.content(of: .trades, now: harness.now)
+        #expect(content?.state != .live && content?.unverifiedMs == 600)
+    }
+
     @Test func barsAreFetchedWhenANewLineBringsThemAndTheOldOneTurnsOutNotTo() {
         var harness = Self.harness(.bars, rows: .bar(1))
         harness.pass(.seconds(3))

@@ -124,11 +124,11 @@ struct Freshness: Sendable {
         behindSince = nil
     }
 
-    /// A message came that was news.
-    mutating func hear(_ now: Instant, learns: Bool) {
-        if learns, let heardAt { cadence.learn(now.nanoseconds &- heardAt.nanoseconds) }
-        heardAt = now
-        prove(now)
+    /// A message that was news came at that moment.
+    mutating func hear(_ moment: Instant, learns: Bool) {
+        if learns, let heardAt { cadence.learn(moment.nanoseconds &- heardAt.nanoseconds) }
+        heardAt = max(heardAt ?? moment, moment)
+        prove(moment)
         behindSince = nil
     }
 
