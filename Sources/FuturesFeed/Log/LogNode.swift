@@ -120,7 +120,7 @@ package final class LogNode: Sendable {
     /// The log is there before it is read.
     private func createStream() {
         guard let client = state.value.log?.client else { return }
-        JetStream(client).create(configuration.description) { [logger] result in
+        JetStream(client).provide(configuration.description) { [logger] result in
             if case .failure(let error) = result {
                 logger.warning("the log could not be made", metadata: ["reason": "\(error)"])
             }
