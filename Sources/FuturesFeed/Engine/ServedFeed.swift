@@ -17,6 +17,8 @@ package protocol ServedFeed: AnyObject, Sendable {
     /// Takes what readers want. On return the decision stands; what comes of it is carried out later.
     func step(_ input: FeedInput)
 
+    /// Whether readers may be served: a node of a cluster has to read the log first, or they would be told its past as news.
+    var isServing: Bool { get }
     /// The newest event.
     var head: EventID { get }
     /// A ring that begins with the next event lacks nothing behind this number.
@@ -86,6 +88,8 @@ package struct FeedGauges: Sendable {
 }
 
 extension FeedEngine: ServedFeed {
+    package var isServing: Bool { true }
+
     package var head: EventID { read { core, _ in EventID(epoch: core.epoch, sequence: core.sequence) } }
 
     package var floor: UInt64 { head.sequence }

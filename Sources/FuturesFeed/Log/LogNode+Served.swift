@@ -42,6 +42,8 @@ extension LogNode: ServedFeed {
         state.value.log?.perform(.publish(subject: configuration.demandSubject, Array(lines.joined(separator: "\n").utf8)))
     }
 
+    package var isServing: Bool { shared.withLockedValue { $0.isServing } }
+
     package var head: EventID { shared.withLockedValue { $0.mirror.epochs.headID } ?? EventID(epoch: 0, sequence: 0) }
 
     package var floor: UInt64 { shared.withLockedValue { $0.floor ?? $0.mirror.epochs.head } }

@@ -19,6 +19,8 @@ package final class LogNode: Sendable {
         var listener: (any FeedReader)?
         var lastObserver: UInt64 = 0
         var hasStarted = false
+        /// Whether the log was read once.
+        var isServing = false
         /// Everything behind this number has been told.
         var floor: UInt64?
     }
@@ -150,7 +152,9 @@ package final class LogNode: Sendable {
                 shared.withLockedValue { $0.floor = $0.mirror.isFollowing ? $0.mirror.epochs.head : nil }
                 listener?.beginAnew()
             case .restored(let name): listener?.receiveContent(of: name)
-            case .serve: logger.notice("the log was read", metadata: ["head": "\(head)"])
+            case .serve:
+                shared.withLockedValue { $0.isServing = true }
+                logger.notice("the log was read", metadata: ["head": "\(head)"])
             }
         }
     }

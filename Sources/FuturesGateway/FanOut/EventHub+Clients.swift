@@ -39,6 +39,8 @@ extension EventHub {
     /// Why a connection cannot be opened now, or cannot get more streams.
     enum Refusal: Error {
         case draining
+        /// The feed has nothing to serve yet.
+        case starting
         /// The gateway has as many readers or streams as it may, or memory is short.
         case full
         case limited(LimitReached)
@@ -52,6 +54,7 @@ extension EventHub {
     /// Checks the limits for a new connection, notes it and returns its number. `open` or `closed` has to follow.
     func prepare(streams: [FuturesServiceStreamName], _ options: ConnectionOptions, for caller: Access.Caller) throws(Refusal) -> UInt64 {
         guard !state.value.isDraining else { throw .draining }
+        guard feed.isServing else { throw .starting }
         guard state.value.clients.count < limits.maximumReaders, !isShort() else { throw .full }
         try checkRoom(for: streams, from: caller.address)
         let lease: Gatekeeper.Lease
