@@ -1,0 +1,41 @@
+"""A reader of a few streams that keeps every event, on a thread of its own."""
+
+import json
+import threading
+import urllib.request
+
+
+class Reader:
+    """`events` are (name, data, id) as they came; `last` is the newest id."""
+
+    def __init__(self, address, streams, last=None):
+        self.events, self.last, self.is_over = [], last, False
+        host, port = address
+        headers = {"Accept": "text/event-stream", **({"Last-Event-ID": last} if last else {})}
+        self.request = urllib.request.Request(f"http://{host}:{port}/events?streams={','.join(streams)}", headers=headers)
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        try:
+            with urllib.request.urlopen(self.request, timeout=60) as lines:
+                event = {}
+                for line in lines:
+                    if self.is_over:
+                        return
+                    name, _, value = line.decode().rstrip("\n").partition(": ")
+                    if name:
+                        event[name] = value
+                    elif "event" in event:
+                        self.last = event.get("id", self.last)
+                        self.events.append((event["event"], json.loads(event["data"]), event.get("id")))
+                        event = {}
+        except OSError:
+            pass
+
+    def close(self):
+        """Reads no more after the line that comes next."""
+        self.is_over = True
+
+    def of(self, stream, *names, behind=0):
+        """The data of a stream's events of these names, from the event number `behind` on."""
+        return [data for name, data, _ in self.events[behind:] if data.get("stream") == stream and name in names]
