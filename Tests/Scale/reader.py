@@ -2,14 +2,15 @@
 
 import json
 import threading
+import time
 import urllib.request
 
 
 class Reader:
-    """`events` are (name, data, id) as they came; `last` is the newest id."""
+    """`events` are (name, data, id) as they came, `times` when each did; `last` is the newest id."""
 
     def __init__(self, address, streams, last=None):
-        self.events, self.last, self.is_over = [], last, False
+        self.events, self.times, self.last, self.is_over = [], [], last, False
         host, port = address
         headers = {"Accept": "text/event-stream", **({"Last-Event-ID": last} if last else {})}
         self.request = urllib.request.Request(f"http://{host}:{port}/events?streams={','.join(streams)}", headers=headers)
@@ -27,6 +28,7 @@ class Reader:
                         event[name] = value
                     elif "event" in event:
                         self.last = event.get("id", self.last)
+                        self.times.append(time.monotonic())
                         self.events.append((event["event"], json.loads(event["data"]), event.get("id")))
                         event = {}
         except OSError:
