@@ -72,7 +72,7 @@ class Server:
         cluster = f'cluster {{ name: "log", listen: "127.0.0.1:{self.route}", no_advertise: true, {self.engine.advertise}routes: [{routes}] }}\n' if routes else ""
         (self.folder / "nats.conf").write_text(
             f'server_name: "{self.name}"\nlisten: "127.0.0.1:{self.port}"\nhttp: "127.0.0.1:{self.monitor}"\n'
-            f'jetstream {{ store_dir: "{self.store}", {self.engine.limits} }}\n{cluster}{self.engine.security.settings}{self.engine.more}')
+            f'jetstream {{ store_dir: "{self.store}", {self.engine.limits} }}\n{cluster}{self.engine.security.settings}{self.engine.more(self.name)}')
 
     def request(self, subject, body=""):
         """Asks as a client does; the answer as a value."""
@@ -132,18 +132,18 @@ class Open:
 class Engine:
     """`count` servers. `stores` is a folder for what they keep; `reach` gives the port by which one server reaches another.
 
-    With `advertise` servers tell each other that address in place of their own, so that none goes another way than that of `reach`.
+    `more` gives further lines of a server's configuration. With `advertise` servers tell each other that address in place of their own, so that none goes another way than that of `reach`.
     """
 
-    def __init__(self, folder, count=3, binary=None, security=None, stores=None, limits="max_mem: 1GB, max_file: 8GB", more="", reach=None,
-                 advertise=None):
+    def __init__(self, folder, count=3, binary=None, security=None, stores=None, limits="max_mem: 1GB, max_file: 8GB", more=lambda name: "", reach=None,
+                 advertise=None, names="n"):
         self.folder, self.binary, self.stores, self.limits, self.more = folder, binary or find(), stores, limits, more
         self.security = security or Open()
         self.advertise = f'advertise: "{advertise}", ' if advertise else ""
         self.reach = reach or (lambda _, other: other.route)
         self.servers = []
         for number in range(count):
-            self.servers.append(Server(self, f"n{number + 1}"))
+            self.servers.append(Server(self, f"{names}{number + 1}"))
         for server in self.servers:
             server.configure()
             server.start()
@@ -192,18 +192,19 @@ def written(raw):
 
 
 class Users(Open):
-    """An ingest and an edge each have a password, or with `keys` an NKEY, and the rights that docs/scale-out.md names."""
+    """An ingest and an edge each have a password, or with `keys` an NKEY, and the rights that ops/cluster/nats.conf gives them."""
 
     def __init__(self, folder, keys=False):
-        api = ["STREAM.INFO", "STREAM.CREATE", "CONSUMER.CREATE", "STREAM.MSG.GET"]
-        rights = [f"$JS.API.{word}.{STREAM}" for word in api] + ["$JS.FC.>", "_INBOX.>", "fg.gateway.demand", "fg.gateway.refetch"]
+        own = ["fg.gateway.demand", "fg.gateway.refetch"]
+        rights = [f"$JS.API.{word}.{STREAM}" for word in ("STREAM.INFO", "CONSUMER.CREATE")] + ["$JS.FC.>"]
+        more = [f"$JS.API.{word}.{STREAM}" for word in ("STREAM.CREATE", "STREAM.MSG.GET")]
         users = []
-        for role, may in (("ingest", rights + ["fg.gateway.log"]), ("edge", rights)):
+        for role, may, hears in (("ingest", ["fg.gateway.>", *rights, *more], own), ("edge", [*own, *rights], [])):
             seed, public = key_pair() if keys else (f"{role}:secret-of-{role}", "")
             path = folder / f"{role}.credentials"
             path.write_text(seed + "\n")
             who = f'nkey: "{public}"' if keys else f'user: "{role}", password: "secret-of-{role}"'
-            users.append(f"{{ {who}, permissions: {{ publish: {json.dumps(may)}, subscribe: [\"_INBOX.>\", \"fg.gateway.demand\", \"fg.gateway.refetch\"] }} }}")
+            users.append(f"{{ {who}, permissions: {{ publish: {json.dumps(may)}, subscribe: {json.dumps(['_INBOX.>', *hears])} }} }}")
         self.settings = "authorization { users: [ " + ", ".join(users) + " ] }\n"
         self.folder = folder
 

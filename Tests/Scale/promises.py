@@ -24,5 +24,13 @@ ROWS = [
     row("Whatever is killed, nothing is lost in silence, told twice, out of order or wrong", "kills --kills 1000 --minutes 60", None,
         r"\d+ kills \(.*|\d+ resumes at .*|\d+ books equal .*|from the kill of .*", r"silent loss|a change before complete data|after \d+|a hole", control="--control",
         less="kills --kills 30 --readers 60 --stay 5"),
+    row("Another ingest takes over 1.2 s after the last sign of life, and values are live within 3 s", "takeover --takeovers 20", None,
+        r"from the last sign .*|others used .*"),
+    row("The log adds at most 1 ms at p50 and 5 ms at p99, at 20,000 events/s", "latency --rate 20000", None, r"alone: .*|cluster: .*|added by .*|\d+ messages of .*"),
+    row("The log adds at most 1 ms at p50 and 5 ms at p99, at 2,000 events/s", "latency --rate 2000", None, r"alone: .*|cluster: .*|added by .*|\d+ messages of .*"),
+    row("If an edge dies, all of its readers are back exactly, soon after their own retry", "crowd --readers 15000 --kills 3", None,
+        r"\d+ readers came in .*|\d+ proxies.*|edge-\d was killed: .*"),
+    row("A far region reads a mirror of the log, with the same ids and bytes", "regions", None, r"the far edge's readers .*|a reader that goes .*|the link was .*|the ingest was .*"),
+    row("Servers that are too old are refused by name", "versions", None, r"nats-server [\d.]+: .*"),
     *(fault(name, case) for name, case in matrix.CASES.items()),
 ]

@@ -41,6 +41,8 @@ extension EventHub {
         case draining
         /// The feed has nothing to serve yet.
         case starting
+        /// The reader has events that the feed has not read yet.
+        case behind
         /// The gateway has as many readers or streams as it may, or memory is short.
         case full
         case limited(LimitReached)
@@ -55,6 +57,7 @@ extension EventHub {
     func prepare(streams: [FuturesServiceStreamName], _ options: ConnectionOptions, for caller: Access.Caller) throws(Refusal) -> UInt64 {
         guard !state.value.isDraining else { throw .draining }
         guard feed.isServing else { throw .starting }
+        if case .point(let point) = options.lastEventID, feed.isBehind(point.id) { throw .behind }
         guard state.value.clients.count < limits.maximumReaders, !isShort() else { throw .full }
         try checkRoom(for: streams, from: caller.address)
         let lease: Gatekeeper.Lease
