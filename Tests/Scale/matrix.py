@@ -17,6 +17,7 @@ import time
 import engine as engines
 import limits
 import nodes
+import reader
 import roamer
 import verdict
 import wire
@@ -242,10 +243,16 @@ def cut_edge(options):
         each.hold()
     stage.listen(6)
     is_ready = stage.cluster.edges[0].is_ready()
+    # A reader that comes back to that edge now, and has all that the edge has, has to hear of it, too.
+    again = reader.Reader(stage.cluster.edges[0].address, roamer.STREAMS, stage.watchers[0][0].last)
+    session = engines.wait("a reader is back at the edge", lambda: again.events[:1])[0]
+    engines.wait("it is told of the outage", lambda: all(again.of(stream, "disconnect") for stream in roamer.STREAMS), 5)
     for each in wires:
         each.release()
+    engines.wait("it is told of the outage's end", lambda: all(again.of(stream, "recover") for stream in roamer.STREAMS), 10)
+    again.close()
     took = stage.await_settled()
-    return stage, (f"told {stage.expect(0, STALLED[0])} at that edge, {stage.expect(1, '')} at the other; data again {took:.1f} s after the end; "
+    return stage, (f"told {stage.expect(0, STALLED[0])} at that edge; one that came back to it meanwhile was told {session[1].get('resume')} and the same, {stage.expect(1, '')} at the other; data again {took:.1f} s after the end; "
                    f"/readyz of the edge meanwhile: {'200' if is_ready else '503'}; {stage.resets()} resets")
 
 

@@ -27,6 +27,8 @@ package protocol ServedFeed: AnyObject, Sendable {
     func canResume(behind id: EventID) -> Bool
     /// Whether the event with this id may be one that this feed has not read yet, but will.
     func isBehind(_ id: EventID) -> Bool
+    /// Whether this node alone tells its readers that the stream is in an outage. No event of the log says so.
+    func isCut(_ name: FuturesServiceStreamName) -> Bool
     /// The complete contents as they are handed out, each with its status, and the newest event, all at one instant; nil for what has no content.
     func values(of names: [FuturesServiceStreamName]) -> FeedValues
     /// What is known of a stream; nil if nobody wants it.
@@ -97,6 +99,8 @@ extension FeedEngine: ServedFeed {
     package var log: LogReading? { nil }
 
     package func isBehind(_ id: EventID) -> Bool { false }
+
+    package func isCut(_ name: FuturesServiceStreamName) -> Bool { false }
 
     package var head: EventID { read { core, _ in EventID(epoch: core.epoch, sequence: core.sequence) } }
 

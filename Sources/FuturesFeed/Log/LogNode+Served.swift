@@ -67,6 +67,8 @@ extension LogNode: ServedFeed {
 
     package func canResume(behind id: EventID) -> Bool { shared.withLockedValue { $0.mirror.isFollowing && $0.mirror.epochs.contains(id) } }
 
+    package func isCut(_ name: FuturesServiceStreamName) -> Bool { shared.withLockedValue { $0.mirror.streams[name]?.isCut == true } }
+
     package func isBehind(_ id: EventID) -> Bool {
         shared.withLockedValue { $0.mirror.epochs.current?.id == id.epoch && id.sequence > $0.mirror.epochs.head }
     }

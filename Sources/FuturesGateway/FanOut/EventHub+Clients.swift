@@ -129,7 +129,9 @@ extension EventHub {
             }
         let opening = Opening(
             client: client.id, streams: client.streams, options: client.options, retryMs: Self.retryMs, resume: resume, values: values, head: head,
-            troubles: troubles(of: client.streams, client.options.format))
+            troubles: troubles(of: client.streams, client.options.format),
+            // Behind an older event it is in the rings.
+            ownTroubles: resume.isBehind(head.sequence) ? ownTroubles(of: client.streams, client.options.format) : [])
         fanOut.post(.open(number: number, stream, opening))
         retain(client.streams, forceFetch: client.options.forceFetch)
         if state.value.isDraining { end(number, code: "draining", reason: "The gateway is stopping.") }
