@@ -10,6 +10,7 @@ import shutil
 import socket
 import statistics
 import subprocess
+import threading
 import time
 
 import engine as engines
@@ -38,7 +39,7 @@ class Crowd:
         self.ports, self.readers = ports, [Reader(number) for number in range(count)]
         self.selector, self.due, self.events, self.verdicts, self.refusals = selectors.DefaultSelector(), [], 0, collections.Counter(), 0
         self.lost = 0
-        """Connections that ended since the last kill."""
+        """Connections that ended since the kill."""
 
     def open(self, reader):
         reader.link = socket.socket()
@@ -109,6 +110,12 @@ class Crowd:
                 return True
         return False
 
+    def close(self):
+        """All readers leave."""
+        for reader in self.readers:
+            reader.link.close()
+        self.selector.close()
+
     @property
     def is_whole(self):
         return all(reader.is_open and reader.last for reader in self.readers)
@@ -148,22 +155,22 @@ def main(options):
             proxies.append(proxy(cluster, port, most))
         engines.wait("the proxies answer", lambda: all(socket.create_connection(("127.0.0.1", port), 1) for port in ports))
         print(f"{len(ports)} proxies, {most} readers at most each", flush=True)
-        crowd = Crowd(ports, options.readers)
-        begin = time.monotonic()
-        for reader in crowd.readers:
-            heapq.heappush(crowd.due, (begin + reader.number / 2000, reader.number))
-        if not crowd.until(lambda: crowd.is_whole, options.readers / 2000 + 60):
-            return verdict.tell([f"only {sum(reader.is_open for reader in crowd.readers)} of {options.readers} readers came in"])
-        print(f"{options.readers} readers came in within {time.monotonic() - begin:.1f} s", flush=True)
-        for kill in range(options.kills):
-            crowd.until(lambda: False, 2)
+        for _ in range(options.kills):
+            # New readers each time, so that the three edges have as many each.
             cluster.await_ready(cluster.edges)
+            # The proxies ask each edge once a second.
+            threading.Event().wait(3)
+            crowd = Crowd(ports, options.readers)
+            begin = time.monotonic()
+            for reader in crowd.readers:
+                heapq.heappush(crowd.due, (begin + reader.number / 2000, reader.number))
+            if not crowd.until(lambda: crowd.is_whole, options.readers / 2000 + 60):
+                faults.append(f"only {sum(reader.is_open for reader in crowd.readers)} of {options.readers} readers came in")
+                break
+            print(f"{options.readers} readers came in within {time.monotonic() - begin:.1f} s", flush=True)
             crowd.until(lambda: False, 2)
             edge, load = max(dice.sample(cluster.edges, 3), key=readers_of), machine.Load()
-            for reader in crowd.readers:
-                reader.verdict = None
-            crowd.verdicts.clear()
-            began, crowd.refusals, crowd.lost = time.monotonic(), 0, 0
+            began, crowd.lost = time.monotonic(), 0
             edge.kill()
             # The proxy lets go of its readers one after the other: some are gone, then all are there, and still are a second later.
             crowd.until(lambda: crowd.lost, 10)
@@ -181,6 +188,7 @@ def main(options):
                 faults.append(f"{dict(crowd.verdicts)}")
             if late[-1] > LATE:
                 faults.append(f"a reader was back {late[-1]:.2f} s after its own retry (at most {LATE:g})")
+            crowd.close()
             edge.start()
     finally:
         for each in proxies:
