@@ -6,7 +6,7 @@ export WITH_TOOLS ?= 1
 export SWIFT_BACKTRACE ?= enable=no
 
 .PHONY: run help check test unit suite lint format scripts simulate simulate-log defects prove prove-short soak sanitize fuzz contract proxies browser \
-	conformance graphql intrinio bots bots-short cluster cluster-check bench bench-ingest setup
+	conformance graphql intrinio bots bots-short cluster cluster-check prove-scale bench bench-ingest setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build the gateway and serve the embedded exchange (RUN_ARGS="--venue aster" serves a venue)
@@ -38,8 +38,8 @@ lint: ## Check the format of every Swift file
 format: ## Format every Swift file
 	swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
 
-scripts: ## Run the unit tests of the Python scripts; one checks that PROOF.md is as its program writes it
-	for folder in $(wildcard Tests/Faults Tests/Soak Tests/Bots Tests/Docs); do python3 -B -m unittest discover --quiet --start-directory $$folder || exit 1; done
+scripts: ## Run the unit tests of the Python scripts; some check that each PROOF.md is as its program writes it
+	for folder in $(wildcard Tests/Faults Tests/Soak Tests/Scale Tests/Bots Tests/Docs); do python3 -B -m unittest discover --quiet --start-directory $$folder || exit 1; done
 
 simulate: ## Run the core against a simulated venue and readers (SEEDS=1000; SEED=N replays one, TRACE=1 prints all of it)
 	SEEDS=$(or $(SEEDS),1000) Tests/FeedCoreTests/Simulation/simulate
@@ -104,13 +104,17 @@ bots-short: ## Run a little of the same with the debug build, in about a minute
 	swift build --product futures-gateway
 	Tests/Bots/bots "$$(swift build --show-bin-path)/futures-gateway" short
 
-cluster: setup ## Run a log's server, an exchange, two ingests and two edges on this machine, and print their addresses
+cluster: setup ## Run three servers of the log, an exchange, two ingests and two edges on this machine, and print their addresses
 	swift build -c release --product futures-gateway
 	Tests/Scale/cluster "$$(swift build -c release --show-bin-path)/futures-gateway"
 
-cluster-check: ## Resume at another edge, and kill the ingest, if a NATS server is there (Tests/Scale/servers)
+cluster-check: ## Resume at another edge, and kill the ingest, with one server and three, passwords, NKEYs and TLS (Tests/Scale/servers fetches servers)
 	swift build --product futures-gateway
 	Tests/Scale/cluster "$$(swift build --show-bin-path)/futures-gateway" --check
+
+prove-scale: setup ## Prove what a cluster promises, in about two hours; write Tests/Scale/PROOF.md (PROVE_ARGS="--only kills")
+	swift build -c release --product futures-gateway
+	Tests/Scale/prove "$$(swift build -c release --show-bin-path)/futures-gateway" $(PROVE_ARGS)
 
 bench: setup ## Measure the release build's fan-out and snapshots
 	swift build -c release --product futures-gateway

@@ -34,7 +34,7 @@ package enum LogEvent: Sendable, Equatable {
     case disconnected(LogError)
     case appended(id: UInt64, sequence: UInt64)
     case notAppended(id: UInt64, LogError)
-    /// A reading begins, or goes on after a stall. The records up to `extent.last` follow, as far as they have not come already.
+    /// A reading begins, or goes on after a stall. No record comes before it; those up to `extent.last` follow, as far as they have not come already.
     case reading(LogExtent)
     /// The reading's next record: its sequence is one more than the last one's.
     case record(LogRecord)

@@ -12,6 +12,8 @@ package struct MirroredContent: Sendable {
     private var unread: [[UInt8]] = []
     private var known: FuturesServiceFeedContent?
     private var book: (bids: BookSide, asks: BookSide)?
+    /// The book's newest change, while `known` lacks it: to write all levels out costs more than all else.
+    private var newest: FuturesServiceFeedContent?
 
     private static let mostUnread = 64
 
@@ -42,6 +44,7 @@ package struct MirroredContent: Sendable {
             merge(content, name.mergeRule, limit)
         }
         unread.removeAll(keepingCapacity: true)
+        writeBook()
     }
 
     private mutating func merge(_ content: FuturesServiceFeedContent, _ rule: MergeRule, _ limit: Int) {
@@ -62,7 +65,12 @@ package struct MirroredContent: Sendable {
             for level in change.bids { _ = book?.bids.set(level) }
             for level in change.asks { _ = book?.asks.set(level) }
         }
-        guard let book else { return }
+        newest = content
+    }
+
+    private mutating func writeBook() {
+        guard let book, let content = newest, case .depth(let rows) = content.rows, let change = rows.first else { return }
+        newest = nil
         let levels = DepthLevels(
             symbol: change.symbol, bids: book.bids.best(.max), asks: book.asks.best(.max), lastUpdateID: change.lastUpdateID, time: change.time)
         known = content.whole(.depth([levels]))

@@ -1,5 +1,6 @@
 import DemoExchange
 import Foundation
+import FuturesFeed
 import GatewayTestSupport
 import Glibc
 import Testing
@@ -186,11 +187,18 @@ struct Samples {
             let reader = try await house.client.events("streams=btcusdt@bookTicker,btcusdt@depth")
             _ = try await reader.next("update", of: "btcusdt@bookTicker")
             let samples = try await Samples.of(house.client) { $0.names.contains("futures_gateway_feed_newest_age_seconds") }
+            let port = try ReservedPort()
+            let inCluster = Mailbox<Set<String>>()
+            try await House.open(configure: { $0.cluster = ClusterConfiguration(role: .edge, servers: ["nats://127.0.0.1:\(port.number)"]) }) {
+                node in
+                inCluster.post(try await Samples(node.client).names)
+            }
+            let names = samples.names.union(try await inCluster.next("the metrics of a node of a cluster"))
             for file in ["ops/grafana/futures-gateway.json", "ops/prometheus/alerts.yaml"] {
                 let text = try String(contentsOf: Self.root.appending(path: file), encoding: .utf8)
                 let asked = Set(text.matches(of: /\b(?:futures_gateway|process)_[a-z_]+/).map { String($0.output) }).subtracting(["futures_gateway_"])
                 #expect(asked.count > 10)
-                #expect(asked.subtracting(samples.names).sorted() == [], "\(file)")
+                #expect(asked.subtracting(names).sorted() == [], "\(file)")
             }
         }
     }

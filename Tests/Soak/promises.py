@@ -22,6 +22,8 @@ class Row:
     """What the control runs, where it is less than everything."""
     is_light: bool = False
     """Whether it takes so little of the machine, and asks so little of it, that it may run beside another such row."""
+    program: str = "soak"
+    """What the command is of."""
 
     @property
     def off(self):

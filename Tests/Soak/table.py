@@ -1,4 +1,4 @@
-"""PROOF.md: written a row at a time by `prove`, and refused where `prove` would not have written it."""
+"""A PROOF.md: written a row at a time by its `prove`, and refused where `prove` would not have written it."""
 
 import hashlib
 import os
@@ -8,7 +8,7 @@ import re
 HEAD = "| promise | command | figure | with the safety off | shown | seconds | commit | when | check |"
 RULE = "|---|---|---|---|---|---|---|---|---|"
 COLUMNS = HEAD.count("|") - 1
-MACHINE = re.compile(r"By `make prove`, each row when and from which commit it says\. Machine: \d+ processors, Linux [\w.]+\.")
+MACHINE = re.compile(r"By `make [\w-]+`, each row when and from which commit it says\. Machine: \d+ processors, Linux [\w.]+\.")
 FORMS = {5: r"(yes|skipped|\*\*NO\*\*)", 6: r"\d+", 7: r"[0-9a-f]{12}", 8: r"\d{4}-\d\d-\d\d \d\d:\d\d"}
 """What the cells of these columns look like, counted from one."""
 
@@ -20,7 +20,7 @@ def check_of(row, cells):
 
 
 def command_of(row):
-    return f"`soak {row.command}`"
+    return f"`{row.program} {row.command}`"
 
 
 def line(row, figure, off, shown, seconds, commit, when):
@@ -29,8 +29,9 @@ def line(row, figure, off, shown, seconds, commit, when):
     return "| " + " | ".join([*cells, check_of(row, cells)]) + " |"
 
 
-def begin():
-    machine = f"By `make prove`, each row when and from which commit it says. Machine: {os.cpu_count()} processors, Linux {platform.release().partition('-')[0]}."
+def begin(make="prove"):
+    """The lines above the rows; `make` is the target that writes them."""
+    machine = f"By `make {make}`, each row when and from which commit it says. Machine: {os.cpu_count()} processors, Linux {platform.release().partition('-')[0]}."
     return ["# What was proved", "", machine, "", HEAD, RULE]
 
 
@@ -72,9 +73,9 @@ def mistake(entry, by_promise):
     return None
 
 
-def put(text, rows, row, entry):
+def put(text, rows, row, entry, make="prove"):
     """The table `text` with a row's new line; lines that `prove` would not have written are dropped."""
     by_promise = {row.promise: (place, row) for place, row in enumerate(rows)}
     kept = {old.split(" | ")[0][2:]: old for old in text.split("\n") if old.startswith("| ") and old != HEAD and not mistake(old, by_promise)}
     kept[row.promise] = entry
-    return "\n".join([*begin(), *(kept[one.promise] for one in rows if one.promise in kept)]) + "\n"
+    return "\n".join([*begin(make), *(kept[one.promise] for one in rows if one.promise in kept)]) + "\n"

@@ -17,12 +17,18 @@ package protocol ServedFeed: AnyObject, Sendable {
     /// Takes what readers want. On return the decision stands; what comes of it is carried out later.
     func step(_ input: FeedInput)
 
+    /// Whether readers may be served: a node of a cluster has to read the log first, or they would be told its past as news.
+    var isServing: Bool { get }
     /// The newest event.
     var head: EventID { get }
     /// A ring that begins with the next event lacks nothing behind this number.
     var floor: UInt64 { get }
     /// Whether a reader that has everything up to this event can go on behind it, if the rings still hold what followed.
     func canResume(behind id: EventID) -> Bool
+    /// Whether the event with this id may be one that this feed has not read yet, but will.
+    func isBehind(_ id: EventID) -> Bool
+    /// Whether this node alone tells its readers that the stream is in an outage. No event of the log says so.
+    func isCut(_ name: FuturesServiceStreamName) -> Bool
     /// The complete contents as they are handed out, each with its status, and the newest event, all at one instant; nil for what has no content.
     func values(of names: [FuturesServiceStreamName]) -> FeedValues
     /// What is known of a stream; nil if nobody wants it.
@@ -41,6 +47,8 @@ package protocol ServedFeed: AnyObject, Sendable {
     var venueTime: Int64 { get }
     /// The request weight of the clock minute, and what the venue allows in one.
     var weight: (used: Int, limit: Int) { get }
+    /// What a node of a cluster knows of its log, on the feed's loop; nil if there is none.
+    var log: LogReading? { get }
     /// Counts and states for metrics.
     var gauges: FeedGauges { get }
     /// The traffic with each of the dialect's upstreams, in their order; on the feed's loop.
@@ -86,6 +94,14 @@ package struct FeedGauges: Sendable {
 }
 
 extension FeedEngine: ServedFeed {
+    package var isServing: Bool { true }
+
+    package var log: LogReading? { nil }
+
+    package func isBehind(_ id: EventID) -> Bool { false }
+
+    package func isCut(_ name: FuturesServiceStreamName) -> Bool { false }
+
     package var head: EventID { read { core, _ in EventID(epoch: core.epoch, sequence: core.sequence) } }
 
     package var floor: UInt64 { head.sequence }

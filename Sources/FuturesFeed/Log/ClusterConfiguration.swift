@@ -21,6 +21,8 @@ public struct ClusterConfiguration: Sendable {
     public var user: (name: String, password: String)?
     /// A user's NKEY seed; nil for none.
     public var nkeySeed: String?
+    /// The authorities that the servers' certificates are signed by, as PEM text; nil for those of the operating system.
+    public var trust: String?
     /// How long the log has to be silent until this node claims it. Nodes that claim later have a longer one.
     public var standbyDelay: Duration
     /// How many servers keep the log.
@@ -29,10 +31,10 @@ public struct ClusterConfiguration: Sendable {
     /// Makes a configuration; `mistakes` says what is wrong with it.
     public init(
         role: Role, servers: [String], name: String = "gateway", user: (name: String, password: String)? = nil, nkeySeed: String? = nil,
-        standbyDelay: Duration = .seconds(1), replicas: Int = 3
+        trust: String? = nil, standbyDelay: Duration = .seconds(1), replicas: Int = 3
     ) {
         (self.role, self.servers, self.name, self.user) = (role, servers, name, user)
-        (self.nkeySeed, self.standbyDelay, self.replicas) = (nkeySeed, standbyDelay, replicas)
+        (self.nkeySeed, self.trust, self.standbyDelay, self.replicas) = (nkeySeed, trust, standbyDelay, replicas)
     }
 
     /// What is wrong with it, a sentence each.
@@ -54,7 +56,12 @@ public struct ClusterConfiguration: Sendable {
             var credentials = Credentials.none
             if let user { credentials = .user(name: user.name, password: user.password) }
             if let nkeySeed { credentials = .key(try NKey(seed: nkeySeed)) }
-            return ClientSettings(servers: addresses, name: "futures-gateway \(name)", credentials: credentials)
+            do throws(TransportError) {
+                let tls = try (trust.map { TLSTrust.roots(pem: $0) } ?? .system).configuration()
+                return ClientSettings(servers: addresses, name: "futures-gateway \(name)", credentials: credentials, tls: tls)
+            } catch {
+                throw NATSError(.badConfiguration, error.message)
+            }
         }
     }
 

@@ -42,11 +42,36 @@ extension LogNode: ServedFeed {
         state.value.log?.perform(.publish(subject: configuration.demandSubject, Array(lines.joined(separator: "\n").utf8)))
     }
 
+    package var log: LogReading? {
+        var reading = state.value.reading
+        reading.feeds = state.value.ingest != nil
+        if let writer = state.value.ingest?.writer {
+            reading.appended += writer.appended
+            reading.refusals += writer.refusals
+            reading.backlog = writer.backlog
+        }
+        shared.withLockedValue { shared in
+            let mirror = shared.mirror
+            reading.isFollowing = mirror.isFollowing
+            reading.silence = mirror.heardAt.map { .milliseconds(Moment.current.instant.milliseconds(since: $0)) }
+            (reading.rereads, reading.resets, reading.voids) = (mirror.rereads, mirror.resets, mirror.voids)
+        }
+        return reading
+    }
+
+    package var isServing: Bool { shared.withLockedValue { $0.isServing } }
+
     package var head: EventID { shared.withLockedValue { $0.mirror.epochs.headID } ?? EventID(epoch: 0, sequence: 0) }
 
     package var floor: UInt64 { shared.withLockedValue { $0.floor ?? $0.mirror.epochs.head } }
 
     package func canResume(behind id: EventID) -> Bool { shared.withLockedValue { $0.mirror.isFollowing && $0.mirror.epochs.contains(id) } }
+
+    package func isCut(_ name: FuturesServiceStreamName) -> Bool { shared.withLockedValue { $0.mirror.streams[name]?.isCut == true } }
+
+    package func isBehind(_ id: EventID) -> Bool {
+        shared.withLockedValue { $0.mirror.epochs.current?.id == id.epoch && id.sequence > $0.mirror.epochs.head }
+    }
 
     package func values(of names: [FuturesServiceStreamName]) -> FeedValues {
         shared.withLockedValue { shared in

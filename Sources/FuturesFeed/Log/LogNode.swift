@@ -19,6 +19,8 @@ package final class LogNode: Sendable {
         var listener: (any FeedReader)?
         var lastObserver: UInt64 = 0
         var hasStarted = false
+        /// Whether the log was read once.
+        var isServing = false
         /// Everything behind this number has been told.
         var floor: UInt64?
     }
@@ -34,6 +36,8 @@ package final class LogNode: Sendable {
         var isDemandPlanned = false
         var tasks: [RepeatedTask] = []
         var isStopped = false
+        /// What was counted; the present writer's counts are its own.
+        var reading = LogReading()
     }
 
     package let dialect: any Dialect
@@ -102,8 +106,12 @@ package final class LogNode: Sendable {
 
     private func receive(_ event: ReplicatedLog.LogEvent) {
         switch event {
-        case .connected: createStream()
-        case .disconnected(let error): logger.warning("the log cannot be reached", metadata: ["reason": "\(error.message)"])
+        case .connected:
+            state.value.reading.isConnected = true
+            createStream()
+        case .disconnected(let error):
+            state.value.reading.isConnected = false
+            logger.warning("the log cannot be reached", metadata: ["reason": "\(error.message)"])
         case .heard(let subject, let body, _): state.value.ingest?.hear(subject, body, configuration)
         default: break
         }
@@ -117,12 +125,12 @@ package final class LogNode: Sendable {
         setTimer()
     }
 
-    /// The log is there before it is read.
+    /// The log is there before it is read. An edge waits for an ingest to make it: in a far region it would make one beside the mirror's.
     private func createStream() {
         guard let client = state.value.log?.client else { return }
-        JetStream(client).create(configuration.description) { [logger] result in
+        let answer: JetStream.Answer<StreamState> = { [logger] result in
             if case .failure(let error) = result {
-                logger.warning("the log could not be made", metadata: ["reason": "\(error)"])
+                logger.warning("the log is not there", metadata: ["reason": "\(error)"])
             }
             // What the server refuses it would refuse again; the log may be there all the same.
             if case .failure(let error) = result, error.code != .jetStream {
@@ -135,6 +143,10 @@ package final class LogNode: Sendable {
             }
             guard !hasStarted else { return }
             self.perform(self.shared.withLockedValue { $0.mirror.start(now: Moment.current.instant) })
+        }
+        switch configuration.role {
+        case .ingest: JetStream(client).provide(configuration.description, answer)
+        case .edge: JetStream(client).state(of: configuration.stream, answer)
         }
     }
 
@@ -150,7 +162,9 @@ package final class LogNode: Sendable {
                 shared.withLockedValue { $0.floor = $0.mirror.isFollowing ? $0.mirror.epochs.head : nil }
                 listener?.beginAnew()
             case .restored(let name): listener?.receiveContent(of: name)
-            case .serve: logger.notice("the log was read", metadata: ["head": "\(head)"])
+            case .serve:
+                shared.withLockedValue { $0.isServing = true }
+                logger.notice("the log was read", metadata: ["head": "\(head)"])
             }
         }
     }
@@ -178,6 +192,7 @@ package final class LogNode: Sendable {
         guard let ingest = LogIngest(self, claim) else { return }
         logger.notice("this node feeds the log", metadata: ["epoch": "\(ingest.epoch)"])
         state.value.ingest = ingest
+        state.value.reading.takeovers += 1
         ingest.begin()
     }
 
@@ -185,6 +200,9 @@ package final class LogNode: Sendable {
     private func stepDown(_ reason: LogWriter.Reason) {
         logger.warning("this node feeds the log no more", metadata: ["reason": "\(reason)"])
         let engine = state.value.ingest?.engine
+        state.value.reading.depositions[reason.rawValue, default: 0] += 1
+        state.value.reading.appended += state.value.ingest?.writer.appended ?? 0
+        state.value.reading.refusals += state.value.ingest?.writer.refusals ?? 0
         state.value.ingest = nil
         Task { await engine?.stop() }
     }

@@ -39,6 +39,10 @@ extension EventHub {
     /// Why a connection cannot be opened now, or cannot get more streams.
     enum Refusal: Error {
         case draining
+        /// The feed has nothing to serve yet.
+        case starting
+        /// The reader has events that the feed has not read yet.
+        case behind
         /// The gateway has as many readers or streams as it may, or memory is short.
         case full
         case limited(LimitReached)
@@ -52,6 +56,8 @@ extension EventHub {
     /// Checks the limits for a new connection, notes it and returns its number. `open` or `closed` has to follow.
     func prepare(streams: [FuturesServiceStreamName], _ options: ConnectionOptions, for caller: Access.Caller) throws(Refusal) -> UInt64 {
         guard !state.value.isDraining else { throw .draining }
+        guard feed.isServing else { throw .starting }
+        if case .point(let point) = options.lastEventID, feed.isBehind(point.id) { throw .behind }
         guard state.value.clients.count < limits.maximumReaders, !isShort() else { throw .full }
         try checkRoom(for: streams, from: caller.address)
         let lease: Gatekeeper.Lease
@@ -123,7 +129,9 @@ extension EventHub {
             }
         let opening = Opening(
             client: client.id, streams: client.streams, options: client.options, retryMs: Self.retryMs, resume: resume, values: values, head: head,
-            troubles: troubles(of: client.streams, client.options.format))
+            troubles: troubles(of: client.streams, client.options.format),
+            // Behind an older event it is in the rings.
+            ownTroubles: resume.isBehind(head.sequence) ? ownTroubles(of: client.streams, client.options.format) : [])
         fanOut.post(.open(number: number, stream, opening))
         retain(client.streams, forceFetch: client.options.forceFetch)
         if state.value.isDraining { end(number, code: "draining", reason: "The gateway is stopping.") }

@@ -16,6 +16,7 @@ extension EventHub {
     func trouble(of name: FuturesServiceStreamName) -> String? {
         let ofUpstream = lastTrouble(of: name)?.text
         guard let status = feed.status(of: name), !status.isConnected, status.state != .ended else { return nil }
+        if feed.isCut(name) { return Self.cut }
         guard let last = feed.incidents(of: name).last(where: { $0.kind == .disconnect || $0.kind == .fail }) else { return ofUpstream }
         // A failure's detail begins with its code.
         return last.kind == .fail ? last.detail.split(separator: ": ", maxSplits: 1).last.map(String.init) : last.detail
@@ -33,12 +34,21 @@ extension EventHub {
         return isQuiet ? .quiet : .failed(error)
     }
 
+    private static let cut = "The log gives nothing."
+
     /// For a new reader: the event `disconnect` for each stream that has no connection, because the reader did not get the event itself.
     func troubles(of names: [FuturesServiceStreamName], _ format: EventFormat) -> [UInt8] {
         names.flatMap { name in
             trouble(of: name).map { reason in
                 format.body("disconnect", of: name.description, EventEncoder.disconnected(name, reason)) + format.end(nil)
             } ?? []
+        }
+    }
+
+    /// For a reader that goes on: the event `disconnect` for each stream of which this node alone says that it is lost.
+    func ownTroubles(of names: [FuturesServiceStreamName], _ format: EventFormat) -> [UInt8] {
+        names.filter(feed.isCut).flatMap { name in
+            format.body("disconnect", of: name.description, EventEncoder.disconnected(name, Self.cut)) + format.end(nil)
         }
     }
 

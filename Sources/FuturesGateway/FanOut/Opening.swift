@@ -13,6 +13,8 @@ struct Opening: Sendable {
     let head: EventID
     /// What it is told of outages that began before it did, unless it is sent all it missed.
     var troubles: [UInt8] = []
+    /// What it is told even then, because no event says it.
+    var ownTroubles: [UInt8] = []
 
     /// What a reader that is sent so many missed events, or full values where nil, is told of it: `exact`, `reset`, or `none` where it is new.
     func resumption(replayed: Int?) -> String { replayed != nil ? "exact" : resume == .none ? "none" : "reset" }
@@ -26,6 +28,9 @@ enum Resume: Sendable, Equatable {
     case lost
     /// After this event, if it is these streams that are asked for, and the logs still hold what followed.
     case after(UInt64, of: StreamSet)
+
+    /// Whether it goes on behind this event.
+    func isBehind(_ sequence: UInt64) -> Bool { if case .after(sequence, _) = self { true } else { false } }
 }
 
 /// A stream's cached value on its way to one reader.
@@ -51,6 +56,6 @@ extension EventEncoder {
                     $0.member("resume", opening.resumption(replayed: replayed))
                     $0.member("replayed", replayed ?? 0)
                     $0.member("heartbeat", opening.options.heartbeat)
-                }) + format.end(nil) + (replayed == nil ? opening.troubles : [])
+                }) + format.end(nil) + (replayed == nil ? opening.troubles : opening.ownTroubles)
     }
 }

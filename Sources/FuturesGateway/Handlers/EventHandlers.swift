@@ -52,6 +52,8 @@ struct EventHandlers: Sendable {
     static func problem(_ refusal: EventHub.Refusal) -> HTTPResponse {
         switch refusal {
         case .draining: Problems.draining
+        case .starting: Problems.starting.response
+        case .behind: Problems.behind.response
         case .full: Problems.full.response
         case .limited(let limit): Problems.limited(limit).response
         case .tooManyFetches(let count, let limit): Problems.tooManyFetches(count, limit).response
@@ -62,6 +64,8 @@ struct EventHandlers: Sendable {
     private static func passing(_ refusal: EventHub.Refusal, _ format: EventFormat) -> HTTPResponse {
         switch refusal {
         case .draining: passing(code: "draining", reason: "The gateway is stopping.", format)
+        case .starting: passing(code: "starting", reason: Problems.starting.detail ?? "", format)
+        case .behind: passing(code: "behind", reason: Problems.behind.detail ?? "", format)
         case .full: passing(code: "overloaded", reason: Problems.full.detail ?? "", format)
         case .limited(let limit), .tooManyFetches(_, let limit): passing(code: "limited", reason: Problems.limited(limit).detail ?? "", format)
         }

@@ -61,6 +61,14 @@ enum Problems {
         headers: [HTTPHeader(name: "Retry-After", value: "2")]
     ).response
 
+    static let starting = HTTPProblem(
+        status: 503, title: "Starting", detail: "This gateway has not read the log of its cluster yet; try again in a second.",
+        headers: [HTTPHeader(name: "Retry-After", value: "1")])
+
+    static let behind = HTTPProblem(
+        status: 503, title: "Behind", detail: "This gateway has not read its cluster's log as far as the reader; try again in a second.",
+        headers: [HTTPHeader(name: "Retry-After", value: "1")])
+
     static let controlledTooOften = HTTPProblem(
         status: 429, title: "Too many requests", detail: "One connection takes ten control requests a second; try again in a second.",
         headers: [HTTPHeader(name: "Retry-After", value: "1")]

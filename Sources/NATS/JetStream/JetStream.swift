@@ -16,9 +16,16 @@ package struct JetStream {
         self.timeout = timeout
     }
 
-    /// Makes a stream, or does nothing if it exists as it is described.
-    package func create(_ stream: StreamConfiguration, _ answer: @escaping Answer<StreamState>) {
+    private func create(_ stream: StreamConfiguration, _ answer: @escaping Answer<StreamState>) {
         ask("STREAM.CREATE.\(stream.name)", stream) { (result: Result<StreamAnswer, NATSError>) in answer(result.map(\.state)) }
+    }
+
+    /// Makes a stream if there is none of that name. A server that has the stream may refuse to make it again, for it counts the room twice.
+    package func provide(_ stream: StreamConfiguration, _ answer: @escaping Answer<StreamState>) {
+        state(of: stream.name) { result in
+            guard case .failure(let error) = result, error.code == .notFound else { return answer(result) }
+            create(stream, answer)
+        }
     }
 
     package func state(of stream: String, _ answer: @escaping Answer<StreamState>) {

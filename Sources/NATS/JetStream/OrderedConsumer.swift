@@ -4,7 +4,7 @@ import NIOCore
 ///
 /// A value. Each attempt has a consumer and an inbox of its own, so what an earlier one still sends is told apart. A consumer made beyond the stream's
 /// end waits (2.12) or delivers from the end on (2.9) and says nothing of it, so the leader is asked for the stream's ends after each creation. Until it
-/// has answered, nothing is handed over that is not next.
+/// has answered, what comes is held, and the server is not told to go on, so that it is little.
 struct OrderedConsumer: Sendable {
     enum Input: Sendable {
         case read(from: UInt64)
@@ -47,11 +47,9 @@ struct OrderedConsumer: Sendable {
     private var attempt: UInt64 = 0
     /// The sequence to be handed over next.
     private(set) var next: UInt64 = 1
-    /// What was next when the stream's ends were asked for. The answer may be older than the messages that come before it.
-    private var floor: UInt64 = 1
+    /// What came before the stream's ends were known.
+    private var held: [NATSMessage] = []
     private var lastHeard = NIODeadline.uptimeNanoseconds(0)
-    /// Whether something other than the next message has come.
-    private var isTorn = false
     private var isStalled = false
     /// Attempts since the stream was last read in order.
     private var failures = 0
@@ -93,7 +91,7 @@ struct OrderedConsumer: Sendable {
             guard attempt == self.attempt, case .creating = phase else { break }
             switch result {
             case .success:
-                (phase, floor) = (.inspecting, next)
+                phase = .inspecting
                 effects.append(.inspect(attempt: attempt))
             case .failure(let error): retry(error, now, &effects)
             }
@@ -106,7 +104,7 @@ struct OrderedConsumer: Sendable {
         case .received(let attempt, let message):
             guard attempt == self.attempt, isActive else { break }
             lastHeard = now
-            receive(message, now, &effects)
+            if case .following = phase { receive(message, now, &effects) } else { held.append(message) }
         case .deadline: passDeadline(now, &effects)
         }
         return effects
@@ -123,7 +121,7 @@ struct OrderedConsumer: Sendable {
         switch message.headers?.status {
         case nil:
             guard let sequence = message.reply.flatMap(Self.sequence) else { return }
-            guard sequence == next, !isTorn else { return tear("message \(sequence) came in place of \(next)", now, &effects) }
+            guard sequence == next else { return tear("message \(sequence) came in place of \(next)", now, &effects) }
             next &+= 1
             failures = 0
             effects.append(.deliver(sequence: sequence, message.payload))
@@ -139,28 +137,30 @@ struct OrderedConsumer: Sendable {
     }
 
     private mutating func tear(_ why: String, _ now: NIODeadline, _ effects: inout [Effect]) {
-        isTorn = true
-        // Before, the stream's ends say what this means.
-        if case .following = phase { retry(NATSError(.jetStream, "The log is read anew, because \(why)."), now, &effects) }
+        retry(NATSError(.jetStream, "The log is read anew, because \(why)."), now, &effects)
     }
 
     private mutating func judge(_ state: StreamState, _ now: NIODeadline, _ effects: inout [Effect]) {
-        let isRegressed = state.last < floor &- 1
+        let isRegressed = state.last < next &- 1
         if isRegressed || state.first > next {
             leave(&effects)
             return effects.append(isRegressed ? .regressed(state) : .trimmed(state))
         }
-        guard !isTorn else { return retry(NATSError(.jetStream, "The log is read anew, because its messages came out of order."), now, &effects) }
         phase = .following
         lastHeard = now
         isStalled = false
         effects.append(.reading(state))
+        for message in held {
+            guard case .following = phase else { break }
+            receive(message, now, &effects)
+        }
+        held = []
     }
 
     private mutating func begin(_ now: NIODeadline, _ effects: inout [Effect]) {
         guard isConnected else { return phase = .waiting(until: now) }
         attempt &+= 1
-        (phase, isTorn, lastHeard) = (.creating, false, now)
+        (phase, held, lastHeard) = (.creating, [], now)
         effects.append(.create(attempt: attempt, from: next))
     }
 

@@ -5,7 +5,7 @@ extension ServeConfiguration {
     static func cluster(_ settings: Settings<ServeSettings>, mistakes: inout [String]) -> ClusterConfiguration? {
         let list = settings.list
         guard let role = settings.clusterRole else {
-            for setting in [list.clusterServers, list.clusterCredentials] as [any SettingDeclaration] {
+            for setting in [list.clusterServers, list.clusterCredentials, list.clusterTrust] as [any SettingDeclaration] {
                 guard let given = settings.given(setting) else { continue }
                 mistakes.append("\(given.subject(setting)) has no effect without cluster-role; set that to edge or ingest.")
             }
@@ -28,6 +28,13 @@ extension ServeConfiguration {
             } else {
                 cluster.nkeySeed = text
             }
+        }
+        if let given = settings.given(list.clusterTrust) {
+            guard let text = text(ofFile: given.text) else {
+                mistakes.append("\(given.place): \(given.text) cannot be read; check the path and the rights.")
+                return nil
+            }
+            cluster.trust = text
         }
         mistakes += cluster.mistakes
         return cluster

@@ -98,6 +98,7 @@ struct ServeSettings: SettingList {
         "cluster-name", takes: "lower-case letters, digits and -", default: "gateway", "Tells these gateways from others on the same servers"
     ) { $0.wholeMatch(of: /[a-z0-9-]{1,32}/) != nil }
     let clusterCredentials = Setting.file("cluster-credentials", "A file with an NKEY seed, or with USER:PASSWORD")
+    let clusterTrust = Setting.file("cluster-trust", "A PEM file of the authorities to trust in place of the system's, if these servers use TLS")
     let clusterReplicas = Setting.number("cluster-replicas", 1...5, default: 3, "How many of the servers keep the log")
     let clusterStandbyDelay = Setting.number(
         "cluster-standby-delay", 300...60_000, default: 1000, "Milliseconds of silence after which an ingest feeds the log")

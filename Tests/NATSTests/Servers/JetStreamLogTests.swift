@@ -79,6 +79,15 @@ import Testing
         try await log.stop()
     }
 
+    @Test func aStreamThatIsThereNeedsItsRoomOnce() async throws {
+        let server = try await NATSServer.started("2.12.8", limits: "max_file_store: 1MB, max_memory_store: 1MB")
+        defer { server.stop() }
+        let log = try await TestLog.connected([server])
+        try await log.create(replicas: 1, maximumBytes: 900_000)
+        try await log.create(replicas: 1, maximumBytes: 900_000)
+        try await log.stop()
+    }
+
     @Test func aReaderOfWhatWasTrimmedIsTold() async throws {
         let server = try await NATSServer.started("2.12.8")
         defer { server.stop() }

@@ -55,7 +55,7 @@ final class TestLog: Sendable {
             let made = loop.makePromise(of: StreamState.self)
             try await loop.submit { [log] in
                 guard let client = log.value.client else { return made.fail(Unexpected("the log is stopped")) }
-                JetStream(client).create(stream) { made.completeWith($0.mapError { $0 }) }
+                JetStream(client).provide(stream) { made.completeWith($0.mapError { $0 }) }
             }.get()
             do {
                 _ = try await made.futureResult.get()
