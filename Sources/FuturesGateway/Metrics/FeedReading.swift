@@ -25,6 +25,8 @@ struct FeedReading: Sendable {
     let restPause: Duration
     let pausedClients: Int
     let refusals: [RefusalReason: UInt64]
+    /// Nil if this gateway stands alone.
+    let node: NodeReading?
 }
 
 extension StatusTable {
@@ -54,6 +56,6 @@ extension EventHub {
         return FeedReading(
             upstreams: feed.dialect.upstreams, counters: gauges.counters, tally: tally, traffic: feed.traffic, connections: connections,
             lines: gauges.lines, weight: gauges.weight, restPause: gauges.restPause,
-            pausedClients: state.value.pausedClients, refusals: gatekeeper.refusals)
+            pausedClients: state.value.pausedClients, refusals: gatekeeper.refusals, node: feed.peers?.reading)
     }
 }
