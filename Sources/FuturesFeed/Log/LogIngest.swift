@@ -127,12 +127,13 @@ private final class Collector: FeedReader {
     init(_ node: LogNode, _ engine: FeedEngine) { (self.node, self.engine) = (node, engine) }
 
     func receive(_ event: FeedEvent) {
-        add(FeedRecord(event), number: event.id.sequence)
         switch event.kind {
         case .fetched, .updated, .connected: break
         case .ended: state.withLockedValue { ($0.incidents[event.stream], $0.verified[event.stream]) = (nil, nil) }
+        // Before the event: who has heard of it finds the incident.
         case .recovered, .failed, .disconnected, .status: addIncidents(of: event.stream)
         }
+        add(FeedRecord(event), number: event.id.sequence)
     }
 
     /// Those that do not stand in the log yet.
