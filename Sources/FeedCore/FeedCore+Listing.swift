@@ -99,7 +99,8 @@ extension FuturesServiceStreamName {
         return channel == .assetIndex ? listing.assetIndices.holds(bytesOf: symbol) : listing.symbols.holds(bytesOf: symbol)
     }
 
-    fileprivate func isSettled(in listing: VenueListing) -> Bool {
+    /// Whether the venue has settled the symbol.
+    package func isSettled(in listing: VenueListing) -> Bool {
         guard let symbol = continuous?.pair ?? symbol, channel != .assetIndex else { return false }
         return listing.settled.holds(bytesOf: symbol)
     }

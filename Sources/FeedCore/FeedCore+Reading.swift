@@ -26,13 +26,15 @@ package struct StreamStatus: Sendable {
 }
 
 /// Something that went wrong with a stream, or the end of it.
-package struct StreamIncident: Sendable {
+package struct StreamIncident: Sendable, Equatable {
     package enum Kind: String, Sendable { case disconnect, recover, fail, stale, resync, divergence, failed, ended }
 
     /// Milliseconds since 1970 UTC.
     package let at: Int64
     package let kind: Kind
     package let detail: String
+
+    package init(at: Int64, kind: Kind, detail: String) { (self.at, self.kind, self.detail) = (at, kind, detail) }
 }
 
 /// One of the sockets, for people and probes.
@@ -55,6 +57,10 @@ package struct LineStatus: Sendable {
     /// By how much its copies came later than the first ones lately, nanoseconds; nil before there were any.
     package internal(set) var lagP50: Int64?
     package internal(set) var lagP99: Int64?
+
+    package init(upstream: Int, line: Int, open: Int = 0, connections: Int = 0) {
+        (self.upstream, self.line, self.open, self.connections) = (upstream, line, open, connections)
+    }
 }
 
 extension FeedCore {

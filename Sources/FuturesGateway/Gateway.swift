@@ -50,7 +50,7 @@ public final class Gateway: Service {
         // So do kept answers of the venue.
         events.maximumRingBytes -= events.maximumRingBytes / 8
         let gatekeeper = Gatekeeper(rules: configuration.access)
-        let access = Access(gatekeeper: gatekeeper, allowedOrigins: configuration.http.allowedOrigins)
+        let access = Access(gatekeeper: gatekeeper, allowedOrigins: configuration.http.allowedOrigins, peers: feed.peers)
         let waker = EventStreamWaker()
         let inbox = FanOutInbox(waker: waker)
         let memory = MemoryWatch(ringBytes: events.maximumRingBytes, logger: logger, read: configuration.readFile) {
@@ -86,6 +86,7 @@ public final class Gateway: Service {
         self.loop = loop
         self.inbox = inbox
         feed.listen(hub)
+        feed.peers?.onQuestion { question, reply in hub.run { $0.answer(question, reply) } }
     }
 
     /// Starts, serves until the service group shuts down or the task is cancelled, and stops.

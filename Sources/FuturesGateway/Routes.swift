@@ -1,3 +1,4 @@
+import FuturesFeed
 import GatewayAccess
 import MicroHTTP
 
@@ -15,13 +16,13 @@ enum Routes {
         let open = access.guarded(
             .operation(.read), parameters: eventParameters, takesTicket: true, limited: EventHandlers.limited, events.open)
         router.on("GET", "/events", open)
-        router.on("GET", "/events/{client}", access.guarded(.operation(.control), events.view))
-        router.on("DELETE", "/events/{client}", access.guarded(.operation(.control), events.close))
+        router.on("GET", "/events/{client}", access.guarded(.operation(.control), events.ask(.view)))
+        router.on("DELETE", "/events/{client}", access.guarded(.operation(.control), events.ask(.close)))
         router.on("POST", "/events/{client}/pause", access.guarded(.operation(.control), parameters: ["streams"], events.control(.pause)))
         router.on("POST", "/events/{client}/resume", access.guarded(.operation(.control), parameters: ["streams"], events.control(.resume)))
         router.on("POST", "/events/{client}/subscribe", access.guarded(.operation(.control), parameters: ["streams"], events.control(.subscribe)))
         router.on("POST", "/events/{client}/unsubscribe", access.guarded(.operation(.control), parameters: ["streams"], events.control(.unsubscribe)))
-        router.on("POST", "/tickets", access.guarded(.credential, TicketHandler(gatekeeper: access.gatekeeper).issue))
+        router.on("POST", "/tickets", access.guarded(.credential, TicketHandler(gatekeeper: access.gatekeeper, node: access.peers?.name).issue))
         if let mirror { VenueHandlers(mirror: mirror).addRoutes(to: &router, access) }
         router.on("GET", "/healthz", probes.health)
         router.on("GET", "/readyz", probes.ready)

@@ -131,8 +131,16 @@ public final class Gatekeeper: Sendable {
     ///
     /// - Throws: `invalidCredential`, also for a ticket that was used before or is too old, or `expired`.
     public func redeem(ticket: String, at now: ClockReading) throws(AccessError) -> Principal {
+        try accept(state.withLock { $0.tickets.redeem(ticket, now: now.nanoseconds) }, at: now)
+    }
+
+    /// The principal that a ticket stands for, judged by the rules in effect.
+    ///
+    /// - Parameter principal: what the ticket says, which another gateway may have made; nil if it says nothing.
+    /// - Throws: `invalidCredential` or `expired`.
+    public func accept(_ principal: Principal?, at now: ClockReading) throws(AccessError) -> Principal {
         let invalid = AccessError(.invalidCredential, "The ticket is unknown, was used, or is older than a minute; get a new one.")
-        guard let principal = state.withLock({ $0.tickets.redeem(ticket, now: now.nanoseconds) }) else { throw invalid }
+        guard let principal else { throw invalid }
         switch standing(of: principal, at: now) {
         case .good(let principal): return principal
         case .expired: throw AccessError(.expired, "What the ticket was made with has expired.")

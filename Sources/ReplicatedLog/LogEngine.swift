@@ -4,6 +4,8 @@
 package protocol LogEngine: AnyObject {
     /// Does not wait. What comes of it is told by events with the command's `id`, each exactly once.
     func perform(_ command: LogCommand)
+    /// Ends everything that waits; commands after it come to nothing, and nothing is told.
+    func stop()
 }
 
 /// What an engine is asked. `id` is the asker's own number, and unique among commands of its kind that have no answer yet.
@@ -20,10 +22,12 @@ package enum LogCommand: Sendable, Equatable {
     case inspect(id: UInt64)
     /// Asks for one record, as the log's leader has it.
     case fetch(id: UInt64, sequence: UInt64)
-    /// Hears what others publish and request at a subject, until the engine stops. Nothing of that is in the log.
+    /// Hears what others publish and request at a subject, until `ignore`. Nothing of that is in the log.
     case hear(subject: String)
+    case ignore(subject: String)
     case publish(subject: String, [UInt8])
-    case request(id: UInt64, subject: String, [UInt8])
+    /// Asks whoever hears the subject; the first answer counts.
+    case request(id: UInt64, subject: String, [UInt8], within: Duration)
     case respond(LogReply, [UInt8])
 }
 

@@ -4,8 +4,8 @@ import FeedCore
 /// What a node tells by itself: that the log has lost events, or gives nothing, and that it is back.
 extension FeedMirror {
     /// The engine lost what readers have.
-    mutating func begin(with fresh: MirrorView) {
-        resets += 1
+    mutating func begin(with fresh: MirrorView, _ cause: ResetCause) {
+        resetsByCause[cause, default: 0] += 1
         let before = view.streams
         for (name, stream) in before where !stream.isDown { tellLoss(name, "The log has lost events.") }
         view = fresh
@@ -58,13 +58,20 @@ extension FeedMirror {
 
     private mutating func tellLoss(_ name: FuturesServiceStreamName, _ reason: String) {
         guard let id = lastID else { return }
+        note(name, .disconnect, reason)
         tell([.lost(name, id, reason), .status(name, id, .stale)])
     }
 
     private mutating func tellReturn(_ name: FuturesServiceStreamName, _ method: FeedRecovery.Method) {
         guard let id = lastID else { return }
         let downMs = awaySince.map { now.milliseconds(since: $0) } ?? 0
+        note(name, .recover, "recovered, \(method.rawValue) after \(downMs) ms")
         tell([.back(name, id, method, downMs: downMs), .status(name, id, view.streams[name]?.state ?? .live)])
+    }
+
+    private mutating func note(_ name: FuturesServiceStreamName, _ kind: StreamIncident.Kind, _ detail: String) {
+        guard let time = view.clock.time(at: now) else { return }
+        view.streams[name]?.note(StreamIncident(at: time, kind: kind, detail: detail))
     }
 
     private mutating func tell(_ notices: [MirroredEvent?]) { effects += notices.compactMap { $0.map(Effect.tell) } }

@@ -27,6 +27,16 @@ package struct FeedMirror: Sendable {
         case rereading(MirrorView)
     }
 
+    /// Why readers had to begin anew.
+    package enum ResetCause: String, CaseIterable, Sendable {
+        /// An epoch began that does not go on where the last one ended.
+        case epoch
+        /// The log was trimmed before everything was read.
+        case trimmed
+        /// The log has lost what was read.
+        case regressed
+    }
+
     /// After how long without a message that counts readers are told.
     private let patience: Duration
     private let limit: @Sendable (FuturesServiceStreamName) -> Int
@@ -39,7 +49,7 @@ package struct FeedMirror: Sendable {
     private var trusted: UInt64 = 0
     /// When a message counted last.
     package internal(set) var heardAt: Instant?
-    var isAway = false
+    package internal(set) var isAway = false
     private var rereadAt = Instant(nanoseconds: 0)
     var awaySince: Instant?
     /// Whether there may be streams that are cut.
@@ -48,9 +58,13 @@ package struct FeedMirror: Sendable {
     var lastID: EventID?
     /// The highest numbers ever met, also on ways that the log did not take.
     package private(set) var highest: (number: UInt64, term: UInt64) = (0, 0)
-    /// How often the log was read again, and how often readers had to begin anew.
+    /// How often the log was read again, how often readers had to begin anew, and how often another writer took over.
     package private(set) var rereads: UInt64 = 0
-    package internal(set) var resets: UInt64 = 0
+    package internal(set) var resetsByCause: [ResetCause: UInt64] = [:]
+    package private(set) var takeovers: UInt64 = 0
+    private var rereadCause = ResetCause.epoch
+    /// How old the newest message was when it came, ms.
+    package private(set) var lagMs: Int64 = 0
     /// Messages that did not count.
     package private(set) var voids: UInt64 = 0
     var effects: [Effect] = []
@@ -78,10 +92,10 @@ package struct FeedMirror: Sendable {
         case .reading(let extent): beginReading(extent)
         case .record(let record): receive(record)
         case .trimmed(let extent):
-            if place > 0 { beginAgain() }
+            if place > 0 { beginAgain(.trimmed) }
             read(from: extent.first)
         case .regressed:
-            beginAgain()
+            beginAgain(.regressed)
             read(from: 1)
         default: break
         }
@@ -107,6 +121,34 @@ package struct FeedMirror: Sendable {
     /// Whether everything that the log had was taken, so that readers may be served.
     package var isFollowing: Bool { if case .following = phase { true } else { false } }
     package var streams: [FuturesServiceStreamName: MirroredStream] { view.streams }
+    /// What the venue lists, and what the ingest says about itself; nil before it was told.
+    package var listing: VenueListing? { view.listing }
+    package var gauges: IngestGauges? { view.gauges }
+    /// The clock by which times in contents are meant.
+    package var clock: WriterClock { view.clock }
+    /// Whether the writer has said that it goes, so that anybody may claim the log.
+    package var isResigned: Bool { view.isResigned }
+    /// How often readers had to begin anew.
+    package var resets: UInt64 { resetsByCause.values.reduce(0, +) }
+
+    /// Why readers are served better elsewhere; nil if what the log has is here.
+    package func trouble(now: Instant) -> String? {
+        switch phase {
+        case .starting:
+            guard let goal else { return "the log cannot be read yet" }
+            return "the log is being read, \(place) of \(goal) records so far"
+        case .rereading: return "the log is being read again, since it is not the one that was read"
+        case .following:
+            guard epochs.current != nil else { return "the log is empty, since nobody has fed it yet" }
+            let silence = heardAt.map { now.milliseconds(since: $0) } ?? 0
+            if isAway, silence >= Self.longSilence { return "the log gives nothing for \(silence / 1000) s" }
+            return lagMs >= Self.longLag ? "this node is \(lagMs) ms behind the log" : nil
+        }
+    }
+
+    /// An engine that elects a leader is silent for as long as that, and then no node is served better, ms.
+    private static let longSilence: Int64 = 5_000
+    private static let longLag: Int64 = 2_000
 
     /// The stream's complete content; nil if there is none.
     package mutating func content(of name: FuturesServiceStreamName) -> FuturesServiceFeedContent? {
@@ -124,8 +166,9 @@ package struct FeedMirror: Sendable {
     }
 
     /// Nothing that was read so far in this reading may be believed.
-    private mutating func beginAgain() {
+    private mutating func beginAgain(_ cause: ResetCause) {
         rereads += 1
+        rereadCause = cause
         rereadAt = now
         if case .starting = phase { startAnew() } else { phase = .rereading(MirrorView()) }
     }
@@ -134,7 +177,7 @@ package struct FeedMirror: Sendable {
         let isInterrupted = goal != nil && place > 0
         if isInterrupted, !isFollowing {
             // What was read before the interruption may be lost.
-            beginAgain()
+            beginAgain(.regressed)
             return read(from: 1)
         }
         (goal, trusted) = (extent.last, 0)
@@ -182,9 +225,9 @@ package struct FeedMirror: Sendable {
                 let epochs = fresh.epochs
                 fresh = MirrorView()
                 fresh.epochs = epochs
-                _ = fresh.apply(message, limit: limit)
-            case .begins: fresh.beginEpoch()
-            case .counts: _ = fresh.apply(message, limit: limit)
+                _ = fresh.apply(message, now, limit: limit)
+            case .begins: fresh.beginEpoch(message, now)
+            case .counts: _ = fresh.apply(message, now, limit: limit)
             case .isVoid, .isDoubtful: break
             }
             let isBack = fresh.epochs.headID == view.epochs.headID
@@ -202,16 +245,16 @@ package struct FeedMirror: Sendable {
         case .breaks:
             var fresh = MirrorView()
             fresh.epochs = epochs
-            begin(with: fresh)
+            begin(with: fresh, .epoch)
             tell(message)
         case .isVoid:
             voids += 1
             // An old writer goes on, and the one that took over is silent: the engine may have lost its claim.
             guard isAway, now >= rereadAt + patience else { return }
-            beginAgain()
+            beginAgain(.epoch)
             read(from: 1)
         case .isDoubtful:
-            beginAgain()
+            beginAgain(.epoch)
             read(from: 1)
         }
     }
@@ -219,8 +262,12 @@ package struct FeedMirror: Sendable {
     private mutating func tell(_ message: LogMessage) {
         heardAt = now
         defer { lastID = view.epochs.headID }
-        if message.claim != nil { return view.beginEpoch() }
-        for event in view.apply(message, limit: limit) { effects.append(.tell(event)) }
+        if message.claim != nil {
+            takeovers += 1
+            return view.beginEpoch(message, now)
+        }
+        defer { lagMs = view.clock.age(of: message.sentAt, now) }
+        for event in view.apply(message, now, limit: limit) { effects.append(.tell(event)) }
         for name in view.restored { effects.append(.restored(name)) }
         view.restored.removeAll()
     }
@@ -233,7 +280,7 @@ package struct FeedMirror: Sendable {
             heardAt = now
             effects.append(.serve)
         case .following: comeBack()
-        case .rereading(let fresh): begin(with: fresh)
+        case .rereading(let fresh): begin(with: fresh, rereadCause)
         }
     }
 }

@@ -84,12 +84,13 @@ package struct FeedRecord: Sendable, Equatable {
         case recovered = 0x72, notRecovered = 0x52, failed = 0x78, fetchFailed = 0x79, connected = 0x63, disconnected = 0x64, status = 0x73
         // "z", and "o" for a number that no event has
         case ended = 0x7A, nothing = 0x6F
-        // "k", "e"
-        case checkpoint = 0x6B, epoch = 0x65
+        // "k", "i", "v", "l", "g": what is true without being an event. "e", "q": an epoch begins, and its writer goes.
+        case checkpoint = 0x6B, incidents = 0x69, verified = 0x76, listing = 0x6C, gauges = 0x67
+        case epoch = 0x65, resigned = 0x71
 
         package var isNumbered: Bool {
             switch self {
-            case .checkpoint, .epoch: false
+            case .checkpoint, .incidents, .verified, .listing, .gauges, .epoch, .resigned: false
             default: true
             }
         }
@@ -115,7 +116,7 @@ package struct FeedRecord: Sendable, Equatable {
             case .connected: "connect"
             case .disconnected: "disconnect"
             case .status: "status"
-            case .ended, .nothing, .checkpoint, .epoch: nil
+            case .ended, .nothing, .checkpoint, .incidents, .verified, .listing, .gauges, .epoch, .resigned: nil
             }
         }
     }

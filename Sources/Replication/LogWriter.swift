@@ -87,6 +87,7 @@ package struct LogWriter: Sendable {
     private var waitingBytes = 0
     private var waitingSince: Instant?
     private var sentBytes = 0
+    private var isResigned = false
     private var sentAt: Instant
     /// The number of the first event that was not sent.
     private var sentFrom: UInt64
@@ -122,6 +123,12 @@ package struct LogWriter: Sendable {
         return take()
     }
 
+    /// Appends that this writer goes. Nothing may be appended after it; once nothing waits any more (`backlog`), it stands in the log.
+    package mutating func resign(now: Moment) -> [Effect] {
+        isResigned = true
+        return append([FeedRecord(.resigned, of: "-", [UInt8(ascii: "-")])], now: now)
+    }
+
     package mutating func step(_ event: LogEvent, now: Moment) -> [Effect] {
         self.now = now
         switch event {
@@ -139,7 +146,7 @@ package struct LogWriter: Sendable {
     package mutating func passDeadline(now: Moment) -> [Effect] {
         self.now = now
         if case .waiting(let until) = phase, until <= now.instant { inspect() }
-        if case .open = phase, sent.isEmpty, sentAt + limits.heartbeat <= now.instant { send([]) }
+        if case .open = phase, sent.isEmpty, !isResigned, sentAt + limits.heartbeat <= now.instant { send([]) }
         flush()
         return take()
     }
@@ -149,7 +156,7 @@ package struct LogWriter: Sendable {
         switch phase {
         case .deposed: nil
         case .waiting(let until): until
-        case .open where sent.isEmpty: sentAt + limits.heartbeat
+        case .open where sent.isEmpty && !isResigned: sentAt + limits.heartbeat
         default: waitingSince.map { $0 + limits.longestWait }
         }
     }

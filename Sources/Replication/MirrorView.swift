@@ -14,6 +14,12 @@ package struct MirroredStream: Sendable {
     /// Whether events are missing between what readers have and what comes next.
     var hasGap = false
     var content = MirroredContent()
+    /// Whether the ingest has a connection that carries it.
+    package internal(set) var isConnected = false
+    /// When there was evidence that nothing newer exists, besides what came, ms since 1970 UTC by the ingest's clock.
+    var verifiedAt: Int64 = .min
+    /// What went wrong with it lately, oldest first.
+    package internal(set) var incidents: [StreamIncident] = []
 
     /// Whether readers wait for a `recover`.
     package var isDown: Bool { isLost || isCut }
@@ -24,6 +30,25 @@ package struct MirroredStream: Sendable {
 
     init(_ name: FuturesServiceStreamName) { self.name = name }
 
+    /// What is known of it. Nothing of its rows is read for that.
+    package func status(_ clock: WriterClock, now: Instant) -> StreamStatus {
+        let head = content.head
+        return StreamStatus(
+            name: name, state: isCut ? .stale : state, contentID: contentID, isWhole: isWhole, ageMs: head.map { clock.age(of: $0.receivedAt, now) },
+            unverifiedMs: head.map { clock.age(of: max($0.receivedAt, verifiedAt), now) }, source: head?.source ?? .websocket,
+            isConnected: isConnected && !isCut, observers: 0)
+    }
+
+    /// Notes an incident, unless it is noted already.
+    mutating func note(_ incident: StreamIncident) {
+        guard !incidents.contains(incident) else { return }
+        incidents.insert(incident, at: (incidents.lastIndex { $0.at <= incident.at } ?? -1) + 1)
+        if incidents.count > Self.mostIncidents { incidents.removeFirst() }
+    }
+
+    /// The core keeps no more.
+    private static let mostIncidents = 100
+
     /// The log has said what became of the stream.
     mutating func settle(isLost: Bool) { (self.isLost, isCut, hasGap, awaitsWord) = (isLost, false, false, false) }
 }
@@ -32,34 +57,52 @@ package struct MirroredStream: Sendable {
 struct MirrorView: Sendable {
     var epochs = EpochTable()
     var streams: [FuturesServiceStreamName: MirroredStream] = [:]
+    /// What the venue lists, and what the ingest says about itself; nil before it was told.
+    var listing: VenueListing?
+    var gauges: IngestGauges?
+    var clock = WriterClock()
+    /// Whether the writer has said that it goes.
+    var isResigned = false
     /// Streams whose content a checkpoint has completed since this was emptied.
     var restored: [FuturesServiceStreamName] = []
     private var names: [String: FuturesServiceStreamName] = [:]
 
     /// Takes the records of a message that counts, and gives what readers are to be told.
-    mutating func apply(_ message: LogMessage, limit: (FuturesServiceStreamName) -> Int) -> [MirroredEvent] {
+    mutating func apply(_ message: LogMessage, _ now: Instant, limit: (FuturesServiceStreamName) -> Int) -> [MirroredEvent] {
         var events: [MirroredEvent] = []
         events.reserveCapacity(message.records.count)
         var number = message.first
+        clock.hear(message.sentAt, now)
         for record in message.records {
             defer { if record.kind.isNumbered { number += 1 } }
-            guard record.kind.isNumbered || record.kind == .checkpoint, let name = name(record.subject) else { continue }
-            if record.kind == .checkpoint {
-                restore(name, record.body, limit(name))
-            } else {
-                take(record, name, EventID(epoch: message.epoch, sequence: number), limit(name), &events)
+            switch record.kind {
+            case .listing: listing = ListingRecord.listing(record.body) ?? listing
+            case .gauges: gauges = IngestGauges(record.body) ?? gauges
+            case .verified:
+                VerifiedRecord.read(record.body) { if let name = name($0), streams[name] != nil { streams[name]?.verifiedAt = $1 } }
+            case .resigned: isResigned = true
+            case .epoch: break
+            default:
+                guard let name = name(record.subject) else { continue }
+                switch record.kind {
+                case .checkpoint: restore(name, record.body, limit(name))
+                case .incidents: for incident in IncidentsRecord.incidents(record.body) { streams[name]?.note(incident) }
+                default: take(record, name, EventID(epoch: message.epoch, sequence: number), message.sentAt, limit(name), &events)
+                }
             }
         }
         return events
     }
 
     /// A new writer took over: it tells of an outage of each stream that it knows.
-    mutating func beginEpoch() {
+    mutating func beginEpoch(_ claim: LogMessage, _ now: Instant) {
+        (clock, isResigned) = (WriterClock(), false)
+        clock.hear(claim.sentAt, now)
         for name in streams.keys { streams[name]?.awaitsWord = true }
     }
 
     private mutating func take(
-        _ record: FeedRecord, _ name: FuturesServiceStreamName, _ id: EventID, _ limit: Int, _ events: inout [MirroredEvent]
+        _ record: FeedRecord, _ name: FuturesServiceStreamName, _ id: EventID, _ sentAt: Int64, _ limit: Int, _ events: inout [MirroredEvent]
     ) {
         var stream = streams[name] ?? MirroredStream(name)
         streams[name] = nil
@@ -76,7 +119,10 @@ struct MirrorView: Sendable {
             }
             stream.content.take(record.body, id: id, isFull: record.kind.isFull, of: name, limit: limit)
             if stream.state == .connecting { stream.state = .live }
+            if stream.content.head?.source == .websocket { stream.isConnected = true }
+        case .connected: stream.isConnected = true
         case .disconnected:
+            stream.isConnected = false
             let hasGap = stream.hasGap
             stream.settle(isLost: true)
             stream.hasGap = hasGap
@@ -85,8 +131,9 @@ struct MirrorView: Sendable {
             stream.settle(isLost: false)
             if !wasDown { return }
         case .status:
-            guard let state = Self.state(record.body) else { break }
+            guard let (state, unverifiedMs) = MirroredWords.status(record.body) else { break }
             stream.state = state
+            if let unverifiedMs { stream.verifiedAt = sentAt &- unverifiedMs }
             if state == .stale || state == .recovering || state == .failed {
                 stream.settle(isLost: true)
             } else {
@@ -94,15 +141,10 @@ struct MirrorView: Sendable {
                 if wasCut { return }
             }
         case .nothing: return
-        case .ended, .connected, .failed, .fetchFailed, .notRecovered, .checkpoint, .epoch: break
+        default: break
         }
-        events.append(MirroredEvent(stream: name, kind: record.kind, id: id, body: record.body, isLocal: false))
-    }
-
-    /// The state that a `status` tells: its last member but the ages.
-    private static func state(_ body: ArraySlice<UInt8>) -> FeedState? {
-        let text = String(decoding: body, as: UTF8.self)
-        return FeedState.allCases.first { text.contains("\"state\":\"\($0.rawValue)\"") }
+        let head = record.kind.carriesData ? stream.content.head : nil
+        events.append(MirroredEvent(stream: name, kind: record.kind, id: id, body: record.body, isLocal: false, head: head))
     }
 
     private mutating func name(_ text: String) -> FuturesServiceStreamName? {
@@ -124,9 +166,16 @@ package struct MirroredEvent: Sendable, Equatable {
     package let body: ArraySlice<UInt8>
     /// Whether this node alone says it.
     package let isLocal: Bool
+    /// Of a value or a change, what stands before its rows.
+    package let head: ContentHead?
 
-    init(stream: FuturesServiceStreamName, kind: FeedRecord.Kind, id: EventID, body: ArraySlice<UInt8>, isLocal: Bool) {
-        (self.stream, self.kind, self.id, self.body, self.isLocal) = (stream, kind, id, body, isLocal)
+    init(stream: FuturesServiceStreamName, kind: FeedRecord.Kind, id: EventID, body: ArraySlice<UInt8>, isLocal: Bool, head: ContentHead? = nil) {
+        (self.stream, self.kind, self.id, self.body, self.isLocal, self.head) = (stream, kind, id, body, isLocal, head)
+    }
+
+    /// Says that a fetch came to nothing, behind the newest event.
+    package static func fetchFailed(_ stream: FuturesServiceStreamName, _ id: EventID, _ error: FeedError) -> Self? {
+        Self(stream, id, .fetchFailed, .failed(error, fetch: true))
     }
 
     /// A notice of this node's own, behind the newest event.
@@ -153,34 +202,37 @@ package struct MirroredEvent: Sendable, Equatable {
 package struct Checkpoint: Sendable {
     package var state: FeedState
     package var isLost: Bool
+    package var isConnected: Bool
     /// As in an `update`; nil if there is none.
     package var content: FuturesServiceFeedContent?
 
-    package init(state: FeedState, isLost: Bool, content: FuturesServiceFeedContent?) {
-        (self.state, self.isLost, self.content) = (state, isLost, content)
+    package init(state: FeedState, isLost: Bool, isConnected: Bool, content: FuturesServiceFeedContent?) {
+        (self.state, self.isLost, self.isConnected, self.content) = (state, isLost, isConnected, content)
     }
 
-    /// `<state> <isLost> <content>`
+    /// `<state> <isLost> <isConnected> <content>`
     package func record(of name: FuturesServiceStreamName) -> FeedRecord {
         let data = content.map { ContentEncoder.event($0) } ?? Array("-".utf8)
-        return FeedRecord(.checkpoint, of: name.description, (Array("\(state.rawValue) \(isLost ? 1 : 0) ".utf8) + data)[...])
+        return FeedRecord(
+            .checkpoint, of: name.description, (Array("\(state.rawValue) \(isLost ? 1 : 0) \(isConnected ? 1 : 0) ".utf8) + data)[...])
     }
 }
 
 extension MirrorView {
     /// Takes a checkpoint, unless the stream is known better.
     private mutating func restore(_ name: FuturesServiceStreamName, _ body: ArraySlice<UInt8>, _ limit: Int) {
-        let parts = body.split(separator: UInt8(ascii: " "), maxSplits: 2)
-        guard parts.count == 3, let state = FeedState(rawValue: String(decoding: parts[0], as: UTF8.self)) else { return }
+        let parts = body.split(separator: UInt8(ascii: " "), maxSplits: 3)
+        guard parts.count == 4, let state = FeedState(rawValue: String(decoding: parts[0], as: UTF8.self)) else { return }
         if streams[name] == nil {
             streams[name] = MirroredStream(name)
             streams[name]?.state = state
             streams[name]?.isLost = parts[1].elementsEqual("1".utf8)
         }
-        guard streams[name]?.isWhole == false, parts[2].count > 1,
-            let content = ContentReader.content(Array(parts[2]), of: name)
+        if streams[name]?.isDown == false { streams[name]?.isConnected = parts[2].elementsEqual("1".utf8) }
+        guard streams[name]?.isWhole == false, parts[3].count > 1,
+            let content = ContentReader.content(Array(parts[3]), of: name)
         else { return }
-        streams[name]?.content.take(parts[2], id: content.id, isFull: true, of: name, limit: limit)
+        streams[name]?.content.take(parts[3], id: content.id, isFull: true, of: name, limit: limit)
         restored.append(name)
     }
 }

@@ -6,6 +6,8 @@ package import FeedCore
 package struct MirroredContent: Sendable {
     /// The id of the newest value or change.
     package private(set) var id: EventID?
+    /// What stands before the rows of the newest value or change.
+    package private(set) var head: ContentHead?
     /// Whether there was a complete value, so that the content is all there is.
     package private(set) var isWhole = false
     /// What was not read yet, oldest first.
@@ -21,7 +23,7 @@ package struct MirroredContent: Sendable {
 
     /// Takes the data of an event.
     mutating func take(_ body: ArraySlice<UInt8>, id: EventID, isFull: Bool, of name: FuturesServiceStreamName, limit: Int) {
-        self.id = id
+        (self.id, head) = (id, ContentHead(body))
         if isFull {
             unread.removeAll(keepingCapacity: true)
             isWhole = true

@@ -7,6 +7,30 @@ struct RowFields {
 
     private var members: [(name: UnsafeBufferPointer<UInt8>, text: UnsafeBufferPointer<UInt8>)] = []
 
+    /// Reads a text that is one object; nil if it is none, or if what is read of it fails.
+    static func read<Value>(_ text: ArraySlice<UInt8>, _ read: (RowFields) throws(Failure) -> Value?) -> Value? {
+        text.withUnsafeBufferPointer { bytes in
+            do throws(Failure) {
+                var reader = JSONReader(bytes)
+                let fields = try RowFields(&reader)
+                try reader.end()
+                return try read(fields)
+            } catch { return nil }
+        }
+    }
+
+    /// Reads a text that is an array of objects; nil if it is none.
+    static func readList<Element>(_ text: ArraySlice<UInt8>, _ read: (RowFields) throws(Failure) -> Element) -> [Element]? {
+        text.withUnsafeBufferPointer { bytes in
+            do throws(Failure) {
+                var (reader, elements) = (JSONReader(bytes), [Element]())
+                try reader.array { (reader) throws(Failure) in elements.append(try read(RowFields(&reader))) }
+                try reader.end()
+                return elements
+            } catch { return nil }
+        }
+    }
+
     init(_ reader: inout JSONReader) throws(Failure) {
         var members: [(name: UnsafeBufferPointer<UInt8>, text: UnsafeBufferPointer<UInt8>)] = []
         members.reserveCapacity(16)
@@ -73,6 +97,21 @@ struct RowFields {
         var reader = JSONReader(text)
         try reader.array { (reader) throws(Failure) in elements.append(try read(RowFields(&reader))) }
         return elements
+    }
+
+    /// The object of a member; nil if there is none.
+    func object(_ name: StaticString) throws(Failure) -> RowFields? {
+        guard let text = self[name] else { return nil }
+        var reader = JSONReader(text)
+        return try RowFields(&reader)
+    }
+
+    /// The texts of an array.
+    func strings(_ name: StaticString) throws(Failure) -> [String] {
+        guard let text = self[name] else { throw Self.missing }
+        var (reader, strings) = (JSONReader(text), [String]())
+        try reader.array { (reader) throws(Failure) in strings.append(try reader.string()) }
+        return strings
     }
 
     private static let missing = JSONReader(UnsafeBufferPointer(start: nil, count: 0)).failure("a member is missing")

@@ -21,6 +21,8 @@ package struct Standby: Sendable {
     /// When the engine failed to answer last.
     private var brokenAt: Instant?
     private var askedAt: Instant?
+    /// Where a writer resigned whose log was claimed already.
+    private var resignedAt: UInt64?
     /// Where the log ended when it was asked last; nil while that is not known.
     private var end: UInt64?
     private var lastID: UInt64 = 1 << 32
@@ -65,6 +67,11 @@ package struct Standby: Sendable {
 
     private mutating func look(_ mirror: borrowing FeedMirror, now: Moment) -> [Effect] {
         guard mirror.isFollowing, claimID == nil, let heardAt = mirror.heardAt else { return [] }
+        // The one that wrote has gone in order: whoever claims first has it, and the others' claims find another place than they expect.
+        if mirror.isResigned, resignedAt != mirror.place {
+            resignedAt = mirror.place
+            return [claim(mirror, now)]
+        }
         let silentSince = max(heardAt, brokenAt ?? heardAt)
         if end == mirror.place, silentSince + delay <= now.instant {
             end = nil

@@ -15,7 +15,7 @@ import Testing
             #expect(session.data["resume"] == "none")
             #expect(session.data["replayed"] == 0)
             #expect(session.data["heartbeat"] == 20)
-            #expect(reader.client.wholeMatch(of: /[0-9a-f]{32}/) != nil)
+            #expect(reader.client.wholeMatch(of: /([0-9a-f]{8})?[0-9a-f]{32}/) != nil)
             #expect((1500...2500).contains(session.retry ?? 0))
             #expect(try await house.client.events("streams=btcusdt@bookTicker").client != reader.client)
         }

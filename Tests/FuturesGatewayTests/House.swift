@@ -48,12 +48,39 @@ struct House {
             configuration.http.identity = try TLSIdentity(certificateChain: Array(good.certificate.utf8), privateKey: Array(good.key.utf8))
         }
         configure(&configuration)
+        let ingest = StreamRoute.current == .edge ? try startIngest(&configuration, logger) : nil
         let gateway = Gateway(configuration: configuration, logger: logger)
         let port = try gateway.start()
-        let result = await Result { try await body(House(exchange: exchange, client: GatewayClient(port: Int(port)), gateway: gateway)) }
+        let house = House(exchange: exchange, client: GatewayClient(port: Int(port)), gateway: gateway)
+        let result = await Result {
+            if ingest != nil { try await house.awaitLog() }
+            try await body(house)
+        }
         await gateway.stop()
+        await ingest?.stop()
         await exchange.stop()
         try result.get()
+    }
+
+    /// Makes the gateway an edge, and starts another one that feeds the log for it.
+    private static func startIngest(_ configuration: inout GatewayConfiguration, _ logger: Logger) throws -> Gateway {
+        let log = SharedLog()
+        var other = configuration
+        other.cluster = log.cluster(.ingest)
+        other.pinned = []
+        configuration.cluster = log.cluster(.edge)
+        let ingest = Gateway(configuration: other, logger: logger)
+        try ingest.start()
+        return ingest
+    }
+
+    /// Waits until an edge has read what the one that feeds the log says first.
+    private func awaitLog() async throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while try await client.get("/readyz").text.hasPrefix("the log ") {
+            guard ContinuousClock.now < deadline else { throw Unexpected("nobody feeds the log") }
+            try await Task.sleep(for: .milliseconds(5))
+        }
     }
 
     /// Waits until the gateway knows which symbols the venue lists.

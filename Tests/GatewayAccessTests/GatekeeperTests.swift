@@ -93,4 +93,22 @@ import Testing
         let ticket = try keeper.ticket(for: principal, at: start)
         #expect(throws: AccessError.self) { try keeper.redeem(ticket: ticket, at: later(10)) }
     }
+
+    @Test func aPrincipalIsHandedOverAndJudgedByTheRulesThere() throws {
+        let permission = Permission(
+            streams: ["btcusdt@*", "*@markPrice"].compactMap { StreamPattern($0) }, operations: [.read, .metrics], maxStreams: 3, maxConnections: nil,
+            expiresAt: 2_000)
+        let now = Gatekeeper.ClockReading(seconds: 1_000, nanoseconds: 0)
+        for principal in [
+            Principal(identity: "key a\nb", permission: permission, origin: .key([0, 255, 16])),
+            Principal(identity: "token", permission: permission, origin: .token([7])), .anonymous(.everything),
+        ] {
+            #expect(Principal(portable: principal.portable) == principal)
+        }
+        for text in ["", "anonymous", "key\n- - -\nread\n*\nx", "anonymous\n- -\nread\n*\n"] { #expect(Principal(portable: Array(text.utf8)) == nil) }
+        let gatekeeper = Gatekeeper(rules: AccessRules())
+        #expect(throws: AccessError.self) { try gatekeeper.accept(nil, at: now) }
+        let unknown = Principal(identity: "key a", permission: permission, origin: .key([1]))
+        #expect(throws: AccessError.self) { try gatekeeper.accept(unknown, at: now) }
+    }
 }

@@ -8,6 +8,8 @@ package enum StreamRoute: String {
     case server
     /// Through libmicrohttpd, encrypted.
     case tls
+    /// Written to the socket at an edge of a cluster, where another process feeds the log.
+    case edge
 
     package static let current = getenv("STREAM_ROUTE").flatMap { StreamRoute(rawValue: String(cString: $0)) } ?? .socket
 }

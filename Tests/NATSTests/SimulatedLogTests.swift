@@ -127,12 +127,12 @@ import Testing
 
     @Test func aRequestIsAnsweredByWhoHears() {
         var log = SimulatedLog(seed: 1, clients: 2)
-        log.perform(.request(id: 1, subject: "a", [7]), by: 0)
+        log.perform(.request(id: 1, subject: "a", [7], within: .seconds(2)), by: 0)
         var events: [LogEvent] = []
         while events.isEmpty { events = log.step().map(\.event) }
         #expect(events == [.answered(id: 1, .failure(LogError(.unavailable, "Nobody answers at this subject.")))])
         log.perform(.hear(subject: "a"), by: 1)
-        log.perform(.request(id: 2, subject: "a", [8]), by: 0)
+        log.perform(.request(id: 2, subject: "a", [8], within: .seconds(2)), by: 0)
         var answers: [LogEvent] = []
         for _ in 0..<30 {
             for (_, event) in log.step() {

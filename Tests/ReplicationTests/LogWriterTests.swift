@@ -88,4 +88,13 @@ import Testing
         let sent = appends(writer.append([event], from: next + 2, now: moment(0)))
         #expect(sent.compactMap { LogMessage($0.body)?.records.map(\.kind) } == [[.nothing, .nothing, .value]])
     }
+
+    @Test func aWriterThatGoesSaysSoLastAndThenNothing() throws {
+        var writer = try writer()
+        let sent = appends(writer.append([event], now: moment(0)) + writer.resign(now: moment(1)))
+        #expect(sent.compactMap { LogMessage($0.body)?.records.map(\.kind) } == [[.value], [.resigned]])
+        #expect(writer.backlog > 0)
+        for (place, append) in sent.enumerated() { _ = writer.step(.appended(id: append.id, sequence: 8 + UInt64(place)), now: moment(2)) }
+        #expect(writer.backlog == 0 && writer.deadline == nil)
+    }
 }

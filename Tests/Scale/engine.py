@@ -195,16 +195,17 @@ class Users(Open):
     """An ingest and an edge each have a password, or with `keys` an NKEY, and the rights that ops/cluster/nats.conf gives them."""
 
     def __init__(self, folder, keys=False):
-        own = ["fg.gateway.demand", "fg.gateway.refetch"]
+        asked, node = "fg.gateway.ingest", "fg.gateway.node.*"
         rights = [f"$JS.API.{word}.{STREAM}" for word in ("STREAM.INFO", "CONSUMER.CREATE")] + ["$JS.FC.>"]
         more = [f"$JS.API.{word}.{STREAM}" for word in ("STREAM.CREATE", "STREAM.MSG.GET")]
         users = []
-        for role, may, hears in (("ingest", ["fg.gateway.>", *rights, *more], own), ("edge", [*own, *rights], [])):
+        for role, may, hears in (("ingest", ["fg.gateway.>", *rights, *more], [asked, node]), ("edge", [asked, node, *rights], [node])):
             seed, public = key_pair() if keys else (f"{role}:secret-of-{role}", "")
             path = folder / f"{role}.credentials"
             path.write_text(seed + "\n")
             who = f'nkey: "{public}"' if keys else f'user: "{role}", password: "secret-of-{role}"'
-            users.append(f"{{ {who}, permissions: {{ publish: {json.dumps(may)}, subscribe: {json.dumps(['_INBOX.>', *hears])} }} }}")
+            users.append(f"{{ {who}, permissions: {{ publish: {json.dumps(may)}, subscribe: {json.dumps(['_INBOX.>', *hears])}, "
+                         "allow_responses: true } }")
         self.settings = "authorization { users: [ " + ", ".join(users) + " ] }\n"
         self.folder = folder
 

@@ -58,7 +58,7 @@ extension SimulatedLog {
         case .publish(let subject, let body):
             tell(subject, body, nil)
             return
-        case .request(let id, let subject, let body):
+        case .request(let id, let subject, let body, _):
             guard clients.contains(where: { $0.hears.contains(subject) && $0.backAt == nil }) else {
                 event = .answered(id: id, .failure(LogError(.unavailable, "Nobody answers at this subject.")))
                 break
@@ -72,7 +72,7 @@ extension SimulatedLog {
             let request = requests.remove(at: place)
             clients[request.client].told.append(.answered(id: request.id, .success(body)))
             return
-        case .read, .stopReading, .hear: return
+        case .read, .stopReading, .hear, .ignore: return
         }
         guard let event, !sent.isForgotten else { return }
         if happens(faults.unanswered) { refuse(sent.command, client, .noAnswer) } else { clients[client].told.append(event) }

@@ -65,7 +65,7 @@ package struct SimulatedLog {
     }
 
     /// How many ticks an answer is waited for.
-    private static let patience = 20
+    package var patience = 20
 
     package var faults: Faults
     /// Without it two writers overwrite each other: a control for what rests on it.
@@ -100,12 +100,16 @@ package struct SimulatedLog {
             if clients[client].backAt == nil, stalledUntil == nil { judge(client) }
         case .stopReading: clients[client].next = nil
         case .hear(let subject): clients[client].hears.append(subject)
+        case .ignore(let subject): clients[client].hears.removeAll { $0 == subject }
         case _ where clients[client].backAt != nil: refuse(command, client, LogError(.unavailable, "There is no connection."))
         default:
             clients[client].commands.append(Sent(command: command, at: now, isLost: happens(faults.lost)))
             if happens(faults.repeated) { clients[client].commands.append(Sent(command: command, at: now, isForgotten: true)) }
         }
     }
+
+    /// The client goes for good.
+    package mutating func leave(_ client: Int) { clients[client] = Client() }
 
     /// Lets a tick pass.
     package mutating func step() -> [(client: Int, event: LogEvent)] {
@@ -121,8 +125,8 @@ package struct SimulatedLog {
             if stalledUntil == nil { work(client) }
             loseHope(client)
         }
-        let overdue = requests.filter { $0.at + Self.patience <= now }
-        requests.removeAll { $0.at + Self.patience <= now }
+        let overdue = requests.filter { $0.at + patience <= now }
+        requests.removeAll { $0.at + patience <= now }
         for request in overdue { clients[request.client].told.append(.answered(id: request.id, .failure(.noAnswer))) }
         return clients.indices.flatMap { client in
             defer { clients[client].told = [] }
@@ -175,7 +179,7 @@ package struct SimulatedLog {
     }
 
     private mutating func loseHope(_ client: Int) {
-        forget(client) { [now] in $0.at + Self.patience <= now }
+        forget(client) { [now, patience] in $0.at + patience <= now }
     }
 
     private mutating func forget(_ client: Int, _ isDue: (Sent) -> Bool) {
@@ -196,8 +200,8 @@ package struct SimulatedLog {
         case .append(let id, _, _): clients[client].told.append(.notAppended(id: id, error))
         case .inspect(let id): clients[client].told.append(.inspected(id: id, .failure(error)))
         case .fetch(let id, _): clients[client].told.append(.fetched(id: id, .failure(error)))
-        case .request(let id, _, _): clients[client].told.append(.answered(id: id, .failure(error)))
-        case .read, .stopReading, .hear, .publish, .respond: break
+        case .request(let id, _, _, _): clients[client].told.append(.answered(id: id, .failure(error)))
+        case .read, .stopReading, .hear, .ignore, .publish, .respond: break
         }
     }
 }

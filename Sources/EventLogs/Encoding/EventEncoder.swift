@@ -97,6 +97,7 @@ package enum EventEncoder {
             $0.member("code", error.code.rawValue)
             $0.member("message", error.message)
             $0.member("venueCode", optional: error.venueCode.map(Int64.init))
+            $0.member("retryAfterMs", optional: error.retryAfterMs)
         }
     }
 

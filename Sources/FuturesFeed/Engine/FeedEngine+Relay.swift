@@ -6,11 +6,23 @@ import NIOCore
 package struct RelayedAnswer: Sendable {
     package let status: Int
     package let body: [UInt8]
+    /// How long ago the venue gave it, ms.
+    package var ageMs: Int64 = 0
+
+    /// For how long it is true, from the venue's time on, ms since 1970 UTC.
+    package func lifetime(of relay: VenueRelay, at time: Int64) -> Duration {
+        status == 200 ? .milliseconds(max(0, relay.keep.end(from: time &- ageMs) &- time)) : Self.refusalLifetime
+    }
+
+    /// A refusal of the venue is kept for so long.
+    private static let refusalLifetime = Duration.seconds(5)
 }
 
 /// A request of readers that is on its way to the venue, or waits for its turn.
 struct Relay {
     let request: VenueRelay
+    /// The stream whose newest rows it asks for; nil if it asks for anything else.
+    let name: FuturesServiceStreamName?
     let answer: (Result<RelayedAnswer, FeedError>) -> Void
 }
 
@@ -20,13 +32,19 @@ extension FeedEngine {
 
     /// Passes a request on to the venue when the core says so. Call it on the engine's thread.
     ///
-    /// - Parameter answer: called once, on the engine's thread, but not before this returns; never if the engine stops.
+    /// - Parameters:
+    ///   - name: the stream of which the answer tells the newest rows; nil if it tells anything else.
+    ///   - maxAge: of no matter here, since every answer is new.
+    ///   - answer: called once, on the engine's thread, but not before this returns; never if the engine stops.
     /// - Returns: what `want` takes.
     @discardableResult
-    package func relay(_ request: VenueRelay, _ answer: @escaping (Result<RelayedAnswer, FeedError>) -> Void) -> RelayID {
+    package func relay(
+        _ request: VenueRelay, newestOf name: FuturesServiceStreamName?, maxAge: Int64?,
+        _ answer: @escaping (Result<RelayedAnswer, FeedError>) -> Void
+    ) -> RelayID {
         performer.value.lastRelay &+= 1
         let id = RelayID(performer.value.lastRelay)
-        performer.value.relays[id] = Relay(request: request, answer: answer)
+        performer.value.relays[id] = Relay(request: request, name: name, answer: answer)
         loop.execute { self.step(.relay(id, weight: request.weight)) }
         return id
     }
@@ -52,6 +70,11 @@ extension FeedEngine {
                 }
             self.performer.value.relays[id] = nil
             if case .failure(let error) = answer { self.step(.relayed(id, error)) } else { self.step(.relayed(id, nil)) }
+            if let name = relay.name, case .success(let told) = answer,
+                case .success(let rows) = venue.content(of: name, [told.body], now: self.venueTime)
+            {
+                self.step(.told(name, rows))
+            }
             relay.answer(answer)
         }
     }

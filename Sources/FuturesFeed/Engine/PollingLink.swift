@@ -79,7 +79,7 @@ final class PollingLink: UpstreamLink {
         }
         for (place, part) in stream.poll.parts.enumerated() where stream.parts[place].map({ $0.until <= now }) ?? true {
             left += 1
-            engine.relay(part) { result in
+            engine.relay(part, newestOf: nil, maxAge: nil) { result in
                 switch result {
                 case .success(let answer) where answer.status == 200:
                     self.polled[name]?.parts[place] = (answer.body, part.keep.end(from: self.engine.venueTime))

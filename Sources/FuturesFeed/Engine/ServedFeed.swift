@@ -47,8 +47,6 @@ package protocol ServedFeed: AnyObject, Sendable {
     var venueTime: Int64 { get }
     /// The request weight of the clock minute, and what the venue allows in one.
     var weight: (used: Int, limit: Int) { get }
-    /// What a node of a cluster knows of its log, on the feed's loop; nil if there is none.
-    var log: LogReading? { get }
     /// Counts and states for metrics.
     var gauges: FeedGauges { get }
     /// The traffic with each of the dialect's upstreams, in their order; on the feed's loop.
@@ -58,12 +56,35 @@ package protocol ServedFeed: AnyObject, Sendable {
     var venueREST: VenueREST? { get }
     /// Passes a request on to the venue when there is weight for it. On the feed's loop.
     ///
-    /// - Parameter answer: called once, on the loop, but not before this returns; never if the feed stops.
+    /// - Parameters:
+    ///   - name: the stream of which the answer tells the newest rows, which its content takes before `answer` is called; nil if it tells anything else.
+    ///   - maxAge: how old an answer may be that somebody else was given, ms; nil for as long as it is true.
+    ///   - answer: called once, on the loop, but not before this returns; never if the feed stops.
     /// - Returns: what `want` takes.
     @discardableResult
-    func relay(_ request: VenueRelay, _ answer: @escaping (Result<RelayedAnswer, FeedError>) -> Void) -> RelayID
+    func relay(
+        _ request: VenueRelay, newestOf name: FuturesServiceStreamName?, maxAge: Int64?,
+        _ answer: @escaping (Result<RelayedAnswer, FeedError>) -> Void
+    ) -> RelayID
     /// One reader more waits for a request that was not passed on yet.
     func want(_ id: RelayID)
+
+    /// The other nodes that serve the same feed; nil if this one stands alone.
+    var peers: (any FeedPeers)? { get }
+}
+
+/// The nodes that serve one feed, as one of them sees the others.
+package protocol FeedPeers: AnyObject, Sendable {
+    /// This node's name, 8 hexadecimal digits.
+    var name: String { get }
+    /// Counts and states for metrics.
+    var reading: NodeReading { get }
+    /// Asks a node for something that it alone has.
+    ///
+    /// - Parameter answer: called once, on the feed's loop; with nil if the node is gone or does not answer.
+    func ask(_ node: String, _ question: [UInt8], _ answer: @escaping @Sendable ([UInt8]?) -> Void)
+    /// Has others' questions answered by `answer`, which is called on the feed's loop.
+    func onQuestion(_ answer: @escaping @Sendable (_ question: [UInt8], _ reply: @escaping @Sendable ([UInt8]) -> Void) -> Void)
 }
 
 /// Contents at one instant.
@@ -81,6 +102,8 @@ package struct FeedStatuses: Sendable {
     package let lines: [LineStatus]
     package let knowsSymbols: Bool
     package let now: Instant
+    /// Why readers are served better elsewhere; nil if they are not.
+    package var trouble: String?
 }
 
 /// What is counted, and how it stands with upstreams.
@@ -96,11 +119,11 @@ package struct FeedGauges: Sendable {
 extension FeedEngine: ServedFeed {
     package var isServing: Bool { true }
 
-    package var log: LogReading? { nil }
-
     package func isBehind(_ id: EventID) -> Bool { false }
 
     package func isCut(_ name: FuturesServiceStreamName) -> Bool { false }
+
+    package var peers: (any FeedPeers)? { nil }
 
     package var head: EventID { read { core, _ in EventID(epoch: core.epoch, sequence: core.sequence) } }
 

@@ -1,5 +1,7 @@
 package import NATS
+package import NIOCore
 import NIOSSL
+package import ReplicatedLog
 
 /// What a node has to do with a log that several share.
 public struct ClusterConfiguration: Sendable {
@@ -7,7 +9,7 @@ public struct ClusterConfiguration: Sendable {
     public enum Role: String, CaseIterable, Sendable {
         /// It reads the log and serves readers.
         case edge
-        /// It also feeds the log, if nobody else does.
+        /// It does that, and also feeds the log if nobody else does.
         case ingest
     }
 
@@ -27,6 +29,8 @@ public struct ClusterConfiguration: Sendable {
     public var standbyDelay: Duration
     /// How many servers keep the log.
     public var replicas: Int
+    /// Makes the log on an event loop in place of the one on NATS; for tests.
+    package var makeLog: (@Sendable (any EventLoop, @escaping (LogEvent) -> Void) -> any LogEngine)?
 
     /// Makes a configuration; `mistakes` says what is wrong with it.
     public init(
@@ -67,8 +71,11 @@ public struct ClusterConfiguration: Sendable {
 
     var stream: String { "FG_\(name)" }
     var subject: String { "fg.\(name).log" }
-    var demandSubject: String { "fg.\(name).demand" }
-    var refetchSubject: String { "fg.\(name).refetch" }
+    /// Where whoever feeds the log is asked.
+    var ingestSubject: String { "fg.\(name).ingest" }
+
+    /// Where one node is asked.
+    func subject(ofNode node: String) -> String { "fg.\(name).node.\(node)" }
 
     /// The stream that keeps the log: for twice as long as a checkpoint of every stream takes, and what readers may come back behind.
     var description: StreamConfiguration {

@@ -13,16 +13,19 @@ final class LogIngest {
     let engine: FeedEngine
     let epoch: UInt64
     private let collector: Collector
+    private let desk: RelayDesk
     /// The observers that stand for nodes, and when each was heard last.
     private var nodes: [String: (observer: ObserverID, names: Set<FuturesServiceStreamName>, heardAt: NIODeadline)] = [:]
     private let heir: ObserverID
     private var heirUntil: NIODeadline?
-    private var nextCheckpoint = 0
+    private var periods = 0
 
     /// A node that is not heard for as long wants nothing any more.
     private static let patience = TimeAmount.seconds(15)
-    /// In how many seconds each stream's checkpoint comes.
-    private static let checkpointPeriod = 20
+    /// How often `tell` is due.
+    static let period = TimeAmount.milliseconds(500)
+    /// In how many periods each stream's checkpoint comes.
+    private static let checkpointPeriods = 40
 
     /// Nil if the log does not end with the claim.
     init?(_ node: LogNode, _ claim: LogRecord) {
@@ -30,7 +33,8 @@ final class LogIngest {
         guard let writer = LogWriter(epochs: epochs, claim: claim, now: .current), let epoch = epochs.current else { return nil }
         (self.node, self.writer, self.epoch) = (node, writer, epoch.id)
         engine = node.feed.engine(epoch: epoch.id, node.logger)
-        collector = Collector(node)
+        collector = Collector(node, engine)
+        desk = RelayDesk(engine)
         heir = engine.add(nil)
     }
 
@@ -49,24 +53,37 @@ final class LogIngest {
         heirUntil = .now() + Self.patience
     }
 
-    /// A node says what its readers want.
-    func hear(_ subject: String, _ body: [UInt8], _ configuration: ClusterConfiguration) {
-        let lines = body.split(separator: UInt8(ascii: "\n")).prefix(100_001).map { String(decoding: $0, as: UTF8.self) }
-        guard let first = lines.first else { return }
-        if subject == configuration.refetchSubject {
-            if let name = FuturesServiceStreamName(first) { engine.step(.refetch(name)) }
-            return
+    /// A node asks for something.
+    func hear(_ request: NodeRequest, _ reply: LogReply?) {
+        switch request {
+        case .demand(let node, let names): want(Set(names), of: node)
+        case .refetch(let node, let name):
+            want((nodes[node]?.names ?? []).union([name]), of: node)
+            engine.step(.refetch(name))
+            if let reply { answer(.success(RelayedAnswer(status: 202, body: [])), head: 0, reply) }
+        case .relay(let relay, let name, let maxAge):
+            guard let reply else { return }
+            desk.relay(relay, newestOf: name, maxAge: maxAge) { [node] result, head in
+                node.loop.execute { node.state.value.ingest?.answer(result, head: head, reply) }
+            }
+        case .rest, .question: break
         }
-        let wanted = Set(lines.dropFirst().compactMap { FuturesServiceStreamName($0) })
-        let known = nodes[first] ?? (engine.add(nil), [], .now())
-        nodes[first] = (known.observer, wanted, .now())
-        let (new, gone) = (wanted.subtracting(known.names), known.names.subtracting(wanted))
+    }
+
+    private func answer(_ result: Result<RelayedAnswer, FeedError>, head: UInt64, _ reply: LogReply) {
+        node.respond(IngestAnswer(result, head: head).bytes, to: reply)
+    }
+
+    private func want(_ names: Set<FuturesServiceStreamName>, of node: String) {
+        let known = nodes[node] ?? (engine.add(nil), [], .now())
+        nodes[node] = (known.observer, names, .now())
+        let (new, gone) = (names.subtracting(known.names), known.names.subtracting(names))
         if !new.isEmpty { engine.step(.observe(known.observer, Array(new), forceFetch: false)) }
         if !gone.isEmpty { engine.step(.unobserve(known.observer, Array(gone))) }
     }
 
-    /// Once a second: a part of the streams as they are, and what nobody wants any more.
-    func checkpoint() {
+    /// Tells what is no event, and a part of the streams as they are; forgets what nobody wants any more.
+    func tell() {
         let now = NIODeadline.now()
         for (name, node) in nodes where node.heardAt + Self.patience < now {
             engine.remove(node.observer)
@@ -76,17 +93,12 @@ final class LogIngest {
             heirUntil = nil
             engine.step(.unobserve(heir, nil))
         }
-        let part = nextCheckpoint
-        nextCheckpoint = (nextCheckpoint + 1) % Self.checkpointPeriod
+        let counts = LogNode.WriterCounts(appended: writer.appended, refusals: writer.refusals, backlog: writer.backlog, nodes: nodes.count)
+        node.shared.withLockedValue { $0.writer = counts }
+        let part = periods % Self.checkpointPeriods
+        periods += 1
         // On the feed's loop nothing has changed that was not published.
-        engine.loop.execute { [engine, collector] in
-            let names = engine.read { core, _ in core.streamNames }
-            for (place, name) in names.enumerated() where place % Self.checkpointPeriod == part {
-                guard let (content, status) = engine.values(of: [name]).values.first ?? nil, status.isWhole else { continue }
-                let isLost = status.state == .recovering || status.state == .stale || status.state == .failed
-                collector.add(Checkpoint(state: status.state, isLost: isLost, content: content).record(of: name), number: nil)
-            }
-        }
+        engine.loop.execute { [collector] in collector.tell(part, of: Self.checkpointPeriods) }
     }
 
     /// Appends what the feed has published since the last call.
@@ -101,16 +113,84 @@ private final class Collector: FeedReader {
         var batches: [(records: [FeedRecord], number: UInt64?)] = []
         var isPlanned = false
         var next: UInt64?
+        /// When each stream's newest incident was that stands in the log.
+        var incidents: [FuturesServiceStreamName: Int64] = [:]
+        /// When each stream was verified last, besides by what came, as it stands in the log.
+        var verified: [FuturesServiceStreamName: Int64] = [:]
+        var listing: FeedRecord?
     }
 
     private let node: LogNode
+    private let engine: FeedEngine
     private let state = NIOLockedValueBox(State())
 
-    init(_ node: LogNode) { self.node = node }
+    init(_ node: LogNode, _ engine: FeedEngine) { (self.node, self.engine) = (node, engine) }
 
-    func receive(_ event: FeedEvent) { add(FeedRecord(event), number: event.id.sequence) }
+    func receive(_ event: FeedEvent) {
+        switch event.kind {
+        case .fetched, .updated, .connected: break
+        case .ended: state.withLockedValue { ($0.incidents[event.stream], $0.verified[event.stream]) = (nil, nil) }
+        // Before the event: who has heard of it finds the incident.
+        case .recovered, .failed, .disconnected, .status: addIncidents(of: event.stream)
+        }
+        add(FeedRecord(event), number: event.id.sequence)
+    }
 
-    func add(_ record: FeedRecord, number: UInt64?) {
+    /// Those that do not stand in the log yet.
+    private func addIncidents(of name: FuturesServiceStreamName) {
+        let all = engine.incidents(of: name)
+        guard let newest = all.last else { return }
+        let last = state.withLockedValue { $0.incidents.updateValue(newest.at, forKey: name) ?? .min }
+        let new = all.filter { $0.at > last }
+        if !new.isEmpty { add(IncidentsRecord.record(new, of: name), number: nil) }
+    }
+
+    /// What is true without being an event.
+    func tell(_ part: Int, of parts: Int) {
+        let (names, moment) = (engine.read { core, _ in core.streamNames }, Moment.current)
+        let statuses = engine.statuses()
+        node.shared.withLockedValue { $0.traffic = engine.traffic }
+        for (place, name) in names.enumerated() where place % parts == part { addCheckpoint(of: name) }
+        addVerified(statuses, moment)
+        var gauges = IngestGauges()
+        gauges.weight = engine.weight
+        gauges.restPauseMs = Int64(engine.gauges.restPause / .milliseconds(1))
+        gauges.venueAheadMs = engine.venueTime &- moment.wallClock
+        gauges.lines = statuses.lines
+        add(gauges.record, number: nil)
+        guard let listing = engine.listing.map(ListingRecord.record) else { return }
+        let isNew = state.withLockedValue { state in
+            defer { state.listing = listing }
+            return state.listing != listing
+        }
+        if isNew || part == 0 { add(listing, number: nil) }
+    }
+
+    private func addCheckpoint(of name: FuturesServiceStreamName) {
+        guard let status = engine.status(of: name) else { return }
+        let content = (engine.values(of: [name]).values.first ?? nil).flatMap { $0.status.isWhole ? $0.content : nil }
+        let isLost = status.state == .recovering || status.state == .stale || status.state == .failed
+        let checkpoint = Checkpoint(state: status.state, isLost: isLost, isConnected: status.isConnected, content: content)
+        add(checkpoint.record(of: name), number: nil)
+        let incidents = engine.incidents(of: name)
+        if !incidents.isEmpty { add(IncidentsRecord.record(incidents, of: name), number: nil) }
+    }
+
+    private func addVerified(_ statuses: FeedStatuses, _ moment: Moment) {
+        let new = state.withLockedValue { state in
+            statuses.streams.compactMap { status -> (name: FuturesServiceStreamName, at: Int64)? in
+                guard let age = status.ageMs, let unverified = status.unverifiedMs else { return nil }
+                let (at, known) = (moment.wallClock &- unverified, max(state.verified[status.name] ?? 0, moment.wallClock &- age))
+                // Clocks of milliseconds may be one apart.
+                guard abs(at &- known) > 1 else { return nil }
+                state.verified[status.name] = at
+                return (status.name, at)
+            }
+        }
+        for record in VerifiedRecord.records(new) { add(record, number: nil) }
+    }
+
+    private func add(_ record: FeedRecord, number: UInt64?) {
         let isFirst = state.withLockedValue { state in
             let follows = number == nil || number == state.next
             if state.batches.isEmpty || !follows {
@@ -132,6 +212,50 @@ private final class Collector: FeedReader {
             defer { (state.batches, state.isPlanned) = ([], false) }
             return state.batches
         }
+    }
+}
+
+/// Passes requests of all nodes on to the venue: once for all who ask for the same, and not while an answer is true. On the engine's loop.
+private final class RelayDesk: Sendable {
+    typealias Answer = @Sendable (Result<RelayedAnswer, FeedError>, _ head: UInt64) -> Void
+
+    private struct State {
+        var kept = KeptAnswers<RelayedAnswer>(maximumBytes: 64 << 20)
+        var waiting: [VenueRelay: (id: RelayID, answers: [Answer])] = [:]
+    }
+
+    private let engine: FeedEngine
+    private let state: NIOLoopBoundBox<State>
+
+    init(_ engine: FeedEngine) {
+        self.engine = engine
+        state = NIOLoopBoundBox.makeBoxSendingValue(State(), eventLoop: engine.loop)
+    }
+
+    /// From any thread; `answer` is called on the engine's loop.
+    func relay(_ relay: VenueRelay, newestOf name: FuturesServiceStreamName?, maxAge: Int64?, _ answer: @escaping Answer) {
+        engine.loop.execute {
+            let now = Moment.current.instant
+            if let (kept, receivedAt) = self.state.value.kept.answer(to: relay, now: now, maxAge: maxAge) {
+                return answer(.success(RelayedAnswer(status: kept.status, body: kept.body, ageMs: now.milliseconds(since: receivedAt))), 0)
+            }
+            if let id = self.state.value.waiting[relay]?.id {
+                self.state.value.waiting[relay]?.answers.append(answer)
+                return self.engine.want(id)
+            }
+            let id = self.engine.relay(relay, newestOf: name, maxAge: maxAge) { result in
+                let answers = self.state.value.waiting.removeValue(forKey: relay)?.answers ?? []
+                if case .success(let told) = result { self.keep(told, relay) }
+                for answer in answers { answer(result, self.engine.head.sequence) }
+            }
+            self.state.value.waiting[relay] = (id, [answer])
+        }
+    }
+
+    private func keep(_ told: RelayedAnswer, _ relay: VenueRelay) {
+        let now = Moment.current.instant
+        state.value.kept.keep(
+            told, bytes: told.body.count, to: relay, for: told.lifetime(of: relay, at: engine.venueTime), receivedAt: now, now: now)
     }
 }
 

@@ -21,8 +21,7 @@ extension LogNode: ServedFeed {
             switch input {
             case .observe(_, let names, _): self.want(adding: names)
             case .unobserve(_, let names): self.state.value.wanted.subtract(names ?? Array(self.state.value.wanted))
-            case .refetch(let name):
-                self.state.value.log?.perform(.publish(subject: self.configuration.refetchSubject, Array(name.description.utf8)))
+            case .refetch(let name): self.refetch(name)
             default: break
             }
         }
@@ -30,33 +29,27 @@ extension LogNode: ServedFeed {
 
     private func want(adding names: [FuturesServiceStreamName]) {
         state.value.wanted.formUnion(names)
+        planDemand(in: .milliseconds(20))
+    }
+
+    func planDemand(in delay: TimeAmount) {
         guard !state.value.isDemandPlanned else { return }
         state.value.isDemandPlanned = true
-        loop.assumeIsolated().scheduleTask(in: .milliseconds(20)) { self.tellDemand() }
+        loop.assumeIsolated().scheduleTask(in: delay) { self.tellDemand() }
+    }
+
+    /// What the ingest fetches, or why it could not, comes in the log; why it could not be asked is said here.
+    private func refetch(_ name: FuturesServiceStreamName) {
+        askIngest(.refetch(node: self.name, name), within: .seconds(5), each: .seconds(1)) { result in
+            guard case .failure(let error) = result else { return }
+            self.perform([MirroredEvent.fetchFailed(name, self.head, error).map { .tell($0) }].compactMap(\.self))
+        }
     }
 
     /// All that readers of this node want. The ingest forgets it after a while, so it is told again.
     func tellDemand() {
         state.value.isDemandPlanned = false
-        let lines = [name] + state.value.wanted.map(\.description).sorted()
-        state.value.log?.perform(.publish(subject: configuration.demandSubject, Array(lines.joined(separator: "\n").utf8)))
-    }
-
-    package var log: LogReading? {
-        var reading = state.value.reading
-        reading.feeds = state.value.ingest != nil
-        if let writer = state.value.ingest?.writer {
-            reading.appended += writer.appended
-            reading.refusals += writer.refusals
-            reading.backlog = writer.backlog
-        }
-        shared.withLockedValue { shared in
-            let mirror = shared.mirror
-            reading.isFollowing = mirror.isFollowing
-            reading.silence = mirror.heardAt.map { .milliseconds(Moment.current.instant.milliseconds(since: $0)) }
-            (reading.rereads, reading.resets, reading.voids) = (mirror.rereads, mirror.resets, mirror.voids)
-        }
-        return reading
+        state.value.log?.perform(.publish(subject: configuration.ingestSubject, NodeRequest.demand(node: name, Array(state.value.wanted)).bytes))
     }
 
     package var isServing: Bool { shared.withLockedValue { $0.isServing } }
@@ -78,51 +71,75 @@ extension LogNode: ServedFeed {
             let now = Moment.current
             let values = names.map { name -> (content: FuturesServiceFeedContent, status: StreamStatus)? in
                 guard let content = shared.mirror.content(of: name), let stream = shared.mirror.streams[name] else { return nil }
-                return (content, stream.status(content, now))
+                return (content, stream.status(shared.mirror.clock, now: now.instant))
             }
             return FeedValues(values: values, head: shared.mirror.epochs.headID ?? EventID(epoch: 0, sequence: 0), now: now.instant)
         }
     }
 
     package func status(of name: FuturesServiceStreamName) -> StreamStatus? {
-        shared.withLockedValue { shared in shared.mirror.streams[name]?.status(shared.mirror.content(of: name), .current) }
+        shared.withLockedValue { $0.mirror.streams[name]?.status($0.mirror.clock, now: Moment.current.instant) }
     }
 
     package func statuses() -> FeedStatuses {
         shared.withLockedValue { shared in
-            let now = Moment.current
-            let streams = shared.mirror.streams.map { $1.status(shared.mirror.content(of: $0), now) }
-            return FeedStatuses(streams: streams, lines: [], knowsSymbols: shared.mirror.isFollowing, now: now.instant)
+            let (clock, now) = (shared.mirror.clock, Moment.current.instant)
+            let streams = shared.mirror.streams.values.map { $0.status(clock, now: now) }
+            return FeedStatuses(
+                streams: streams, lines: shared.mirror.gauges?.lines ?? [], knowsSymbols: shared.mirror.listing != nil, now: now,
+                trouble: shared.mirror.trouble(now: now))
         }
     }
 
-    package func incidents(of name: FuturesServiceStreamName) -> [StreamIncident] { [] }
-    package func knows(_ name: FuturesServiceStreamName) -> Bool { dialect.traits(of: name) != nil }
-    package func isSettled(_ name: FuturesServiceStreamName) -> Bool { false }
-    package var listing: VenueListing? { nil }
-    package var venueTime: Int64 { Moment.current.wallClock }
-    package var weight: (used: Int, limit: Int) { (0, 0) }
-    package var gauges: FeedGauges { FeedGauges(counters: FeedCounters(), connections: [], lines: [], weight: (0, 0), restPause: .zero) }
-    package var traffic: [UpstreamTraffic] { dialect.upstreams.map { _ in UpstreamTraffic() } }
+    package func incidents(of name: FuturesServiceStreamName) -> [StreamIncident] {
+        shared.withLockedValue { $0.mirror.streams[name]?.incidents ?? [] }
+    }
 
-    /// The ingest alone asks the venue.
-    package var venueREST: VenueREST? { nil }
+    package func knows(_ name: FuturesServiceStreamName) -> Bool {
+        guard dialect.traits(of: name) != nil else { return false }
+        return shared.withLockedValue { shared in
+            shared.mirror.streams[name] != nil || shared.mirror.listing.map { name.isListed(in: $0) } ?? true
+        }
+    }
 
-    package func relay(_ request: VenueRelay, _ answer: @escaping (Result<RelayedAnswer, FeedError>) -> Void) -> RelayID {
-        let answer = NIOLoopBound(answer, eventLoop: loop)
-        loop.execute { answer.value(.failure(FeedError(.noSnapshotSource, "A node of a cluster passes no requests on to the venue."))) }
+    package func isSettled(_ name: FuturesServiceStreamName) -> Bool {
+        guard dialect.traits(of: name) != nil, let listing else { return false }
+        return name.isSettled(in: listing)
+    }
+
+    package var listing: VenueListing? { shared.withLockedValue { $0.mirror.listing } }
+
+    package var venueTime: Int64 {
+        let (time, ahead) = shared.withLockedValue { ($0.mirror.clock.time(at: Moment.current.instant), $0.mirror.gauges?.venueAheadMs) }
+        guard let time, let ahead else { return Moment.current.wallClock }
+        return time &+ ahead
+    }
+
+    package var weight: (used: Int, limit: Int) { shared.withLockedValue { $0.mirror.gauges?.weight ?? (0, 0) } }
+
+    /// What only the engine counts is told where it is.
+    package var gauges: FeedGauges {
+        if let engine = shared.withLockedValue({ $0.engine }) { return engine.gauges }
+        let gauges = shared.withLockedValue { $0.mirror.gauges } ?? IngestGauges()
+        return FeedGauges(
+            counters: FeedCounters(), connections: [], lines: gauges.lines, weight: gauges.weight, restPause: .milliseconds(gauges.restPauseMs))
+    }
+
+    package var traffic: [UpstreamTraffic] { shared.withLockedValue { $0.traffic } ?? dialect.upstreams.map { _ in UpstreamTraffic() } }
+
+    package var venueREST: VenueREST? { (dialect as? any MirroredDialect)?.venueREST }
+
+    package func relay(
+        _ request: VenueRelay, newestOf name: FuturesServiceStreamName?, maxAge: Int64?,
+        _ answer: @escaping (Result<RelayedAnswer, FeedError>) -> Void
+    ) -> RelayID {
+        // The ingest waits ten seconds for weight, and five for the venue.
+        askIngest(.relay(request, newestOf: name, maxAge: maxAge), within: .seconds(16), each: .seconds(6), answer)
         return RelayID(0)
     }
 
+    /// The ingest counts who waits for the same.
     package func want(_ id: RelayID) {}
-}
 
-extension MirroredStream {
-    /// The age is by the wall clock of both machines, so it is not trusted below zero.
-    fileprivate func status(_ content: FuturesServiceFeedContent?, _ now: Moment) -> StreamStatus {
-        let age = content.map { max(0, now.wallClock - $0.receivedAt) }
-        return StreamStatus(
-            name: name, state: isCut ? .stale : state, contentID: contentID, isWhole: isWhole, ageMs: age, unverifiedMs: age,
-            source: content?.source ?? .websocket, isConnected: !isDown && state != .connecting, observers: 0)
-    }
+    package var peers: (any FeedPeers)? { self }
 }

@@ -21,23 +21,39 @@ package final class LogNode: Sendable {
         var hasStarted = false
         /// Whether the log was read once.
         var isServing = false
+        var isConnected = false
+        /// The engine that feeds the log, and its traffic as of lately; nil unless this node feeds it.
+        var engine: FeedEngine?
+        var traffic: [UpstreamTraffic]?
+        var writer: WriterCounts?
         /// Everything behind this number has been told.
         var floor: UInt64?
     }
 
+    /// What a node that feeds the log has appended, and for whom, as of lately.
+    struct WriterCounts {
+        let appended: UInt64
+        let refusals: UInt64
+        let backlog: Int
+        let nodes: Int
+    }
+
     /// What the loop alone touches.
     struct State {
-        var log: JetStreamLog?
+        var log: (any LogEngine)?
+        var post = NodePost()
         var timer: (at: Instant, task: Scheduled<Void>)?
         var standby: Standby?
         var ingest: LogIngest?
         /// The streams that readers of this node want.
         var wanted: Set<FuturesServiceStreamName> = []
         var isDemandPlanned = false
+        /// What waits until the log was read up to a number.
+        var awaiting: [(head: UInt64, until: Instant, done: () -> Void)] = []
         var tasks: [RepeatedTask] = []
         var isStopped = false
-        /// What was counted; the present writer's counts are its own.
-        var reading = LogReading()
+        /// Called once the writer has nothing to append any more.
+        var isAppended: (() -> Void)?
     }
 
     package let dialect: any Dialect
@@ -48,8 +64,8 @@ package final class LogNode: Sendable {
     let shared: NIOLockedValueBox<Shared>
     let state: NIOLoopBoundBox<State>
     private let group: MultiThreadedEventLoopGroup
-    /// This run of this node.
-    let name = String(UInt64.random(in: .min ... .max), radix: 36)
+    /// This run of this node: 8 hexadecimal digits.
+    package let name = String(UInt64.random(in: 1 << 32..<1 << 33), radix: 16).suffix(8).description
 
     package init(_ configuration: ClusterConfiguration, feed: FuturesFeedConfiguration, logger: Logger) {
         (self.configuration, self.feed, self.logger) = (configuration, feed, logger)
@@ -63,91 +79,125 @@ package final class LogNode: Sendable {
 
     /// Connects and begins to read the log.
     package func start() {
+        if let makeLog = configuration.makeLog { return loop.execute { self.begin(makeLog(self.loop) { self.receive($0) }) } }
         do throws(NATSError) {
             let settings = try configuration.client
-            loop.execute { self.begin(settings) }
+            loop.execute {
+                self.begin(
+                    JetStreamLog(
+                        settings, stream: self.configuration.stream, subject: self.configuration.subject,
+                        // An edge waits for an ingest to make it: in a far region it would make one beside the mirror's.
+                        making: self.configuration.role == .ingest ? self.configuration.description : nil,
+                        loop: self.loop, trouble: { [logger = self.logger] in logger.warning("the log's server", metadata: ["trouble": "\($0)"]) },
+                        listener: { self.receive($0) }))
+            }
         } catch {
             logger.error("the log cannot be reached", metadata: ["reason": "\(error.message)"])
         }
     }
 
-    private func begin(_ settings: ClientSettings) {
-        guard !state.value.isStopped else { return }
+    private func begin(_ log: any LogEngine) {
+        guard !state.value.isStopped else { return log.stop() }
         if configuration.role == .ingest {
             state.value.standby = Standby(delay: configuration.standbyDelay, seed: .random(in: .min ... .max))
         }
-        state.value.log = JetStreamLog(
-            settings, stream: configuration.stream, subject: configuration.subject, loop: loop,
-            trouble: { [logger] in logger.warning("the log's server", metadata: ["trouble": "\($0)"]) }, listener: { self.receive($0) })
-        for subject in [configuration.demandSubject, configuration.refetchSubject] where configuration.role == .ingest {
-            state.value.log?.perform(.hear(subject: subject))
-        }
+        state.value.log = log
+        log.perform(.hear(subject: configuration.subject(ofNode: name)))
         state.value.tasks = [
             loop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(5)) { _ in self.tellDemand() },
-            loop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in self.state.value.ingest?.checkpoint() },
+            loop.scheduleRepeatedTask(initialDelay: LogIngest.period, delay: LogIngest.period) { _ in self.state.value.ingest?.tell() },
         ]
     }
 
-    /// Ends the connection, the feed and the thread.
+    /// Hands the log over if this node feeds it, ends the feed, the connection and the thread.
     package func stop() async {
         let engine = try? await loop.submit { () -> FeedEngine? in
-            self.state.value.isStopped = true
+            self.state.value.standby = nil
             for task in self.state.value.tasks { task.cancel() }
+            self.state.value.wanted = []
+            self.tellDemand()
+            return self.state.value.ingest?.engine
+        }.get()
+        if let engine {
+            await engine.stop()
+            await resign()
+        }
+        try? await loop.submit {
+            self.state.value.isStopped = true
             self.state.value.timer?.task.cancel()
             self.state.value.log?.stop()
-            let engine = self.state.value.ingest?.engine
-            (self.state.value.log, self.state.value.ingest, self.state.value.standby) = (nil, nil, nil)
-            return engine
+            (self.state.value.log, self.state.value.ingest) = (nil, nil)
         }.get()
-        await engine?.stop()
-        shared.withLockedValue { $0.listener = nil }
+        shared.withLockedValue { ($0.listener, $0.engine) = (nil, nil) }
         try? await group.shutdownGracefully()
+    }
+
+    /// Everything that was published is in the log, and that this node goes; then another one can take over at once.
+    private func resign() async {
+        await withCheckedContinuation { continuation in
+            loop.execute {
+                self.state.value.ingest?.append()
+                guard let effects = self.state.value.ingest?.writer.resign(now: .current) else { return continuation.resume() }
+                let patience = self.loop.assumeIsolated().scheduleTask(in: .seconds(2)) { self.state.value.isAppended?() }
+                self.state.value.isAppended = {
+                    self.state.value.isAppended = nil
+                    patience.cancel()
+                    continuation.resume()
+                }
+                self.perform(effects)
+            }
+        }
     }
 
     private func receive(_ event: ReplicatedLog.LogEvent) {
         switch event {
-        case .connected:
-            state.value.reading.isConnected = true
-            createStream()
+        case .connected: begin()
         case .disconnected(let error):
-            state.value.reading.isConnected = false
+            shared.withLockedValue { $0.isConnected = false }
             logger.warning("the log cannot be reached", metadata: ["reason": "\(error.message)"])
-        case .heard(let subject, let body, _): state.value.ingest?.hear(subject, body, configuration)
+        case .heard(let subject, let body, let reply): return hear(subject, body, reply)
+        case .answered(let id, let result): return answered(id, result)
         default: break
         }
-        perform(shared.withLockedValue { $0.mirror.step(event, now: Moment.current.instant) })
+        let (effects, hasNewIngest) = shared.withLockedValue { shared in
+            let epoch = shared.mirror.epochs.current?.id
+            let effects = shared.mirror.step(event, now: Moment.current.instant)
+            return (effects, shared.mirror.epochs.current?.id != epoch)
+        }
+        perform(effects)
+        // It knows nothing of what is wanted, and hears of it as soon as it listens.
+        if hasNewIngest { planDemand(in: .milliseconds(50)) }
         if state.value.ingest != nil {
             if let effects = state.value.ingest?.writer.step(event, now: .current) { perform(effects) }
         } else {
             let mirror = shared.withLockedValue { $0.mirror }
             if let effects = state.value.standby?.step(event, mirror, now: .current) { perform(effects) }
         }
+        if !state.value.awaiting.isEmpty { endAwaiting() }
         setTimer()
     }
 
-    /// The log is there before it is read. An edge waits for an ingest to make it: in a far region it would make one beside the mirror's.
-    private func createStream() {
-        guard let client = state.value.log?.client else { return }
-        let answer: JetStream.Answer<StreamState> = { [logger] result in
-            if case .failure(let error) = result {
-                logger.warning("the log is not there", metadata: ["reason": "\(error)"])
-            }
-            // What the server refuses it would refuse again; the log may be there all the same.
-            if case .failure(let error) = result, error.code != .jetStream {
-                self.loop.assumeIsolated().scheduleTask(in: .seconds(1)) { self.createStream() }
-                return
-            }
-            let hasStarted = self.shared.withLockedValue { shared in
-                defer { shared.hasStarted = true }
-                return shared.hasStarted
-            }
-            guard !hasStarted else { return }
-            self.perform(self.shared.withLockedValue { $0.mirror.start(now: Moment.current.instant) })
+    private func begin() {
+        let hasStarted = shared.withLockedValue { shared in
+            defer { (shared.hasStarted, shared.isConnected) = (true, true) }
+            return shared.hasStarted
         }
-        switch configuration.role {
-        case .ingest: JetStream(client).provide(configuration.description, answer)
-        case .edge: JetStream(client).state(of: configuration.stream, answer)
-        }
+        if !hasStarted { perform(shared.withLockedValue { $0.mirror.start(now: Moment.current.instant) }) }
+        tellDemand()
+    }
+
+    /// Calls `done` once everything up to this number was read, or after a second, in which it should have come.
+    func await(_ head: UInt64, _ done: @escaping () -> Void) {
+        guard head > shared.withLockedValue({ $0.mirror.epochs.head }) else { return done() }
+        state.value.awaiting.append((head, Moment.current.instant + .seconds(1), done))
+        loop.assumeIsolated().scheduleTask(in: .milliseconds(1_050)) { self.endAwaiting() }
+    }
+
+    private func endAwaiting() {
+        let (head, now) = (shared.withLockedValue { $0.mirror.epochs.head }, Moment.current.instant)
+        let done = state.value.awaiting.filter { $0.head <= head || $0.until <= now }
+        state.value.awaiting.removeAll { $0.head <= head || $0.until <= now }
+        for each in done { each.done() }
     }
 
     func perform(_ effects: [FeedMirror.Effect]) {
@@ -185,6 +235,7 @@ package final class LogNode: Sendable {
             case .deposed(let reason): stepDown(reason)
             }
         }
+        if state.value.ingest?.writer.backlog ?? 0 == 0 { state.value.isAppended?() }
         setTimer()
     }
 
@@ -192,7 +243,8 @@ package final class LogNode: Sendable {
         guard let ingest = LogIngest(self, claim) else { return }
         logger.notice("this node feeds the log", metadata: ["epoch": "\(ingest.epoch)"])
         state.value.ingest = ingest
-        state.value.reading.takeovers += 1
+        shared.withLockedValue { $0.engine = ingest.engine }
+        state.value.log?.perform(.hear(subject: configuration.ingestSubject))
         ingest.begin()
     }
 
@@ -200,10 +252,9 @@ package final class LogNode: Sendable {
     private func stepDown(_ reason: LogWriter.Reason) {
         logger.warning("this node feeds the log no more", metadata: ["reason": "\(reason)"])
         let engine = state.value.ingest?.engine
-        state.value.reading.depositions[reason.rawValue, default: 0] += 1
-        state.value.reading.appended += state.value.ingest?.writer.appended ?? 0
-        state.value.reading.refusals += state.value.ingest?.writer.refusals ?? 0
         state.value.ingest = nil
+        shared.withLockedValue { ($0.engine, $0.traffic, $0.writer) = (nil, nil, nil) }
+        state.value.log?.perform(.ignore(subject: configuration.ingestSubject))
         Task { await engine?.stop() }
     }
 

@@ -31,6 +31,8 @@ struct Access: Sendable {
     let gatekeeper: Gatekeeper
     /// Origins whose pages may change something; if nil, pages that show a credential may.
     let allowedOrigins: Set<String>?
+    /// The other nodes of the cluster; nil if this gateway stands alone.
+    let peers: (any FeedPeers)?
 
     static var now: Gatekeeper.ClockReading {
         let now = Moment.current
@@ -50,10 +52,9 @@ struct Access: Sendable {
         refused: @escaping @Sendable (HTTPProblem) -> HTTPResponse = \.response,
         _ handler: @escaping Handler
     ) -> Router.Handler {
-        { [gatekeeper] request, responder in
-            let now = Self.now
+        let answer: @Sendable (HTTPRequest, HTTPResponder, Ticket) -> Void = { [gatekeeper] request, responder, ticket in
             do {
-                let (caller, left) = try admit(request, guardian, takesTicket, now)
+                let (caller, left) = try admit(request, guardian, ticket, Self.now)
                 if let parameters, let unknown = request.query.first(where: { !parameters.contains($0.name) }) {
                     return responder.respond(Problems.unknownParameter(unknown.name, parameters).response)
                 }
@@ -68,10 +69,26 @@ struct Access: Sendable {
                 responder.respond(refused(Problems.unauthorized(error as? AccessError)))
             }
         }
+        return { request, responder in
+            guard takesTicket, let text = request.query("ticket") else { return answer(request, responder, .none) }
+            guard let peers, let (node, ticket) = NodeName.of(ticket: text) else { return answer(request, responder, .here(text)) }
+            guard node != peers.name else { return answer(request, responder, .here(ticket)) }
+            peers.ask(node, PeerQuestion.ticket(ticket).bytes) { told in
+                answer(request, responder, .elsewhere(told.flatMap(Principal.init(portable:))))
+            }
+        }
+    }
+
+    /// A ticket that a request shows.
+    private enum Ticket {
+        case none
+        case here(String)
+        /// Another node made it, and said whom it stands for; nil if it was used, or the node is gone.
+        case elsewhere(Principal?)
     }
 
     private func admit(
-        _ request: HTTPRequest, _ guardian: Guard, _ takesTicket: Bool, _ now: Gatekeeper.ClockReading
+        _ request: HTTPRequest, _ guardian: Guard, _ ticket: Ticket, _ now: Gatekeeper.ClockReading
     ) throws -> (Caller, Gatekeeper.RequestsLeft?) {
         let address = gatekeeper.client(
             peer: request.remoteAddress, forwarded: request.header("Forwarded"), forwardedFor: request.header("X-Forwarded-For"))
@@ -79,10 +96,11 @@ struct Access: Sendable {
         let credential = try credential(request.header, inPath: request.parameters["key"])
         if isForeign(request, hasCredential: credential != nil) { throw Refused(reason: .origin, problem: Problems.foreignOrigin) }
         let principal: Principal
-        if takesTicket, let ticket = request.query("ticket") {
-            guard credential == nil else { throw AccessError.ambiguous }
-            principal = try gatekeeper.redeem(ticket: ticket, at: now)
-        } else {
+        switch ticket {
+        case .here where credential != nil, .elsewhere where credential != nil: throw AccessError.ambiguous
+        case .here(let ticket): principal = try gatekeeper.redeem(ticket: ticket, at: now)
+        case .elsewhere(let told): principal = try gatekeeper.accept(told, at: now)
+        case .none:
             guard let known = try gatekeeper.principal(showing: credential, at: now) else { throw Refused.unknown }
             principal = known
         }

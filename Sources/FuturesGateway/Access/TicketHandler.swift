@@ -6,13 +6,15 @@ import MicroHTTP
 /// `POST /tickets`: a ticket for the address of an `EventSource`, which cannot set a header.
 struct TicketHandler: Sendable {
     let gatekeeper: Gatekeeper
+    /// This node's name, which goes before its tickets, so that other nodes know whom to ask; nil if it stands alone.
+    let node: String?
 
     func issue(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
         do throws(AccessError) {
             let ticket = try gatekeeper.ticket(for: caller.principal, at: Access.now)
             var writer = JSONWriter()
             writer.object {
-                $0.member("ticket", ticket)
+                $0.member("ticket", node.map { "\($0).\(ticket)" } ?? ticket)
                 $0.member("expiresIn", 60)
             }
             responder.respond(StreamHandlers.json(200, writer.bytes))

@@ -7,7 +7,7 @@ import NIOCore
 extension EventHub {
     /// An event connection, as far as the hub knows it.
     struct Client {
-        /// 128 random bits, in hexadecimal. The principal that opened the connection controls it under this id.
+        /// 128 random bits, in hexadecimal, in a cluster behind its node's name. The principal that opened the connection controls it under this id.
         let id: String
         var streams: [FuturesServiceStreamName]
         var paused: Set<FuturesServiceStreamName> = []
@@ -73,7 +73,7 @@ extension EventHub {
         }
         state.value.lastNumber &+= 1
         let number = state.value.lastNumber
-        let id = Self.randomID()
+        let id = (feed.peers?.name ?? "") + Self.randomID()
         state.value.clients[number] = Client(
             id: id, streams: streams, options: options, principal: caller.principal, address: caller.address, lease: lease)
         state.value.numbers[id] = number
@@ -157,9 +157,9 @@ extension EventHub {
         for value in values(of: [name], client.options.format).values { fanOut.post(.refill(number: number, value)) }
     }
 
-    /// The open connection with this id; nil if there is none, or if another principal opened it.
-    func view(of id: String, for principal: Principal) -> ClientView? {
-        guard let number = state.value.numbers[id], let client = state.value.clients[number], client.isOpen, client.principal.isSame(as: principal)
+    /// The open connection with this id; nil if there is none, or if somebody with another identity opened it.
+    func view(of id: String, for identity: String?) -> ClientView? {
+        guard let number = state.value.numbers[id], let client = state.value.clients[number], client.isOpen, client.principal.identity == identity
         else { return nil }
         return Self.view(of: client)
     }

@@ -22,14 +22,33 @@ extension EventHub {
             let id = carriesData ? format.idStart(event.id) : []
             fanOut.post(.append(log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, receivedAt: receivedAt))
         }
+        count(event)
         switch event.kind {
         case .fetchedValue, .fetchedChange: answerWaiters(event.stream, .success(())) { _ in true }
         case .value, .change: answerWaiters(event.stream, .success(())) { $0.awaited != .fetch }
         case .status: answerWaiters(event.stream, .success(())) { $0.awaited == .change }
         case .fetchFailed:
-            let error = FeedError(.unreachable, "The snapshot could not be fetched; the stream's status says more.")
+            guard let error = state.value.streams[event.stream]?.failure else { break }
             answerWaiters(event.stream, .failure(error)) { $0.awaited == .fetch }
         default: break
+        }
+    }
+
+    /// Counts the event for the metrics, and keeps what went wrong: the stream's last failure until content comes, and its upstream's last trouble.
+    private func count(_ event: MirroredEvent) {
+        let kind = state.value.streams[event.stream]?.kind ?? state.value.tally.kind(of: event.stream)
+        state.value.streams[event.stream]?.kind = kind
+        state.value.tally.count(event, kind)
+        switch event.kind {
+        case .failed, .fetchFailed:
+            guard let error = MirroredWords.error(event.body) else { return }
+            state.value.streams[event.stream]?.failure = error
+            noteTrouble(.failed(error, fetch: event.kind == .fetchFailed), upstream: state.value.tally.kinds[kind].upstream)
+        case .disconnected:
+            guard let reason = MirroredWords.reason(event.body) else { return }
+            noteTrouble(.disconnected(reason: reason), upstream: state.value.tally.kinds[kind].upstream)
+        default:
+            if event.kind.carriesData, state.value.streams[event.stream]?.failure != nil { state.value.streams[event.stream]?.failure = nil }
         }
     }
 

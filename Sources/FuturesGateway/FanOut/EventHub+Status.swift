@@ -40,14 +40,14 @@ extension EventHub {
         state.value.tally = tally
         let upstreams = tally.upstreams.enumerated().map { ($1, state.value.troubles[$0]) }
         return StatusTable(
-            rows: rows, upstreams: upstreams, lines: statuses.lines, readAt: statuses.now, knowsSymbols: statuses.knowsSymbols, isDraining: isDraining
-        )
+            rows: rows, upstreams: upstreams, lines: statuses.lines, readAt: statuses.now, knowsSymbols: statuses.knowsSymbols,
+            isDraining: isDraining, trouble: statuses.trouble)
     }
 
     /// Remembers what went wrong with an upstream. A failure for which the request is to blame, such as an unknown stream, does not count.
-    func noteTrouble(_ event: FeedEvent, upstream: Int) {
+    func noteTrouble(_ event: FeedEvent.Kind, upstream: Int) {
         let text: String
-        switch event.kind {
+        switch event {
         case .disconnected(let reason):
             text = reason
             tables.outdate()

@@ -192,7 +192,7 @@ final class EventHub: FeedReader {
         let kind = state.value.streams[event.stream]?.kind ?? state.value.tally.kind(of: event.stream)
         state.value.streams[event.stream]?.kind = kind
         state.value.tally.count(event.kind, kind)
-        noteTrouble(event, upstream: state.value.tally.kinds[kind].upstream)
+        noteTrouble(event.kind, upstream: state.value.tally.kinds[kind].upstream)
     }
 
     /// Forgets a stream that has ended and has no readers, and its logs.

@@ -117,59 +117,37 @@ struct EventHandlers: Sendable {
         passing(code: "overloaded", reason: "The gateway serves as many connections as it may.", format(request.header("Accept")) ?? .events)
     }
 
-    /// `GET /events/{client}`
-    func view(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
-        let id = request.parameters["client"] ?? ""
-        hub.run { hub in
-            guard let view = hub.view(of: id, for: caller.principal) else { return responder.respond(Problems.unknownClient.response) }
-            Self.answer(view, responder)
-        }
-    }
-
-    /// `DELETE /events/{client}`
-    func close(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
-        let id = request.parameters["client"] ?? ""
-        hub.run { hub in
-            guard let view = hub.view(of: id, for: caller.principal) else { return responder.respond(Problems.unknownClient.response) }
-            hub.close(id)
-            Self.answer(view, responder)
+    /// `GET /events/{client}`, `DELETE /events/{client}`
+    func ask(_ action: ConnectionRequest.Action) -> Access.Handler {
+        { request, responder, caller in
+            carryOut(
+                ConnectionRequest(action: action, id: request.parameters["client"] ?? "", names: nil, identity: caller.principal.identity), responder)
         }
     }
 
     /// `POST /events/{client}/pause`, `/resume`, `/subscribe`, `/unsubscribe`
-    func control(_ control: EventHub.Control) -> Access.Handler {
+    func control(_ action: ConnectionRequest.Action) -> Access.Handler {
         { request, responder, caller in
-            let id = request.parameters["client"] ?? ""
             guard let names = streams(request, responder, caller) else { return }
-            let needsNames = control == .subscribe || control == .unsubscribe
+            let needsNames = action == .subscribe || action == .unsubscribe
             if needsNames, names.isEmpty {
                 return responder.respond(Problems.badParameter("streams", "is missing: name the streams, separated by commas.").response)
             }
-            hub.run { hub in
-                guard let view = hub.view(of: id, for: caller.principal) else { return responder.respond(Problems.unknownClient.response) }
-                guard hub.mayControl(id) else { return responder.respond(Problems.controlledTooOften) }
-                if control == .subscribe {
-                    guard Set(view.streams).union(names).count <= hub.limits.streamsPerClient else {
-                        return responder.respond(
-                            Problems.badParameter("streams", "would exceed the \(hub.limits.streamsPerClient) streams of one connection.").response)
-                    }
-                    do throws(EventHub.Refusal) { try hub.charge(id, names) } catch { return responder.respond(Self.problem(error)) }
-                }
-                hub.control(control, id, names.isEmpty ? nil : names) { Self.answer($0, responder) }
-            }
+            carryOut(
+                ConnectionRequest(
+                    action: action, id: request.parameters["client"] ?? "", names: names.isEmpty ? nil : names, identity: caller.principal.identity),
+                responder)
         }
     }
 
-    private static func answer(_ view: EventHub.ClientView, _ responder: HTTPResponder) {
-        var writer = JSONWriter()
-        writer.object { json in
-            json.member("client", view.id)
-            json.member("streams")
-            json.array { json in for name in view.streams { json.string(name.description) } }
-            json.member("paused")
-            json.array { json in for name in view.paused { json.string(name.description) } }
+    /// Has the node carry it out that the connection is to.
+    private func carryOut(_ request: ConnectionRequest, _ responder: HTTPResponder) {
+        guard let peers = hub.feed.peers, let node = NodeName.of(connection: request.id), node != peers.name else {
+            return hub.run { $0.carryOut(request) { responder.respond($0) } }
         }
-        responder.respond(StreamHandlers.json(200, writer.bytes))
+        peers.ask(node, PeerQuestion.connection(request).bytes) { bytes in
+            responder.respond(bytes.flatMap(HTTPResponse.init(portable:)) ?? Problems.unknownClient.response)
+        }
     }
 
     /// The streams that the request names, each once, in order; nil if a name is wrong or not permitted, which the request has then been answered

@@ -29,6 +29,7 @@ struct ProbeHandlers: Sendable {
     /// Why no data flow, a line for each upstream.
     private static func reasons(_ table: StatusTable, _ now: Instant) -> String {
         if table.isDraining { return "draining\n" }
+        if let trouble = table.trouble { return trouble + "\n" }
         func trouble(_ upstream: StatusTable.Upstream) -> String {
             upstream.trouble.map { "; \(now.milliseconds(since: $0.at) / 1000) s ago: \($0.text)" } ?? ""
         }

@@ -26,7 +26,7 @@ struct FeedReading: Sendable {
     let pausedClients: Int
     let refusals: [RefusalReason: UInt64]
     /// Nil if this gateway stands alone.
-    let log: LogReading?
+    let node: NodeReading?
 }
 
 extension StatusTable {
@@ -56,6 +56,6 @@ extension EventHub {
         return FeedReading(
             upstreams: feed.dialect.upstreams, counters: gauges.counters, tally: tally, traffic: feed.traffic, connections: connections,
             lines: gauges.lines, weight: gauges.weight, restPause: gauges.restPause,
-            pausedClients: state.value.pausedClients, refusals: gatekeeper.refusals, log: feed.log)
+            pausedClients: state.value.pausedClients, refusals: gatekeeper.refusals, node: feed.peers?.reading)
     }
 }

@@ -1,4 +1,5 @@
 import FuturesFeed
+import Replication
 
 /// Counts the events that the hub hears, by upstream and kind of stream. Lives on the feed's thread.
 struct FeedTally: Sendable {
@@ -38,9 +39,7 @@ struct FeedTally: Sendable {
         case .fetched: kinds[kind].events[0] &+= 1
         case .updated(let content):
             kinds[kind].events[1] &+= 1
-            guard let eventTime = content.eventTime, content.source == .websocket else { return }
-            let (delay, isAbsurd) = content.receivedAt.subtractingReportingOverflow(eventTime)
-            if !isAbsurd { delays[kinds[kind].upstream].record(nanoseconds: min(max(0, delay), 1_000_000_000) * 1_000_000) }
+            recordDelay(content.eventTime, content.receivedAt, content.source, kind)
         case .recovered(let recovery):
             kinds[kind].events[2] &+= 1
             if recovery.error == nil { outages[kinds[kind].upstream].record(nanoseconds: min(recovery.downMs, 1_000_000_000) * 1_000_000) }
@@ -49,6 +48,32 @@ struct FeedTally: Sendable {
         case .disconnected: kinds[kind].events[5] &+= 1
         case .status: kinds[kind].events[6] &+= 1
         case .ended: break
+        }
+    }
+
+    @inline(__always)
+    private mutating func recordDelay(_ eventTime: Int64?, _ receivedAt: Int64, _ source: FeedSource, _ kind: Int) {
+        guard let eventTime, source == .websocket else { return }
+        let (delay, isAbsurd) = receivedAt.subtractingReportingOverflow(eventTime)
+        if !isAbsurd { delays[kinds[kind].upstream].record(nanoseconds: min(max(0, delay), 1_000_000_000) * 1_000_000) }
+    }
+
+    /// Counts what a log tells.
+    mutating func count(_ event: MirroredEvent, _ kind: Int) {
+        switch event.kind {
+        case .fetchedValue, .fetchedChange: kinds[kind].events[0] &+= 1
+        case .value, .change:
+            kinds[kind].events[1] &+= 1
+            if let head = event.head { recordDelay(head.eventTime, head.receivedAt, head.source, kind) }
+        case .recovered, .notRecovered:
+            kinds[kind].events[2] &+= 1
+            guard event.kind == .recovered, let downMs = MirroredWords.downMs(event.body) else { return }
+            outages[kinds[kind].upstream].record(nanoseconds: min(max(0, downMs), 1_000_000_000) * 1_000_000)
+        case .failed, .fetchFailed: kinds[kind].events[3] &+= 1
+        case .connected: kinds[kind].events[4] &+= 1
+        case .disconnected: kinds[kind].events[5] &+= 1
+        case .status: kinds[kind].events[6] &+= 1
+        default: break
         }
     }
 }

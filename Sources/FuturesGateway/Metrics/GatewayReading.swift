@@ -20,7 +20,7 @@ struct GatewayReading: Sendable {
         var text = Exposition()
         writeFeed(&text)
         writeUpstreams(&text)
-        feed.log?.write(&text)
+        feed.node?.write(&text)
         venue?.write(&text, http)
         writeEvents(&text)
         writeHTTP(&text)

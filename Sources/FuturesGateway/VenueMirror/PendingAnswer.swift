@@ -80,14 +80,8 @@ final class PendingAnswer {
 
     private func fetchNewest(_ newest: VenueRelay, _ reading: VenueReading) {
         guard beginToWait(.waited) else { return }
-        mirror.fetch(newest) { [self] result in
-            if case .success(let answer) = result,
-                case .success(let bars) = mirror.venue.content(of: reading.name, [answer.body.bytes], now: mirror.now)
-            {
-                hub.feed.step(.told(reading.name, bars))
-            }
-            read(reading)
-        }
+        // The stream takes what the answer tells, so there is nothing to look at in it.
+        mirror.fetch(newest, newestOf: reading.name) { [self] _ in read(reading) }
     }
 
     private func waitFor(_ reading: VenueReading, _ event: EventHub.Awaited, _ timeout: Duration) {
@@ -128,7 +122,7 @@ final class PendingAnswer {
             return respond(kept)
         }
         guard beginToWait(.fetched) else { return }
-        mirror.fetch(relay) { [self] result in
+        mirror.fetch(relay, maxAge: ask.maxAge) { [self] result in
             switch result {
             case .success(let answer): respond(answer)
             case .failure(let error):
@@ -163,7 +157,7 @@ final class PendingAnswer {
         finish(HTTPResponse(status: 200, headers: headers + [weight], body: body))
     }
 
-    private func respond(_ answer: KeptAnswers.Answer) {
+    private func respond(_ answer: VenueMirror.Answer) {
         if answer.status >= 400 { outcome = .refused }
         let isCompressed = ask.isGzip && answer.compressed != nil
         let age = Moment.current.instant.milliseconds(since: answer.receivedAt)

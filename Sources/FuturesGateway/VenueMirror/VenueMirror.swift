@@ -23,9 +23,24 @@ final class VenueMirror: Sendable {
         let responder: HTTPResponder
     }
 
+    /// An answer of the venue.
+    struct Answer {
+        let status: Int
+        let body: SharedBytes
+        /// The body as gzip; nil if it is small.
+        let compressed: SharedBytes?
+        let receivedAt: Instant
+    }
+
+    /// What the venue is being asked, and how old an answer may be that another node was given.
+    private struct Question: Hashable {
+        let relay: VenueRelay
+        let maxAge: Int64?
+    }
+
     private struct State {
-        var kept: KeptAnswers
-        var waiting: [VenueRelay: (id: RelayID, readers: [(Result<KeptAnswers.Answer, FeedError>) -> Void])] = [:]
+        var kept: KeptAnswers<Answer>
+        var waiting: [Question: (id: RelayID, readers: [(Result<Answer, FeedError>) -> Void])] = [:]
         var counts: [String: [Outcome: UInt64]] = [:]
         /// Streams that requests ask for now and then, and until when each stays subscribed without one.
         var held: [FuturesServiceStreamName: Instant] = [:]
@@ -44,8 +59,6 @@ final class VenueMirror: Sendable {
     private static let quietShare = 2_400
     /// Clients give up after ten seconds.
     static let longestWait = Duration.seconds(8)
-    /// A refusal of the venue is kept for so long.
-    private static let refusalLifetime = Duration.seconds(5)
 
     let hub: EventHub
     let venue: VenueREST
@@ -85,27 +98,36 @@ final class VenueMirror: Sendable {
     func count(_ path: String, _ outcome: Outcome) { state.value.counts[path, default: [:]][outcome, default: 0] &+= 1 }
 
     /// An answer of the venue that is still true.
-    func kept(_ relay: VenueRelay, maxAge: Int64? = nil) -> KeptAnswers.Answer? {
-        state.value.kept.answer(to: relay, now: Moment.current.instant, maxAge: maxAge)
+    func kept(_ relay: VenueRelay, maxAge: Int64? = nil) -> Answer? {
+        state.value.kept.answer(to: relay, now: Moment.current.instant, maxAge: maxAge)?.answer
     }
 
     /// Has the venue asked, once for all who wait for the same.
-    func fetch(_ relay: VenueRelay, _ done: @escaping (Result<KeptAnswers.Answer, FeedError>) -> Void) {
-        if let id = state.value.waiting[relay]?.id {
-            state.value.waiting[relay]?.readers.append(done)
+    ///
+    /// - Parameters:
+    ///   - name: the stream of which the answer tells the newest rows; nil if it tells anything else.
+    ///   - maxAge: how old an answer may be that another node was given, ms.
+    func fetch(
+        _ relay: VenueRelay, newestOf name: FuturesServiceStreamName? = nil, maxAge: Int64? = nil,
+        _ done: @escaping (Result<Answer, FeedError>) -> Void
+    ) {
+        // Alone, whoever is asked now answers with what is true now.
+        let question = Question(relay: relay, maxAge: hub.feed.peers == nil ? nil : maxAge)
+        if let id = state.value.waiting[question]?.id {
+            state.value.waiting[question]?.readers.append(done)
             return hub.feed.want(id)
         }
-        let id = hub.feed.relay(relay) { [self] result in
+        let id = hub.feed.relay(relay, newestOf: name, maxAge: maxAge) { [self] result in
             let answer = result.map { keep($0, to: relay) }
-            let readers = state.value.waiting.removeValue(forKey: relay)?.readers ?? []
+            let readers = state.value.waiting.removeValue(forKey: question)?.readers ?? []
             for reader in readers { reader(answer) }
         }
-        state.value.waiting[relay] = (id, [done])
+        state.value.waiting[question] = (id, [done])
     }
 
     /// Whether the venue may be asked for the newest bars of a quiet market, which costs nothing if it is being asked already.
     func mayAsk(_ newest: VenueRelay) -> Bool {
-        guard state.value.waiting[newest] == nil else { return true }
+        guard state.value.waiting[Question(relay: newest, maxAge: nil)] == nil else { return true }
         let limit = hub.feed.weight.limit
         return state.value.questions.take(newest.weight, .perMinute(limit / Self.quietShare), now: Moment.current.instant.nanoseconds) == nil
     }
@@ -129,10 +151,15 @@ final class VenueMirror: Sendable {
         if state.value.isSweeping { hub.feed.loop.assumeIsolated().scheduleTask(in: .seconds(15)) { self.sweep() } }
     }
 
-    private func keep(_ answer: RelayedAnswer, to relay: VenueRelay) -> KeptAnswers.Answer {
-        let time = now
-        let lifetime = answer.status == 200 ? .milliseconds(max(0, relay.keep.end(from: time) &- time)) : Self.refusalLifetime
+    private func keep(_ answer: RelayedAnswer, to relay: VenueRelay) -> Answer {
+        let instant = Moment.current.instant
         let compressed = answer.body.count >= 1024 ? hub.state.value.deflater.gzip(answer.body) : nil
-        return state.value.kept.keep(answer, compressed: compressed, to: relay, for: lifetime, now: Moment.current.instant)
+        let kept = Answer(
+            status: answer.status, body: SharedBytes(answer.body), compressed: compressed.map { SharedBytes($0) },
+            receivedAt: Instant(nanoseconds: instant.nanoseconds - answer.ageMs * 1_000_000))
+        state.value.kept.keep(
+            kept, bytes: answer.body.count + (compressed?.count ?? 0), to: relay, for: answer.lifetime(of: relay, at: now),
+            receivedAt: kept.receivedAt, now: instant)
+        return kept
     }
 }

@@ -9,7 +9,7 @@ public struct Principal: Sendable, Equatable {
         case token([UInt8])
     }
 
-    /// An identity to tell callers apart; nil for the anonymous caller. It contains no secret.
+    /// An identity to tell callers apart, so that one may control what it opened; nil for the anonymous caller. It contains no secret.
     public let identity: String?
     /// What it may do.
     public let permission: Permission
@@ -23,7 +23,4 @@ public struct Principal: Sendable, Equatable {
         self.permission = permission
         self.origin = origin
     }
-
-    /// Whether both are the same caller, so that one may control what the other opened.
-    public func isSame(as other: Principal) -> Bool { identity == other.identity }
 }

@@ -11,9 +11,16 @@ package final class JetStreamLog: LogEngine {
     private let listener: (LogEvent) -> Void
     private var consumer: OrderedConsumer
     private var inbox: UInt64?
+    private var heard: [String: UInt64] = [:]
     private var timer: (at: NIODeadline, task: Scheduled<Void>)?
     private var appends = OrderedAnswers()
+    /// Records of a reading that has not been said to begin; nil once it was. `readings` tells one reading from the next.
+    private var held: [LogRecord]?
+    private var readings: UInt64 = 0
     private var connection: NATSClient?
+    /// The stream to make if it is missing; nil once that is done.
+    private var missing: StreamConfiguration?
+    private var isConnected = false
 
     /// Tells of what is no event of the log: attempts to connect that failed, what the server forbids.
     private let trouble: (NATSError) -> Void
@@ -21,11 +28,13 @@ package final class JetStreamLog: LogEngine {
     /// - Parameters:
     ///   - stream: the stream's name.
     ///   - subject: the one subject that the stream keeps.
+    ///   - making: the stream to make before anything else, if the servers do not have it.
     ///   - heartbeat: how often a server with nothing to say says so; three are waited for.
     package init(
-        _ settings: ClientSettings, stream: String, subject: String, heartbeat: TimeAmount = .milliseconds(500), loop: any EventLoop,
-        trouble: @escaping (NATSError) -> Void, listener: @escaping (LogEvent) -> Void
+        _ settings: ClientSettings, stream: String, subject: String, making: StreamConfiguration? = nil, heartbeat: TimeAmount = .milliseconds(500),
+        loop: any EventLoop, trouble: @escaping (NATSError) -> Void, listener: @escaping (LogEvent) -> Void
     ) {
+        missing = making
         self.loop = loop
         self.stream = stream
         self.subject = subject
@@ -57,7 +66,9 @@ package final class JetStreamLog: LogEngine {
             jetStream.append(ByteBuffer(bytes: body), to: subject, of: stream, expecting: expecting) { result in
                 for event in self.appends.settle(id, result.mapError(LogError.init)) { self.listener(event) }
             }
-        case .read(let from): step(.read(from: from))
+        case .read(let from):
+            (held, readings) = ([], readings + 1)
+            step(.read(from: from))
         case .stopReading: step(.stop)
         case .inspect(let id):
             jetStream.state(of: stream) { self.listener(.inspected(id: id, $0.map(LogExtent.init).mapError(LogError.init))) }
@@ -67,13 +78,14 @@ package final class JetStreamLog: LogEngine {
             }
         case .hear(let subject):
             attempt {
-                _ = try client.subscribe(subject) { message in
+                heard[subject] = try client.subscribe(subject) { message in
                     self.listener(.heard(subject: message.subject, Array(message.payload.readableBytesView), reply: message.reply.map(LogReply.init)))
                 }
             }
+        case .ignore(let subject): if let id = heard.removeValue(forKey: subject) { client.unsubscribe(id) }
         case .publish(let subject, let body): attempt { try client.publish(NATSPublication(subject, payload: ByteBuffer(bytes: body))) }
-        case .request(let id, let subject, let body):
-            client.request(NATSPublication(subject, payload: ByteBuffer(bytes: body)), timeout: .seconds(2)) { result in
+        case .request(let id, let subject, let body, let patience):
+            client.request(NATSPublication(subject, payload: ByteBuffer(bytes: body)), timeout: TimeAmount(patience)) { result in
                 self.listener(.answered(id: id, result.map { Array($0.payload.readableBytesView) }.mapError(LogError.init)))
             }
         case .respond(let reply, let body): attempt { try client.publish(NATSPublication(reply.address, payload: ByteBuffer(bytes: body))) }
@@ -87,12 +99,35 @@ package final class JetStreamLog: LogEngine {
     private func receive(_ event: NATSEvent) {
         switch event {
         case .connected:
-            listener(.connected)
-            step(.connected)
+            isConnected = true
+            begin()
         case .disconnected(let error):
+            isConnected = false
             step(.disconnected)
             listener(.disconnected(LogError(error)))
         case .trouble(let error): trouble(error)
+        }
+    }
+
+    /// The stream is there before it is read.
+    private func begin() {
+        guard isConnected, let client = connection else { return }
+        guard let missing else {
+            listener(.connected)
+            return step(.connected)
+        }
+        JetStream(client).provide(missing) { result in
+            guard self.missing != nil else { return }
+            if case .failure(let error) = result {
+                self.trouble(error)
+                // What the server refuses it would refuse again; the stream may be there all the same.
+                if error.code != .jetStream {
+                    self.loop.assumeIsolated().scheduleTask(in: .seconds(1)) { if self.missing != nil { self.begin() } }
+                    return
+                }
+            }
+            self.missing = nil
+            self.begin()
         }
     }
 
@@ -105,6 +140,14 @@ package final class JetStreamLog: LogEngine {
             self.step(.deadline)
         }
         timer = (deadline, task)
+    }
+
+    /// Servers deliver at once, and may say later where the stream ends.
+    private func beginReading(_ extent: LogExtent) {
+        let (records, reading) = (held ?? [], readings)
+        held = nil
+        listener(.reading(extent))
+        for record in records where readings == reading { listener(.record(record)) }
     }
 
     private func perform(_ effect: OrderedConsumer.Effect) {
@@ -121,8 +164,10 @@ package final class JetStreamLog: LogEngine {
             if let inbox { client.unsubscribe(inbox) }
             inbox = nil
         case .acknowledge(let subject): attempt { try client.publish(NATSPublication(subject)) }
-        case .deliver(let sequence, let body): listener(.record(LogRecord(sequence: sequence, body: Array(body.readableBytesView))))
-        case .reading(let state): listener(.reading(LogExtent(state)))
+        case .deliver(let sequence, let body):
+            let record = LogRecord(sequence: sequence, body: Array(body.readableBytesView))
+            if held == nil { listener(.record(record)) } else { held?.append(record) }
+        case .reading(let state): beginReading(LogExtent(state))
         case .stalled(let error): listener(.stalled(LogError(error)))
         case .trimmed(let state): listener(.trimmed(LogExtent(state)))
         case .regressed(let state): listener(.regressed(LogExtent(state)))

@@ -24,7 +24,9 @@ import Testing
             var extent: LogExtent?
             while records.count < expected.count || extent == nil {
                 switch try await reader.events.next() {
-                case .record(let record): records.append(record)
+                case .record(let record):
+                    #expect(extent != nil, "a reading is said to begin before its records come")
+                    records.append(record)
                 case .reading(let ends): extent = ends
                 case let event: Issue.record("\(event)")
                 }
@@ -172,7 +174,8 @@ import Testing
         _ = try await two.perform(.inspect(id: 1))
         _ = try await two.events.next()
         try await one.perform(
-            .publish(subject: "fg.t.demand", [1]), .request(id: 5, subject: "fg.t.demand", [2]), .request(id: 6, subject: "fg.t.no", []))
+            .publish(subject: "fg.t.demand", [1]), .request(id: 5, subject: "fg.t.demand", [2], within: .seconds(2)),
+            .request(id: 6, subject: "fg.t.no", [], within: .seconds(2)))
         #expect(try await two.events.next() == .heard(subject: "fg.t.demand", [1], reply: nil))
         guard case .heard(_, [2], let reply?) = try await two.events.next() else { throw Unexpected("no request was heard") }
         try await two.perform(.respond(reply, [3]))

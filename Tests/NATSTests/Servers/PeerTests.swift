@@ -55,13 +55,13 @@ import Testing
         try await log.create(replicas: 1)
         try await reader.perform(.read(from: 1))
         try await log.fill(100, bytes: 300)
-        try await log.perform(.request(id: 9, subject: "peer.append", Array("100".utf8)))
+        try await log.perform(.request(id: 9, subject: "peer.append", Array("100".utf8), within: .seconds(2)))
         var records: [LogRecord] = []
         while records.count < 200 { records.append(try await reader.wait { if case .record(let record) = $0 { record } else { nil } }) }
         #expect(records.map(\.sequence) == Array(1...200))
         #expect(records.suffix(100).map(\.body) == (100..<200).map { Array("peer \($0)".utf8) })
         #expect(try await log.append("mine again", expecting: 200) == .success(201))
-        try await log.perform(.request(id: 10, subject: "peer.read", Array("201".utf8)))
+        try await log.perform(.request(id: 10, subject: "peer.read", Array("201".utf8), within: .seconds(2)))
         let digest = try await log.wait { if case .answered(10, let result) = $0 { try result.get() } else { nil } }
         let whole = records.flatMap(\.body) + Array("mine again".utf8)
         #expect(String(decoding: digest, as: UTF8.self) == SHA256.hash(data: whole).map { String(format: "%02x", $0) }.joined())

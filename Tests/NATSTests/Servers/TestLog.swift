@@ -101,7 +101,7 @@ final class TestLog: Sendable {
 
     /// The server that leads the stream.
     func leader(of servers: [NATSServer]) async throws -> NATSServer {
-        try await perform(.request(id: 7, subject: "$JS.API.STREAM.INFO.FG_t", []))
+        try await perform(.request(id: 7, subject: "$JS.API.STREAM.INFO.FG_t", [], within: .seconds(2)))
         let answer = try await wait("the stream's leader") { if case .answered(7, let result) = $0 { try result.get() } else { nil } }
         let name = String(decoding: answer, as: UTF8.self).split(separator: "\"leader\":\"").dropFirst().first?.prefix { $0 != "\"" }
         guard let server = servers.first(where: { name.map(String.init) == $0.name }) else { throw Unexpected("the stream has no leader") }

@@ -131,7 +131,7 @@ struct SimulatedFeed {
         // It is as of the newest event, and has that of its newest value.
         content = content.with(id: lastID[checkpointed] ?? content.id)
         records.append(
-            Checkpoint(state: stream.isLost ? .recovering : .live, isLost: stream.isLost, content: content).record(
+            Checkpoint(state: stream.isLost ? .recovering : .live, isLost: stream.isLost, isConnected: true, content: content).record(
                 of: SimulatedVenue.names[checkpointed]))
     }
 

@@ -82,6 +82,8 @@ package struct VenueRelay: Hashable, Sendable {
     package let weight: Int
     /// For how long its answer is kept.
     package let keep: VenueKeep
+
+    package init(target: String, weight: Int, keep: VenueKeep) { (self.target, self.weight, self.keep) = (target, weight, keep) }
 }
 
 /// For how long an answer of the venue stays true.

@@ -1,0 +1,187 @@
+import FeedCore
+import NIOConcurrencyHelpers
+import NIOCore
+import ReplicatedLog
+package import Replication
+
+/// What a node was asked and asks; on its loop.
+struct NodePost {
+    /// A question that has no complete answer yet.
+    struct Asked {
+        let subject: String
+        let body: [UInt8]
+        let until: Instant
+        /// How long an answer is waited for until it is asked again; nil if it is asked once.
+        let attempt: Duration?
+        /// The parts of the answer that have come.
+        var parts: [UInt8] = []
+        let answer: (Result<[UInt8], LogError>) -> Void
+    }
+
+    var asked: [UInt64: Asked] = [:]
+    var last: UInt64 = 0
+    /// Answers that one message could not hold, for as long as their rest may be asked for.
+    var rests: [String: (bytes: [UInt8], until: Instant)] = [:]
+    /// Answers other nodes' questions.
+    var answering: (@Sendable ([UInt8], @escaping @Sendable ([UInt8]) -> Void) -> Void)?
+
+    /// Servers take a megabyte in a message, unless they are told otherwise.
+    static let partBytes = 512 << 10
+    static let restPatience = Duration.seconds(30)
+    /// How soon a question is asked again that nobody heard.
+    static let retry = Duration.milliseconds(100)
+}
+
+extension LogNode {
+    /// Asks whoever feeds the log. While nobody does, or nobody answers, it is asked again, no longer than `patience`: what is asked may be carried out
+    /// twice.
+    func askIngest(
+        _ request: NodeRequest, within patience: Duration, each attempt: Duration,
+        _ answer: @escaping (Result<RelayedAnswer, FeedError>) -> Void
+    ) {
+        let until = Moment.current.instant + patience
+        send(
+            NodePost.Asked(subject: configuration.ingestSubject, body: request.bytes, until: until, attempt: attempt) { result in
+                guard case .success(let bytes) = result, let told = IngestAnswer(bytes) else {
+                    let words = "No gateway feeds the log at present, so the venue cannot be asked; try again in a moment."
+                    return answer(.failure(FeedError(.unreachable, words, retryAfterMs: 1_000)))
+                }
+                self.await(told.head) { answer(told.result) }
+            })
+    }
+
+    private func send(_ asked: NodePost.Asked) {
+        guard let log = state.value.log else { return asked.answer(.failure(LogError(.unavailable, "This node stops."))) }
+        state.value.post.last += 1
+        let id = state.value.post.last
+        state.value.post.asked[id] = asked
+        let left = Duration.nanoseconds(max(1, asked.until.nanoseconds - Moment.current.instant.nanoseconds))
+        log.perform(.request(id: id, subject: asked.subject, asked.body, within: min(left, asked.attempt ?? left)))
+    }
+
+    func answered(_ id: UInt64, _ result: Result<[UInt8], LogError>) {
+        guard var asked = state.value.post.asked.removeValue(forKey: id) else { return }
+        switch result {
+        case .failure(let error):
+            guard asked.attempt != nil, Moment.current.instant + NodePost.retry < asked.until,
+                error.code == .unavailable || error.code == .unknown
+            else {
+                return asked.answer(.failure(error))
+            }
+            loop.assumeIsolated().scheduleTask(in: TimeAmount(NodePost.retry)) { self.send(asked) }
+        case .success(let bytes):
+            // `<node> <token> <part> <parts>`
+            let end = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
+            let words = bytes[..<end].split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
+            guard words.count == 4, end < bytes.endIndex, let part = Int(words[2]), let parts = Int(words[3]), (0..<parts).contains(part) else {
+                return asked.answer(.failure(LogError(.refused, "The answer cannot be read: bring all nodes to one version.")))
+            }
+            asked.parts += bytes[(end + 1)...]
+            guard part + 1 < parts else { return asked.answer(.success(asked.parts)) }
+            let rest = NodeRequest.rest(token: words[1], part: part + 1)
+            send(
+                NodePost.Asked(
+                    subject: configuration.subject(ofNode: words[0]), body: rest.bytes, until: asked.until, attempt: nil, parts: asked.parts,
+                    answer: asked.answer))
+        }
+    }
+
+    func respond(_ bytes: [UInt8], to reply: LogReply) {
+        let parts = max(1, (bytes.count + NodePost.partBytes - 1) / NodePost.partBytes)
+        let token = String(UInt64.random(in: .min ... .max), radix: 36)
+        if parts > 1 {
+            let now = Moment.current.instant
+            state.value.post.rests = state.value.post.rests.filter { $0.value.until > now }
+            state.value.post.rests[token] = (bytes, now + NodePost.restPatience)
+        }
+        respond(bytes, token, part: 0, of: parts, to: reply)
+    }
+
+    private func respond(_ bytes: [UInt8], _ token: String, part: Int, of parts: Int, to reply: LogReply) {
+        let start = part * NodePost.partBytes
+        let body = Array("\(name) \(token) \(part) \(parts)\n".utf8) + bytes[start..<min(bytes.count, start + NodePost.partBytes)]
+        state.value.log?.perform(.respond(reply, body))
+    }
+
+    func hear(_ subject: String, _ body: [UInt8], _ reply: LogReply?) {
+        guard let request = NodeRequest(body) else { return }
+        if subject == configuration.ingestSubject {
+            state.value.ingest?.hear(request, reply)
+        } else if let reply {
+            switch request {
+            case .rest(let token, let part):
+                guard let rest = state.value.post.rests[token] else { return }
+                let parts = (rest.bytes.count + NodePost.partBytes - 1) / NodePost.partBytes
+                guard (0..<parts).contains(part) else { return }
+                if part == parts - 1 { state.value.post.rests[token] = nil }
+                respond(rest.bytes, token, part: part, of: parts, to: reply)
+            case .question(let question):
+                state.value.post.answering?(question) { answer in self.loop.execute { self.respond(answer, to: reply) } }
+            case .demand, .refetch, .relay: break
+            }
+        }
+    }
+}
+
+extension LogNode: FeedPeers {
+    package func ask(_ node: String, _ question: [UInt8], _ answer: @escaping @Sendable ([UInt8]?) -> Void) {
+        loop.execute {
+            // One that is not heard has gone, and its readers with it.
+            self.send(
+                NodePost.Asked(
+                    subject: self.configuration.subject(ofNode: node), body: NodeRequest.question(question).bytes,
+                    until: Moment.current.instant + .seconds(2), attempt: nil
+                ) { answer(try? $0.get()) })
+        }
+    }
+
+    package func onQuestion(_ answer: @escaping @Sendable (_ question: [UInt8], _ reply: @escaping @Sendable ([UInt8]) -> Void) -> Void) {
+        loop.execute { self.state.value.post.answering = answer }
+    }
+
+    package var reading: NodeReading {
+        shared.withLockedValue { NodeReading($0.mirror, feeds: $0.engine != nil, isConnected: $0.isConnected, $0.writer) }
+    }
+}
+
+/// A node's metrics at one moment.
+package struct NodeReading: Sendable {
+    /// Whether this node feeds the log.
+    package let feeds: Bool
+    /// Whether it has a connection to the log, reads what the log tells as it comes, and hears anything of it.
+    package let isConnected: Bool
+    package let isFollowing: Bool
+    package let isAway: Bool
+    /// How old the newest message was when it came, ms.
+    package let lagMs: Int64
+    /// Since when nothing came, ms; nil before anything did.
+    package let silenceMs: Int64?
+    /// The number of the newest event, and of the newest record of the log.
+    package let head: UInt64
+    package let place: UInt64
+    /// The writer's term.
+    package let term: UInt64
+    /// How often another writer took over, the log was read again, and a record did not count.
+    package let takeovers: UInt64
+    package let rereads: UInt64
+    package let voids: UInt64
+    /// How often readers had to begin anew.
+    package let resets: [FeedMirror.ResetCause: UInt64]
+    /// Of a node that feeds the log: batches appended, appends refused or lost, bytes that wait, and nodes that want streams.
+    package let appended: UInt64
+    package let refusals: UInt64
+    package let backlog: Int
+    package let nodes: Int
+}
+
+extension NodeReading {
+    init(_ mirror: FeedMirror, feeds: Bool, isConnected: Bool, _ writer: LogNode.WriterCounts?) {
+        let now = Moment.current.instant
+        self.init(
+            feeds: feeds, isConnected: isConnected, isFollowing: mirror.isFollowing, isAway: mirror.isAway, lagMs: mirror.lagMs,
+            silenceMs: mirror.heardAt.map { now.milliseconds(since: $0) }, head: mirror.epochs.head, place: mirror.place,
+            term: mirror.epochs.current?.term ?? 0, takeovers: mirror.takeovers, rereads: mirror.rereads, voids: mirror.voids,
+            resets: mirror.resetsByCause, appended: writer?.appended ?? 0, refusals: writer?.refusals ?? 0, backlog: writer?.backlog ?? 0,
+            nodes: writer?.nodes ?? 0)
+    }
+}

@@ -1,0 +1,118 @@
+import FeedCore
+import FeedDialects
+
+/// What a node asks whoever feeds the log, or another node.
+enum NodeRequest: Equatable {
+    /// Everything that readers of a node want.
+    case demand(node: String, [FuturesServiceStreamName])
+    /// A stream's complete data, for the readers of a node.
+    case refetch(node: String, FuturesServiceStreamName)
+    /// An answer of the venue's, at most so many ms old; `newestOf` as in `ServedFeed.relay`.
+    case relay(VenueRelay, newestOf: FuturesServiceStreamName?, maxAge: Int64?)
+    /// The rest of an answer that one message could not hold.
+    case rest(token: String, part: Int)
+    /// For those who serve a node's readers.
+    case question([UInt8])
+
+    /// Nobody wants more streams.
+    private static let mostNames = 100_000
+
+    /// Lines of text: what is asked, then what belongs to it.
+    var bytes: [UInt8] {
+        switch self {
+        case .demand(let node, let names): Self.lines(["demand", node] + names.map(\.description))
+        case .refetch(let node, let name): Self.lines(["refetch", node, name.description])
+        case .relay(let relay, let name, let maxAge):
+            Self.lines(
+                ["relay", relay.target, String(relay.weight), relay.keep.text, name?.description ?? "", maxAge.map { String($0) } ?? ""])
+        case .rest(let token, let part): Self.lines(["rest", token, String(part)])
+        case .question(let body): Array("question\n".utf8) + body
+        }
+    }
+
+    /// Nil if it is nothing that this version knows.
+    init?(_ bytes: [UInt8]) {
+        let question = Array("question\n".utf8)
+        guard !bytes.starts(with: question) else {
+            self = .question(Array(bytes.dropFirst(question.count)))
+            return
+        }
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: Self.mostNames, omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+        switch (lines.first, lines.count) {
+        case ("demand", 2...): self = .demand(node: lines[1], lines.dropFirst(2).compactMap { FuturesServiceStreamName($0) })
+        case ("refetch", 3):
+            guard let name = FuturesServiceStreamName(lines[2]) else { return nil }
+            self = .refetch(node: lines[1], name)
+        case ("relay", 6):
+            // It is sent to the venue as it is.
+            guard lines[1].hasPrefix("/"), lines[1].utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), let weight = Int(lines[2]),
+                (0...10_000).contains(weight), let keep = VenueKeep(lines[3])
+            else { return nil }
+            self = .relay(
+                VenueRelay(target: lines[1], weight: weight, keep: keep), newestOf: FuturesServiceStreamName(lines[4]), maxAge: Int64(lines[5]))
+        case ("rest", 3):
+            guard let part = Int(lines[2]) else { return nil }
+            self = .rest(token: lines[1], part: part)
+        default: return nil
+        }
+    }
+
+    private static func lines(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator: "\n").utf8) }
+}
+
+/// What the ingest answers: what came of it, or why nothing did.
+struct IngestAnswer {
+    var result: Result<RelayedAnswer, FeedError>
+    /// The newest event when it was given. What the answer rests on is in the log up to there.
+    var head: UInt64
+
+    var bytes: [UInt8] {
+        switch result {
+        case .success(let answer): Array("ok \(head) \(answer.status) \(answer.ageMs)\n".utf8) + answer.body
+        case .failure(let error):
+            Array(
+                "no \(head) \(error.code.rawValue) \(error.venueCode.map { String($0) } ?? "-") \(error.retryAfterMs.map { String($0) } ?? "-")\n"
+                    .utf8) + Array(error.message.utf8)
+        }
+    }
+
+    init(_ result: Result<RelayedAnswer, FeedError>, head: UInt64) { (self.result, self.head) = (result, head) }
+
+    init?(_ bytes: [UInt8]) {
+        guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+        let words = bytes[..<end].split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
+        let body = Array(bytes[(end + 1)...])
+        guard words.count >= 4, let head = UInt64(words[1]) else { return nil }
+        if words[0] == "ok", let status = Int(words[2]), (200...599).contains(status), let age = Int64(words[3]), (0...86_400_000).contains(age) {
+            self.init(.success(RelayedAnswer(status: status, body: body, ageMs: age)), head: head)
+        } else if words[0] == "no", words.count == 5, let code = FeedError.Code(rawValue: words[2]) {
+            let error = FeedError(code, String(decoding: body, as: UTF8.self), venueCode: Int(words[3]), retryAfterMs: Int64(words[4]))
+            self.init(.failure(error), head: head)
+        } else {
+            return nil
+        }
+    }
+}
+
+extension VenueKeep {
+    fileprivate var text: String {
+        switch self {
+        case .milliseconds(let milliseconds): "milliseconds \(milliseconds)"
+        case .period(let period): "period \(period)"
+        case .bar(let length): "bar \(length)"
+        }
+    }
+
+    fileprivate init?(_ text: String) {
+        let words = text.split(separator: " ")
+        // No period is longer than a year, and none is nothing.
+        guard words.count == 2, let value = Int64(words[1]), (0...366 * 86_400_000).contains(value) else { return nil }
+        switch (words[0], value) {
+        case ("milliseconds", _): self = .milliseconds(value)
+        case ("period", 2...): self = .period(value)
+        case ("bar", 1...): self = .bar(value)
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import FuturesFeed
+import GatewayAccess
+import MicroHTTP
+
+/// What one node of a cluster asks another one, because that one alone has it.
+enum PeerQuestion: Equatable {
+    case connection(ConnectionRequest)
+    /// Who made a ticket, which is used up by that.
+    case ticket(String)
+
+    /// Lines of text. The caller's name comes last, because it may hold anything.
+    var bytes: [UInt8] {
+        switch self {
+        case .connection(let request):
+            let names = request.names.map { $0.map(\.description).joined(separator: ",") } ?? "*"
+            let caller = request.identity.map { "named \($0)" } ?? "nameless"
+            return Array(["connection", request.action.rawValue, request.id, names, caller].joined(separator: "\n").utf8)
+        case .ticket(let ticket): return Array("ticket\n\(ticket)".utf8)
+        }
+    }
+
+    /// Nil if it is nothing that this version knows.
+    init?(_ bytes: [UInt8]) {
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 4, omittingEmptySubsequences: false).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+        switch (lines.first, lines.count) {
+        case ("connection", 5):
+            guard let action = ConnectionRequest.Action(rawValue: lines[1]) else { return nil }
+            let names = lines[3] == "*" ? nil : lines[3].split(separator: ",").compactMap { FuturesServiceStreamName(String($0)) }
+            let identity = lines[4].hasPrefix("named ") ? String(lines[4].dropFirst(6)) : nil
+            self = .connection(ConnectionRequest(action: action, id: lines[2], names: names, identity: identity))
+        case ("ticket", 2): self = .ticket(lines[1])
+        default: return nil
+        }
+    }
+}
+
+/// Names of nodes in what nodes give out: connections' ids and tickets.
+enum NodeName {
+    static let length = 8
+
+    /// The node that opened a connection; nil if it stood alone.
+    static func of(connection id: String) -> String? { id.utf8.count == 32 + length ? String(id.prefix(length)) : nil }
+
+    /// The node that made a ticket, and what it calls it; nil if it stood alone.
+    static func of(ticket: String) -> (node: String, ticket: String)? {
+        let parts = ticket.split(separator: ".", maxSplits: 1).map(String.init)
+        return parts.count == 2 && parts[0].utf8.count == length ? (parts[0], parts[1]) : nil
+    }
+}
+
+extension EventHub {
+    /// Answers another node.
+    func answer(_ question: [UInt8], _ reply: @escaping @Sendable ([UInt8]) -> Void) {
+        switch PeerQuestion(question) {
+        case .connection(let request): carryOut(request) { reply($0.portable) }
+        case .ticket(let ticket): reply((try? gatekeeper.redeem(ticket: ticket, at: Access.now))?.portable ?? [])
+        case nil: reply([])
+        }
+    }
+}
+
+extension HTTPResponse {
+    /// The answer as one node hands it to another: the status, the fields, an empty line, the body.
+    var portable: [UInt8] {
+        let head = ["\(status)"] + headers.map { "\($0.name): \($0.value)" }
+        return Array((head.joined(separator: "\n") + "\n\n").utf8) + body
+    }
+
+    /// Nil if it is none.
+    init?(portable bytes: [UInt8]) {
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        guard let end = lines.firstIndex(where: \.isEmpty), let first = lines.first, let status = Int(String(decoding: first, as: UTF8.self)),
+            (200...599).contains(status)
+        else { return nil }
+        let headers = lines[1..<max(1, end)].compactMap { line -> HTTPHeader? in
+            let parts = String(decoding: line, as: UTF8.self).split(separator: ": ", maxSplits: 1).map(String.init)
+            return parts.count == 2 ? HTTPHeader(parts[0], parts[1]) : nil
+        }
+        self.init(status: status, headers: headers, body: Array(bytes[lines[end].endIndex...].dropFirst()))
+    }
+}

@@ -1,0 +1,201 @@
+import EventLogs
+package import FeedCore
+import FeedDialects
+
+/// What the ingest says about itself and the venue from time to time.
+package struct IngestGauges: Sendable, Equatable {
+    /// The request weight of the clock minute, and what the venue allows in one.
+    package var weight = (used: 0, limit: 0)
+    /// How much longer the venue asked to be left alone over REST, ms.
+    package var restPauseMs: Int64 = 0
+    /// By how much the venue's clock is ahead of the ingest's, ms.
+    package var venueAheadMs: Int64 = 0
+    /// The lines to upstreams.
+    package var lines: [LineStatus] = []
+
+    package init() {}
+
+    package static func == (one: Self, other: Self) -> Bool {
+        one.weight == other.weight && one.restPauseMs == other.restPauseMs && one.venueAheadMs == other.venueAheadMs
+            && one.lines.map { [$0.upstream, $0.line, $0.open, $0.connections] }
+                == other.lines.map { [$0.upstream, $0.line, $0.open, $0.connections] }
+    }
+
+    package var record: FeedRecord {
+        FeedRecord(
+            .gauges, of: "-",
+            EventEncoder.object { json in
+                json.member("weight", weight.used)
+                json.member("weightLimit", weight.limit)
+                json.member("restPauseMs", restPauseMs)
+                json.member("venueAheadMs", venueAheadMs)
+                json.member("lines")
+                json.array { json in
+                    for line in lines {
+                        json.object {
+                            $0.member("upstream", line.upstream)
+                            $0.member("line", line.line)
+                            $0.member("open", line.open)
+                            $0.member("connections", line.connections)
+                        }
+                    }
+                }
+            }[...])
+    }
+
+    init?(_ body: ArraySlice<UInt8>) {
+        let read: Self? = RowFields.read(body) { (fields) throws(RowFields.Failure) in
+            var gauges = Self()
+            gauges.weight = (try fields.integer("weight"), try fields.integer("weightLimit"))
+            gauges.restPauseMs = try fields.integer("restPauseMs")
+            gauges.venueAheadMs = try fields.integer("venueAheadMs")
+            gauges.lines =
+                try fields.list("lines") { (line) throws(RowFields.Failure) in
+                    LineStatus(
+                        upstream: try line.integer("upstream"), line: try line.integer("line"), open: try line.integer("open"),
+                        connections: try line.integer("connections"))
+                } ?? []
+            return gauges
+        }
+        guard let read else { return nil }
+        self = read
+    }
+}
+
+/// What the venue lists, as the log tells it.
+package enum ListingRecord {
+    package static func record(_ listing: VenueListing) -> FeedRecord {
+        FeedRecord(
+            .listing, of: "-",
+            EventEncoder.object { json in
+                json.member("symbols")
+                write(listing.symbols, &json)
+                json.member("settled")
+                write(listing.settled, &json)
+                json.member("assetIndices")
+                write(listing.assetIndices, &json)
+                json.member("weightLimit", optional: listing.weightLimit.map(Int64.init))
+            }[...])
+    }
+
+    private static func write(_ symbols: Set<String>, _ json: inout JSONWriter) {
+        json.array { json in for symbol in symbols.sorted() { json.string(symbol) } }
+    }
+
+    static func listing(_ body: ArraySlice<UInt8>) -> VenueListing? {
+        RowFields.read(body) { (fields) throws(RowFields.Failure) in
+            VenueListing(
+                symbols: Set(try fields.strings("symbols")), settled: Set(try fields.strings("settled")),
+                assetIndices: Set(try fields.strings("assetIndices")), weightLimit: try fields.optionalInteger("weightLimit"))
+        }
+    }
+}
+
+/// Incidents of a stream, each told once, and all of them from time to time.
+package enum IncidentsRecord {
+    package static func record(_ incidents: [StreamIncident], of name: FuturesServiceStreamName) -> FeedRecord {
+        var json = JSONWriter()
+        json.array { json in
+            for incident in incidents {
+                json.object {
+                    $0.member("at", incident.at)
+                    $0.member("kind", incident.kind.rawValue)
+                    $0.member("detail", incident.detail)
+                }
+            }
+        }
+        return FeedRecord(.incidents, of: name.description, json.bytes[...])
+    }
+
+    static func incidents(_ body: ArraySlice<UInt8>) -> [StreamIncident] {
+        let told: [StreamIncident?]? = RowFields.readList(body) { (fields) throws(RowFields.Failure) in
+            guard let kind = StreamIncident.Kind(rawValue: try fields.string("kind")) else { return nil }
+            return StreamIncident(at: try fields.integer("at"), kind: kind, detail: try fields.string("detail"))
+        }
+        return (told ?? []).compactMap(\.self)
+    }
+}
+
+/// Streams of which there was evidence, without an event, that nothing newer exists: `<name> <ms since 1970 UTC> …`.
+package enum VerifiedRecord {
+    private static let most = 2_000
+
+    /// - Parameter times: when that was, ms since 1970 UTC by the ingest's clock.
+    package static func records(_ times: [(name: FuturesServiceStreamName, at: Int64)]) -> [FeedRecord] {
+        stride(from: 0, to: times.count, by: most).map { start in
+            let words = times[start..<min(times.count, start + most)].map { "\($0.name) \(String($0.at, radix: 36))" }
+            return FeedRecord(.verified, of: "-", Array(words.joined(separator: " ").utf8)[...])
+        }
+    }
+
+    static func read(_ body: ArraySlice<UInt8>, _ take: (String, Int64) -> Void) {
+        let words = body.split(separator: UInt8(ascii: " "))
+        for place in stride(from: 0, to: words.count - 1, by: 2) {
+            guard let time = UInt64(base36: words[place + 1]) else { continue }
+            take(String(decoding: words[place], as: UTF8.self), Int64(clamping: time))
+        }
+    }
+}
+
+/// What stands before the rows of an event's content, which is all that most who ask about a stream want to know.
+package struct ContentHead: Sendable, Equatable {
+    package let state: FeedState
+    package let source: FeedSource
+    /// By the upstream's clock and by the ingest's, ms since 1970 UTC.
+    package let eventTime: Int64?
+    package let receivedAt: Int64
+
+    /// Nil if it is no content as `ContentEncoder` writes it.
+    init?(_ body: ArraySlice<UInt8>) {
+        var (state, source, eventTime, receivedAt): (FeedState?, FeedSource?, Int64?, Int64?) = (nil, nil, nil, nil)
+        body.withUnsafeBufferPointer { bytes in
+            var reader = JSONReader(bytes)
+            do throws(JSONReader.Failure) {
+                try reader.object { (reader, name) throws(JSONReader.Failure) in
+                    // The rows follow, and nobody asked for them.
+                    if name.isText("content") { throw reader.failure("the head ends") }
+                    let text = try reader.raw()
+                    if name.isText("state") { state = FeedState(rawValue: Self.string(text)) }
+                    if name.isText("source") { source = FeedSource(rawValue: Self.string(text)) }
+                    if name.isText("eventTime") { eventTime = Int64(digits: text) }
+                    if name.isText("receivedAt") { receivedAt = Int64(digits: text) }
+                }
+            } catch {}
+        }
+        guard let state, let source, let receivedAt else { return nil }
+        (self.state, self.source, self.eventTime, self.receivedAt) = (state, source, eventTime, receivedAt)
+    }
+
+    private static func string(_ text: UnsafeBufferPointer<UInt8>) -> String { String(decoding: text.dropFirst().dropLast(), as: UTF8.self) }
+}
+
+/// What the words of events say that are no values.
+package enum MirroredWords {
+    /// Of a `fail`.
+    package static func error(_ body: ArraySlice<UInt8>) -> FeedError? {
+        RowFields.read(body) { (fields) throws(RowFields.Failure) in
+            guard let error = try fields.object("error"), let code = FeedError.Code(rawValue: try error.string("code")) else { return nil }
+            return FeedError(
+                code, try error.string("message"), venueCode: try error.optionalInteger("venueCode"),
+                retryAfterMs: try error.optionalInteger("retryAfterMs"))
+        }
+    }
+
+    /// Of a `status`.
+    static func status(_ body: ArraySlice<UInt8>) -> (state: FeedState, unverifiedMs: Int64?)? {
+        RowFields.read(body) { (fields) throws(RowFields.Failure) in
+            guard let state = FeedState(rawValue: try fields.string("state")) else { return nil }
+            return (state, try fields.optionalInteger("unverifiedMs"))
+        }
+    }
+
+    /// Of a `disconnect`.
+    package static func reason(_ body: ArraySlice<UInt8>) -> String? {
+        RowFields.read(body) { (fields) throws(RowFields.Failure) in try fields.optionalString("reason") }
+    }
+
+    /// Of a `recover`.
+    package static func downMs(_ body: ArraySlice<UInt8>) -> Int64? {
+        RowFields.read(body) { (fields) throws(RowFields.Failure) in try fields.optionalInteger("downMs") }
+    }
+}

@@ -1,0 +1,43 @@
+import FeedCore
+import FeedDialects
+import Testing
+
+@testable import FuturesFeed
+
+@Suite struct NodeRequestTests {
+    private static let relay = VenueRelay(target: "/fapi/v1/klines?symbol=BTCUSDT&limit=2", weight: 1, keep: .bar(60_000))
+
+    @Test(arguments: [
+        NodeRequest.demand(node: "0a1b2c3d", [.assetIndex, .markPrice(symbol: "BTCUSDT")]), .demand(node: "0a1b2c3d", []),
+        .refetch(node: "0a1b2c3d", .assetIndex), .relay(relay, newestOf: nil, maxAge: nil),
+        .relay(relay, newestOf: .kline(symbol: "BTCUSDT", interval: .minute1), maxAge: 500), .rest(token: "x1", part: 3), .question([1, 10, 0, 255]),
+        .question([]),
+    ])
+    func whatIsAskedIsReadAsItWasWritten(_ request: NodeRequest) {
+        #expect(NodeRequest(request.bytes) == request)
+    }
+
+    @Test(arguments: [
+        "", "demand", "refetch\n1", "refetch\n1\n", "relay\nfapi\n1\nbar 60000\n\n", "relay\n/a b\n1\nbar 60000\n\n", "relay\n/a\n-1\nbar 60000\n\n",
+        "relay\n/a\n1\nbar 0\n\n", "relay\n/a\n1\nperiod 1\n\n", "relay\n/a\n1\nperiod 9223372036854775807\n\n", "relay\n/a\n1\nday 5\n\n",
+        "rest\nx\ny", "other",
+    ])
+    func whatIsNoQuestionIsRefused(_ text: String) {
+        #expect(NodeRequest(Array(text.utf8)) == nil)
+    }
+
+    @Test func anAnswerIsReadAsItWasWritten() throws {
+        let good = try #require(IngestAnswer(IngestAnswer(.success(RelayedAnswer(status: 418, body: [10, 0, 1], ageMs: 7)), head: .max).bytes))
+        let answer = try good.result.get()
+        #expect(good.head == .max && answer.status == 418 && answer.body == [10, 0, 1] && answer.ageMs == 7)
+        for error in [
+            FeedError(.rateLimited, "Wait\nfor it.", venueCode: -1003, retryAfterMs: 900), FeedError(.unreachable, ""),
+        ] {
+            let bad = try #require(IngestAnswer(IngestAnswer(.failure(error), head: 3).bytes))
+            #expect(throws: error) { try bad.result.get() }
+        }
+        for text in ["", "ok 1 200 0", "ok 1 99 0\n", "ok 1 200 -1\n", "ok x 200 0\n", "no 1 nothing - -\n", "no 1 timedOut -\n"] {
+            #expect(IngestAnswer(Array(text.utf8)) == nil, "\(text)")
+        }
+    }
+}

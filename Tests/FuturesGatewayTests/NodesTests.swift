@@ -1,0 +1,323 @@
+import DemoExchange
+import FuturesFeed
+import FuturesGateway
+import GatewayAccess
+import GatewayTestSupport
+import Logging
+import MicroHTTP
+import NIOConcurrencyHelpers
+import Testing
+
+/// Several gateways on one log in memory, in front of one demo exchange.
+private struct Nodes {
+    let exchange: DemoExchange
+    let log: SharedLog
+    private let ingests: [Gateway]
+    private let stopped: NIOLockedValueBox<Set<Int>>
+    let edges: [GatewayClient]
+    /// A gateway that stands alone, before the same exchange.
+    let alone: GatewayClient
+
+    static func open(
+        ingests: Int = 1, configure: (inout GatewayConfiguration) -> Void = { _ in }, _ body: (Nodes) async throws -> Void
+    ) async throws {
+        let (exchange, log) = (DemoExchange(configuration: DemoExchangeConfiguration()), SharedLog())
+        let stopped = NIOLockedValueBox<Set<Int>>([])
+        _ = try await exchange.start()
+        var gateways: [(gateway: Gateway, port: Int)] = []
+        func start(_ cluster: ClusterConfiguration?) throws -> Int {
+            var configuration = GatewayConfiguration()
+            configuration.feed.venue = configuration.feed.venue.at(restURLs: [exchange.restURL], webSocketURLs: [exchange.webSocketURL])
+            configuration.http.port = 0
+            configuration.http.allowedHosts = []
+            configure(&configuration)
+            configuration.cluster = cluster
+            let gateway = Gateway(configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            let port = Int(try gateway.start())
+            gateways.append((gateway, port))
+            return port
+        }
+        let result = await Result {
+            // The second would wait for a minute, if the first one did not say that it goes.
+            for place in 0..<ingests {
+                let port = try start(log.cluster(.ingest, standbyDelay: place == 0 ? .milliseconds(200) : .seconds(60)))
+                try await awaitReadiness(GatewayClient(port: port, tls: false))
+            }
+            let feeding = gateways.map(\.gateway)
+            let edges = try (0..<2).map { _ in GatewayClient(port: try start(log.cluster(.edge)), tls: false) }
+            let alone = GatewayClient(port: try start(nil), tls: false)
+            for client in edges + [alone] { try await awaitReadiness(client) }
+            try await body(Nodes(exchange: exchange, log: log, ingests: feeding, stopped: stopped, edges: edges, alone: alone))
+        }
+        let left = gateways.indices.filter { !stopped.withLockedValue { $0 }.contains($0) }
+        for place in left.reversed() { await gateways[place].gateway.stop() }
+        await exchange.stop()
+        try result.get()
+    }
+
+    private static func awaitReadiness(_ client: GatewayClient) async throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while true {
+            let answer = try await client.get("/readyz")
+            if answer.status == 200 { return }
+            guard ContinuousClock.now < deadline else { throw Unexpected("a node did not become ready: \(answer.text)") }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    /// Stops the one that was started at this place.
+    func stopIngest(_ place: Int) async {
+        stopped.withLockedValue { _ = $0.insert(place) }
+        await ingests[place].stop()
+    }
+
+    /// How many REST requests the exchange has seen whose target contains this.
+    func requests(_ target: String) -> Int { exchange.statistics().requests.reduce(0) { $1.key.contains(target) ? $0 + $1.value : $0 } }
+}
+
+/// A client cannot tell which node of a cluster it is on, nor whether it is on one.
+@Suite(.serialized) struct NodesTests {
+    private static let stream = "btcusdt@bookTicker"
+    private static let (key, other) = ("canary-key-of-more-than-128-bits", "canary-other-key-of-more-than-128-bits")
+    private static let bearer = ["Authorization": "Bearer \(key)"]
+
+    @Test func anEdgeAnswersAsAGatewayThatStandsAlone() async throws {
+        try await Nodes.open { nodes in
+            let streams = [Self.stream, "!assetIndex@arr", "btcusdt@depth", "btcusdt@aggTrade", "btcusdt@kline_1m", "btcusdt@markPrice"]
+            var readers: [EventReader] = []
+            for client in [nodes.alone, nodes.edges[0]] {
+                let reader = try await client.events("streams=\(streams.joined(separator: ","))")
+                for stream in streams { _ = try await reader.next("update", "fetch", of: stream) { $0.kind == "full" } }
+                readers.append(reader)
+            }
+            let targets =
+                streams.flatMap { ["/streams/\($0)", "/streams/\($0)/status"] } + [
+                    "/streams", "/streams/btcusdt@depth?depth=5", "/streams/btcusdt@depth?depth=4", "/streams/nosuch@markPrice",
+                    "/streams/nosuch@markPrice/status", "/streams/btcusdt@markPrices", "/streams/btcusdt@markPrice?maxAge=x",
+                    "/streams/btcusdt@markPrice?maxAge=0", "/events", "/events?streams=nosuch@trade", "/events/x",
+                    "/fapi/v1/time", "/fapi/v1/ping", "/fapi/v1/exchangeInfo", "/fapi/v1/depth?symbol=BTCUSDT&limit=5",
+                    "/fapi/v1/depth?symbol=NOSUCH",
+                    "/fapi/v1/ticker/24hr?symbol=BTCUSDT", "/fapi/v1/premiumIndex?symbol=BTCUSDT", "/fapi/v1/fundingRate?symbol=BTCUSDT",
+                    "/fapi/v1/klines?symbol=BTCUSDT&interval=1m&limit=20", "/fapi/v1/klines?symbol=BTCUSDT&interval=7m",
+                    "/fapi/v1/aggTrades?symbol=BTCUSDT&limit=3", "/fapi/v1/openInterest?symbol=BTCUSDT", "/fapi/v1/order", "/fapi/v1/nosuch",
+                    "/readyz", "/healthz", "/nosuch",
+                ]
+            for target in targets {
+                let (alone, edge) = (try await nodes.alone.get(target), try await nodes.edges[0].get(target))
+                #expect(edge.status == alone.status, "\(target): \(edge.text.prefix(300))")
+                let names = ["Content-Type", "Cache-Control", "Vary", "X-Feed-State", "Retry-After", "Allow"]
+                for name in names { #expect(edge.header(name) == alone.header(name), "\(name) of \(target)") }
+                for name in ["ETag", "Link", "Last-Modified", "X-Feed-Age-Ms", "X-Feed-Unverified-Ms", "X-MBX-USED-WEIGHT-1M"] {
+                    #expect((edge.header(name) == nil) == (alone.header(name) == nil), "\(name) of \(target)")
+                }
+                let shapes = (try Self.shape(edge), try Self.shape(alone))
+                #expect(shapes.0 == shapes.1, "\(target)")
+            }
+            for name in ["refetch", "nosuch"] {
+                for stream in ["!assetIndex@arr", "btcusdt@miniTicker", "nosuch@trade"] {
+                    let (alone, edge) = (
+                        try await nodes.alone.post("/streams/\(stream)/\(name)"), try await nodes.edges[0].post("/streams/\(stream)/\(name)")
+                    )
+                    #expect(edge.status == alone.status, "\(name) of \(stream): \(edge.text.prefix(300))")
+                    let shapes = (try Self.shape(edge), try Self.shape(alone))
+                    #expect(shapes.0 == shapes.1, "\(name) of \(stream)")
+                }
+            }
+        }
+    }
+
+    /// The names of an object's members, two levels deep; of an array, those of its first element. Ages, texts and prices differ.
+    private static func shape(_ answer: HTTPAnswer) throws -> [String] {
+        guard answer.header("Content-Type")?.contains("json") == true else { return [] }
+        func names(_ json: JSON, _ depth: Int) -> [String] {
+            switch json {
+            case .object(let members):
+                members.keys.sorted().flatMap { name in [name] + (depth > 0 ? names(members[name] ?? .null, depth - 1).map { "\(name).\($0)" } : []) }
+            case .array(let elements): elements.first.map { names($0, depth) } ?? []
+            default: []
+            }
+        }
+        return names(try answer.json, 1)
+    }
+
+    @Test func aFailureOfTheVenueIsToldAlike() async throws {
+        try await Nodes.open { nodes in
+            for client in [nodes.alone, nodes.edges[0]] {
+                let reader = try await client.events("streams=!assetIndex@arr")
+                _ = try await reader.next("update") { $0.kind == "delta" }
+            }
+            for fault in [
+                RESTFault.status(400, body: #"{"code":-1121,"msg":"Invalid symbol."}"#), .status(200, body: "<html>"), .status(503, body: ""),
+            ] {
+                nodes.exchange.setRESTFault(fault)
+                for target in ["/streams/!assetIndex@arr/refetch", "/fapi/v1/fundingInfo"] {
+                    let (alone, edge) =
+                        target.hasPrefix("/fapi")
+                        ? (try await nodes.alone.get(target), try await nodes.edges[0].get(target))
+                        : (try await nodes.alone.post(target), try await nodes.edges[0].post(target))
+                    let codes = [try? edge.json["code"], try? alone.json["code"]]
+                    #expect(edge.status == alone.status && codes[0] == codes[1], "\(target) after \(fault): \(edge.text) but \(alone.text)")
+                }
+                nodes.exchange.setRESTFault(nil)
+            }
+        }
+    }
+
+    @Test func refetchesAtAllNodesAreOneRequestToTheVenue() async throws {
+        try await Nodes.open { nodes in
+            var readers: [EventReader] = []
+            for client in nodes.edges {
+                let reader = try await client.events("streams=!assetIndex@arr")
+                _ = try await reader.next("update") { $0.kind == "delta" }
+                readers.append(reader)
+            }
+            let before = nodes.requests("assetIndex")
+            nodes.exchange.setRESTFault(.delay(.seconds(1)))
+            try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
+                for place in 0..<20 { group.addTask { try await nodes.edges[place % 2].post("/streams/!assetIndex@arr/refetch") } }
+                for try await answer in group { #expect(answer.status == 200, "\(answer.text)") }
+            }
+            #expect(nodes.requests("assetIndex") == before + 1)
+            let fetches = [try await readers[0].next("fetch"), try await readers[1].next("fetch")]
+            #expect(fetches[0].data == fetches[1].data && fetches[0].id != nil)
+        }
+    }
+
+    @Test func aStreamThatNobodyReadsIsFetchedForAnEdge() async throws {
+        try await Nodes.open { nodes in
+            #expect(try await nodes.edges[1].post("/streams/!assetIndex@arr/refetch").status == 200)
+            let reader = try await nodes.edges[0].events("streams=ethusdt@bookTicker&forceFetch=true")
+            #expect(try await reader.next("fetch").kind == "full")
+        }
+    }
+
+    @Test func whatOnlyTheVenueHasIsAskedOnceForAllNodes() async throws {
+        try await Nodes.open { nodes in
+            let before = nodes.requests("fundingInfo")
+            var bodies: Set<String> = []
+            for place in 0..<6 { bodies.insert(try await nodes.edges[place % 2].get("/fapi/v1/fundingInfo").text) }
+            #expect(bodies.count == 1)
+            #expect(nodes.requests("fundingInfo") == before + 1)
+        }
+    }
+
+    @Test func anAnswerThatNoMessageHoldsComesInParts() async throws {
+        try await Nodes.open { nodes in
+            let body = "[" + Array(repeating: "\"\(String(repeating: "x", count: 1_000))\"", count: 1_500).joined(separator: ",") + "]"
+            nodes.exchange.setRESTFault(.status(200, body: body))
+            let answer = try await nodes.edges[0].get("/fapi/v1/fundingInfo")
+            #expect(answer.status == 200 && answer.text == body)
+        }
+    }
+
+    @Test func aConnectionIsControlledFromEveryNode() async throws {
+        try await Nodes.open { nodes in
+            let (here, there) = (nodes.edges[0], nodes.edges[1])
+            let reader = try await here.events("streams=\(Self.stream)")
+            _ = try await reader.next("update")
+            let seen = try await there.get("/events/\(reader.client)").json
+            #expect(seen["streams"]?.texts == [Self.stream])
+            let paused = try await there.post("/events/\(reader.client)/pause")
+            #expect(paused.status == 200)
+            #expect(
+                try paused.json == .object(["client": .string(reader.client), "streams": [.string(Self.stream)], "paused": [.string(Self.stream)]]))
+            let seenHere = try await here.get("/events/\(reader.client)").json
+            #expect(seenHere["paused"]?.texts == [Self.stream])
+            #expect(try await there.post("/events/\(reader.client)/subscribe?streams=ethusdt@bookTicker").status == 200)
+            _ = try await reader.next("update", of: "ethusdt@bookTicker")
+            #expect(try await there.post("/events/\(reader.client)/subscribe?streams=nosuch@trade").status == 404)
+            let resumed = try await there.post("/events/\(reader.client)/resume").json
+            #expect(resumed["paused"]?.texts == [])
+            _ = try await reader.next("update", of: Self.stream)
+            #expect(try await there.post("/events/\(reader.client)/unsubscribe?streams=ethusdt@bookTicker").status == 200)
+            #expect(try await there.request("DELETE", "/events/\(reader.client)").status == 200)
+            _ = try await reader.next("bye") { $0.data["code"] == "closed" }
+            let unknown = try await nodes.alone.get("/events/\(String(repeating: "0", count: 32))")
+            for id in ["00000000", String(reader.client.prefix(8))] {
+                let answer = try await there.get("/events/\(id + String(repeating: "0", count: 32))")
+                #expect(answer.status == 404 && answer.text == unknown.text)
+            }
+        }
+    }
+
+    @Test func aTicketIsGoodOnceAtEveryNodeAndForWhomItWasMade() async throws {
+        let members = #""streams":["btcusdt@*"],"operations":["read","control"]"#
+        let keys = try APIKeys(
+            json: #"{"one":{"hash":"\#(APIKeys.hash(of: Self.key))",\#(members)},"two":{"hash":"\#(APIKeys.hash(of: Self.other))",\#(members)}}"#)
+        try await Nodes.open(configure: { $0.access.keys = keys }) { nodes in
+            let (here, there) = (nodes.edges[0], nodes.edges[1])
+            let ticket = try #require(try await here.post("/tickets", Self.bearer).json["ticket"]?.text)
+            let reader = try await there.events("streams=\(Self.stream)&ticket=\(ticket)")
+            for client in nodes.edges { #expect(try await client.get("/events?streams=\(Self.stream)&ticket=\(ticket)").status == 401) }
+            let second = try #require(try await here.post("/tickets", Self.bearer).json["ticket"]?.text)
+            #expect(try await there.get("/events?streams=ethusdt@bookTicker&ticket=\(second)").status == 403)
+            #expect(try await here.post("/events/\(reader.client)/pause", Self.bearer).status == 200)
+            #expect(try await here.post("/events/\(reader.client)/pause", ["Authorization": "Bearer \(Self.other)"]).status == 404)
+            let gone = "00000000." + ticket.dropFirst(9)
+            #expect(try await there.get("/events?streams=\(Self.stream)&ticket=\(gone)").status == 401)
+        }
+    }
+
+    @Test func anIngestThatStopsHandsOverInOrder() async throws {
+        try await Nodes.open(ingests: 2) { nodes in
+            let reader = try await nodes.edges[0].events("streams=\(Self.stream)")
+            _ = try await reader.next("update") { $0.data["source"] == "websocket" }
+            let began = ContinuousClock.now
+            await nodes.stopIngest(0)
+            let events = try await reader.all { $0.name == "recover" }
+            #expect(ContinuousClock.now - began < .seconds(20), "the standby would have waited for a minute")
+            #expect(events.map(\.name).filter { $0 == "disconnect" || $0 == "recover" } == ["disconnect", "recover"])
+            let more = try await reader.all { $0.name == "update" && $0.data["source"] == "websocket" }
+            #expect(!more.map(\.name).contains("disconnect"))
+            #expect(try await nodes.edges[0].get("/readyz").status == 200)
+            #expect(try await nodes.edges[0].post("/streams/!assetIndex@arr/refetch").status == 200)
+        }
+    }
+
+    @Test func anEdgeThatHearsNothingOfTheLogIsNotReadyAndSaysWhy() async throws {
+        try await Nodes.open { nodes in
+            let reader = try await nodes.edges[0].events("streams=\(Self.stream)")
+            _ = try await reader.next("update")
+            nodes.log.freeze()
+            _ = try await reader.next("disconnect")
+            _ = try await reader.next("status") { $0.data["state"] == "stale" }
+            #expect(try await nodes.edges[0].get("/streams/\(Self.stream)").header("X-Feed-State") == "stale")
+            let deadline = ContinuousClock.now + .seconds(30)
+            while try await !nodes.edges[0].get("/readyz").text.hasPrefix("the log gives nothing for ") {
+                guard ContinuousClock.now < deadline else { throw Unexpected("the edge says that it is ready") }
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            #expect(try await nodes.edges[0].get("/readyz").status == 503)
+            let refused = try await nodes.edges[0].get("/fapi/v1/fundingInfo")
+            #expect(refused.status == 503 && refused.text.contains("-1001"))
+            nodes.log.freeze(false)
+            _ = try await reader.next("recover") { $0.data["method"] == "continuous" }
+        }
+    }
+
+    @Test func everyNodeTellsIncidentsAndWhatItCounts() async throws {
+        try await Nodes.open { nodes in
+            let reader = try await nodes.edges[0].events("streams=\(Self.stream)")
+            _ = try await reader.next("update") { $0.data["source"] == "websocket" }
+            nodes.exchange.dropConnections()
+            _ = try await reader.next("recover")
+            for client in nodes.edges {
+                let deadline = ContinuousClock.now + .seconds(20)
+                var kinds: [String] = []
+                while !kinds.starts(with: ["disconnect", "recover"]), ContinuousClock.now < deadline {
+                    let incidents = try await client.get("/streams/\(Self.stream)/status").json["incidents"]?.array ?? []
+                    kinds = incidents.compactMap { $0["kind"]?.text }
+                }
+                #expect(kinds.starts(with: ["disconnect", "recover"]), "\(kinds)")
+                let text = try await client.get("/metrics").text
+                for sample in [
+                    "log_feeds 0", "log_connected 1", "log_following 1", "log_away 0", "log_term 1", "log_resets_total{cause=\"regressed\"} 0",
+                ] {
+                    #expect(text.contains("futures_gateway_\(sample)\n"), "\(sample)")
+                }
+            }
+            let alone = try await nodes.alone.get("/metrics").text
+            #expect(!alone.contains("futures_gateway_cluster_feeds"))
+        }
+    }
+}

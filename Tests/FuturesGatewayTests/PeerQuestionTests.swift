@@ -1,0 +1,31 @@
+import FuturesFeed
+import MicroHTTP
+import Testing
+
+@testable import FuturesGateway
+
+@Suite struct PeerQuestionTests {
+    @Test(arguments: [
+        PeerQuestion.connection(ConnectionRequest(action: .view, id: "a", names: nil, identity: nil)),
+        .connection(ConnectionRequest(action: .subscribe, id: "a", names: [.assetIndex, .markPrice(symbol: "BTCUSDT")], identity: "token a\nb")),
+        .connection(ConnectionRequest(action: .pause, id: "", names: [], identity: "")), .ticket("t"),
+    ])
+    func whatIsAskedIsReadAsItWasWritten(_ question: PeerQuestion) {
+        #expect(PeerQuestion(question.bytes) == question)
+    }
+
+    @Test(arguments: ["", "connection", "connection\nview\na\n*", "connection\nlook\na\n*\nnameless", "ticket"])
+    func whatIsNoQuestionIsRefused(_ text: String) {
+        #expect(PeerQuestion(Array(text.utf8)) == nil)
+    }
+
+    @Test func anAnswerIsHandedOverAsItIs() throws {
+        for body in [Array("{\"a\":\n\n1}".utf8), []] {
+            let answer = HTTPResponse(status: 429, headers: [HTTPHeader("Retry-After", "1"), HTTPHeader("Content-Type", "a: b")], body: body)
+            let read = try #require(HTTPResponse(portable: answer.portable))
+            #expect(read.status == 429 && read.body == body)
+            #expect(read.headers.map { [$0.name, $0.value] } == answer.headers.map { [$0.name, $0.value] })
+        }
+        for text in ["", "\n\n", "200", "99\n\n", "x\n\n"] { #expect(HTTPResponse(portable: Array(text.utf8)) == nil, "\(text)") }
+    }
+}

@@ -1,0 +1,74 @@
+import FeedCore
+import FuturesFeed
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+import ReplicatedLog
+import SimulatedLog
+
+/// A log in memory, without faults, that the gateways of one test share.
+final class SharedLog: Sendable {
+    private struct State {
+        var log: SimulatedLog
+        var clients: [@Sendable (LogEvent) -> Void] = []
+        var isFrozen = false
+    }
+
+    private let state: NIOLockedValueBox<State>
+    private let loop = MultiThreadedEventLoopGroup.singleton.next()
+    private let tick = NIOLockedValueBox<RepeatedTask?>(nil)
+
+    init() {
+        var log = SimulatedLog(seed: .random(in: .min ... .max), clients: 8)
+        // Of milliseconds: nothing is lost here, so nothing is waited for in vain.
+        log.patience = 60_000
+        state = NIOLockedValueBox(State(log: log))
+        let task = loop.scheduleRepeatedTask(initialDelay: .milliseconds(1), delay: .milliseconds(1)) { [weak self] _ in self?.step() }
+        tick.withLockedValue { $0 = task }
+    }
+
+    deinit { tick.withLockedValue { $0?.cancel() } }
+
+    /// While it is frozen it takes and tells nothing.
+    func freeze(_ isFrozen: Bool = true) { state.withLockedValue { $0.isFrozen = isFrozen } }
+
+    /// What a node of this log is.
+    func cluster(_ role: ClusterConfiguration.Role, standbyDelay: Duration = .milliseconds(200)) -> ClusterConfiguration {
+        var cluster = ClusterConfiguration(role: role, servers: [], standbyDelay: standbyDelay)
+        cluster.makeLog = { loop, listener in self.client(loop, listener) }
+        return cluster
+    }
+
+    private func client(_ loop: any EventLoop, _ listener: @escaping (LogEvent) -> Void) -> any LogEngine {
+        let listener = NIOLoopBound(listener, eventLoop: loop)
+        let number = state.withLockedValue { state in
+            state.clients.append { event in loop.execute { listener.value(event) } }
+            return state.clients.count - 1
+        }
+        loop.execute { listener.value(.connected) }
+        return Client(log: self, number: number)
+    }
+
+    private final class Client: LogEngine {
+        private let log: SharedLog
+        private let number: Int
+
+        init(log: SharedLog, number: Int) { (self.log, self.number) = (log, number) }
+
+        func perform(_ command: LogCommand) { log.state.withLockedValue { $0.log.perform(command, by: number) } }
+
+        func stop() {
+            log.state.withLockedValue { state in
+                state.log.leave(number)
+                state.clients[number] = { _ in }
+            }
+        }
+    }
+
+    private func step() {
+        state.withLockedValue { state in
+            guard !state.isFrozen else { return }
+            for (client, event) in state.log.step() where client < state.clients.count { state.clients[client](event) }
+        }
+    }
+}

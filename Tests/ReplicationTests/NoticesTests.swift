@@ -1,0 +1,126 @@
+import EventLogs
+import FeedCore
+import ReplicatedLog
+import Testing
+
+@testable import Replication
+
+/// What the log tells besides events, and that a mirror has it.
+@Suite struct NoticesTests {
+    private static let name = FuturesServiceStreamName.assetIndex
+    private var mirror = FeedMirror { _ in 100 }
+    private var sequence: UInt64 = 0
+    private var next: UInt64 = 0
+
+    init() {
+        _ = mirror.start(now: Self.at(0))
+        _ = mirror.step(.reading(LogExtent(first: 1, last: 0)), now: Self.at(0))
+        let claim = EpochTable().claim(7, highest: 0, term: 0, sentAt: 1_000_000)
+        next = claim.first
+        tell(claim, at: 0)
+    }
+
+    private static func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
+
+    @discardableResult
+    private mutating func tell(_ message: LogMessage, at milliseconds: Int64) -> [FeedMirror.Effect] {
+        sequence += 1
+        return mirror.step(.record(LogRecord(sequence: sequence, body: message.bytes)), now: Self.at(milliseconds))
+    }
+
+    /// A message of the ingest, sent at this time by its own clock, which says a million when this node's says nothing.
+    @discardableResult
+    private mutating func tell(_ records: [FeedRecord], sentAt: Int64, at milliseconds: Int64) -> [FeedMirror.Effect] {
+        let message = LogMessage(epoch: 7, term: 1, first: next, sentAt: 1_000_000 + sentAt, records: records)
+        next += message.eventCount
+        return tell(message, at: milliseconds)
+    }
+
+    private static func value(receivedAt: Int64) -> FeedRecord {
+        let content = FuturesServiceFeedContent(
+            streamName: name, id: EventID(epoch: 7, sequence: 1), kind: .full, state: .live, source: .rest, eventTime: 5,
+            receivedAt: 1_000_000 + receivedAt, rows: .assetIndex([]))
+        return FeedRecord(FeedEvent(stream: name, id: content.id, kind: .fetched(content)))
+    }
+
+    @Test mutating func whatTheVenueListsIsToldWhole() throws {
+        let listing = VenueListing(symbols: ["BTCUSDT", "Ünï_1"], settled: ["OLD"], assetIndices: ["BTCUSD"], weightLimit: 2400)
+        tell([ListingRecord.record(listing)], sentAt: 0, at: 0)
+        let told = try #require(mirror.listing)
+        #expect(told.symbols == listing.symbols && told.settled == listing.settled && told.assetIndices == listing.assetIndices)
+        #expect(told.weightLimit == 2400)
+    }
+
+    @Test mutating func whatTheIngestSaysOfItselfIsTold() {
+        var gauges = IngestGauges()
+        (gauges.weight, gauges.restPauseMs, gauges.venueAheadMs) = ((17, 2400), 900, -12)
+        gauges.lines = [LineStatus(upstream: 0, line: 1, open: 2, connections: 3)]
+        tell([gauges.record], sentAt: 0, at: 0)
+        #expect(mirror.gauges == gauges)
+        tell([FeedRecord(.gauges, of: "-", Array("{".utf8)[...])], sentAt: 0, at: 0)
+        #expect(mirror.gauges == gauges, "what cannot be read changes nothing")
+    }
+
+    @Test mutating func agesGoByTheClockOfTheOneWhoWrites() throws {
+        tell([Self.value(receivedAt: 0)], sentAt: 10, at: 30)
+        tell([], sentAt: 100, at: 105)
+        let status = try #require(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(205)))
+        #expect(status.ageMs == 205 && status.unverifiedMs == 205, "the message that came fastest tells the time")
+        #expect(status.source == .rest && status.state == .live && status.isWhole)
+        tell(VerifiedRecord.records([(Self.name, 1_000_150)]), sentAt: 200, at: 205)
+        let verified = try #require(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(205)))
+        #expect(verified.ageMs == 205 && verified.unverifiedMs == 55)
+        #expect(mirror.clock.time(at: Self.at(300)) == 1_000_300)
+    }
+
+    @Test mutating func aClockThatIsSetBackIsLearnedAnew() {
+        tell([], sentAt: 10_000, at: 100)
+        tell([], sentAt: 200, at: 300)
+        #expect(mirror.clock.time(at: Self.at(300)) == 1_000_200 && mirror.lagMs == 0)
+    }
+
+    @Test mutating func aStateSaysHowLongTheValueIsUnverified() throws {
+        tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
+        tell(VerifiedRecord.records([(Self.name, 1_000_900)]), sentAt: 900, at: 900)
+        let stale = FeedEvent(stream: Self.name, id: EventID(epoch: 7, sequence: next), kind: .status(.stale, ageMs: 1_000, unverifiedMs: 400))
+        tell([FeedRecord(stale)], sentAt: 1_000, at: 1_000)
+        #expect(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(1_100)).unverifiedMs == 500, "nobody is told better than it is")
+    }
+
+    @Test mutating func incidentsAreTakenOnceInTheOrderOfTheirTimes() {
+        tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
+        let all = (0..<120).map { StreamIncident(at: Int64($0), kind: $0 % 2 == 0 ? .disconnect : .recover, detail: "detail \($0) \"of\" it") }
+        tell([IncidentsRecord.record(Array(all[10..<12]), of: Self.name)], sentAt: 0, at: 0)
+        tell([IncidentsRecord.record(Array(all[0..<12]), of: Self.name)], sentAt: 0, at: 0)
+        #expect(mirror.streams[Self.name]?.incidents == Array(all[0..<12]))
+        tell([IncidentsRecord.record(all, of: Self.name)], sentAt: 0, at: 0)
+        #expect(mirror.streams[Self.name]?.incidents == Array(all.suffix(100)))
+    }
+
+    @Test mutating func aNodeThatIsBehindOrCutOffSaysSo() {
+        #expect(mirror.trouble(now: Self.at(0)) == nil)
+        tell([], sentAt: 10, at: 10)
+        tell([], sentAt: 20, at: 3_020)
+        #expect(mirror.trouble(now: Self.at(3_020)) == "this node is 3000 ms behind the log")
+        tell([], sentAt: 3_030, at: 3_030)
+        #expect(mirror.trouble(now: Self.at(3_030)) == nil)
+        _ = mirror.passDeadline(now: Self.at(5_100))
+        #expect(mirror.trouble(now: Self.at(5_100)) == nil, "an engine may be electing its leader")
+        #expect(mirror.trouble(now: Self.at(8_100)) == "the log gives nothing for 5 s")
+    }
+
+    @Test mutating func aWriterThatGoesInOrderIsFollowedAtOnce() throws {
+        var standby = Standby(delay: .seconds(60), seed: 1)
+        let moment = Moment(instant: Self.at(100), wallClock: 0)
+        tell([], sentAt: 100, at: 100)
+        #expect(standby.passDeadline(mirror, now: moment).isEmpty)
+        tell([FeedRecord(.resigned, of: "-", [UInt8(ascii: "-")])], sentAt: 100, at: 100)
+        let effects = standby.passDeadline(mirror, now: moment)
+        guard case .perform(.append(let id, let body, let expecting)) = try #require(effects.first) else { throw Missing() }
+        #expect(expecting == sequence && LogMessage(body)?.claim != nil)
+        _ = standby.step(.notAppended(id: id, LogError(.wrongSequence, "")), mirror, now: moment)
+        #expect(standby.passDeadline(mirror, now: moment).allSatisfy { if case .perform(.append) = $0 { false } else { true } }, "once")
+    }
+
+    private struct Missing: Error {}
+}
