@@ -118,7 +118,7 @@ struct MirrorView: Sendable {
                 stream.settle(isLost: false)
             }
             stream.content.take(record.body, id: id, isFull: record.kind.isFull, of: name, limit: limit)
-            if stream.state == .connecting { stream.state = .live }
+            if stream.state == .connecting { stream.state = stream.content.head?.state ?? .live }
             if stream.content.head?.source == .websocket { stream.isConnected = true }
         case .connected: stream.isConnected = true
         case .disconnected:

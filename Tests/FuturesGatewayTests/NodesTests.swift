@@ -87,7 +87,15 @@ private struct Nodes {
             var readers: [EventReader] = []
             for client in [nodes.alone, nodes.edges[0]] {
                 let reader = try await client.events("streams=\(streams.joined(separator: ","))")
-                for stream in streams { _ = try await reader.next("update", "fetch", of: stream) { $0.kind == "full" } }
+                var missing = Set(streams)
+                while !missing.isEmpty {
+                    let event = try await reader.next("update", "fetch") { $0.kind == "full" }
+                    missing.remove(event.stream)
+                }
+                let deadline = ContinuousClock.now + .seconds(20)
+                for stream in streams {
+                    while try await client.get("/streams/\(stream)").header("X-Feed-State") != "live", ContinuousClock.now < deadline {}
+                }
                 readers.append(reader)
             }
             let targets =
@@ -311,7 +319,7 @@ private struct Nodes {
                 #expect(kinds.starts(with: ["disconnect", "recover"]), "\(kinds)")
                 let text = try await client.get("/metrics").text
                 for sample in [
-                    "log_feeds 0", "log_connected 1", "log_following 1", "log_away 0", "log_term 1", "log_resets_total{cause=\"regressed\"} 0",
+                    "cluster_feeds 0", "cluster_connected 1", "cluster_following 1", "cluster_away 0", "cluster_term 1", "cluster_resets_total{cause=\"regressed\"} 0",
                 ] {
                     #expect(text.contains("futures_gateway_\(sample)\n"), "\(sample)")
                 }

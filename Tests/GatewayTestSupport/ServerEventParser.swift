@@ -96,7 +96,10 @@ struct ServerEventParser {
     private mutating func check(_ id: String, of name: String) throws {
         let epoch = id.prefix { $0 != "." }
         guard ["fetch", "update"].contains(name), let sequence = ServerEvent.sequence(id) else { throw Unexpected("\(name) with id \(id)") }
-        if let lastID, lastID.epoch != epoch || lastID.sequence >= sequence { throw Unexpected("id \(id) after \(lastID)") }
+        // Another ingest of a cluster begins another epoch, and its numbers rise all the same: by 2^32 at least.
+        if let lastID, lastID.sequence >= sequence || (lastID.epoch != epoch && sequence - lastID.sequence < 1 << 32) {
+            throw Unexpected("id \(id) after \(lastID)")
+        }
         lastID = (epoch, sequence)
     }
 }

@@ -12,8 +12,8 @@ extension NodeReading {
         text.metric("futures_gateway_cluster_away", .gauge, "1 while the log gives nothing, and readers were told so.", isAway ? 1 : 0)
         text.metric(
             "futures_gateway_cluster_lag_seconds", .gauge, "How old the newest message was when it came, by the fastest one.", Double(lagMs) / 1000)
-        text.metric("futures_gateway_cluster_silence_seconds", .gauge, "Time since a message came that counts.")
-        if let silenceMs { text.sample([:], Double(silenceMs) / 1000) }
+        text.metric("futures_gateway_cluster_silence_seconds", .gauge, "Time since a message came that counts; NaN before the first one.")
+        text.sample([:], silenceMs.map { Double($0) / 1000 } ?? .nan)
         text.metric("futures_gateway_cluster_head", .gauge, "The number of the newest event.", head)
         text.metric("futures_gateway_cluster_place", .gauge, "The newest record of the log that was read.", place)
         text.metric("futures_gateway_cluster_term", .gauge, "How many writers the log has had; 0 before anything was read.", term)
