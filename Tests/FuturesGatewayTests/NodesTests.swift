@@ -319,7 +319,8 @@ private struct Nodes {
                 #expect(kinds.starts(with: ["disconnect", "recover"]), "\(kinds)")
                 let text = try await client.get("/metrics").text
                 for sample in [
-                    "cluster_feeds 0", "cluster_connected 1", "cluster_following 1", "cluster_away 0", "cluster_term 1", "cluster_resets_total{cause=\"regressed\"} 0",
+                    "cluster_feeds 0", "cluster_connected 1", "cluster_following 1", "cluster_away 0", "cluster_term 1",
+                    "cluster_resets_total{cause=\"regressed\"} 0",
                 ] {
                     #expect(text.contains("futures_gateway_\(sample)\n"), "\(sample)")
                 }
