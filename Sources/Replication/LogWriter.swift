@@ -20,6 +20,8 @@ package struct LogWriter: Sendable {
         case succeeded
         /// The engine lost records that it had acknowledged.
         case regressed
+        /// The log no longer has this writer's newest record, so nothing shows what stood behind it.
+        case trimmed
         /// The engine takes nothing for so long that too much waits.
         case overflowed
     }
