@@ -83,6 +83,13 @@ import Testing
         #expect(told == [.deposed(.trimmed)])
     }
 
+    @Test func aLaterWriterOfAProcessGivesOutIdsOfItsOwn() throws {
+        let before = try writer()
+        var later = try #require(LogWriter(epochs: before.epochs, claim: before.acknowledged, behind: 40, now: moment(0)))
+        #expect(appends(later.append([event], now: moment(0))).map(\.id) == [41])
+        #expect(later.lastID == 41)
+    }
+
     @Test func anIdleWriterGivesSignsOfLife() throws {
         var writer = try writer()
         let deadline = try #require(writer.deadline)
