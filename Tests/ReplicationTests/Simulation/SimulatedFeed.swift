@@ -10,8 +10,11 @@ struct SimulatedVenue {
     static let limit = 12
     private(set) var counts = names.map { _ in Int64(1) }
 
+    /// In how many ticks a stream has a message, about.
+    var pace = 3
+
     mutating func tick(_ random: inout SplitMix64) {
-        for stream in counts.indices where Int.random(in: 0..<3, using: &random) == 0 { counts[stream] += 1 }
+        for stream in counts.indices where Int.random(in: 0..<pace, using: &random) == 0 { counts[stream] += 1 }
     }
 
     /// The rows of a message.
@@ -101,6 +104,8 @@ struct SimulatedFeed {
     }
 
     mutating func tick(_ venue: SimulatedVenue, now: Int, isCalm: Bool, _ random: inout SplitMix64) {
+        // One reader alone was told something.
+        if !isCalm, events.isEmpty, Int.random(in: 0..<40, using: &random) == 0 { next += 1 }
         for stream in streams.indices {
             if let at = streams[stream].backAt {
                 guard at <= now || isCalm else { continue }

@@ -67,6 +67,7 @@ struct Simulation {
             nodes.append(SimulatedNode(client: client, isIngest: client < ingests, settings, seed: random.next()))
         }
         world = World(isTraced: trace, random: random)
+        world.venue.pace = pick(3, 3, 30)
         for node in nodes.indices { nodes[node].start(&world) }
     }
 
@@ -113,7 +114,8 @@ struct Simulation {
         case .runs:
             guard !isHealed else { break }
             if happens(freezes) {
-                nodes[node].life = .frozen(until: world.tick + Int.random(in: 5...80, using: &world.random))
+                let longest = Int.random(in: 0..<4, using: &world.random) == 0 ? 200 : 40
+                nodes[node].life = .frozen(until: world.tick + Int.random(in: 5...longest, using: &world.random))
             } else if happens(kills) {
                 nodes[node].end(for: Int.random(in: 2...60, using: &world.random), at: world.tick)
             }
@@ -166,6 +168,10 @@ struct Simulation {
             world.verdict.expect(
                 node.mirror.epochs.headID == way.headID, .oneWay,
                 "node \(place) is at \(node.mirror.epochs.headID.map(\.description) ?? "-"), the log at \(way.headID.map(\.description) ?? "-")")
+            for (mine, its) in zip(node.mirror.epochs.epochs.reversed(), way.epochs.reversed()) {
+                world.verdict.expect(
+                    mine.id == its.id && mine.end == its.end, .oneWay, "node \(place) has \(mine) where the log has \(its)")
+            }
             for (stream, name) in SimulatedVenue.names.enumerated() {
                 let known = node.mirror.streams[name]
                 world.verdict.expect(known?.isDown == false, .convergence, "\(name) is down at node \(place)")
