@@ -44,6 +44,7 @@ extension LogWriter {
         case .failure: wait()
         case .success(let extent):
             guard extent.last >= acknowledged.sequence else { return depose(.regressed) }
+            guard extent.first <= acknowledged.sequence else { return depose(.trimmed) }
             fetch(acknowledged.sequence, upTo: min(extent.last, acknowledged.sequence + Self.mostFetches), of: extent.last)
         }
     }

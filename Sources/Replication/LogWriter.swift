@@ -20,6 +20,8 @@ package struct LogWriter: Sendable {
         case succeeded
         /// The engine lost records that it had acknowledged.
         case regressed
+        /// The log no longer has this writer's newest record, so nothing shows what stood behind it.
+        case trimmed
         /// The engine takes nothing for so long that too much waits.
         case overflowed
     }
@@ -80,7 +82,8 @@ package struct LogWriter: Sendable {
     var sent: Deque<Batch> = []
     var phase = Phase.open
     var retries = 0
-    var lastID: UInt64 = 0
+    /// The newest command's id.
+    package internal(set) var lastID: UInt64
     var effects: [Effect] = []
     var now: Moment
     private var waiting: Deque<FeedRecord> = []
@@ -102,10 +105,11 @@ package struct LogWriter: Sendable {
     /// - Parameters:
     ///   - epochs: the way that the log took, up to the claim.
     ///   - claim: the record that holds it.
+    ///   - lastID: the newest command's id of this process's writer before it, which may still be answered.
     /// - Returns: nil if the log does not end with the claim.
-    package init?(epochs: EpochTable, claim: LogRecord, limits: Limits = Limits(), now: Moment) {
+    package init?(epochs: EpochTable, claim: LogRecord, limits: Limits = Limits(), behind lastID: UInt64 = 0, now: Moment) {
         guard let epoch = epochs.current, let message = LogMessage(claim.body), message.epoch == epoch.id, message.claim != nil else { return nil }
-        (self.epochs, self.epoch, self.limits, self.now) = (epochs, epoch, limits, now)
+        (self.epochs, self.epoch, self.limits, self.lastID, self.now) = (epochs, epoch, limits, lastID, now)
         (acknowledged, end) = (claim, claim.sequence)
         (next, sentFrom, sentAt) = (epochs.head + 1, epochs.head + 1, now.instant)
     }

@@ -40,6 +40,8 @@ package struct Standby: Sendable {
         switch event {
         case .record(let record):
             if let epoch = mirror.epochs.current, mirror.isFollowing, mirror.place == record.sequence, claims[epoch.id] == record.body {
+                // No answer reaches it while it leads. If the log is read again later, the same claim is no lease any more: its numbers were used.
+                (claims, claimID, inspection, end) = ([:], nil, nil, nil)
                 return [.lead(record)]
             }
         case .inspected(let id, let result):

@@ -75,6 +75,21 @@ import Testing
         #expect(told == [.deposed(.regressed)])
     }
 
+    @Test func aWriterIsDeposedIfItsLastRecordWasTrimmed() throws {
+        var writer = try writer()
+        let sent = appends(writer.append([event], now: moment(0)))
+        _ = writer.step(.notAppended(id: sent[0].id, LogError(.wrongSequence, "")), now: moment(1))
+        let told = writer.step(.inspected(id: writer.lastID, .success(LogExtent(first: 8, last: 20))), now: moment(2))
+        #expect(told == [.deposed(.trimmed)])
+    }
+
+    @Test func aLaterWriterOfAProcessGivesOutIdsOfItsOwn() throws {
+        let before = try writer()
+        var later = try #require(LogWriter(epochs: before.epochs, claim: before.acknowledged, behind: 40, now: moment(0)))
+        #expect(appends(later.append([event], now: moment(0))).map(\.id) == [41])
+        #expect(later.lastID == 41)
+    }
+
     @Test func anIdleWriterGivesSignsOfLife() throws {
         var writer = try writer()
         let deadline = try #require(writer.deadline)

@@ -6,14 +6,21 @@ extension SimulatedLog {
         guard let next = clients[client].next else { return }
         let extent = copies[clients[client].side].extent
         if extent.last &+ 1 < next {
-            clients[client].next = nil
+            (clients[client].next, clients[client].isReading) = (nil, false)
             clients[client].told.append(.regressed(extent))
         } else if extent.first > next {
-            clients[client].next = nil
+            (clients[client].next, clients[client].isReading) = (nil, false)
             clients[client].told.append(.trimmed(extent))
         } else {
+            clients[client].isReading = true
             clients[client].told.append(.reading(extent))
         }
+    }
+
+    /// Gives a client the answers that are due. Those to its appends keep their order.
+    mutating func answer(_ client: Int) {
+        for answer in clients[client].answers where answer.due <= now { clients[client].told.append(answer.event) }
+        clients[client].answers.removeAll { [now] in $0.due <= now }
     }
 
     /// Carries out some of a client's commands, in their order, and hands it some records.
@@ -39,7 +46,7 @@ extension SimulatedLog {
 
     private mutating func carryOut(_ sent: Sent, _ client: Int) {
         let side = clients[client].side
-        let event: LogEvent?
+        let event: LogEvent
         switch sent.command {
         case .append(let id, let body, let expecting):
             if checksExpectations, copies[side].last != expecting {
@@ -74,8 +81,11 @@ extension SimulatedLog {
             return
         case .read, .stopReading, .hear, .ignore: return
         }
-        guard let event, !sent.isForgotten else { return }
-        if happens(faults.unanswered) { refuse(sent.command, client, .noAnswer) } else { clients[client].told.append(event) }
+        guard !sent.isForgotten else { return }
+        let told = happens(faults.unanswered) ? sent.command.failure(.noAnswer) ?? event : event
+        var due = happens(faults.late) ? now + Int.random(in: 1...30, using: &random) : now
+        if case .append = sent.command { due = clients[client].answers.reduce(due) { $1.sent.command.isAppend ? max($0, $1.due) : $0 } }
+        clients[client].answers.append(Answer(sent: sent, event: told, due: due))
     }
 
     private mutating func tell(_ subject: String, _ body: [UInt8], _ reply: LogReply?) {
@@ -87,4 +97,19 @@ extension SimulatedLog {
 
 extension LogError {
     static let noAnswer = LogError(.unknown, "No answer came in time.")
+}
+
+extension LogCommand {
+    fileprivate var isAppend: Bool { if case .append = self { true } else { false } }
+
+    /// What its sender is told if nothing comes of it; nil if nothing is told.
+    func failure(_ error: LogError) -> LogEvent? {
+        switch self {
+        case .append(let id, _, _): return .notAppended(id: id, error)
+        case .inspect(let id): return .inspected(id: id, .failure(error))
+        case .fetch(let id, _): return .fetched(id: id, .failure(error))
+        case .request(let id, _, _, _): return .answered(id: id, .failure(error))
+        case .read, .stopReading, .hear, .ignore, .publish, .respond: return nil
+        }
+    }
 }

@@ -7,7 +7,7 @@ package import ReplicatedLog
 /// may do to its users happens by chance: it loses commands and answers, executes a command twice, stalls, cuts connections, loses its newest records
 /// and goes on densely, or splits, so that two sides take different records for one place until one side is thrown away.
 package struct SimulatedLog {
-    /// Chances of 1,000: `lost`, `unanswered` and `repeated` for each command, the others for each tick.
+    /// Chances of 1,000: `lost`, `unanswered`, `repeated` and `late` for each command, the others for each tick.
     package struct Faults: Sendable {
         /// The command never arrives.
         package var lost = 0
@@ -15,6 +15,8 @@ package struct SimulatedLog {
         package var unanswered = 0
         /// The command arrives once more, later.
         package var repeated = 0
+        /// The answer comes late, behind records that are younger, or after nobody waits for it any more.
+        package var late = 0
         /// A client's connection breaks.
         package var cut = 0
         package var stall = 0
@@ -27,7 +29,7 @@ package struct SimulatedLog {
         package static let all: Faults = {
             var faults = Faults()
             (faults.lost, faults.unanswered, faults.repeated, faults.cut) = (10, 10, 10, 5)
-            (faults.stall, faults.truncation, faults.fork) = (5, 3, 3)
+            (faults.late, faults.stall, faults.truncation, faults.fork) = (20, 5, 3, 3)
             return faults
         }()
     }
@@ -53,19 +55,31 @@ package struct SimulatedLog {
         var isForgotten = false
     }
 
+    /// An answer that is on its way.
+    struct Answer {
+        let sent: Sent
+        let event: LogEvent
+        let due: Int
+    }
+
     struct Client {
         var side = 0
         /// The tick at which it is connected again.
         var backAt: Int?
         var commands: [Sent] = []
+        var answers: [Answer] = []
         /// The reading's next sequence.
         var next: UInt64?
+        /// Whether the reading goes on, as far as the client was told.
+        var isReading = false
         var hears: [String] = []
         var told: [LogEvent] = []
     }
 
     /// How many ticks an answer is waited for.
     package var patience = 20
+    /// For how many a client takes the log's silence for a lull.
+    private static let lull = 30
 
     package var faults: Faults
     /// Without it two writers overwrite each other: a control for what rests on it.
@@ -75,7 +89,7 @@ package struct SimulatedLog {
     private(set) var now = 0
     var copies = [Copy()]
     var clients: [Client]
-    private var stalledUntil: Int?
+    private var stall: Range<Int>?
     private var forkedUntil: Int?
     var requests: [(address: String, client: Int, id: UInt64, at: Int)] = []
     var lastAddress = 0
@@ -96,9 +110,9 @@ package struct SimulatedLog {
     package mutating func perform(_ command: LogCommand, by client: Int) {
         switch command {
         case .read(let from):
-            clients[client].next = max(1, from)
-            if clients[client].backAt == nil, stalledUntil == nil { judge(client) }
-        case .stopReading: clients[client].next = nil
+            (clients[client].next, clients[client].isReading) = (max(1, from), false)
+            if clients[client].backAt == nil, stall == nil { judge(client) }
+        case .stopReading: (clients[client].next, clients[client].isReading) = (nil, false)
         case .hear(let subject): clients[client].hears.append(subject)
         case .ignore(let subject): clients[client].hears.removeAll { $0 == subject }
         case _ where clients[client].backAt != nil: refuse(command, client, LogError(.unavailable, "There is no connection."))
@@ -120,9 +134,14 @@ package struct SimulatedLog {
             if let backAt = clients[client].backAt, backAt <= now {
                 clients[client].backAt = nil
                 clients[client].told.append(.connected)
-                if stalledUntil == nil { judge(client) }
+                if stall == nil { judge(client) }
             }
-            if stalledUntil == nil { work(client) }
+            if stall == nil {
+                let answersFirst = Bool.random(using: &random)
+                if answersFirst { answer(client) }
+                work(client)
+                if !answersFirst { answer(client) }
+            }
             loseHope(client)
         }
         let overdue = requests.filter { $0.at + patience <= now }
@@ -138,9 +157,10 @@ package struct SimulatedLog {
 
     private mutating func beginFaults() {
         for client in clients.indices where happens(faults.cut) { cut(client) }
-        if stalledUntil == nil, happens(faults.stall) {
-            stalledUntil = now + Int.random(in: 2...40, using: &random)
-            for client in clients.indices where clients[client].next != nil && clients[client].backAt == nil {
+        if stall == nil, happens(faults.stall) { stall = now..<now + Int.random(in: 2...50, using: &random) }
+        if let stall, stall.lowerBound + Self.lull == now {
+            for client in clients.indices where clients[client].isReading {
+                clients[client].isReading = false
                 clients[client].told.append(.stalled(LogError(.unavailable, "The log is silent.")))
             }
         }
@@ -156,9 +176,9 @@ package struct SimulatedLog {
     }
 
     private mutating func endFaults() {
-        if let end = stalledUntil, end <= now {
-            stalledUntil = nil
-            for client in clients.indices where clients[client].backAt == nil { judge(client) }
+        if let end = stall?.upperBound, end <= now {
+            stall = nil
+            for client in clients.indices where clients[client].backAt == nil && !clients[client].isReading { judge(client) }
         }
         if let end = forkedUntil, end <= now {
             forkedUntil = nil
@@ -174,6 +194,7 @@ package struct SimulatedLog {
     private mutating func cut(_ client: Int) {
         guard clients[client].backAt == nil else { return }
         clients[client].backAt = now + Int.random(in: 1...10, using: &random)
+        clients[client].isReading = false
         forget(client) { _ in true }
         clients[client].told.append(.disconnected(LogError(.unavailable, "The connection broke.")))
     }
@@ -183,6 +204,8 @@ package struct SimulatedLog {
     }
 
     private mutating func forget(_ client: Int, _ isDue: (Sent) -> Bool) {
+        for answer in clients[client].answers where isDue(answer.sent) { refuse(answer.sent.command, client, .noAnswer) }
+        clients[client].answers.removeAll { isDue($0.sent) }
         var kept: [Sent] = []
         for var sent in clients[client].commands {
             if !sent.isForgotten, isDue(sent) {
@@ -196,12 +219,6 @@ package struct SimulatedLog {
     }
 
     mutating func refuse(_ command: LogCommand, _ client: Int, _ error: LogError) {
-        switch command {
-        case .append(let id, _, _): clients[client].told.append(.notAppended(id: id, error))
-        case .inspect(let id): clients[client].told.append(.inspected(id: id, .failure(error)))
-        case .fetch(let id, _): clients[client].told.append(.fetched(id: id, .failure(error)))
-        case .request(let id, _, _, _): clients[client].told.append(.answered(id: id, .failure(error)))
-        case .read, .stopReading, .hear, .ignore, .publish, .respond: break
-        }
+        if let event = command.failure(error) { clients[client].told.append(event) }
     }
 }

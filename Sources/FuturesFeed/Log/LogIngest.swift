@@ -30,7 +30,9 @@ final class LogIngest {
     /// Nil if the log does not end with the claim.
     init?(_ node: LogNode, _ claim: LogRecord) {
         let epochs = node.shared.withLockedValue { $0.mirror.epochs }
-        guard let writer = LogWriter(epochs: epochs, claim: claim, now: .current), let epoch = epochs.current else { return nil }
+        guard let writer = LogWriter(epochs: epochs, claim: claim, behind: node.state.value.lastCommand, now: .current),
+            let epoch = epochs.current
+        else { return nil }
         (self.node, self.writer, self.epoch) = (node, writer, epoch.id)
         engine = node.feed.engine(epoch: epoch.id, node.logger)
         collector = Collector(node, engine)

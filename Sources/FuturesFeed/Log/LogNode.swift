@@ -45,6 +45,8 @@ package final class LogNode: Sendable {
         var timer: (at: Instant, task: Scheduled<Void>)?
         var standby: Standby?
         var ingest: LogIngest?
+        /// The newest command's id of all writers until now.
+        var lastCommand: UInt64 = 0
         /// The streams that readers of this node want.
         var wanted: Set<FuturesServiceStreamName> = []
         var isDemandPlanned = false
@@ -252,6 +254,7 @@ package final class LogNode: Sendable {
     private func stepDown(_ reason: LogWriter.Reason) {
         logger.warning("this node feeds the log no more", metadata: ["reason": "\(reason)"])
         let engine = state.value.ingest?.engine
+        state.value.lastCommand = state.value.ingest?.writer.lastID ?? state.value.lastCommand
         state.value.ingest = nil
         shared.withLockedValue { ($0.engine, $0.traffic, $0.writer) = (nil, nil, nil) }
         state.value.log?.perform(.ignore(subject: configuration.ingestSubject))

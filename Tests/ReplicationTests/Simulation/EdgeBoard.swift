@@ -105,6 +105,7 @@ struct EdgeBoard {
                 sequence: event.id.sequence, stream: stream, kind: event.kind, id: event.kind.carriesData ? event.id : nil, isLocal: event.isLocal,
                 isContinuous: event.isContinuous))
         if event.kind.carriesData { lastData = event.id }
+        if event.kind == .ended { return end(stream, event.id) }
         let isTakeover = event.kind == .disconnected && String(decoding: event.body, as: UTF8.self).contains("was replaced")
         // Who has read a claim knows that the word of its ingest is still to come.
         let isTooSoon = isTakeover && streams[stream].backIn == event.id.epoch
@@ -115,6 +116,12 @@ struct EdgeBoard {
         Self.tell(&streams[stream], event.kind, event.kind.carriesData ? register.entries[event.id] : nil, isContinuous: event.isContinuous) {
             verdict.expect($0 || ($1 == .oneOutage && !isServing), $1, "\(event.stream) \(event.id): \($2)")
         }
+    }
+
+    /// Nobody wants the stream any more: its ring goes.
+    private mutating func end(_ stream: Int, _ id: EventID) {
+        streams[stream] = Stream()
+        floor = id.sequence
     }
 
     /// What one event does to one reader of one stream.

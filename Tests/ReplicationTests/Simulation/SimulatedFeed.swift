@@ -10,8 +10,11 @@ struct SimulatedVenue {
     static let limit = 12
     private(set) var counts = names.map { _ in Int64(1) }
 
+    /// In how many ticks a stream has a message, about.
+    var pace = 3
+
     mutating func tick(_ random: inout SplitMix64) {
-        for stream in counts.indices where Int.random(in: 0..<3, using: &random) == 0 { counts[stream] += 1 }
+        for stream in counts.indices where Int.random(in: 0..<pace, using: &random) == 0 { counts[stream] += 1 }
     }
 
     /// The rows of a message.
@@ -63,7 +66,7 @@ struct SimulatedVenue {
     private static func price(_ count: Int64) -> DecimalString { DecimalString(checked: String(count)) }
 }
 
-/// The feed of an ingest: streams that are lost and recover, and count on with the venue in between.
+/// The feed of an ingest: streams that are lost and recover, or are let go and taken up again, and count on with the venue in between.
 struct SimulatedFeed {
     struct Stream {
         var count: Int64?
@@ -101,17 +104,23 @@ struct SimulatedFeed {
     }
 
     mutating func tick(_ venue: SimulatedVenue, now: Int, isCalm: Bool, _ random: inout SplitMix64) {
+        // One reader alone was told something.
+        if !isCalm, events.isEmpty, Int.random(in: 0..<40, using: &random) == 0 { next += 1 }
         for stream in streams.indices {
             if let at = streams[stream].backAt {
-                guard at <= now else { continue }
+                guard at <= now || isCalm else { continue }
                 streams[stream].backAt = nil
                 if streams[stream].isLost { publish(stream, .recovered(FeedRecovery(error: nil, method: .snapshot, downMs: 1, missed: nil))) }
                 publish(stream, .status(.live, ageMs: 0, unverifiedMs: 0))
                 (streams[stream].isLost, streams[stream].count) = (false, venue.counts[stream])
                 publishFull(stream)
             } else if !isCalm, Int.random(in: 0..<400, using: &random) == 0 {
-                (streams[stream].isLost, streams[stream].backAt) = (true, now + Int.random(in: 1...30, using: &random))
+                let longest = Int.random(in: 0..<8, using: &random) == 0 ? 300 : 30
+                (streams[stream].isLost, streams[stream].backAt) = (true, now + Int.random(in: 1...longest, using: &random))
                 publish(stream, .disconnected(reason: "The venue is gone."))
+            } else if !isCalm, Int.random(in: 0..<1000, using: &random) == 0 {
+                publish(stream, .ended)
+                (streams[stream].count, streams[stream].backAt) = (nil, now + Int.random(in: 1...60, using: &random))
             } else if let count = streams[stream].count, count < venue.counts[stream] {
                 let isFull = SimulatedVenue.names[stream].mergeRule == .replace
                 for known in count + 1...venue.counts[stream] {
@@ -126,7 +135,8 @@ struct SimulatedFeed {
     private mutating func checkpoint() {
         checkpointed = (checkpointed + 1) % streams.count
         let stream = streams[checkpointed]
-        guard stream.count != nil else { return }
+        // A book that is lost is not complete.
+        guard stream.count != nil, !stream.isLost || SimulatedVenue.names[checkpointed].channel != .depth else { return }
         var content = content(checkpointed, SimulatedVenue.content(checkpointed, stream.count ?? 0), .full)
         // It is as of the newest event, and has that of its newest value.
         content = content.with(id: lastID[checkpointed] ?? content.id)

@@ -21,6 +21,7 @@ struct SimulatedNode {
     var deposals: [LogWriter.Reason] = []
     var terms = 0
     private var run: UInt64 = 0
+    private var lastID: UInt64 = 0
     private var commands: [LogCommand] = []
 
     struct Settings {
@@ -46,7 +47,7 @@ struct SimulatedNode {
         run += 1
         mirror = Self.mirror(settings)
         if isIngest { standby = Standby(delay: settings.delay, seed: world.random.next()) }
-        (writer, feed, board, inbox) = (nil, nil, EdgeBoard(), [])
+        (writer, feed, board, inbox, lastID) = (nil, nil, EdgeBoard(), [], 0)
         perform(mirror.start(now: world.now.instant), &world)
     }
 
@@ -62,9 +63,11 @@ struct SimulatedNode {
         return commands
     }
 
-    mutating func receiveAll(_ world: inout World) {
-        var next = 0
-        while runs, next < inbox.count {
+    /// Takes what the engine told, or some of it.
+    mutating func receive(atMost most: Int = .max, _ world: inout World) {
+        var (next, taken) = (0, 0)
+        while runs, next < inbox.count, taken < most {
+            taken += 1
             let event = inbox[next]
             next += 1
             let count = commands.count
@@ -74,7 +77,7 @@ struct SimulatedNode {
             inbox = inbox[next...].filter { !$0.isOfReading }
             next = 0
         }
-        if runs { inbox = [] }
+        if runs { inbox = Array(inbox[next...]) }
     }
 
     private mutating func receive(_ event: LogEvent, _ world: inout World) {
@@ -89,8 +92,12 @@ struct SimulatedNode {
     }
 
     mutating func tick(isCalm: Bool, _ world: inout World) {
-        perform(mirror.passDeadline(now: world.now.instant), &world)
-        if writer == nil, let effects = standby?.passDeadline(mirror, now: world.now) { perform(effects, &world) }
+        if let deadline = mirror.deadline, deadline <= world.now.instant { perform(mirror.passDeadline(now: world.now.instant), &world) }
+        if writer == nil, let deadline = standby?.deadline(mirror), deadline <= world.now.instant,
+            let effects = standby?.passDeadline(mirror, now: world.now)
+        {
+            perform(effects, &world)
+        }
         guard isLeading, feed != nil else { return }
         feed?.tick(world.venue, now: world.tick, isCalm: isCalm, &world.random)
         if let (events, records) = feed?.take() {
@@ -120,7 +127,7 @@ struct SimulatedNode {
             switch effect {
             case .perform(let command): commands.append(command.of(run: run))
             case .lead(let claim):
-                writer = LogWriter(epochs: mirror.epochs, claim: claim, limits: settings.limits, now: world.now)
+                writer = LogWriter(epochs: mirror.epochs, claim: claim, limits: settings.limits, behind: lastID, now: world.now)
                 feed = SimulatedFeed(resuming: mirror, now: world.tick, &world.random)
                 terms += 1
             }
@@ -133,7 +140,8 @@ struct SimulatedNode {
             case .perform(let command): commands.append(command.of(run: run))
             case .deposed(let reason):
                 deposals.append(reason)
-                end(for: Int.random(in: 2...20, using: &world.random), at: world.tick)
+                lastID = writer?.lastID ?? lastID
+                (writer, feed) = (nil, nil)
             }
         }
     }

@@ -50,6 +50,7 @@ struct Simulation {
         faults.stall = pick(0, 3, 10)
         if !onlyStalls {
             (faults.lost, faults.unanswered, faults.repeated, faults.cut) = (pick(0, 2, 10), pick(0, 5, 20), pick(0, 10, 50), pick(0, 3, 10))
+            faults.late = pick(0, 20, 100)
             if pick(0, 1) == 1 { (faults.truncation, faults.fork) = (pick(0, 2, 6), pick(0, 2, 6)) }
             (freezes, kills) = (pick(0, 10, 40), pick(0, 5, 20))
         }
@@ -60,12 +61,13 @@ struct Simulation {
         var settings = SimulatedNode.Settings()
         settings.limits.batches = pick(4, 8, 16)
         settings.limits.messageBytes = pick(600, 1500, 4000)
-        settings.limits.longestWait = .seconds(pick(5, 30))
+        settings.limits.longestWait = .seconds(onlyStalls ? 30 : pick(5, 30))
         for client in 0..<ingests + edges {
             settings.delay = .milliseconds(1000 + client * 250)
             nodes.append(SimulatedNode(client: client, isIngest: client < ingests, settings, seed: random.next()))
         }
         world = World(isTraced: trace, random: random)
+        world.venue.pace = pick(3, 3, 30)
         for node in nodes.indices { nodes[node].start(&world) }
     }
 
@@ -76,8 +78,14 @@ struct Simulation {
         let healed = world.tick + 300
         while world.verdict.broken == nil, world.tick < healed { step(isHealed: true) }
         let calm = world.tick + 60
-        while world.verdict.broken == nil, world.tick < calm { step(isHealed: true, isStill: true) }
+        while world.verdict.broken == nil, world.tick < calm || (world.tick < calm + 200 && isBehind) { step(isHealed: true, isStill: true) }
         if world.verdict.broken == nil { checkEnd() }
+    }
+
+    /// Whether a node has still to read what was published.
+    private var isBehind: Bool {
+        guard let next = nodes.first(where: \.isLeading)?.writer?.next else { return false }
+        return nodes.contains { $0.mirror.epochs.head + 1 != next }
     }
 
     private mutating func step(isHealed: Bool, isStill: Bool = false) {
@@ -85,10 +93,11 @@ struct Simulation {
         for (client, event) in log.step() where !nodes[client].isDead { nodes[client].inbox.append(event) }
         if !isStill { world.venue.tick(&world.random) }
         for node in nodes.indices {
-            live(node, isHealed: isHealed)
+            // Of what came while a process was frozen, it hears in no time or bit by bit.
+            let wakes = live(node, isHealed: isHealed)
             if nodes[node].runs {
-                nodes[node].receiveAll(&world)
-                if nodes[node].runs { nodes[node].tick(isCalm: isHealed, &world) }
+                nodes[node].receive(atMost: wakes ? Int.random(in: 0...nodes[node].inbox.count, using: &world.random) : .max, &world)
+                nodes[node].tick(isCalm: isHealed, &world)
             }
             for command in nodes[node].takeCommands() {
                 world.trace(node, command.words)
@@ -99,21 +108,27 @@ struct Simulation {
         if world.tick % 64 == 0 { for node in nodes.indices { checkContent(node) } }
     }
 
-    private mutating func live(_ node: Int, isHealed: Bool) {
+    /// Returns whether the node was frozen until now.
+    private mutating func live(_ node: Int, isHealed: Bool) -> Bool {
         switch nodes[node].life {
         case .runs:
-            guard !isHealed else { return }
+            guard !isHealed else { break }
             if happens(freezes) {
-                nodes[node].life = .frozen(until: world.tick + Int.random(in: 5...80, using: &world.random))
+                let longest = Int.random(in: 0..<4, using: &world.random) == 0 ? 200 : 40
+                nodes[node].life = .frozen(until: world.tick + Int.random(in: 5...longest, using: &world.random))
             } else if happens(kills) {
                 nodes[node].end(for: Int.random(in: 2...60, using: &world.random), at: world.tick)
             }
-        case .frozen(let until): if until <= world.tick { nodes[node].life = .runs }
+        case .frozen(let until):
+            guard until <= world.tick else { break }
+            nodes[node].life = .runs
+            return true
         case .dead(let until):
-            guard until <= world.tick else { return }
+            guard until <= world.tick else { break }
             nodes[node].life = .runs
             nodes[node].start(&world)
         }
+        return false
     }
 
     private mutating func happens(_ chance: Int) -> Bool { chance > 0 && Int.random(in: 0..<10_000, using: &world.random) < chance }
@@ -153,6 +168,10 @@ struct Simulation {
             world.verdict.expect(
                 node.mirror.epochs.headID == way.headID, .oneWay,
                 "node \(place) is at \(node.mirror.epochs.headID.map(\.description) ?? "-"), the log at \(way.headID.map(\.description) ?? "-")")
+            for (mine, its) in zip(node.mirror.epochs.epochs.reversed(), way.epochs.reversed()) {
+                world.verdict.expect(
+                    mine.id == its.id && mine.end == its.end, .oneWay, "node \(place) has \(mine) where the log has \(its)")
+            }
             for (stream, name) in SimulatedVenue.names.enumerated() {
                 let known = node.mirror.streams[name]
                 world.verdict.expect(known?.isDown == false, .convergence, "\(name) is down at node \(place)")

@@ -1,0 +1,92 @@
+import FeedCore
+import ReplicatedLog
+import Testing
+
+@testable import Replication
+
+@Suite struct StandbyTests {
+    private func moment(_ milliseconds: Int64) -> Moment { Moment(instant: Instant(nanoseconds: milliseconds * 1_000_000), wallClock: 0) }
+
+    /// A node that has read an empty log, and waits for a second of silence.
+    private struct Node {
+        var mirror = FeedMirror { _ in 10 }
+        var standby = Standby(delay: .seconds(1), seed: 1)
+        var led: [LogRecord] = []
+
+        init(now: Moment) {
+            _ = mirror.start(now: now.instant)
+            _ = hear(.reading(LogExtent(first: 1, last: 0)), now: now)
+        }
+
+        mutating func hear(_ event: LogEvent, now: Moment) -> [LogCommand] {
+            _ = mirror.step(event, now: now.instant)
+            return commands(standby.step(event, mirror, now: now))
+        }
+
+        mutating func passDeadline(now: Moment) -> [LogCommand] { commands(standby.passDeadline(mirror, now: now)) }
+
+        private mutating func commands(_ effects: [Standby.Effect]) -> [LogCommand] {
+            effects.compactMap {
+                switch $0 {
+                case .perform(let command): return command
+                case .lead(let claim):
+                    led.append(claim)
+                    return nil
+                }
+            }
+        }
+    }
+
+    /// Lets the log be silent, with an engine that answers after so many milliseconds. Returns the claim and when it was made.
+    private func claim(of node: inout Node, from start: Int64, answerAfter delay: Int64 = 1) -> (id: UInt64, body: [UInt8], at: Int64)? {
+        for time in stride(from: start, to: start + 3000, by: 50) {
+            for command in node.passDeadline(now: moment(time)) {
+                switch command {
+                case .append(let id, let body, _): return (id, body, time)
+                case .inspect(let id):
+                    let extent = LogExtent(first: 1, last: node.mirror.place)
+                    for case .append(let id, let body, _) in node.hear(.inspected(id: id, .success(extent)), now: moment(time + delay)) {
+                        return (id, body, time)
+                    }
+                default: break
+                }
+            }
+        }
+        return nil
+    }
+
+    @Test func aSilentLogIsClaimedAndWhoseClaimComesBackLeads() throws {
+        var node = Node(now: moment(0))
+        let claim = try #require(claim(of: &node, from: 0))
+        #expect(claim.at >= 1000)
+        _ = node.hear(.appended(id: claim.id, sequence: 1), now: moment(claim.at + 5))
+        #expect(node.led.isEmpty)
+        _ = node.hear(.record(LogRecord(sequence: 1, body: claim.body)), now: moment(claim.at + 6))
+        #expect(node.led.map(\.body) == [claim.body])
+    }
+
+    @Test func aLateAnswerIsNoSignThatTheEngineLivedAllAlong() {
+        var node = Node(now: moment(0))
+        #expect(claim(of: &node, from: 0, answerAfter: 300) == nil)
+    }
+
+    @Test func aNodeWhoseClaimWasAnsweredWhileItLedClaimsAgain() throws {
+        var node = Node(now: moment(0))
+        let first = try #require(claim(of: &node, from: 0))
+        _ = node.hear(.record(LogRecord(sequence: 1, body: first.body)), now: moment(first.at + 1))
+        #expect(node.led.count == 1)
+        #expect(claim(of: &node, from: first.at + 100) != nil)
+    }
+
+    @Test func aClaimLeadsOnceThoughTheLogIsReadAgain() throws {
+        var node = Node(now: moment(0))
+        let claim = try #require(claim(of: &node, from: 0))
+        let record = LogRecord(sequence: 1, body: claim.body)
+        _ = node.hear(.record(record), now: moment(claim.at + 1))
+        _ = node.hear(.regressed(LogExtent(first: 1, last: 1)), now: moment(claim.at + 2))
+        _ = node.hear(.reading(LogExtent(first: 1, last: 1)), now: moment(claim.at + 3))
+        _ = node.hear(.record(record), now: moment(claim.at + 4))
+        #expect(node.mirror.isFollowing)
+        #expect(node.led.count == 1)
+    }
+}
