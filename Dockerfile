@@ -1,6 +1,6 @@
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libmicrohttpd-dev pkg-config zlib1g-dev \
+    && apt-get install -y --no-install-recommends libmicrohttpd-dev libzstd-dev pkg-config zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
 # A release gives --only-use-versions-from-resolved-file: the versions in the Package.resolved of its tag, or none.
 ARG SWIFT_FLAGS=
@@ -13,7 +13,7 @@ RUN swift build -c release --static-swift-stdlib $SWIFT_FLAGS --product futures-
 
 FROM debian:bookworm-slim
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates libmicrohttpd12 libstdc++6 zlib1g \
+    && apt-get install -y --no-install-recommends ca-certificates libmicrohttpd12 libstdc++6 libzstd1 zlib1g \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /futures-gateway /usr/local/bin/futures-gateway
 COPY LICENSE /usr/share/doc/futures-gateway/LICENSE

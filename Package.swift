@@ -31,6 +31,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         .target(name: "MicroHTTP", dependencies: ["CMicroHTTPD"], swiftSettings: strict),
         .target(
             name: "FeedCore",
@@ -86,6 +87,12 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "Tape",
+            dependencies: [
+                "CZlib", "CZstd", "EventLogs", "FeedCore", "Replication", .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+            ],
+            swiftSettings: strict),
+        .target(
             name: "NATS",
             dependencies: [
                 "ReplicatedLog",
@@ -108,6 +115,7 @@ let package = Package(
                 "GatewayAccess",
                 "MicroHTTP",
                 "Replication",
+                "Tape",
                 "CZlib",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
@@ -134,6 +142,7 @@ let package = Package(
                 "ServerSentEvents",
                 "GatewayAccess",
                 "DemoExchange",
+                "Tape",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -201,7 +210,9 @@ let package = Package(
                 "DemoExchange",
                 "GatewayTestSupport",
                 "ReplicatedLog",
+                "Replication",
                 "SimulatedLog",
+                "Tape",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
@@ -214,6 +225,8 @@ let package = Package(
             name: "ReplicationTests",
             dependencies: ["EventLogs", "FeedCore", "ReplicatedLog", "Replication", "SimulatedLog"], exclude: ["Simulation/simulate"],
             swiftSettings: strict),
+        .testTarget(
+            name: "TapeTests", dependencies: ["CZlib", "EventLogs", "FeedCore", "Replication", "Tape"], swiftSettings: strict),
         .testTarget(
             name: "NATSTests",
             dependencies: [

@@ -3,6 +3,7 @@ public import GatewayAccess
 public import Logging
 public import MicroHTTP
 public import ServiceLifecycle
+import Tape
 
 /// The gateway: wires one feed, one hub, one fan-out and one HTTP server together, and stops them in the right order.
 public final class Gateway: Service {
@@ -18,6 +19,7 @@ public final class Gateway: Service {
     private let gatekeeper: Gatekeeper
     private let memory: MemoryWatch
     private let inbox: FanOutInbox
+    private let tape: Tape?
 
     /// This program's version.
     public static let version = "0.1.0"
@@ -71,7 +73,8 @@ public final class Gateway: Service {
         http.commonHeaders += Routes.commonHeaders + (http.allowedOrigins == nil ? [Routes.anyOrigin] : [])
         http.preflightHeaders += Routes.preflightHeaders
         let mirror = VenueMirror(hub: hub, maximumBytes: configuration.events.maximumRingBytes / 16)
-        let metrics = MetricsHandler(hub: hub, memory: memory, mirror: mirror, log: log)
+        tape = configuration.tape.map { Self.tape($0, logger) }
+        let metrics = MetricsHandler(hub: hub, memory: memory, mirror: mirror, tape: tape, log: log)
         let router = Routes.router(hub: hub, loop: loop, metrics: metrics, mirror: mirror, access: access)
         server = HTTPServer(
             configuration: http, router: router, prepared: prepared, admitsPrepared: access.admitsPrepared,
@@ -86,6 +89,7 @@ public final class Gateway: Service {
         self.loop = loop
         self.inbox = inbox
         feed.listen(hub)
+        if let tape, let recording = configuration.tape { hub.record(on: tape, recording) }
         feed.peers?.onQuestion { question, reply in hub.run { $0.answer(question, reply) } }
     }
 
@@ -106,6 +110,7 @@ public final class Gateway: Service {
     public func start() throws -> UInt16 {
         service?.engine.loadListing()
         node?.start()
+        tape?.start()
         loop.start()
         memory.start()
         let port = try server.start()
@@ -163,8 +168,18 @@ public final class Gateway: Service {
         loop.stop()
         await service?.stop()
         await node?.stop()
+        if tape?.stop(within: .seconds(2)) == false { logger.warning("the tape's last events are not on disk: the disk is too slow") }
         inbox.close()
         logger.notice("stopped")
+    }
+
+    /// What is recorded, and who is told if it cannot be.
+    private static func tape(_ configuration: TapeConfiguration, _ logger: Logger) -> Tape {
+        let directory = configuration.directory
+        return Tape(directory: directory, keep: configuration.keep, bytes: configuration.bytes, clock: { Moment.current.wallClock }) { trouble in
+            guard let trouble else { return logger.notice("recording goes on", metadata: ["directory": "\(directory)"]) }
+            logger.error("nothing is recorded", metadata: ["reason": "\(trouble.message)"])
+        }
     }
 
     /// Waits until every accepted connection has sent its first request and has its answer, at most three seconds. The process that takes over the

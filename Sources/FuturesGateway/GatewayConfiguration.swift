@@ -17,6 +17,8 @@ public struct GatewayConfiguration: Sendable {
     public var pinned: [FuturesServiceStreamName]
     /// The log that this gateway shares with others; nil if it stands alone.
     public var cluster: ClusterConfiguration?
+    /// What is recorded on disk; nil for nothing.
+    public var tape: TapeConfiguration?
     /// How long a stopping gateway waits for readers to leave.
     public var drainGrace: Duration
     /// Reads a file of the kernel that tells the memory limit; empty if it cannot be read.

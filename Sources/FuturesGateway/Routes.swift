@@ -7,7 +7,7 @@ enum Routes {
     static func router(hub: EventHub, loop: EventStreamLoop, metrics: MetricsHandler, mirror: VenueMirror?, access: Access) -> Router {
         let streams = StreamHandlers(hub: hub)
         let events = EventHandlers(hub: hub, loop: loop)
-        let probes = ProbeHandlers(hub: hub)
+        let probes = ProbeHandlers(hub: hub, tape: metrics.tape)
         var router = Router()
         router.on("GET", "/streams", access.guarded(.operation(.read), streams.list))
         router.on("GET", "/streams/{name}", access.guarded(.operation(.read), parameters: snapshotParameters, streams.snapshot))

@@ -1,9 +1,14 @@
-import EventLogs
+package import EventLogs
 package import FeedCore
 
 extension FeedRecord {
     /// The record of an event, encoded as readers get it.
-    package init(_ event: FeedEvent) {
+    package init(_ event: FeedEvent) { self.init(event, EventEncoder.words(event)) }
+
+    /// The record of an event.
+    ///
+    /// - Parameter words: the event, encoded.
+    package init(_ event: FeedEvent, _ words: EventWords?) {
         let kind: Kind =
             switch event.kind {
             case .fetched(let content): content.kind == .full ? .fetchedValue : .fetchedChange
@@ -15,6 +20,6 @@ extension FeedRecord {
             case .status: .status
             case .ended: .ended
             }
-        self.init(kind, of: event.stream.description, (EventEncoder.words(event)?.members ?? Array("{}".utf8))[...])
+        self.init(kind, of: event.stream.description, (words?.members ?? Array("{}".utf8))[...])
     }
 }

@@ -49,7 +49,7 @@ package struct LogMessage: Sendable, Equatable {
     }
 
     /// How many of its records are events.
-    package var eventCount: UInt64 { records.reduce(0) { $0 + ($1.kind.isNumbered ? 1 : 0) } }
+    package var eventCount: UInt64 { records.reduce(0) { $0 + $1.numbers } }
 
     /// The claim that begins an epoch; nil for any other message.
     package var claim: Claim? { records.first.flatMap(Claim.init) }
@@ -136,6 +136,20 @@ package struct FeedRecord: Sendable, Equatable {
         else { return nil }
         self.init(kind, of: subject, bytes[end + 1..<line.upperBound])
     }
+
+    /// A record for numbers whose events are not in this log.
+    ///
+    /// - Parameter count: 1 to 2^32.
+    package static func nothing(_ count: UInt64) -> Self { Self(.nothing, of: "-", Array((count == 1 ? "-" : String(count, radix: 36)).utf8)[...]) }
+
+    /// How many numbers it takes: one if it is an event, or as many as it says if it stands for events that are not here.
+    package var numbers: UInt64 {
+        guard kind.isNumbered else { return 0 }
+        guard kind == .nothing, let count = UInt64(base36: body) else { return 1 }
+        return min(max(count, 1), Self.mostNumbers)
+    }
+
+    private static let mostNumbers: UInt64 = 1 << 32
 
     /// How many bytes its line has, about.
     package var size: Int { subject.utf8.count + body.count + 4 }

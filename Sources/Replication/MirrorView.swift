@@ -74,7 +74,7 @@ struct MirrorView: Sendable {
         var number = message.first
         clock.hear(message.sentAt, now)
         for record in message.records {
-            defer { if record.kind.isNumbered { number += 1 } }
+            defer { number += record.numbers }
             switch record.kind {
             case .listing: listing = ListingRecord.listing(record.body) ?? listing
             case .gauges: gauges = IngestGauges(record.body) ?? gauges

@@ -1,14 +1,14 @@
 import FeedCore
-import FeedDialects
+package import FeedDialects
 
 /// The members of one JSON object, each as its text, to be read by name. Only for the time in which the bytes stand.
-struct RowFields {
-    typealias Failure = JSONReader.Failure
+package struct RowFields {
+    package typealias Failure = JSONReader.Failure
 
     private var members: [(name: UnsafeBufferPointer<UInt8>, text: UnsafeBufferPointer<UInt8>)] = []
 
     /// Reads a text that is one object; nil if it is none, or if what is read of it fails.
-    static func read<Value>(_ text: ArraySlice<UInt8>, _ read: (RowFields) throws(Failure) -> Value?) -> Value? {
+    package static func read<Value>(_ text: ArraySlice<UInt8>, _ read: (RowFields) throws(Failure) -> Value?) -> Value? {
         text.withUnsafeBufferPointer { bytes in
             do throws(Failure) {
                 var reader = JSONReader(bytes)
@@ -50,7 +50,7 @@ struct RowFields {
         return try reader.string()
     }
 
-    func string(_ name: StaticString) throws(Failure) -> String {
+    package func string(_ name: StaticString) throws(Failure) -> String {
         guard let value = try optionalString(name) else { throw Self.missing }
         return value
     }
@@ -67,13 +67,13 @@ struct RowFields {
         return value
     }
 
-    func optionalInteger<Integer: FixedWidthInteger>(_ name: StaticString) throws(Failure) -> Integer? {
+    package func optionalInteger<Integer: FixedWidthInteger>(_ name: StaticString) throws(Failure) -> Integer? {
         guard let text = self[name] else { return nil }
         guard let value = Integer(digits: text) else { throw JSONReader(text).failure("an integer was expected") }
         return value
     }
 
-    func integer<Integer: FixedWidthInteger>(_ name: StaticString) throws(Failure) -> Integer {
+    package func integer<Integer: FixedWidthInteger>(_ name: StaticString) throws(Failure) -> Integer {
         guard let value: Integer = try optionalInteger(name) else { throw Self.missing }
         return value
     }

@@ -9,7 +9,8 @@ struct FuturesGatewayCommand: AsyncParsableCommand {
         commandName: "futures-gateway",
         abstract: "One upstream connection to a futures venue, any number of readers over HTTP.", version: Gateway.version,
         subcommands: [
-            ServeCommand.self, CheckConfigCommand.self, HashKeyCommand.self, HealthCommand.self, WatchCommand.self, DemoExchangeCommand.self,
+            ServeCommand.self, CheckConfigCommand.self, HashKeyCommand.self, HealthCommand.self, WatchCommand.self, TapeCommand.self,
+            DemoExchangeCommand.self,
             DemoStocksCommand.self,
         ])
 }

@@ -191,8 +191,12 @@ struct Samples {
             let samples = try await Samples.of(house.client) { $0.names.contains("futures_gateway_feed_newest_age_seconds") }
             let port = try ReservedPort()
             let inCluster = Mailbox<Set<String>>()
-            try await House.open(configure: { $0.cluster = ClusterConfiguration(role: .edge, servers: ["nats://127.0.0.1:\(port.number)"]) }) {
-                node in
+            let directory = NSTemporaryDirectory() + "tape-\(UUID())"
+            defer { try? FileManager.default.removeItem(atPath: directory) }
+            try await House.open(configure: {
+                $0.cluster = ClusterConfiguration(role: .edge, servers: ["nats://127.0.0.1:\(port.number)"])
+                $0.tape = TapeConfiguration(directory: directory, streams: [])
+            }) { node in
                 inCluster.post(try await Samples(node.client).names)
             }
             let names = samples.names.union(try await inCluster.next("the metrics of a node of a cluster"))

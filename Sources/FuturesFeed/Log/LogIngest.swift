@@ -152,7 +152,9 @@ private final class Collector: FeedReader {
         let (names, moment) = (engine.read { core, _ in core.streamNames }, Moment.current)
         let statuses = engine.statuses()
         node.shared.withLockedValue { $0.traffic = engine.traffic }
-        for (place, name) in names.enumerated() where place % parts == part { addCheckpoint(of: name) }
+        for (place, name) in names.enumerated() where place % parts == part {
+            for record in engine.checkpoint(of: name) { add(record, number: nil) }
+        }
         addVerified(statuses, moment)
         var gauges = IngestGauges()
         gauges.weight = engine.weight
@@ -166,16 +168,6 @@ private final class Collector: FeedReader {
             return state.listing != listing
         }
         if isNew || part == 0 { add(listing, number: nil) }
-    }
-
-    private func addCheckpoint(of name: FuturesServiceStreamName) {
-        guard let status = engine.status(of: name) else { return }
-        let content = (engine.values(of: [name]).values.first ?? nil).flatMap { $0.status.isWhole ? $0.content : nil }
-        let isLost = status.state == .recovering || status.state == .stale || status.state == .failed
-        let checkpoint = Checkpoint(state: status.state, isLost: isLost, isConnected: status.isConnected, content: content)
-        add(checkpoint.record(of: name), number: nil)
-        let incidents = engine.incidents(of: name)
-        if !incidents.isEmpty { add(IncidentsRecord.record(incidents, of: name), number: nil) }
     }
 
     private func addVerified(_ statuses: FeedStatuses, _ moment: Moment) {

@@ -7,6 +7,7 @@ import Replication
 extension EventHub {
     func receive(_ event: MirroredEvent) {
         forgetAnswers(event.stream)
+        if !event.isLocal { state.value.tape?.record(event.stream, event.id, FeedRecord(event.kind, of: event.stream.description, event.body)) }
         if event.kind == .ended {
             state.value.lastDropped = event.id.sequence
             return drop(event.stream)
@@ -54,6 +55,7 @@ extension EventHub {
 
     /// Readers come back at once, and get complete values: their ids are on no way that the log took.
     func beginAnew() {
+        state.value.tape?.breakOff()
         for number in state.value.clients.keys {
             fanOut.post(.end(number: number, code: "reset", reason: "The log has lost events; come back for complete values."))
         }

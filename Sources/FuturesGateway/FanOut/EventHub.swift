@@ -3,6 +3,7 @@ import FuturesFeed
 import GatewayAccess
 import MicroHTTP
 import NIOCore
+import Replication
 
 /// Stands between the feed and the readers: encodes every event once per format, counts the readers of each stream, keeps snapshots, and lets
 /// requests wait.
@@ -92,6 +93,8 @@ final class EventHub: FeedReader {
         var pausedClients = 0
         /// The newest event of a stream whose rings were dropped: an older reader cannot be sent all that it missed.
         var lastDropped: UInt64 = 0
+        /// Hands events to the tape; nil if nothing is recorded.
+        var tape: TapeFeeder?
         /// Called once the last client has left while draining.
         var drained: (() -> Void)?
     }
@@ -135,11 +138,9 @@ final class EventHub: FeedReader {
     /// Posts the event to the fan-out in every format that has a log, and answers the requests that wait for it.
     func receive(_ event: FeedEvent) {
         forgetAnswers(event.stream)
-        if case .ended = event.kind {
-            drop(event.stream)
-            return
-        }
-        guard let words = EventEncoder.words(event) else { return }
+        let words = EventEncoder.words(event)
+        state.value.tape?.record(event.stream, event.id, FeedRecord(event, words))
+        guard let words else { return drop(event.stream) }
         _ = log(of: event.stream, .events, floor: event.id.sequence &- 1)
         count(event)
         let receivedAt = Int64(clamping: NIODeadline.now().uptimeNanoseconds)

@@ -1,20 +1,25 @@
 import FuturesFeed
 import MicroHTTP
+import Tape
 
 /// `/healthz`, `/readyz` and `/openapi.yaml`.
 struct ProbeHandlers: Sendable {
     let hub: EventHub
+    let tape: Tape?
 
     /// `GET /healthz`: whether the process answers.
     func health(_ request: HTTPRequest, _ responder: HTTPResponder) {
         responder.respond(Self.text(200, "ok\n"))
     }
 
-    /// `GET /readyz`: whether data flow from every upstream that somebody reads, and which of its lines are lost. Without any reader the gateway is ready once the venue has listed
-    /// its symbols.
+    /// `GET /readyz`: whether data flow from every upstream that somebody reads, which of its lines are lost, and why nothing is recorded. Without any
+    /// reader the gateway is ready once the venue has listed its symbols.
     func ready(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        // Readers are served as well as ever, so a disk that fails makes nobody go elsewhere.
+        let recording = tape?.reading.trouble.map { "nothing is recorded: \($0.message)\n" } ?? ""
         hub.tables.read(hub) {
-            responder.respond($0.isReady ? Self.text(200, "ready\n" + Self.lines($0)) : Self.text(503, Self.reasons($0, Moment.current.instant)))
+            responder.respond(
+                $0.isReady ? Self.text(200, "ready\n" + Self.lines($0) + recording) : Self.text(503, Self.reasons($0, Moment.current.instant)))
         }
     }
 

@@ -2,11 +2,14 @@ import EventLogs
 import FuturesFeed
 import GatewayAccess
 import MicroHTTP
+import Tape
 
 /// Everything in `/metrics`, read at one moment.
 struct GatewayReading: Sendable {
     let feed: FeedReading
     let streams: StatusTable
+    /// Nil if nothing is recorded.
+    let tape: TapeReading?
     /// Nil if no upstream is a venue.
     let venue: VenueMirrorReading?
     let fanOut: FanOutReading
@@ -21,6 +24,7 @@ struct GatewayReading: Sendable {
         writeFeed(&text)
         writeUpstreams(&text)
         feed.node?.write(&text)
+        tape?.write(&text)
         venue?.write(&text, http)
         writeEvents(&text)
         writeHTTP(&text)

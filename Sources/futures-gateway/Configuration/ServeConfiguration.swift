@@ -34,6 +34,7 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         accessContents = Self.readAccess(settings, into: &gateway.access, mistakes: &mistakes)
         gateway.http.identity = Self.identity(settings, mistakes: &mistakes)
         gateway.cluster = Self.cluster(settings, mistakes: &mistakes)
+        gateway.tape = Self.tape(settings, mistakes: &mistakes)
         Self.checkTogether(settings, file, gateway, mistakes: &mistakes)
         Self.checkAccess(settings, mistakes: &mistakes)
         guard mistakes.isEmpty else { throw Mistakes(sentences: mistakes) }

@@ -102,6 +102,13 @@ struct ServeSettings: SettingList {
     let clusterReplicas = Setting.number("cluster-replicas", 1...5, default: 3, "How many of the servers keep the log")
     let clusterStandbyDelay = Setting.number(
         "cluster-standby-delay", 300...60_000, default: 1000, "Milliseconds of silence after which an ingest feeds the log")
+    let tapeDirectory = Setting.file("tape-directory", "A directory to record events in")
+    let tapeStreams = Setting.list(
+        "tape-streams", takes: "patterns of stream names separated by commas, as in btcusdt@*,*@aggTrade", unset: "*",
+        "Which streams are recorded while somebody reads them, or while they are pinned"
+    ) { StreamPattern($0) }
+    let tapeKeep = Setting.number("tape-keep", 1...8760, default: 24, "Hours that events are kept on disk")
+    let tapeBytes = Setting.number("tape-bytes", 16 << 20...1 << 44, default: 20 << 30, "The most bytes of all files that events are recorded in")
     let logLevel = Setting.choice("log-level", default: Logger.Level.notice, "The least severe messages that are logged")
     let logFormat = Setting.optional(
         "log-format", takes: "text or json", unset: "text on a terminal, else json", "How a line of the log is written"

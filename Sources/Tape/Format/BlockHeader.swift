@@ -1,0 +1,91 @@
+import CZlib
+
+/// What stands before each block of a segment: what the block holds, and the checksums by which damage is found.
+///
+/// It is a skippable frame of zstd (RFC 8878 §3.1.2), and the block behind it is a frame, so a segment is a file that any zstd tool reads.
+package struct BlockHeader: Sendable, Equatable {
+    /// The epoch of the block's events, and how often the tape began anew (`LogMessage.term`).
+    package var epoch: UInt64
+    package var term: UInt64
+    /// The number of the first event, and one past the number of the last one. They are equal if the block has no event.
+    package var first: UInt64
+    package var next: UInt64
+    /// When the oldest and the newest record were received, ms since 1970 UTC.
+    package var firstAt: Int64
+    package var lastAt: Int64
+    /// How many records the block holds.
+    package var records: UInt32
+    /// Bytes of the frame, and of the text in it.
+    package var storedBytes: UInt32
+    package var plainBytes: UInt32
+    /// The CRC-32 of the frame.
+    package var checksum: UInt32
+
+    /// Bytes of a header.
+    package static let length = 84
+    /// The most bytes of text in a block. A single record that is larger is not recorded.
+    package static let mostBytes = 32 << 20
+    /// A block's first bytes: the skippable frame's number, its length, and what this format is called.
+    static let magic: [UInt8] = [0x54, 0x2A, 0x4D, 0x18, 76, 0, 0, 0] + Array("fgt1".utf8)
+
+    package init(
+        epoch: UInt64, term: UInt64, first: UInt64, next: UInt64, firstAt: Int64, lastAt: Int64, records: UInt32, storedBytes: UInt32,
+        plainBytes: UInt32, checksum: UInt32
+    ) {
+        (self.epoch, self.term, self.first, self.next) = (epoch, term, first, next)
+        (self.firstAt, self.lastAt, self.records) = (firstAt, lastAt, records)
+        (self.storedBytes, self.plainBytes, self.checksum) = (storedBytes, plainBytes, checksum)
+    }
+
+    /// Reads a header; nil if there is none, or a damaged one.
+    package init?(_ bytes: ArraySlice<UInt8>) {
+        guard bytes.count >= Self.length, bytes.starts(with: Self.magic) else { return nil }
+        var fields = LittleEndianReader(bytes[bytes.startIndex + Self.magic.count..<bytes.startIndex + Self.length])
+        let own = UInt32(truncatingIfNeeded: fields.next(4))
+        guard own == CRC.of(bytes[bytes.startIndex + Self.magic.count + 4..<bytes.startIndex + Self.length]) else { return nil }
+        checksum = UInt32(truncatingIfNeeded: fields.next(4))
+        storedBytes = UInt32(truncatingIfNeeded: fields.next(4))
+        plainBytes = UInt32(truncatingIfNeeded: fields.next(4))
+        records = UInt32(truncatingIfNeeded: fields.next(4))
+        (epoch, term, first, next) = (fields.next(8), fields.next(8), fields.next(8), fields.next(8))
+        (firstAt, lastAt) = (Int64(bitPattern: fields.next(8)), Int64(bitPattern: fields.next(8)))
+        guard next >= first, Int(plainBytes) <= Self.mostBytes else { return nil }
+    }
+
+    /// As it stands in a segment.
+    package var bytes: [UInt8] {
+        var fields: [UInt8] = []
+        fields.reserveCapacity(Self.length)
+        for number in [checksum, storedBytes, plainBytes, records] { fields.append(littleEndian: UInt64(number), 4) }
+        for number in [epoch, term, first, next, UInt64(bitPattern: firstAt), UInt64(bitPattern: lastAt)] { fields.append(littleEndian: number, 8) }
+        var bytes = Self.magic
+        bytes.append(littleEndian: UInt64(CRC.of(fields[...])), 4)
+        return bytes + fields
+    }
+}
+
+/// CRC-32 as gzip has it: zlib computes it with the processor's instructions, and is linked already.
+enum CRC {
+    static func of(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+        bytes.withUnsafeBufferPointer { UInt32(truncatingIfNeeded: crc32(0, $0.baseAddress, UInt32(clamping: $0.count))) }
+    }
+}
+
+/// Takes numbers from the beginning of bytes; zero once they are used up.
+struct LittleEndianReader {
+    private var bytes: ArraySlice<UInt8>
+
+    init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
+
+    mutating func next(_ count: Int) -> UInt64 {
+        let part = bytes.prefix(count)
+        bytes = bytes.dropFirst(count)
+        return part.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}
+
+extension [UInt8] {
+    mutating func append(littleEndian number: UInt64, _ count: Int) {
+        for place in 0..<count { append(UInt8(truncatingIfNeeded: number >> (UInt64(place) * 8))) }
+    }
+}

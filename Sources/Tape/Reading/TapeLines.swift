@@ -1,0 +1,86 @@
+import EventLogs
+import FeedCore
+import Replication
+
+/// Writes what is on a tape as lines of JSON: each event as readers got it, with `event` and `at` before the rest, and what is missing in its place.
+package struct TapeLines {
+    private let stream: String?
+    private let from: Int64
+    private let to: Int64
+    private var gaps: ArraySlice<TapeGap>
+
+    /// - Parameters:
+    ///   - stream: nil for all.
+    ///   - from: ms since 1970 UTC.
+    ///   - to: ms since 1970 UTC.
+    ///   - gaps: oldest first.
+    package init(stream: String? = nil, from: Int64? = nil, to: Int64? = nil, gaps: [TapeGap]) {
+        (self.stream, self.from, self.to) = (stream, from ?? .min, to ?? .max)
+        self.gaps = gaps.filter { $0.to >= from ?? .min && $0.from <= to ?? .max }[...]
+    }
+
+    package mutating func lines(of item: TapeItem) -> [UInt8] {
+        var lines: [UInt8] = []
+        switch item {
+        case .damage(let damage): append(Self.line(damage), to: &lines)
+        case .messages(let messages, _):
+            for message in messages {
+                while let gap = gaps.first, gap.from < message.sentAt {
+                    append(Self.line(gap), to: &lines)
+                    gaps.removeFirst()
+                }
+                guard from <= message.sentAt &+ 1000, message.sentAt <= to else { continue }
+                append(message, to: &lines)
+            }
+        }
+        return lines
+    }
+
+    /// The gaps behind everything.
+    package mutating func rest() -> [UInt8] {
+        defer { gaps = [] }
+        return gaps.flatMap { Self.line($0) + [UInt8(ascii: "\n")] }
+    }
+
+    private func append(_ message: LogMessage, to lines: inout [UInt8]) {
+        var number = message.first
+        for record in message.records {
+            defer { number += record.numbers }
+            guard let name = record.kind.eventName, stream.map({ $0 == record.subject }) ?? true else { continue }
+            let start = EventEncoder.object { json in
+                json.member("event", "\(name)")
+                json.member("at", message.sentAt)
+                // A value has its id within.
+                if !record.kind.carriesData { json.member("id", EventID(epoch: message.epoch, sequence: number)) }
+            }
+            lines += start.dropLast()
+            let members = record.body.dropFirst()
+            if members.first != UInt8(ascii: "}") { lines.append(UInt8(ascii: ",")) }
+            lines += members
+            lines.append(UInt8(ascii: "\n"))
+        }
+    }
+
+    private func append(_ line: [UInt8], to lines: inout [UInt8]) { lines += line + [UInt8(ascii: "\n")] }
+
+    private static func line(_ gap: TapeGap) -> [UInt8] {
+        EventEncoder.object { json in
+            json.member("event", "tapeGap")
+            json.member("from", gap.from)
+            json.member("to", gap.to)
+            json.member("reason", gap.reason.rawValue)
+            json.member("events", orNull: gap.events)
+            json.member("detail", gap.detail)
+        }
+    }
+
+    private static func line(_ damage: TapeDamage) -> [UInt8] {
+        EventEncoder.object { json in
+            json.member("event", "tapeDamage")
+            json.member("kind", damage.kind.rawValue)
+            json.member("file", damage.segment)
+            json.member("from", orNull: damage.times?.lowerBound)
+            json.member("to", orNull: damage.times?.upperBound)
+        }
+    }
+}

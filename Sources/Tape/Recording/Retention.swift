@@ -1,0 +1,32 @@
+/// Which segments a tape keeps. Both bounds hold: nothing is older than `keep` by more than one segment, and all files together have at most `bytes`.
+struct Retention {
+    /// How long events are kept, ms.
+    let keep: Int64
+    let bytes: Int
+
+    /// The most bytes of one segment, and the longest time in one, so that what is dropped at once is a small part.
+    var segmentBytes: Int { min(64 << 20, bytes / 16) }
+    var segmentTime: Int64 { min(max(keep / 24, 60_000), 3_600_000) }
+
+    struct Segment: Sendable, Equatable {
+        let name: String
+        /// With its index.
+        var bytes: Int
+        /// When its newest record was received, ms since 1970 UTC.
+        var lastAt: Int64
+    }
+
+    /// How many of the oldest segments have to go before `more` bytes are written.
+    ///
+    /// - Parameter segments: oldest first, without the one that is written.
+    func surplus(_ segments: [Segment], besides others: Int, more: Int, now: Int64) -> Int {
+        var total = segments.reduce(others + more) { $0 + $1.bytes }
+        var count = 0
+        for segment in segments {
+            guard total > bytes || segment.lastAt < now - keep else { break }
+            total -= segment.bytes
+            count += 1
+        }
+        return count
+    }
+}

@@ -1,0 +1,141 @@
+import Dispatch
+import FeedCore
+import Foundation
+import NIOConcurrencyHelpers
+
+/// A tape that is being recorded: takes records from the feed's thread and has its own thread write them. The feed never waits for it.
+package final class Tape: Sendable {
+    private struct State {
+        var handOver: HandOver
+        var reading = TapeReading()
+        /// When the thread began what it does now, monotonic ns; nil while it waits for work.
+        var busySince: UInt64?
+        var isStopping = false
+        var hasEnded = false
+    }
+
+    private let state: NIOLockedValueBox<State>
+    private let work = DispatchSemaphore(value: 0)
+    private let open: @Sendable () throws(TapeError) -> TapeRecorder
+    private let clock: @Sendable () -> Int64
+    /// Says what has changed: the disk failed, or works again. On the tape's thread.
+    private let tell: @Sendable (TapeError?) -> Void
+
+    /// How long a record waits in memory, ms: a program that is killed loses as much.
+    package static let period = 900
+    /// Bytes of records that may wait, about.
+    package static let mostWaiting = 64 << 20
+
+    /// - Parameters:
+    ///   - clock: the time, ms since 1970 UTC.
+    ///   - tell: called with what went wrong, or with nil once it is over.
+    ///   - open: opens the tape; called on the tape's thread, and again after a while if it fails.
+    package init(
+        mostWaiting: Int = mostWaiting, clock: @escaping @Sendable () -> Int64, tell: @escaping @Sendable (TapeError?) -> Void,
+        open: @escaping @Sendable () throws(TapeError) -> TapeRecorder
+    ) {
+        state = NIOLockedValueBox(State(handOver: HandOver(limit: mostWaiting)))
+        (self.clock, self.tell, self.open) = (clock, tell, open)
+    }
+
+    /// Starts the thread. Call it once.
+    package func start() {
+        let thread = Thread { self.run() }
+        thread.name = "tape"
+        thread.start()
+    }
+
+    /// Hands a record over. It does not wait, and allocates for its place in the list alone.
+    package func record(_ taped: TapedRecord) {
+        let isFull = state.withLockedValue { state in
+            let before = state.handOver.waitingBytes
+            state.handOver.offer(taped)
+            return before < TapeRecorder.blockBytes && state.handOver.waitingBytes >= TapeRecorder.blockBytes
+        }
+        if isFull { work.signal() }
+    }
+
+    /// What is counted, as of lately; from any thread.
+    package var reading: TapeReading {
+        state.withLockedValue { state in
+            var reading = state.reading
+            reading.waitingBytes = state.handOver.waitingBytes + state.handOver.takenBytes
+            reading.missed &+= state.handOver.dropped
+            reading.busyMs = state.busySince.map { Int64(clamping: (DispatchTime.now().uptimeNanoseconds &- $0) / 1_000_000) } ?? 0
+            return reading
+        }
+    }
+
+    /// Has everything written that was handed over, and ends the thread. Waits for a slow disk no longer than `patience`.
+    ///
+    /// - Returns: whether everything is on the disk.
+    @discardableResult
+    package func stop(within patience: Duration) -> Bool {
+        state.withLockedValue { $0.isStopping = true }
+        work.signal()
+        let deadline = ContinuousClock.now + patience
+        while ContinuousClock.now < deadline {
+            if state.withLockedValue({ $0.hasEnded }) { return true }
+            usleep(2000)
+        }
+        return false
+    }
+
+    private func run() {
+        var (recorder, retryAt, trouble): (TapeRecorder?, Int64, TapeError?) = (nil, .min, nil)
+        while true {
+            if recorder == nil, clock() >= retryAt {
+                do throws(TapeError) { recorder = try open() } catch {
+                    retryAt = clock() + TapeRecorder.patience
+                    state.withLockedValue { ($0.reading.trouble, $0.reading.troubleSince) = (error, $0.reading.troubleSince ?? self.clock()) }
+                }
+            }
+            if let recorder { note(recorder.state, hasEnded: false) }
+            if reading.trouble != trouble {
+                trouble = reading.trouble
+                tell(trouble)
+            }
+            _ = work.wait(timeout: .now() + .milliseconds(Self.period))
+            let (batch, isHurried, isStopping) = state.withLockedValue { state in
+                state.busySince = DispatchTime.now().uptimeNanoseconds
+                let isHurried = state.handOver.waitingBytes > 2 * TapeRecorder.blockBytes
+                return (state.handOver.take(), isHurried, state.isStopping)
+            }
+            if let recorder {
+                recorder.take(batch, isHurried: isHurried, now: clock())
+                if isStopping { recorder.finish(now: clock()) } else { recorder.rest(now: clock()) }
+            }
+            let missed = recorder == nil ? UInt64(batch.records.count) : 0
+            state.withLockedValue { state in
+                state.reading.missed &+= missed
+                state.busySince = nil
+                state.handOver.takenBytes = 0
+            }
+            if isStopping { return note(recorder?.state, hasEnded: true) }
+        }
+    }
+
+    private func note(_ reading: TapeReading?, hasEnded: Bool) {
+        state.withLockedValue { state in
+            state.reading = reading ?? state.reading
+            state.hasEnded = hasEnded
+        }
+    }
+}
+
+extension Tape {
+    /// A tape in a directory, which is made if there is none, and locked.
+    ///
+    /// - Parameters:
+    ///   - keep: how long events are kept.
+    ///   - bytes: what all files may have together.
+    package convenience init(
+        directory: String, keep: Duration, bytes: Int, clock: @escaping @Sendable () -> Int64, tell: @escaping @Sendable (TapeError?) -> Void
+    ) {
+        self.init(clock: clock, tell: tell) { () throws(TapeError) in
+            let storage = TapeDirectory(directory)
+            let lock = try storage.lock()
+            return try TapeRecorder(storage: storage, lock: lock, keep: keep.components.seconds * 1000, bytes: bytes, now: clock())
+        }
+    }
+}

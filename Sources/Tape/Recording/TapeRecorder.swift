@@ -1,0 +1,294 @@
+import FeedCore
+import Replication
+
+/// Writes what it is handed as blocks, keeps both bounds, and stops if the disk fails, until it works again. One thread uses it.
+///
+/// A process never goes on with a segment of another one: what a kill left half written stays as it is, and readers pass over it.
+package final class TapeRecorder {
+    /// The segment that is written.
+    private struct Open {
+        let name: String
+        let file: any TapeFile
+        let index: any TapeFile
+        let since: Int64
+        var bytes = 0
+        var indexBytes = 0
+        var lastAt: Int64
+        var isSynced = true
+    }
+
+    private let storage: any TapeStorage
+    private let lock: TapeLock?
+    private let retention: Retention
+    private let compressor = FrameCompressor()
+    private var open: Open?
+    private var segments: [Retention.Segment]
+    private var nextNumber: UInt64
+    private var text: BlockText
+    private var gapLog: (any TapeFile)?
+    private var gapBytes: Int
+    /// Gaps that are over and not in the gap log yet, and the one that goes on.
+    private var gaps: [TapeGap] = []
+    private var gap: TapeGap?
+    private var retryAt: Int64 = .min
+    /// When the newest record on the tape was received, ms since 1970 UTC.
+    private var lastAt: Int64
+    package private(set) var state: TapeReading
+
+    /// How much of a block's text is gathered, bytes.
+    package static let blockBytes = 256 << 10
+    /// How long a tape that failed waits until it tries again, ms.
+    package static let patience: Int64 = 5_000
+    private static let mostGaps = 1_000
+
+    /// Goes on behind what the directory has.
+    ///
+    /// - Parameters:
+    ///   - lock: keeps other processes away, for as long as this lives.
+    ///   - keep: how long events are kept, ms.
+    ///   - bytes: what all files may have together.
+    ///   - now: ms since 1970 UTC.
+    package init(storage: any TapeStorage, lock: TapeLock? = nil, keep: Int64, bytes: Int, now: Int64) throws(TapeError) {
+        (self.storage, self.lock) = (storage, lock)
+        retention = Retention(keep: keep, bytes: bytes)
+        let reader = TapeReader(storage)
+        let found = try reader.segments()
+        segments = found.map { Retention.Segment(name: $0.name, bytes: $0.bytes + $0.indexBytes, lastAt: reader.extent(of: $0)?.lastAt ?? 0) }
+        nextNumber = (found.last?.number ?? 0) + 1
+        let end = reader.end()
+        text = BlockText(behind: end?.position, isBroken: true)
+        lastAt = end?.lastAt ?? 0
+        gapBytes = try storage.files().first { $0.name == TapeReader.gapLog }?.bytes ?? 0
+        state = TapeReading()
+        state.bytes = segments.reduce(gapBytes) { $0 + $1.bytes }
+        if let end {
+            gap = TapeGap(from: end.lastAt, to: now, reason: end.isOrderly ? .stopped : .killed, events: nil)
+        }
+    }
+
+    /// Takes records, then the gap behind them.
+    func take(_ batch: HandOver.Batch, isHurried: Bool, now: Int64) {
+        for taped in batch.records { add(taped, isHurried: isHurried, now: now) }
+        if let gap = batch.gap {
+            flush(isHurried: isHurried, now: now)
+            note(gap)
+        }
+    }
+
+    private func add(_ taped: TapedRecord, isHurried: Bool, now: Int64) {
+        if state.trouble != nil, now < retryAt { return miss(taped) }
+        guard taped.record.size < BlockHeader.mostBytes / 2 else {
+            flush(isHurried: isHurried, now: now)
+            return miss(taped, .failed, "a record of \(taped.record.size) bytes is too large")
+        }
+        if !text.isEmpty, text.begins(with: taped) || text.size >= Self.blockBytes { flush(isHurried: isHurried, now: now) }
+        guard state.trouble == nil || now >= retryAt else { return miss(taped) }
+        text.add(taped)
+    }
+
+    /// Writes what was gathered. Called at least once a second while there is anything.
+    func flush(isHurried: Bool = false, now: Int64) {
+        guard let (text, header) = text.take() else { return writeGaps(now) }
+        do throws(TapeError) {
+            try write(text, header, isHurried ? .hurried : .usual, now)
+            (state.trouble, state.troubleSince) = (nil, nil)
+            // A gap is noted only while nothing is gathered, so what was written came behind it.
+            if let gap { end(gap, at: header.firstAt) }
+            writeGaps(now)
+        } catch {
+            fail(error, header, now)
+        }
+    }
+
+    private func write(_ text: [UInt8], _ header: BlockHeader, _ effort: FrameCompressor.Effort, _ now: Int64) throws(TapeError) {
+        var header = header
+        guard let frame = compressor.frame(text, effort) else { throw TapeError(.failed, "there is no memory to compress a block") }
+        (header.storedBytes, header.checksum) = (UInt32(clamping: frame.count), CRC.of(frame[...]))
+        let block = header.bytes + frame
+        if let open, open.bytes + block.count > retention.segmentBytes || now - open.since >= retention.segmentTime || now < open.since { try seal() }
+        try drop(more: block.count + IndexEntry.length, now)
+        let before = if let open { open } else { try begin(now) }
+        do throws(TapeError) {
+            let entry = IndexEntry(offset: UInt64(before.bytes), header: header).bytes
+            try before.file.append(block)
+            try before.index.append(entry)
+            self.open?.bytes += block.count
+            self.open?.indexBytes += entry.count
+            self.open?.isSynced = false
+        } catch {
+            // What is half written is cut; if that fails, too, readers pass over it.
+            try? before.file.truncate(to: before.bytes)
+            try? before.index.truncate(to: before.indexBytes)
+            throw error
+        }
+        self.open?.lastAt = max(before.lastAt, header.lastAt)
+        lastAt = max(lastAt, header.lastAt)
+        state.blocks &+= 1
+        state.records &+= UInt64(header.records)
+        state.plainBytes &+= UInt64(text.count)
+        state.storedBytes &+= UInt64(block.count)
+        measure()
+    }
+
+    private func begin(_ now: Int64) throws(TapeError) -> Open {
+        let name = TapeReader.segmentName(nextNumber)
+        let (file, index) = (try storage.open(name), try storage.open(TapeReader.indexName(nextNumber)))
+        nextNumber += 1
+        let open = Open(name: name, file: file, index: index, since: now, lastAt: lastAt)
+        self.open = open
+        return open
+    }
+
+    /// Ends the segment that is written.
+    private func seal() throws(TapeError) {
+        guard let open else { return }
+        segments.append(Retention.Segment(name: open.name, bytes: open.bytes + open.indexBytes, lastAt: open.lastAt))
+        self.open = nil
+        try open.file.sync()
+    }
+
+    private func drop(more: Int, _ now: Int64) throws(TapeError) {
+        let others = gapBytes + (open.map { $0.bytes + $0.indexBytes } ?? 0)
+        for segment in segments.prefix(retention.surplus(segments, besides: others, more: more, now: now)) {
+            try storage.remove(TapeReader.indexName(ofSegment: segment.name))
+            try storage.remove(segment.name)
+            segments.removeFirst()
+            state.dropped &+= 1
+        }
+    }
+
+    /// What is due once everything that came was taken.
+    func rest(now: Int64) {
+        if state.trouble == nil || now >= retryAt { flush(now: now) }
+        sync(now: now)
+        dropOld(now: now)
+    }
+
+    /// Drops what is too old, even if nothing is written.
+    func dropOld(now: Int64) {
+        do throws(TapeError) {
+            if let open, now - open.since >= retention.segmentTime { try seal() }
+            try drop(more: 0, now)
+        } catch { note(trouble: error, now) }
+        measure()
+    }
+
+    /// Has the disk keep what was written.
+    func sync(now: Int64) {
+        guard let open, !open.isSynced else { return }
+        do throws(TapeError) {
+            try open.file.sync()
+            self.open?.isSynced = true
+            state.syncedAt = lastAt
+        } catch { fail(error, nil, now) }
+    }
+
+    /// Writes and syncs everything, and that the tape ends in order. Nothing is taken after it.
+    func finish(now: Int64) {
+        if let position = text.position, !text.isBroken, state.trouble == nil {
+            let end = FeedRecord(.resigned, of: "-", [UInt8(ascii: "-")])
+            text.add(TapedRecord(end, id: EventID(epoch: position.epoch, sequence: position.next - 1), at: max(now, lastAt)))
+        }
+        flush(now: now)
+        do throws(TapeError) { try seal() } catch { note(trouble: error, now) }
+    }
+}
+
+/// What is not recorded.
+extension TapeRecorder {
+    /// The disk failed. The block is lost, and nothing is tried for a while.
+    private func fail(_ error: TapeError, _ header: BlockHeader?, _ now: Int64) {
+        note(trouble: error, now)
+        retryAt = now + Self.patience
+        if let open {
+            segments.append(Retention.Segment(name: open.name, bytes: open.bytes + open.indexBytes, lastAt: open.lastAt))
+            self.open = nil
+        }
+        let from = lastAt > 0 ? lastAt : header?.firstAt ?? now
+        let lost = UInt64(header?.records ?? 0)
+        note(TapeGap(from: from, to: header?.lastAt ?? now, reason: error.reason, events: lost, detail: error.message))
+    }
+
+    private func note(trouble error: TapeError, _ now: Int64) {
+        state.troubleSince = state.troubleSince ?? now
+        state.trouble = error
+    }
+
+    private func miss(_ taped: TapedRecord, _ reason: TapeGap.Reason = .failed, _ detail: String = "") {
+        note(
+            TapeGap(
+                from: gap?.from ?? (lastAt > 0 ? lastAt : taped.at), to: taped.at, reason: state.trouble?.reason ?? reason, events: 1,
+                detail: state.trouble?.message ?? detail))
+    }
+
+    /// Gaps without a record between them are one; it has the first one's reason.
+    private func note(_ new: TapeGap) {
+        text.breakOff()
+        state.missed &+= new.events ?? 0
+        guard var gap else { return gap = new }
+        gap.to = max(gap.to, new.to)
+        if let events = new.events { gap.events = gap.events.map { $0 &+ events } }
+        self.gap = gap
+    }
+
+    private func end(_ gap: TapeGap, at time: Int64) {
+        var gap = gap
+        gap.to = max(gap.to, time)
+        if gaps.count < Self.mostGaps { gaps.append(gap) }
+        state.gaps &+= 1
+        self.gap = nil
+    }
+
+    private func openGapLog() throws(TapeError) -> any TapeFile {
+        if let gapLog { return gapLog }
+        let file = try storage.open(TapeReader.gapLog)
+        gapLog = file
+        return file
+    }
+
+    private func writeGaps(_ now: Int64) {
+        guard !gaps.isEmpty else { return }
+        do throws(TapeError) {
+            let (log, bytes) = (try openGapLog(), gaps.flatMap { $0.line + [UInt8(ascii: "\n")] })
+            do throws(TapeError) { try log.append(bytes) } catch {
+                try? log.truncate(to: gapBytes)
+                throw error
+            }
+            gapBytes += bytes.count
+            gaps = []
+            try log.sync()
+        } catch { note(trouble: error, now) }
+    }
+
+    private func measure() {
+        state.bytes = segments.reduce(gapBytes + (open.map { $0.bytes + $0.indexBytes } ?? 0)) { $0 + $1.bytes }
+        state.segments = segments.count + (open == nil ? 0 : 1)
+        state.newestAt = lastAt
+    }
+}
+
+/// What is counted of a tape, and how it stands with it.
+package struct TapeReading: Sendable, Equatable {
+    /// Why nothing is recorded, and since when, ms since 1970 UTC; nil if it is.
+    package var trouble: TapeError?
+    package var troubleSince: Int64?
+    /// Bytes of all files, and how many segments there are.
+    package var bytes = 0
+    package var segments = 0
+    /// Since the start: blocks and records written, bytes before and after compression, segments dropped, gaps, and records in them.
+    package var blocks: UInt64 = 0
+    package var records: UInt64 = 0
+    package var plainBytes: UInt64 = 0
+    package var storedBytes: UInt64 = 0
+    package var dropped: UInt64 = 0
+    package var gaps: UInt64 = 0
+    package var missed: UInt64 = 0
+    /// When the newest record on the tape was received, and the newest one that outlives a loss of power, ms since 1970 UTC; 0 if there is none.
+    package var newestAt: Int64 = 0
+    package var syncedAt: Int64 = 0
+    /// Bytes that wait to be written, and for how long the disk has been busy with one of them, ms.
+    package var waitingBytes = 0
+    package var busyMs: Int64 = 0
+
+    package init() {}
+}

@@ -1,0 +1,36 @@
+import FuturesGateway
+import GatewayAccess
+import Glibc
+
+extension ServeConfiguration {
+    /// What the settings `tape-*` record; nil for nothing, or if they are a mistake.
+    static func tape(_ settings: Settings<ServeSettings>, mistakes: inout [String]) -> TapeConfiguration? {
+        let list = settings.list
+        guard let directory = settings.tapeDirectory else {
+            for setting in [list.tapeStreams, list.tapeKeep, list.tapeBytes] as [any SettingDeclaration] {
+                guard let given = settings.given(setting) else { continue }
+                mistakes.append("\(given.subject(setting)) has no effect without tape-directory; name a directory to record in.")
+            }
+            return nil
+        }
+        if let mistake = mistake(inDirectory: directory) {
+            mistakes.append("\(settings.given(list.tapeDirectory)?.place ?? ""): \(directory) \(mistake)")
+            return nil
+        }
+        var tape = TapeConfiguration(directory: directory, streams: settings.tapeStreams ?? [StreamPattern("*")].compactMap(\.self))
+        (tape.keep, tape.bytes) = (.seconds(settings.tapeKeep * 3600), settings.tapeBytes)
+        return tape
+    }
+
+    /// Nil if it is a directory that can be written, or can be made.
+    private static func mistake(inDirectory path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            let parent = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+            let above = parent.isEmpty ? path.hasPrefix("/") ? "/" : "." : parent
+            return access(above, W_OK | X_OK) == 0 ? nil : "cannot be made; check the path and the rights."
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else { return "is no directory." }
+        return access(path, R_OK | W_OK | X_OK) == 0 ? nil : "cannot be written; check the rights."
+    }
+}

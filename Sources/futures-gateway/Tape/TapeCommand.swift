@@ -1,0 +1,120 @@
+import ArgumentParser
+import Foundation
+import Tape
+
+/// `futures-gateway tape`
+struct TapeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tape", abstract: "Look at what was recorded.",
+        discussion: "Also while a gateway records there. Times are RFC 3339, as in 2026-11-23T09:00:00Z, or milliseconds since 1970 UTC.",
+        subcommands: [ListCommand.self, PrintCommand.self, VerifyCommand.self])
+
+    /// `futures-gateway tape ls`
+    struct ListCommand: ParsableCommand {
+        static let configuration = CommandConfiguration(commandName: "ls", abstract: "List the files, the times that they cover, and the gaps.")
+
+        @Argument(help: "The directory that is recorded in.") var directory: String
+
+        func run() throws {
+            try TapeCommand.reading {
+                let reader = TapeReader(TapeDirectory(directory))
+                for segment in try reader.segments() {
+                    let times = reader.extent(of: segment).map { "\(TapeTime($0.firstAt)) to \(TapeTime($0.lastAt))" } ?? "nothing that can be read"
+                    announce("\(segment.name) \(segment.bytes) bytes \(times)")
+                }
+                for gap in try reader.gaps() { announce("gap \(TapeTime(gap.from)) to \(TapeTime(gap.to)) \(gap.words)") }
+            }
+        }
+    }
+
+    /// `futures-gateway tape cat`
+    struct PrintCommand: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "cat", abstract: "Print events as lines of JSON, each with its name and its number.",
+            discussion: "A line with the event tapeGap or tapeDamage stands where something is missing.")
+
+        @Argument(help: "The directory that is recorded in.") var directory: String
+        @Option(help: "The stream; all if none is given.") var stream: String?
+        @Option(help: "The first time.") var from: TapeTime?
+        @Option(help: "The last time.") var to: TapeTime?
+
+        func run() throws {
+            try TapeCommand.reading {
+                let reader = TapeReader(TapeDirectory(directory))
+                var lines = TapeLines(stream: stream, from: from?.milliseconds, to: to?.milliseconds, gaps: try reader.gaps())
+                try reader.walk(from: from?.milliseconds, to: to?.milliseconds) { item in
+                    FileHandle.standardOutput.write(Data(lines.lines(of: item)))
+                    return true
+                }
+                FileHandle.standardOutput.write(Data(lines.rest()))
+            }
+        }
+    }
+
+    /// `futures-gateway tape verify`
+    struct VerifyCommand: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "verify", abstract: "Read every byte and say what is damaged.", discussion: "Ends with status 65 if anything is.")
+
+        @Argument(help: "The directory that is recorded in.") var directory: String
+
+        func run() throws {
+            try TapeCommand.reading {
+                let report = try TapeReader(TapeDirectory(directory)).verify()
+                for damage in report.damages {
+                    let times = damage.times.map { ", received \(TapeTime($0.lowerBound)) to \(TapeTime($0.upperBound))" } ?? ""
+                    announce("\(damage.segment): \(damage.kind.words), bytes \(damage.bytes.lowerBound) to \(damage.bytes.upperBound)\(times)")
+                }
+                announce(
+                    "\(report.segments) files, \(report.bytes) bytes, \(report.blocks) blocks and \(report.records) records are whole; "
+                        + "\(report.damages.count) places are damaged; \(report.gaps.count) gaps")
+                if !report.damages.isEmpty { throw ExitCode(EX_DATAERR) }
+            }
+        }
+    }
+
+    private static func reading(_ body: () throws -> Void) throws {
+        do { try body() } catch let error as TapeError {
+            Terminal.complain("Error: \(error.message)")
+            throw ExitCode(error.code == .notFound ? EX_NOINPUT : EX_IOERR)
+        }
+    }
+}
+
+/// A time on the command line.
+struct TapeTime: ExpressibleByArgument, CustomStringConvertible {
+    /// Since 1970 UTC.
+    let milliseconds: Int64
+
+    init(_ milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    init?(argument: String) {
+        if let number = Int64(argument) {
+            milliseconds = number
+        } else {
+            let styles = [Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle()]
+            guard let date = styles.lazy.compactMap({ try? $0.parse(argument) }).first else { return nil }
+            milliseconds = Int64((date.timeIntervalSince1970 * 1000).rounded())
+        }
+    }
+
+    var description: String {
+        Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+}
+
+extension TapeGap {
+    /// Why, and how much is missing.
+    var words: String { "\(reason.rawValue), \(events.map(String.init) ?? "an unknown number of") records\(detail.isEmpty ? "" : "; \(detail)")" }
+}
+
+extension TapeDamage.Kind {
+    var words: String {
+        switch self {
+        case .header: "no block begins where one should"
+        case .content: "a block is not what was written"
+        case .cut: "the file ends within a block"
+        case .unreadable: "the file cannot be read"
+        }
+    }
+}
