@@ -138,9 +138,9 @@ final class EventHub: FeedReader {
     /// Posts the event to the fan-out in every format that has a log, and answers the requests that wait for it.
     func receive(_ event: FeedEvent) {
         forgetAnswers(event.stream)
-        let words = EventEncoder.words(event)
-        state.value.tape?.record(event.stream, event.id, FeedRecord(event, words))
-        guard let words else { return drop(event.stream) }
+        let encoded = EventEncoder.words(event)
+        state.value.tape?.record(event.stream, event.id, FeedRecord(event, encoded))
+        guard let words = encoded else { return drop(event.stream) }
         _ = log(of: event.stream, .events, floor: event.id.sequence &- 1)
         count(event)
         let receivedAt = Int64(clamping: NIODeadline.now().uptimeNanoseconds)
