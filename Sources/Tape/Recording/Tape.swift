@@ -11,11 +11,11 @@ package final class Tape: Sendable {
         /// When the thread began what it does now, monotonic ns; nil while it waits for work.
         var busySince: UInt64?
         var isStopping = false
-        var hasEnded = false
     }
 
     private let state: NIOLockedValueBox<State>
     private let work = DispatchSemaphore(value: 0)
+    private let ended = DispatchSemaphore(value: 0)
     private let open: @Sendable () throws(TapeError) -> TapeRecorder
     private let clock: @Sendable () -> Int64
     /// Says what has changed: the disk failed, or works again. On the tape's thread.
@@ -66,19 +66,17 @@ package final class Tape: Sendable {
         }
     }
 
-    /// Has everything written that was handed over, and ends the thread. Waits for a slow disk no longer than `patience`.
+    /// Has everything written that was handed over, and ends the thread. Call it once. Waits for a slow disk no longer than `patience`.
     ///
     /// - Returns: whether everything is on the disk.
     @discardableResult
     package func stop(within patience: Duration) -> Bool {
         state.withLockedValue { $0.isStopping = true }
         work.signal()
-        let deadline = ContinuousClock.now + patience
-        while ContinuousClock.now < deadline {
-            if state.withLockedValue({ $0.hasEnded }) { return true }
-            usleep(2000)
-        }
-        return false
+        let (seconds, attoseconds) = patience.components
+        guard ended.wait(timeout: .now() + .milliseconds(Int(seconds * 1000 + attoseconds / 1_000_000_000_000_000))) == .success else { return false }
+        ended.signal()
+        return true
     }
 
     private func run() {
@@ -90,7 +88,7 @@ package final class Tape: Sendable {
                     state.withLockedValue { ($0.reading.trouble, $0.reading.troubleSince) = (error, $0.reading.troubleSince ?? self.clock()) }
                 }
             }
-            if let recorder { note(recorder.state, hasEnded: false) }
+            note(recorder?.state)
             if reading.trouble != trouble {
                 trouble = reading.trouble
                 tell(trouble)
@@ -111,15 +109,17 @@ package final class Tape: Sendable {
                 state.busySince = nil
                 state.handOver.takenBytes = 0
             }
-            if isStopping { return note(recorder?.state, hasEnded: true) }
+            if isStopping {
+                note(recorder?.state)
+                ended.signal()
+                return
+            }
         }
     }
 
-    private func note(_ reading: TapeReading?, hasEnded: Bool) {
-        state.withLockedValue { state in
-            state.reading = reading ?? state.reading
-            state.hasEnded = hasEnded
-        }
+    private func note(_ reading: TapeReading?) {
+        guard let reading else { return }
+        state.withLockedValue { $0.reading = reading }
     }
 }
 
