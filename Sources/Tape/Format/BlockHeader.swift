@@ -22,11 +22,11 @@ package struct BlockHeader: Sendable, Equatable {
     package var checksum: UInt32
 
     /// Bytes of a header.
-    package static let length = 84
+    package static let length = 80
     /// The most bytes of text in a block. A single record that is larger is not recorded.
     package static let mostBytes = 32 << 20
     /// A block's first bytes: the skippable frame's number, its length, and what this format is called.
-    static let magic: [UInt8] = [0x54, 0x2A, 0x4D, 0x18, 76, 0, 0, 0] + Array("fgt1".utf8)
+    static let magic: [UInt8] = [0x54, 0x2A, 0x4D, 0x18, 72, 0, 0, 0] + Array("fgt1".utf8)
 
     package init(
         epoch: UInt64, term: UInt64, first: UInt64, next: UInt64, firstAt: Int64, lastAt: Int64, records: UInt32, storedBytes: UInt32,

@@ -7,9 +7,8 @@ extension ServeConfiguration {
     static func tape(_ settings: Settings<ServeSettings>, mistakes: inout [String]) -> TapeConfiguration? {
         let list = settings.list
         guard let directory = settings.tapeDirectory else {
-            for setting in [list.tapeStreams, list.tapeKeep, list.tapeBytes] as [any SettingDeclaration] {
-                guard let given = settings.given(setting) else { continue }
-                mistakes.append("\(given.subject(setting)) has no effect without tape-directory; name a directory to record in.")
+            if let given = settings.given(list.tapeStreams) {
+                mistakes.append("\(given.subject(list.tapeStreams)) has no effect without tape-directory; name a directory to record in.")
             }
             return nil
         }
