@@ -40,13 +40,8 @@ extension FeedCore {
 
     /// Takes rows that one of several lines brought.
     mutating func receive(_ index: Int, _ slot: Int, _ rows: FeedRows, eventTime: Int64?) {
-        if case .json(let messages) = rows, let row = messages.last,
-            streams[index]?.lines.values.isNews(row, from: pool.connections[slot].id) == false
-        {
-            return
-        }
         let before = sequence
-        if !holdBack(index, slot, rows, eventTime: eventTime) {
+        if !isCopy(index, slot, rows, eventTime: eventTime), !holdBack(index, slot, rows, eventTime: eventTime) {
             update(index, rows, eventTime: eventTime)
             releaseHeld(index)
             // A line that goes on will fill the hole, or leave one itself.
@@ -60,6 +55,14 @@ extension FeedCore {
         streams[index]?.lines.awaitedCopy = awaited
         guard let reading = streams[index]?.connection else { return }
         if reading == slot { streams[index]?.lines.readAt = now.instant } else if faulty.contains(reading) { distrust(index, for: slot) }
+    }
+
+    /// Whether another line has brought the message, which has no number. It may be news nevertheless while an outage awaits one.
+    private mutating func isCopy(_ index: Int, _ slot: Int, _ rows: FeedRows, eventTime: Int64?) -> Bool {
+        guard rows.copyNumber == nil, streams[index]?.freshness.outage == nil else { return false }
+        // A row of another upstream has its own time, which need not order the stream.
+        let time: Int64? = if case .json = rows { nil } else { eventTime }
+        return streams[index]?.lines.values.isNews(rows, at: time, from: pool.connections[slot].id) == false
     }
 
     /// The line that the stream is read from does not bring what another one brings, which it is read from now. If that one subscribed after the first

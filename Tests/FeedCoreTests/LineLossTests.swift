@@ -45,6 +45,20 @@ import Testing
         #expect(harness.core.content(of: .ticker)?.rows == Self.ticker(5, time: 2))
     }
 
+    @Test func ofSeveralValuesOfOneMillisecondEachIsToldOnceAndInOrder() {
+        var harness = Self.harness(.btc, rows: .markPrice([.price(1, time: 1)]))
+        let lines = harness.core.connections.map(\.id)
+        var told: [FeedRows?] = []
+        for line in lines {
+            for price in 2...4 {
+                harness.step(.received(line, .rows(.btc, .markPrice([.price(price, time: 100)]), eventTime: 100)))
+                told.append(harness.core.content(of: .btc)?.rows)
+            }
+        }
+        #expect(told == [2, 3, 4, 4, 4, 4].map { .markPrice([.price($0, time: 100)]) }, "the second line's copies do not bring older values back")
+        #expect(harness.kinds.filter { $0.hasPrefix("update") }.count == 3)
+    }
+
     @Test func theLossOfALineIsToldIfTheOtherMayLackWhatWasLostWithIt() {
         var harness = Self.harness(.ticker)
         harness.step(.received(harness.core.connections[0].id, .rows(.ticker, Self.ticker(1), eventTime: nil)))

@@ -7,7 +7,26 @@ import Testing
 
     private func merged(_ messages: [(ConnectionID, String)]) -> [String] {
         var merge = ValueMerge()
-        return messages.compactMap { merge.isNews(JSONRow(checked: $0.1), from: $0.0) ? $0.1 : nil }
+        return messages.compactMap { merge.isNews(Self.message($0.1), from: $0.0) ? $0.1 : nil }
+    }
+
+    private static func message(_ text: String) -> FeedRows { .json([JSONRow(checked: text)]) }
+
+    /// Messages of which the first letter is the time.
+    private func mergedByTime(_ messages: [(ConnectionID, String)]) -> [String] {
+        var merge = ValueMerge()
+        return messages.compactMap { id, text in
+            merge.isNews(Self.message(text), at: text.utf8.first.map { Int64($0) }, from: id) ? text : nil
+        }
+    }
+
+    @Test func ofSeveralMessagesOfOneMillisecondEachCountsOnce() {
+        let sent = ["1a", "1b", "1a", "2a", "2b"]
+        let (one, two) = (sent.map { (Self.one, $0) }, sent.map { (Self.two, $0) })
+        #expect(mergedByTime(one + two.suffix(2)) == sent)
+        let inTurn: [(ConnectionID, String)] = [one[0], two[0], two[1], two[2], one[1], one[2], two[3], two[4], one[3], one[4]]
+        #expect(mergedByTime(inTurn) == sent)
+        #expect(mergedByTime([one[0], two[0], one[1], one[2], two[1], two[2], two[3], one[3], one[4], two[4]]) == sent)
     }
 
     @Test func aLateLineDoesNotBringAValueBackThatWasReplaced() {
@@ -36,12 +55,12 @@ import Testing
         let sent = ["begin"] + (0..<2000).map { _ in String(dice.below(4)) }
         var merge = ValueMerge()
         var (places, told) = ([0, 0], [String]())
-        for line in 0..<2 where merge.isNews(JSONRow(checked: sent[0]), from: ConnectionID(UInt64(line) + 1)) { told.append(sent[0]) }
+        for line in 0..<2 where merge.isNews(Self.message(sent[0]), from: ConnectionID(UInt64(line) + 1)) { told.append(sent[0]) }
         places = [1, 1]
         while places != [sent.count, sent.count] {
             let line = dice.below(2)
             guard places[line] < sent.count, places[line] - places[1 - line] < 100 else { continue }
-            if merge.isNews(JSONRow(checked: sent[places[line]]), from: ConnectionID(UInt64(line) + 1)) { told.append(sent[places[line]]) }
+            if merge.isNews(Self.message(sent[places[line]]), from: ConnectionID(UInt64(line) + 1)) { told.append(sent[places[line]]) }
             places[line] += 1
         }
         let isSame = told == sent

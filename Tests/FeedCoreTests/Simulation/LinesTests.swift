@@ -100,6 +100,23 @@ import Testing
         #expect(simulation.core.counters.missedMessages == 0)
     }
 
+    @Test func ofSeveralValuesOfOneMillisecondEachIsToldOnceAndInOrder() {
+        let lag: (Simulation) -> Void = { simulation in
+            simulation.venue.marksAtOnce = 3
+            for id in Self.soundLines(simulation, endpoint: 0).prefix(1) {
+                if let place = simulation.venue.wire(id) { simulation.venue.wires[place].fault = .delay(.ms(50)) }
+            }
+        }
+        let simulation = run(
+            Script(channels: [.markPrice], duration: .seconds(60), pause: Script.busy, lines: 2, acts: [(.seconds(30), lag)]))
+        let told = simulation.told.flatMap { at, event -> [String] in
+            guard at > .seconds(31), case .updated(let content) = event.kind, case .markPrice(let rows) = content.rows else { return [] }
+            return rows.compactMap(\.indexPrice?.text)
+        }
+        let once = (1...3).map { SimulatedSymbol.text($0).text }
+        #expect(told.count > 60 && told == (0..<told.count).map { once[$0 % 3] })
+    }
+
     @Test func theLossOfTheLastLineIsToldOnce() {
         let cut: (Simulation) -> Void = { $0.venue.cutAll() }
         let simulation = run(

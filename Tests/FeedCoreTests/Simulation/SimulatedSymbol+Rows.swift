@@ -2,7 +2,7 @@
 
 /// Rows as the venue sends them, and whether a row is one the venue could have sent.
 extension SimulatedSymbol {
-    private static func text(_ number: Int) -> DecimalString { DecimalString(checked: String(number)) }
+    static func text(_ number: Int) -> DecimalString { DecimalString(checked: String(number)) }
 
     private static func levels(_ levels: some Sequence<Level>) -> [PriceLevel] {
         levels.map { PriceLevel(price: text($0.price), quantity: text($0.quantity)) }

@@ -90,7 +90,11 @@ extension SimulatedVenue {
         for symbol in markets.indices {
             let row = markets[symbol].markPriceRow(time, isREST: false)
             rows.append(row)
-            send(.markPrice([row]), stream: stream(symbol, .markPrice))
+            for number in 1...marksAtOnce {
+                var row = row
+                row.indexPrice = marksAtOnce > 1 ? SimulatedSymbol.text(number) : nil
+                send(.markPrice([row]), stream: stream(symbol, .markPrice))
+            }
         }
         let all = streams.count - 1
         send(.markPrice(Array(rows.prefix(1))), stream: all)

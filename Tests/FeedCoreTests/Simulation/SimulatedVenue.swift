@@ -83,6 +83,8 @@ final class SimulatedVenue {
     var repeatsItself = false
     var isCalm = false
     var isFrozen = false
+    /// How many mark prices of a symbol come at one millisecond; their index prices count them.
+    var marksAtOnce = 1
     var liquidations = 0
 
     init(
