@@ -31,6 +31,11 @@ package enum LogCommand: Sendable, Equatable {
     case respond(LogReply, [UInt8])
 }
 
+extension LogCommand {
+    /// How long an engine waits for the outcome of an append, until it tells that it does not know it.
+    package static let appendPatience = Duration.seconds(2)
+}
+
 /// What an engine tells.
 package enum LogEvent: Sendable, Equatable {
     case connected

@@ -3,8 +3,9 @@ package import ReplicatedLog
 
 /// Waits until nobody writes the log, and claims it then. The log itself is the lease: whoever's claim counts there is the ingest.
 ///
-/// It claims if nothing that counts came for a while in which the engine answered all along, so that an engine without a leader deposes nobody. A claim's
-/// own answer is of no matter: the claim has to come back in the log.
+/// It claims if nothing that counts came for a while in which the engine answered all along, so that an engine without a leader deposes nobody: once it
+/// answers again, whoever writes is given the time that an append on its way may take to fail. A claim's own answer is of no matter: the claim has to
+/// come back in the log.
 package struct Standby: Sendable {
     package enum Effect: Sendable, Equatable {
         case perform(LogCommand)
@@ -18,8 +19,8 @@ package struct Standby: Sendable {
     private var claims: [UInt64: [UInt8]] = [:]
     private var claimID: UInt64?
     private var inspection: (id: UInt64, askedAt: Instant)?
-    /// When the engine failed to answer last.
-    private var brokenAt: Instant?
+    /// Silence before this says nothing of whoever writes: the engine did not answer, or this process did not hear it.
+    private var deafUntil: Instant?
     private var askedAt: Instant?
     /// Where a writer resigned whose log was claimed already.
     private var resignedAt: UInt64?
@@ -47,13 +48,14 @@ package struct Standby: Sendable {
         case .inspected(let id, let result):
             guard let inspection, inspection.id == id else { return [] }
             self.inspection = nil
-            guard case .success(let extent) = result, now.instant <= inspection.askedAt + interval else {
-                brokenAt = now.instant
-                break
+            switch result {
+            case .success(let extent) where now.instant <= inspection.askedAt + interval: end = extent.last
+            case .success: isDeaf(until: now.instant)
+            case .failure: isDeaf(until: now.instant + LogCommand.appendPatience)
             }
-            end = extent.last
         case .notAppended(let id, _), .appended(let id, _): if claimID == id { claimID = nil }
-        case .disconnected, .connected, .stalled, .reading: (brokenAt, end) = (now.instant, nil)
+        case .connected, .reading: isDeaf(until: now.instant)
+        case .disconnected, .stalled: isDeaf(until: now.instant + LogCommand.appendPatience)
         default: break
         }
         return look(mirror, now: now)
@@ -67,6 +69,11 @@ package struct Standby: Sendable {
         mirror.heardAt.map { max($0 + interval, (askedAt ?? $0) + interval) }
     }
 
+    private mutating func isDeaf(until moment: Instant) {
+        deafUntil = max(moment, deafUntil ?? moment)
+        end = nil
+    }
+
     private mutating func look(_ mirror: borrowing FeedMirror, now: Moment) -> [Effect] {
         guard mirror.isFollowing, claimID == nil, let heardAt = mirror.heardAt else { return [] }
         // The one that wrote has gone in order: whoever claims first has it, and the others' claims find another place than they expect.
@@ -74,7 +81,7 @@ package struct Standby: Sendable {
             resignedAt = mirror.place
             return [claim(mirror, now)]
         }
-        let silentSince = max(heardAt, brokenAt ?? heardAt)
+        let silentSince = max(heardAt, deafUntil ?? heardAt)
         if end == mirror.place, silentSince + delay <= now.instant {
             end = nil
             return [claim(mirror, now)]

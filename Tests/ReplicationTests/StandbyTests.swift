@@ -39,7 +39,7 @@ import Testing
 
     /// Lets the log be silent, with an engine that answers after so many milliseconds. Returns the claim and when it was made.
     private func claim(of node: inout Node, from start: Int64, answerAfter delay: Int64 = 1) -> (id: UInt64, body: [UInt8], at: Int64)? {
-        for time in stride(from: start, to: start + 3000, by: 50) {
+        for time in stride(from: start, to: start + 4000, by: 50) {
             for command in node.passDeadline(now: moment(time)) {
                 switch command {
                 case .append(let id, let body, _): return (id, body, time)
@@ -68,6 +68,16 @@ import Testing
     @Test func aLateAnswerIsNoSignThatTheEngineLivedAllAlong() {
         var node = Node(now: moment(0))
         #expect(claim(of: &node, from: 0, answerAfter: 300) == nil)
+    }
+
+    @Test func anEngineThatWasWithoutALeaderGivesTheWriterTheTimeAnAppendTakesToFail() throws {
+        var node = Node(now: moment(0))
+        for command in node.passDeadline(now: moment(900)) {
+            guard case .inspect(let id) = command else { continue }
+            _ = node.hear(.inspected(id: id, .failure(LogError(.unknown, "no leader"))), now: moment(1000))
+        }
+        let claim = try #require(claim(of: &node, from: 1050))
+        #expect(claim.at >= 1000 + 2000 + 1000)
     }
 
     @Test func aNodeWhoseClaimWasAnsweredWhileItLedClaimsAgain() throws {

@@ -14,8 +14,7 @@ package final class JetStreamLog: LogEngine {
     private var heard: [String: UInt64] = [:]
     private var timer: (at: NIODeadline, task: Scheduled<Void>)?
     private var appends = OrderedAnswers()
-    /// Records of a reading that has not been said to begin; nil once it was. `readings` tells one reading from the next.
-    private var held: [LogRecord]?
+    /// Tells one reading from the next.
     private var readings: UInt64 = 0
     private var connection: NATSClient?
     /// The stream to make if it is missing; nil once that is done.
@@ -59,7 +58,7 @@ package final class JetStreamLog: LogEngine {
 
     package func perform(_ command: LogCommand) {
         guard let client = connection else { return }
-        let jetStream = JetStream(client)
+        let jetStream = JetStream(client, timeout: TimeAmount(LogCommand.appendPatience))
         switch command {
         case .append(let id, let body, let expecting):
             appends.await(id)
@@ -67,9 +66,11 @@ package final class JetStreamLog: LogEngine {
                 for event in self.appends.settle(id, result.mapError(LogError.init)) { self.listener(event) }
             }
         case .read(let from):
-            (held, readings) = ([], readings + 1)
+            readings += 1
             step(.read(from: from))
-        case .stopReading: step(.stop)
+        case .stopReading:
+            readings += 1
+            step(.stop)
         case .inspect(let id):
             jetStream.state(of: stream) { self.listener(.inspected(id: id, $0.map(LogExtent.init).mapError(LogError.init))) }
         case .fetch(let id, let sequence):
@@ -132,7 +133,9 @@ package final class JetStreamLog: LogEngine {
     }
 
     private func step(_ input: OrderedConsumer.Input) {
-        for effect in consumer.step(input, now: .now()) { perform(effect) }
+        let reading = readings
+        // Whoever is told may ask for another reading, and what is left of this one does not count then.
+        for effect in consumer.step(input, now: .now()) where readings == reading { perform(effect) }
         guard let deadline = consumer.deadline, deadline < timer?.at ?? .distantFuture else { return }
         timer?.task.cancel()
         let task = loop.assumeIsolated().scheduleTask(deadline: deadline) {
@@ -140,14 +143,6 @@ package final class JetStreamLog: LogEngine {
             self.step(.deadline)
         }
         timer = (deadline, task)
-    }
-
-    /// Servers deliver at once, and may say later where the stream ends.
-    private func beginReading(_ extent: LogExtent) {
-        let (records, reading) = (held ?? [], readings)
-        held = nil
-        listener(.reading(extent))
-        for record in records where readings == reading { listener(.record(record)) }
     }
 
     private func perform(_ effect: OrderedConsumer.Effect) {
@@ -165,9 +160,8 @@ package final class JetStreamLog: LogEngine {
             inbox = nil
         case .acknowledge(let subject): attempt { try client.publish(NATSPublication(subject)) }
         case .deliver(let sequence, let body):
-            let record = LogRecord(sequence: sequence, body: Array(body.readableBytesView))
-            if held == nil { listener(.record(record)) } else { held?.append(record) }
-        case .reading(let state): beginReading(LogExtent(state))
+            listener(.record(LogRecord(sequence: sequence, body: Array(body.readableBytesView))))
+        case .reading(let state): listener(.reading(LogExtent(state)))
         case .stalled(let error): listener(.stalled(LogError(error)))
         case .trimmed(let state): listener(.trimmed(LogExtent(state)))
         case .regressed(let state): listener(.regressed(LogExtent(state)))
