@@ -1,4 +1,4 @@
-/// A stream as the ingest before this one left it.
+/// A stream as the feed before this one left it.
 package struct InheritedStream: Sendable {
     package let name: FuturesServiceStreamName
     /// The complete content; nil if there was none.
@@ -12,14 +12,16 @@ package struct InheritedStream: Sendable {
 }
 
 extension FeedCore {
-    /// Goes on with what another ingest left: every stream is in an outage since the other was heard last, and recovers as after any other.
+    /// Goes on with what another feed left: every stream is in an outage since the other was heard last, and recovers as after any other.
     ///
     /// - Parameters:
+    ///   - reason: why the streams are in an outage, for readers.
     ///   - sequence: the next event has the number after it.
     ///   - observer: wants all of them, until somebody says who does.
-    ///   - instant: when the other ingest was heard last.
+    ///   - instant: when the other feed was heard last.
     package mutating func inherit(
-        _ inherited: [InheritedStream], behind sequence: UInt64, for observer: ObserverID, heardAt instant: Instant, now: Moment
+        _ inherited: [InheritedStream], because reason: String, behind sequence: UInt64, for observer: ObserverID, heardAt instant: Instant,
+        now: Moment
     ) -> [FeedEffect] {
         self.now = now
         self.sequence = sequence
@@ -28,7 +30,7 @@ extension FeedCore {
             guard let index = indices[stream.name] else { continue }
             if let content = stream.content { restore(index, content) }
             streams[index]?.audience.isConnected = false
-            if !stream.isLost { publish(index, .disconnected(reason: "The ingest has gone; another one took over.")) }
+            if !stream.isLost { publish(index, .disconnected(reason: reason)) }
             beginOutage(index, verifiedAt: instant)
         }
         sendControl()
@@ -38,7 +40,7 @@ extension FeedCore {
 
     /// Its rows bind nobody, but missed trades can be filled behind the last one.
     private mutating func restore(_ index: Int, _ content: FuturesServiceFeedContent) {
-        guard streams[index]?.content.complete(content.rows) == true else { return }
+        guard streams[index]?.content.recall(content.rows) == true else { return }
         streams[index]?.contentID = content.id
         streams[index]?.source = content.source
         streams[index]?.eventTime = content.eventTime

@@ -1,6 +1,8 @@
 package import FeedCore
 public import Logging
 import NIOConcurrencyHelpers
+import NIOCore
+package import Replication
 
 /// A futures venue's market data: one upstream connection, the latest snapshot of every stream, any number of observers.
 ///
@@ -34,6 +36,27 @@ public final class FuturesFeedService: Sendable {
     public init(configuration: FuturesFeedConfiguration, logger: Logger = Logger(label: "futures-feed") { _ in SwiftLogNoOpLogHandler() }) {
         engine = configuration.engine(epoch: .random(in: .min ... .max), logger)
     }
+
+    /// Makes a service that goes on behind the events of one that has ended. Call `takeOver` once its events have a listener.
+    package init(configuration: FuturesFeedConfiguration, behind past: EpochTable, logger: Logger) {
+        engine = configuration.engine(epoch: .random(in: 1 ... .max), past: past, logger)
+    }
+
+    /// Goes on with the streams of a feed that has ended: they are in an outage since then, and their numbers go on above all that were told.
+    ///
+    /// - Parameter linger: how long readers have to come back for what they want.
+    package func takeOver(_ past: inout PastFeed, linger: Duration, now: Moment) {
+        let claim = past.epochs.claim(0, highest: past.epochs.head, term: 0, sentAt: now.wallClock)
+        let silence = min(max(now.wallClock &- past.lastAt, 0), Self.longestSilence)
+        let heardAt = Instant(nanoseconds: now.instant.nanoseconds - silence * 1_000_000)
+        let heir = engine.add(nil)
+        let known = past.inherited().filter { engine.dialect.traits(of: $0.name) != nil }
+        engine.inherit(known, because: "The gateway was started anew.", behind: claim.first - 1, for: heir, heardAt: heardAt)
+        engine.loop.scheduleTask(in: TimeAmount(linger)) { [engine] in engine.remove(heir) }
+    }
+
+    /// A year, ms: nothing is older as far as outages are concerned.
+    private static let longestSilence: Int64 = 31_536_000_000
 
     /// Subscribes an observer. It gets the cached snapshot of a stream at once as `didUpdate`; `forceFetch` also asks REST for a snapshot.
     public func subscribe(streamNames: [FuturesServiceStreamName], with observer: any FuturesFeedObserving, forceFetch: Bool = false) {

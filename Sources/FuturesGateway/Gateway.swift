@@ -2,6 +2,7 @@ public import FuturesFeed
 public import GatewayAccess
 public import Logging
 public import MicroHTTP
+import Replication
 public import ServiceLifecycle
 import Tape
 
@@ -24,7 +25,7 @@ public final class Gateway: Service {
     /// This program's version.
     public static let version = "0.1.0"
 
-    /// Builds a gateway. `start` opens its sockets.
+    /// Builds a gateway. `start` opens its sockets. If there is a tape, the end of it is read here, which takes a while.
     ///
     /// - Parameters:
     ///   - configuration: everything that can be set.
@@ -39,11 +40,16 @@ public final class Gateway: Service {
         self.logger = logger
         self.listening = listening
         let feed: any ServedFeed
+        // A cluster has its own log to go on with.
+        let past = configuration.cluster == nil ? configuration.tape.flatMap { RecordedPast($0, configuration, logger) } : nil
         if let cluster = configuration.cluster {
             let node = LogNode(cluster, feed: configuration.feed, logger: logger)
             (service, self.node, feed) = (nil, node, node)
         } else {
-            let service = FuturesFeedService(configuration: configuration.feed, logger: logger)
+            let service =
+                if let past { FuturesFeedService(configuration: configuration.feed, behind: past.feed.epochs, logger: logger) } else {
+                    FuturesFeedService(configuration: configuration.feed, logger: logger)
+                }
             (self.service, node, feed) = (service, nil, service.engine)
         }
         // Prepared snapshots get a sixteenth of the memory for events.
@@ -73,7 +79,7 @@ public final class Gateway: Service {
         http.commonHeaders += Routes.commonHeaders + (http.allowedOrigins == nil ? [Routes.anyOrigin] : [])
         http.preflightHeaders += Routes.preflightHeaders
         let mirror = VenueMirror(hub: hub, maximumBytes: configuration.events.maximumRingBytes / 16)
-        tape = configuration.tape.map { Self.tape($0, logger) }
+        tape = configuration.tape.map { Self.tape($0, of: configuration.feed.recordedVenue, past?.position, logger) }
         let metrics = MetricsHandler(hub: hub, memory: memory, mirror: mirror, tape: tape, log: log)
         let router = Routes.router(hub: hub, loop: loop, metrics: metrics, mirror: mirror, access: access)
         server = HTTPServer(
@@ -89,7 +95,9 @@ public final class Gateway: Service {
         self.loop = loop
         self.inbox = inbox
         feed.listen(hub)
+        if let past { hub.remember(past.feed) }
         if let tape, let recording = configuration.tape { hub.record(on: tape, recording) }
+        if var feed = past?.feed, let service { service.takeOver(&feed, linger: configuration.feed.linger, now: .current) }
         feed.peers?.onQuestion { question, reply in hub.run { $0.answer(question, reply) } }
     }
 
@@ -168,15 +176,21 @@ public final class Gateway: Service {
         loop.stop()
         await service?.stop()
         await node?.stop()
+        if let tape, let head = service?.engine.head { hub.recordEnd(on: tape, head) }
         if tape?.stop(within: .seconds(2)) == false { logger.warning("the tape's last events are not on disk: the disk is too slow") }
         inbox.close()
         logger.notice("stopped")
     }
 
     /// What is recorded, and who is told if it cannot be.
-    private static func tape(_ configuration: TapeConfiguration, _ logger: Logger) -> Tape {
+    private static func tape(
+        _ configuration: TapeConfiguration, of venue: String, _ inherited: TapePosition?, _ logger: Logger
+    ) -> Tape {
         let directory = configuration.directory
-        return Tape(directory: directory, keep: configuration.keep, bytes: configuration.bytes, clock: { Moment.current.wallClock }) { trouble in
+        return Tape(
+            directory: directory, venue: venue, keep: configuration.keep, bytes: configuration.bytes, inherited: inherited,
+            clock: { Moment.current.wallClock }
+        ) { trouble in
             guard let trouble else { return logger.notice("recording goes on", metadata: ["directory": "\(directory)"]) }
             logger.error("nothing is recorded", metadata: ["reason": "\(trouble.message)"])
         }

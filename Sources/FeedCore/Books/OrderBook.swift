@@ -188,6 +188,12 @@ struct OrderBook: Sendable {
         phase = .buffering([])
     }
 
+    /// Shows levels of before this book began, until it stands.
+    mutating func recall(_ levels: DepthLevels) {
+        show(levels)
+        reset()
+    }
+
     mutating func receive(_ event: DepthLevels) -> Outcome {
         switch phase {
         case .buffering(var events):

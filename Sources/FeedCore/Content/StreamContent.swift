@@ -55,6 +55,14 @@ struct StreamContent: Sendable {
         return table?.take(complete, limit: limit) ?? false
     }
 
+    /// Takes what was known before the subscription, to be read until something newer comes; false where it carries another stream's type.
+    mutating func recall(_ known: FeedRows) -> Bool {
+        guard book != nil else { return complete(known) }
+        guard case .depth(let rows) = known, let levels = rows.first else { return false }
+        book?.recall(levels)
+        return true
+    }
+
     /// Whether the next row begins the content anew, where every message counts: what is there is of before the subscription.
     var beginsAnew: Bool { rule == .append && table?.isOutdated == true }
 

@@ -3,6 +3,7 @@ package import Logging
 import NIOConcurrencyHelpers
 package import NIOCore
 import NIOPosix
+package import Replication
 
 /// Carries out what the core decides: sockets, REST, the timer and the readers.
 ///
@@ -22,6 +23,8 @@ package final class FeedEngine: Sendable {
     private let state: NIOLockedValueBox<State>
     package let dialect: any Dialect
     package let loop: any EventLoop
+    /// The way that the numbers took before this engine; nil if it goes on with nothing.
+    let past: EpochTable?
     private let group: MultiThreadedEventLoopGroup
     private let rest: RESTClient
     /// By upstream.
@@ -52,12 +55,14 @@ package final class FeedEngine: Sendable {
         return limits
     }()
 
-    /// - Parameter epoch: distinguishes this run from any other, on this machine or another.
+    /// - Parameters:
+    ///   - epoch: distinguishes this run from any other, on this machine or another.
+    ///   - past: the way that the numbers took before, if readers may go on behind older events.
     package init(
         dialect: any Dialect, configuration: FeedCore.Configuration, lines: [[UpstreamLine]] = [], epoch: UInt64 = .random(in: .min ... .max),
-        seed: UInt64, logger: Logger
+        past: EpochTable? = nil, seed: UInt64, logger: Logger
     ) {
-        self.dialect = dialect
+        (self.dialect, self.past) = (dialect, past)
         self.lines = lines
         self.logger = logger
         var configuration = configuration
@@ -106,10 +111,12 @@ package final class FeedEngine: Sendable {
         if loop.inEventLoop { performOnce() } else { loop.execute { self.performOnce() } }
     }
 
-    /// Goes on with what another ingest left.
-    func inherit(_ inherited: [InheritedStream], behind sequence: UInt64, for observer: ObserverID, heardAt instant: Instant) {
+    /// Goes on with what another feed left; `reason` says why readers have to wait.
+    package func inherit(
+        _ inherited: [InheritedStream], because reason: String, behind sequence: UInt64, for observer: ObserverID, heardAt instant: Instant
+    ) {
         state.withLockedValue { state in
-            state.effects += state.core.inherit(inherited, behind: sequence, for: observer, heardAt: instant, now: .current)
+            state.effects += state.core.inherit(inherited, because: reason, behind: sequence, for: observer, heardAt: instant, now: .current)
             state.isScheduled = true
         }
         loop.execute { self.performOnce() }

@@ -1,6 +1,7 @@
 package import FeedCore
 package import FeedDialects
 package import NIOCore
+import Replication
 
 /// A feed as those see it who serve its readers: the engine of this process, or what a log tells of another's.
 ///
@@ -129,7 +130,7 @@ extension FeedEngine: ServedFeed {
 
     package var floor: UInt64 { head.sequence }
 
-    package func canResume(behind id: EventID) -> Bool { read { core, _ in id.epoch == core.epoch } }
+    package func canResume(behind id: EventID) -> Bool { past?.contains(id) == true || read { core, _ in id.epoch == core.epoch } }
 
     package func values(of names: [FuturesServiceStreamName]) -> FeedValues {
         read { core, now in

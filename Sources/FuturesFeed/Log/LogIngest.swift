@@ -50,7 +50,8 @@ final class LogIngest {
             }
             return (inherited, shared.mirror.epochs.head, shared.mirror.heardAt)
         }
-        engine.inherit(inherited, behind: head, for: heir, heardAt: heardAt ?? Moment.current.instant)
+        engine.inherit(
+            inherited, because: "The ingest has gone; another one took over.", behind: head, for: heir, heardAt: heardAt ?? Moment.current.instant)
         engine.loadListing()
         heirUntil = .now() + Self.patience
     }
@@ -255,9 +256,10 @@ private final class RelayDesk: Sendable {
 
 extension FuturesFeedConfiguration {
     /// An engine for these settings, of a given epoch.
-    func engine(epoch: UInt64, _ logger: Logger) -> FeedEngine {
+    func engine(epoch: UInt64, past: EpochTable? = nil, _ logger: Logger) -> FeedEngine {
         FeedEngine(
-            dialect: dialect, configuration: core, lines: linesByUpstream, epoch: epoch, seed: seed ?? .random(in: .min ... .max), logger: logger)
+            dialect: dialect, configuration: core, lines: linesByUpstream, epoch: epoch, past: past, seed: seed ?? .random(in: .min ... .max),
+            logger: logger)
     }
 
     /// The core's part of them.

@@ -8,21 +8,7 @@ extension EventHub {
     func receive(_ event: MirroredEvent) {
         forgetAnswers(event.stream)
         if !event.isLocal { state.value.tape?.record(event.stream, event.id, FeedRecord(event.kind, of: event.stream.description, event.body)) }
-        if event.kind == .ended {
-            state.value.lastDropped = event.id.sequence
-            return drop(event.stream)
-        }
-        guard let name = event.kind.eventName else { return }
-        _ = log(of: event.stream, .events, floor: max(feed.floor, state.value.lastDropped))
-        let receivedAt = Int64(clamping: NIODeadline.now().uptimeNanoseconds)
-        let members = Array(event.body)
-        for format in EventFormat.allCases {
-            guard let log = state.value.streams[event.stream]?.logs[format.rawValue] else { continue }
-            let carriesData = event.kind.carriesData
-            let body = format.body(name, of: event.stream.description, members) + (carriesData ? [] : format.end(nil))
-            let id = carriesData ? format.idStart(event.id) : []
-            fanOut.post(.append(log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, receivedAt: receivedAt))
-        }
+        guard post(event) else { return }
         count(event)
         switch event.kind {
         case .fetchedValue, .fetchedChange: answerWaiters(event.stream, .success(())) { _ in true }
@@ -33,6 +19,28 @@ extension EventHub {
             answerWaiters(event.stream, .failure(error)) { $0.awaited == .fetch }
         default: break
         }
+    }
+
+    /// Posts the event to the fan-out in every format that has a log; false if readers are told nothing of it.
+    @discardableResult
+    func post(_ event: MirroredEvent) -> Bool {
+        if event.kind == .ended {
+            state.value.lastDropped = event.id.sequence
+            drop(event.stream)
+            return false
+        }
+        guard let name = event.kind.eventName else { return false }
+        _ = log(of: event.stream, .events, floor: max(feed.floor, state.value.lastDropped))
+        let receivedAt = Int64(clamping: NIODeadline.now().uptimeNanoseconds)
+        let members = Array(event.body)
+        for format in EventFormat.allCases {
+            guard let log = state.value.streams[event.stream]?.logs[format.rawValue] else { continue }
+            let carriesData = event.kind.carriesData
+            let body = format.body(name, of: event.stream.description, members) + (carriesData ? [] : format.end(nil))
+            let id = carriesData ? format.idStart(event.id) : []
+            fanOut.post(.append(log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, receivedAt: receivedAt))
+        }
+        return true
     }
 
     /// Counts the event for the metrics, and keeps what went wrong: the stream's last failure until content comes, and its upstream's last trouble.

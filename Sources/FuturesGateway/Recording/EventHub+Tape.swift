@@ -1,8 +1,23 @@
+import EventLogs
 import FuturesFeed
 import NIOCore
+import Replication
 import Tape
 
 extension EventHub {
+    /// Fills the rings with what was told before this process began, so that readers can go on behind it. Call it before anything else comes.
+    func remember(_ past: PastFeed) {
+        run { hub in
+            for name in past.names { _ = hub.log(of: name, .events, floor: past.floor) }
+            for event in past.events { hub.post(event) }
+        }
+    }
+
+    /// Records that the feed ends here, since the newest number may be that of a stream that is not recorded. Call it once the feed has ended.
+    func recordEnd(on tape: Tape, _ head: EventID) {
+        tape.record(TapedRecord(FeedRecord(.resigned, of: "-", [UInt8(ascii: "-")]), id: head, at: Moment.current.wallClock))
+    }
+
     /// Records from now on. Call it once, before anything is read.
     func record(on tape: Tape, _ configuration: TapeConfiguration) {
         run { hub in

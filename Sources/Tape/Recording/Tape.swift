@@ -127,15 +127,21 @@ extension Tape {
     /// A tape in a directory, which is made if there is none, and locked.
     ///
     /// - Parameters:
+    ///   - venue: whose data they are. Another one's tape is not gone on with.
     ///   - keep: how long events are kept.
     ///   - bytes: what all files may have together.
+    ///   - inherited: where the tape ended when the feed took over from the last one; nil if it did not.
     package convenience init(
-        directory: String, keep: Duration, bytes: Int, clock: @escaping @Sendable () -> Int64, tell: @escaping @Sendable (TapeError?) -> Void
+        directory: String, venue: String, keep: Duration, bytes: Int, inherited: TapePosition? = nil, clock: @escaping @Sendable () -> Int64,
+        tell: @escaping @Sendable (TapeError?) -> Void
     ) {
         self.init(clock: clock, tell: tell) { () throws(TapeError) in
             let storage = TapeDirectory(directory)
             let lock = try storage.lock()
-            return try TapeRecorder(storage: storage, lock: lock, keep: keep.components.seconds * 1000, bytes: bytes, now: clock())
+            try storage.check(venue: venue)
+            try storage.mark(venue: venue)
+            return try TapeRecorder(
+                storage: storage, lock: lock, keep: keep.components.seconds * 1000, bytes: bytes, inherited: inherited, now: clock())
         }
     }
 }

@@ -47,8 +47,11 @@ package final class TapeRecorder {
     ///   - lock: keeps other processes away, for as long as this lives.
     ///   - keep: how long events are kept, ms.
     ///   - bytes: what all files may have together.
+    ///   - inherited: where the tape ended when the feed that is recorded took over from the last one; nil if it did not.
     ///   - now: ms since 1970 UTC.
-    package init(storage: any TapeStorage, lock: TapeLock? = nil, keep: Int64, bytes: Int, now: Int64) throws(TapeError) {
+    package init(
+        storage: any TapeStorage, lock: TapeLock? = nil, keep: Int64, bytes: Int, inherited: TapePosition? = nil, now: Int64
+    ) throws(TapeError) {
         (self.storage, self.lock) = (storage, lock)
         retention = Retention(keep: keep, bytes: bytes)
         let reader = TapeReader(storage)
@@ -56,7 +59,7 @@ package final class TapeRecorder {
         segments = found.map { Retention.Segment(name: $0.name, bytes: $0.bytes + $0.indexBytes, lastAt: reader.extent(of: $0)?.lastAt ?? 0) }
         nextNumber = (found.last?.number ?? 0) + 1
         let end = reader.end()
-        text = BlockText(behind: end?.position, isBroken: true)
+        text = BlockText(behind: end?.position, isBroken: end == nil || end?.position != inherited)
         lastAt = end?.lastAt ?? 0
         gapBytes = try storage.files().first { $0.name == TapeReader.gapLog }?.bytes ?? 0
         state = TapeReading()

@@ -9,6 +9,8 @@ package struct TapeError: Error, Sendable, Equatable {
         case readOnly
         /// Another process writes this tape.
         case inUse
+        /// The tape is of another venue.
+        case otherVenue
         /// There is no such directory or file.
         case notFound
         /// Anything else that the operating system says.
@@ -38,7 +40,7 @@ package struct TapeError: Error, Sendable, Equatable {
         switch code {
         case .full: .full
         case .readOnly: .readOnly
-        case .inUse, .notFound, .failed: .failed
+        case .inUse, .otherVenue, .notFound, .failed: .failed
         }
     }
 }
@@ -82,6 +84,25 @@ package struct TapeDirectory: TapeStorage {
             throw TapeError(.inUse, "\(path) is written by another process; give each gateway a directory of its own")
         }
         return TapeLock(lock)
+    }
+
+    private static let venueFile = "venue"
+
+    /// - Throws: `otherVenue` if the directory has another venue's tape.
+    package func check(venue: String) throws(TapeError) {
+        guard try files().contains(where: { $0.name == Self.venueFile }) else { return }
+        let marked = String(decoding: try read(Self.venueFile, at: 0, count: 1000), as: UTF8.self)
+        guard marked == "\(venue)\n" else {
+            throw TapeError(.otherVenue, "\(path) is a tape of \(marked.split(separator: "\n").first ?? ""), not of \(venue); name another directory")
+        }
+    }
+
+    /// Notes whose data are recorded here.
+    func mark(venue: String) throws(TapeError) {
+        guard try !files().contains(where: { $0.name == Self.venueFile }) else { return }
+        let file = try open(Self.venueFile)
+        try file.append(Array("\(venue)\n".utf8))
+        try file.sync()
     }
 
     package func files() throws(TapeError) -> [(name: String, bytes: Int)] {

@@ -1,0 +1,36 @@
+import FuturesFeed
+import Logging
+import Replication
+import Tape
+
+/// What the tape has of the feed before this one, as far back as readers can resume.
+struct RecordedPast {
+    let feed: PastFeed
+    /// Where the tape ended.
+    let position: TapePosition
+
+    /// Within as many milliseconds every stream's content is recorded once, and a little more.
+    private static let turn: Int64 = 75_000
+
+    /// Nil if there is nothing to go on with.
+    init?(_ tape: TapeConfiguration, _ configuration: GatewayConfiguration, _ logger: Logger) {
+        let dialect = configuration.feed.dialect
+        var feed = PastFeed { dialect.traits(of: $0)?.limit ?? 1000 }
+        let reach = max(Self.turn, configuration.events.ringAge.components.seconds * 1000)
+        do throws(TapeError) {
+            let directory = TapeDirectory(tape.directory)
+            try directory.check(venue: configuration.feed.recordedVenue)
+            guard let position = try TapeReader(directory).read(last: reach, into: &feed) else { return nil }
+            (self.feed, self.position) = (feed, position)
+            logger.notice("the tape was read", metadata: ["streams": "\(feed.names.count)", "events": "\(feed.events.count)"])
+        } catch {
+            if error.code != .notFound { logger.warning("the tape cannot be read", metadata: ["reason": "\(error.message)"]) }
+            return nil
+        }
+    }
+}
+
+extension FuturesFeedConfiguration {
+    /// What a tape's directory is marked with, so that nobody goes on with another venue's prices.
+    var recordedVenue: String { venue.upstream.isSimulated ? "\(venue.upstream.name), simulated" : venue.upstream.name }
+}
