@@ -18,8 +18,10 @@ import stand
 
 MORE = 1.5
 """How much more than one cold start the venue may see of a restart."""
+PATIENCE = 240
+"""Seconds that the bots may take until they run: each loads for a minute where 16 share two processors."""
 STARTED = 45
-"""Seconds after the last bot started in which the crowd is still starting."""
+"""Seconds after the last bot ran in which the crowd is still starting."""
 AROUND = 20
 """Seconds after a kill in which bots may say that the gateway was gone."""
 BAD = re.compile(
@@ -121,6 +123,21 @@ def pause(seconds, bots):
     return [number for number, bot in enumerate(bots) if bot.process.poll() is not None]
 
 
+def late(bots):
+    """The numbers of those that do not run in time."""
+    stand.wait(PATIENCE, lambda: all(bot.is_running() or bot.process.poll() is not None for bot in bots), 1)
+    return [number for number, bot in enumerate(bots) if not bot.is_running()]
+
+
+def resyncs(gateway):
+    """What the gateway says went wrong with its books, for a weight that nobody asked for."""
+    _, listing = gateway.ask("GET", "/streams")
+    for name in (stream["stream"] for stream in listing["active"] if "@depth" in stream["stream"]):
+        _, told = gateway.ask("GET", f"/streams/{name}/status")
+        for incident in told.get("incidents", []):
+            print(f"{name}: {json.dumps(incident)}", flush=True)
+
+
 def repeated(asked, keeps=ONCE):
     """What was asked for more than once though it still held: a start time and a symbol make it one."""
     return {target: times for target, times in asked.items() if stand.endpoint(target) in keeps and times > 1}
@@ -144,7 +161,8 @@ def main(options):
     for number in range(options.bots):
         bots.append(Bot(folder, number, python))
         time.sleep(1.5)
-    faults = [f"bot {number} ended" for number in pause(STARTED, bots)]
+    faults = [f"bot {number} did not start within {PATIENCE} s" for number in late(bots)]
+    faults += [f"bot {number} ended" for number in pause(STARTED, bots)]
     started_at, started = time.time(), stand.Account(venue, gateway)
     half = options.minutes * 30
     faults += [f"bot {number} ended" for number in pause(half, bots)]
@@ -152,6 +170,7 @@ def main(options):
     time.sleep(max(0, 62 - time.time() % 60))
     killed_at, killed = time.time(), stand.Account(venue, gateway)
     if options.mirror == "gateway":
+        resyncs(gateway)
         gateway.signal(signal.SIGKILL)
         gateway.process.wait()
         gateway = stand.Mirror(options.executable, venue, port=port, log=options.log)
@@ -159,6 +178,8 @@ def main(options):
     restarted = stand.Account(venue, gateway)
     faults += [f"bot {number} ended" for number in pause(max(0, half - 60), bots)]
     ended_at, ended = time.time(), stand.Account(venue, gateway)
+    if options.mirror == "gateway":
+        resyncs(gateway)
     for bot in bots:
         bot.process.poll() is None and bot.process.send_signal(signal.SIGINT)
     for bot in bots:
