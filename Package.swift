@@ -296,7 +296,7 @@ if environment["WITH_TOOLS"] != nil || environment["WITH_BENCHMARKS"] != nil {
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "CFuzzer", "EventLogs", "FeedCore", "FeedDialects", "FuturesFeed", "MicroHTTP", "NATS", "ServerSentEvents",
+                "CFuzzer", "EventLogs", "FeedCore", "FeedDialects", "FuturesFeed", "MicroHTTP", "NATS", "Replication", "ServerSentEvents", "Tape",
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             path: "Tests/Fuzz/Harness",

@@ -18,6 +18,7 @@ enum Fuzz {
         "requests": { attempt(TextTargets.requests, $0, $1) },
         "events": { attempt(EventTargets.parser, $0, $1) },
         "mirror": { attempt(MirrorTarget.run, $0, $1) },
+        "log": { attempt(LogTarget.run, $0, $1) },
         "nats": { attempt(NATSTarget.run, $0, $1) },
         "encoder": { attempt(EventTargets.encoder, $0, $1) },
     ]
