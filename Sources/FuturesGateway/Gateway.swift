@@ -21,6 +21,7 @@ public final class Gateway: Service {
     private let memory: MemoryWatch
     private let inbox: FanOutInbox
     private let tape: Tape?
+    private let desk: TapeDesk?
 
     /// This program's version.
     public static let version = "0.1.0"
@@ -81,7 +82,9 @@ public final class Gateway: Service {
         let mirror = VenueMirror(hub: hub, maximumBytes: configuration.events.maximumRingBytes / 16)
         tape = configuration.tape.map { Self.tape($0, of: configuration.feed.recordedVenue, past?.position, logger) }
         let metrics = MetricsHandler(hub: hub, memory: memory, mirror: mirror, tape: tape, log: log)
-        let router = Routes.router(hub: hub, loop: loop, metrics: metrics, mirror: mirror, access: access)
+        desk = configuration.tape.map { TapeDesk(directory: $0.directory) }
+        let recorded = TapeHandlers(hub: hub, tape: tape, desk: desk, configuration: configuration.tape)
+        let router = Routes.router(hub: hub, loop: loop, metrics: metrics, mirror: mirror, recorded: recorded, access: access)
         server = HTTPServer(
             configuration: http, router: router, prepared: prepared, admitsPrepared: access.admitsPrepared,
             malformed: { mirror == nil ? nil : VenueHandlers.malformed($0) }
@@ -119,6 +122,7 @@ public final class Gateway: Service {
         service?.engine.loadListing()
         node?.start()
         tape?.start()
+        desk?.start()
         loop.start()
         memory.start()
         let port = try server.start()
@@ -172,6 +176,7 @@ public final class Gateway: Service {
         logger.notice("readers sent off", metadata: ["readers": "\(readers)", "cut": "\(left)"])
         if isShared { await awaitFirstRequests() }
         await server.stop(grace: .seconds(1))
+        desk?.stop()
         memory.stop()
         loop.stop()
         await service?.stop()

@@ -4,13 +4,19 @@ import MicroHTTP
 
 /// The route table, in the order of `openapi.yaml`.
 enum Routes {
-    static func router(hub: EventHub, loop: EventStreamLoop, metrics: MetricsHandler, mirror: VenueMirror?, access: Access) -> Router {
+    static func router(
+        hub: EventHub, loop: EventStreamLoop, metrics: MetricsHandler, mirror: VenueMirror?, recorded: TapeHandlers, access: Access
+    ) -> Router {
         let streams = StreamHandlers(hub: hub)
         let events = EventHandlers(hub: hub, loop: loop)
         let probes = ProbeHandlers(hub: hub, tape: metrics.tape)
         var router = Router()
         router.on("GET", "/streams", access.guarded(.operation(.read), streams.list))
-        router.on("GET", "/streams/{name}", access.guarded(.operation(.read), parameters: snapshotParameters, streams.snapshot))
+        router.on(
+            "GET", "/streams/{name}",
+            access.guarded(.operation(.read), parameters: snapshotParameters) { request, responder, caller in
+                request.query("at") == nil ? streams.snapshot(request, responder, caller) : recorded.snapshot(request, responder, caller)
+            })
         router.on("GET", "/streams/{name}/status", access.guarded(.operation(.read), streams.status))
         router.on("POST", "/streams/{name}/refetch", access.guarded(.operation(.refetch), streams.refetch))
         let open = access.guarded(
@@ -23,6 +29,8 @@ enum Routes {
         router.on("POST", "/events/{client}/subscribe", access.guarded(.operation(.control), parameters: ["streams"], events.control(.subscribe)))
         router.on("POST", "/events/{client}/unsubscribe", access.guarded(.operation(.control), parameters: ["streams"], events.control(.unsubscribe)))
         router.on("POST", "/tickets", access.guarded(.credential, TicketHandler(gatekeeper: access.gatekeeper, node: access.peers?.name).issue))
+        router.on("GET", "/tape", access.guarded(.operation(.read), recorded.overview))
+        router.on("GET", "/tape/{name}", access.guarded(.operation(.read), parameters: ["from", "to", "after"], recorded.lines))
         if let mirror { VenueHandlers(mirror: mirror).addRoutes(to: &router, access) }
         router.on("GET", "/healthz", probes.health)
         router.on("GET", "/readyz", probes.ready)
@@ -34,7 +42,7 @@ enum Routes {
         return router
     }
 
-    private static let snapshotParameters = ["wait", "maxAge", "maxUnverified", "depth"]
+    private static let snapshotParameters = ["wait", "maxAge", "maxUnverified", "depth", "at"]
 
     /// The last three are other spellings of `lastEventId`.
     private static let eventParameters = [

@@ -4,6 +4,8 @@ package import FeedCore
 /// place in the middle to the end.
 package struct PastFeed: Sendable {
     private let limit: @Sendable (FuturesServiceStreamName) -> Int
+    private let only: String?
+    private let end: Int64
     private var view = MirrorView()
     /// The newest events, without a hole behind `floor`.
     package private(set) var events: [MirroredEvent] = []
@@ -12,15 +14,25 @@ package struct PastFeed: Sendable {
     /// When the newest message was written, ms since 1970 UTC.
     package private(set) var lastAt: Int64 = 0
 
-    /// - Parameter limit: how many rows or levels of a stream are kept.
-    package init(limit: @escaping @Sendable (FuturesServiceStreamName) -> Int) { self.limit = limit }
+    /// - Parameters:
+    ///   - stream: the only stream that is wanted; nil for all.
+    ///   - end: what was received later is passed over, ms since 1970 UTC.
+    ///   - limit: how many rows or levels of a stream are kept.
+    package init(
+        of stream: FuturesServiceStreamName? = nil, until end: Int64 = .max, limit: @escaping @Sendable (FuturesServiceStreamName) -> Int
+    ) {
+        (self.limit, only, self.end) = (limit, stream?.description, end)
+    }
 
     /// Takes the next message. What does not go on where the last one ended makes everything before it worthless.
     ///
     /// - Parameter isBroken: whether something is missing before it.
     package mutating func take(_ message: LogMessage, isBroken: Bool = false) {
+        // What was received is written a moment later.
+        guard message.sentAt <= end || message.sentAt - end <= Self.latest else { return }
         if isBroken { view = MirrorView() }
         lastAt = message.sentAt
+        let message = wanted(of: message)
         let isFirst = view.epochs.current == nil
         let verdict = view.epochs.judge(message, inOrder: true)
         if isFirst || verdict == .breaks { beginAnew(message) }
@@ -34,6 +46,29 @@ package struct PastFeed: Sendable {
         view.restored.removeAll()
     }
 
+    /// How much later than its receipt an event may be written, ms.
+    package static let latest: Int64 = 1000
+
+    /// The message with a record of many in the place of those that are not wanted.
+    private func wanted(of message: LogMessage) -> LogMessage {
+        guard let only else { return message }
+        var (wanted, skipped): (LogMessage, UInt64) = (message, 0)
+        wanted.records = []
+        for record in message.records {
+            let hasContent = record.kind.carriesData || record.kind == .checkpoint
+            let receivedAt = hasContent ? ContentHead(record.body)?.receivedAt : message.sentAt
+            if record.subject == only, receivedAt ?? .max > end { break }
+            if record.subject != only, record.kind.isNumbered {
+                skipped += record.numbers
+                continue
+            }
+            if skipped > 0 { wanted.records.append(.nothing(skipped)) }
+            skipped = 0
+            if record.subject == only || record.kind == .epoch { wanted.records.append(record) }
+        }
+        return wanted
+    }
+
     private mutating func beginAnew(_ message: LogMessage) {
         let epochs = view.epochs
         view = MirrorView()
@@ -45,6 +80,14 @@ package struct PastFeed: Sendable {
     package var epochs: EpochTable { view.epochs }
     /// The streams that were in use.
     package var names: [FuturesServiceStreamName] { Array(view.streams.keys) }
+
+    /// A stream's content, in the state that readers were told last; nil if there is none.
+    package mutating func content(of name: FuturesServiceStreamName) -> FuturesServiceFeedContent? {
+        guard let content = view.streams[name]?.content.content(of: name, limit: limit(name)), let stream = view.streams[name] else { return nil }
+        return FuturesServiceFeedContent(
+            streamName: name, id: content.id, kind: .full, state: stream.isLost ? .recovering : stream.state, source: content.source,
+            eventTime: content.eventTime, receivedAt: content.receivedAt, rows: content.rows)
+    }
 
     /// The streams as they were left.
     package mutating func inherited() -> [InheritedStream] {

@@ -1,6 +1,7 @@
 import DemoExchange
 import Foundation
 import FuturesFeed
+import GatewayAccess
 import GatewayTestSupport
 import Testing
 
@@ -40,7 +41,9 @@ private func documentedOperations() throws -> [String: Set<String>] {
 
     @Test func everyRouteOfTheContractAnswers() async throws {
         let operations = try documentedOperations()
-        try await House.open { house in
+        let tape = NSTemporaryDirectory() + "contract-\(UUID())"
+        defer { try? FileManager.default.removeItem(atPath: tape) }
+        try await House.open(configure: { $0.tape = TapeConfiguration(directory: tape, streams: [StreamPattern("*")].compactMap(\.self)) }) { house in
             let reader = try await house.client.events("streams=btcusdt@bookTicker")
             _ = try await reader.next("update")
             for (path, methods) in operations where !Self.isOfVenue(path) {

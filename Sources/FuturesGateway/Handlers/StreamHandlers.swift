@@ -187,7 +187,8 @@ struct StreamHandlers: Sendable {
         return PreparedAnswers.Key(target: target, isGzip: isGzip)
     }
 
-    private func stream(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) -> FuturesServiceStreamName? {
+    /// The stream that the path names; nil if there is none of that name, or if it is not permitted, which the request has then been answered with.
+    func stream(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) -> FuturesServiceStreamName? {
         let text = request.parameters["name"] ?? ""
         if let name = FuturesServiceStreamName(text), !caller.principal.permission.allows(stream: name.description) {
             hub.gatekeeper.count(.forbidden)

@@ -1,5 +1,5 @@
 import EventLogs
-import FeedCore
+package import FeedCore
 import Replication
 
 /// Writes what is on a tape as lines of JSON: each event as readers got it, with `event` and `at` before the rest, and what is missing in its place.
@@ -7,15 +7,17 @@ package struct TapeLines {
     private let stream: String?
     private let from: Int64
     private let to: Int64
+    private let after: EventID?
     private var gaps: ArraySlice<TapeGap>
 
     /// - Parameters:
     ///   - stream: nil for all.
     ///   - from: ms since 1970 UTC.
     ///   - to: ms since 1970 UTC.
+    ///   - after: events of its epoch up to it are left out.
     ///   - gaps: oldest first.
-    package init(stream: String? = nil, from: Int64? = nil, to: Int64? = nil, gaps: [TapeGap]) {
-        (self.stream, self.from, self.to) = (stream, from ?? .min, to ?? .max)
+    package init(stream: String? = nil, from: Int64? = nil, to: Int64? = nil, after: EventID? = nil, gaps: [TapeGap]) {
+        (self.stream, self.from, self.to, self.after) = (stream, from ?? .min, to ?? .max, after)
         self.gaps = gaps.filter { $0.to >= from ?? .min && $0.from <= to ?? .max }[...]
     }
 
@@ -47,6 +49,7 @@ package struct TapeLines {
         for record in message.records {
             defer { number += record.numbers }
             guard let name = record.kind.eventName, stream.map({ $0 == record.subject }) ?? true else { continue }
+            if let after, message.epoch == after.epoch, number <= after.sequence { continue }
             let start = EventEncoder.object { json in
                 json.member("event", "\(name)")
                 json.member("at", message.sentAt)

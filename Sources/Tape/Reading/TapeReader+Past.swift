@@ -10,8 +10,15 @@ extension TapeReader {
     /// - Returns: where the tape ends; nil if there is nothing to go on with.
     package func read(last milliseconds: Int64, into past: inout PastFeed) throws(TapeError) -> TapePosition? {
         guard let end = end() else { return nil }
+        try read(from: end.lastAt - milliseconds, into: &past)
+        guard let current = past.epochs.current, current.id == end.position.epoch, past.epochs.head + 1 == end.position.next else { return nil }
+        return end.position
+    }
+
+    /// What was received between two times, ms since 1970 UTC, in blocks.
+    package func read(from: Int64, to: Int64? = nil, into past: inout PastFeed) throws(TapeError) {
         var isBroken = false
-        try walk(from: end.lastAt - milliseconds) { item in
+        try walk(from: from, to: to) { item in
             switch item {
             case .damage: isBroken = true
             case .messages(let messages, let isApart):
@@ -20,7 +27,5 @@ extension TapeReader {
             }
             return true
         }
-        guard let current = past.epochs.current, current.id == end.position.epoch, past.epochs.head + 1 == end.position.next else { return nil }
-        return end.position
     }
 }

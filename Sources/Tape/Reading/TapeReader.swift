@@ -104,6 +104,14 @@ package struct TapeReader: Sendable {
         return (first.header.firstAt, blocks.reduce(first.header.lastAt) { max($0, $1.header.lastAt) })
     }
 
+    /// When the oldest and the newest record of the tape were received, ms since 1970 UTC; nil if nothing is on it.
+    package func extent() -> (firstAt: Int64, lastAt: Int64)? {
+        guard let segments = try? segments(), let first = segments.lazy.compactMap({ extent(of: $0) }).first,
+            let last = segments.reversed().lazy.compactMap({ extent(of: $0) }).first
+        else { return nil }
+        return (first.firstAt, last.lastAt)
+    }
+
     /// Where the tape ends: behind the newest block that is whole. Nil if there is none.
     package func end() -> End? {
         guard let segments = try? segments() else { return nil }
