@@ -12,11 +12,10 @@ enum Routes {
         let probes = ProbeHandlers(hub: hub, tape: metrics.tape)
         var router = Router()
         router.on("GET", "/streams", access.guarded(.operation(.read), streams.list))
-        router.on(
-            "GET", "/streams/{name}",
-            access.guarded(.operation(.read), parameters: snapshotParameters) { request, responder, caller in
-                request.query("at") == nil ? streams.snapshot(request, responder, caller) : recorded.snapshot(request, responder, caller)
-            })
+        let snapshot = access.guarded(.operation(.read), parameters: snapshotParameters) { request, responder, caller in
+            request.query("at") == nil ? streams.snapshot(request, responder, caller) : recorded.snapshot(request, responder, caller)
+        }
+        router.on("GET", "/streams/{name}", snapshot)
         router.on("GET", "/streams/{name}/status", access.guarded(.operation(.read), streams.status))
         router.on("POST", "/streams/{name}/refetch", access.guarded(.operation(.refetch), streams.refetch))
         let open = access.guarded(
