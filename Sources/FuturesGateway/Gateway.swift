@@ -182,7 +182,7 @@ public final class Gateway: Service {
         await service?.stop()
         await node?.stop()
         if let tape, let head = service?.engine.head { hub.recordEnd(on: tape, head) }
-        if tape?.stop(within: .seconds(2)) == false { logger.warning("the tape's last events are not on disk: the disk is too slow") }
+        if await tape?.stop(within: .seconds(2)) == false { logger.warning("the tape's last events are not on disk: the disk is too slow") }
         inbox.close()
         logger.notice("stopped")
     }

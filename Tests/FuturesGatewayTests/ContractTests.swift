@@ -41,7 +41,7 @@ private func documentedOperations() throws -> [String: Set<String>] {
 
     @Test func everyRouteOfTheContractAnswers() async throws {
         let operations = try documentedOperations()
-        let tape = NSTemporaryDirectory() + "contract-\(UUID())"
+        let tape = TapeFolder.new()
         defer { try? FileManager.default.removeItem(atPath: tape) }
         try await House.open(configure: { $0.tape = TapeConfiguration(directory: tape, streams: [StreamPattern("*")].compactMap(\.self)) }) { house in
             let reader = try await house.client.events("streams=btcusdt@bookTicker")

@@ -6,12 +6,12 @@ import GatewayTestSupport
 import Testing
 
 /// What was recorded, over HTTP.
-struct ExportTests {
+@Suite(.serialized) struct ExportTests {
     private static let trades = "btcusdt@aggTrade"
 
     /// A house whose gateway records trades and books, for the time of the call.
     private static func open(_ body: (House) async throws -> Void) async throws {
-        let path = NSTemporaryDirectory() + "export-\(UUID())"
+        let path = TapeFolder.new()
         defer { try? FileManager.default.removeItem(atPath: path) }
         try await House.open(configure: {
             $0.tape = TapeConfiguration(directory: path, streams: ["*@aggTrade", "*@depth@100ms"].compactMap { StreamPattern($0) })

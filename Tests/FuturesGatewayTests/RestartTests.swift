@@ -9,13 +9,13 @@ import MicroHTTP
 import Testing
 
 /// With a tape a gateway goes on where the one before it ended.
-struct RestartTests {
+@Suite(.serialized) struct RestartTests {
     private static let (trades, book) = ("btcusdt@aggTrade", "ethusdt@depth@100ms")
     private static let both = "streams=\(trades),\(book)"
 
     /// A new directory, for the time of the call.
     private static func withDirectory(_ body: (String) async throws -> Void) async throws {
-        let path = NSTemporaryDirectory() + "restart-\(UUID())"
+        let path = TapeFolder.new()
         defer { try? FileManager.default.removeItem(atPath: path) }
         try await body(path)
     }
@@ -78,12 +78,13 @@ struct RestartTests {
                             #expect(event.data["missed"]?.integer == 0)
                             isBack = true
                         }
-                        for row in event.rows where event.name == "update" && event.kind == "delta" {
-                            let id = try #require(row["id"]?.integer)
-                            #expect(id == last + 1)
-                            last = id
-                            if isBack { changes += 1 }
-                        }
+                        guard event.name == "update" || event.name == "fetch" else { continue }
+                        let ids = event.rows.compactMap { $0["id"]?.integer }
+                        let (first, newest) = (try #require(ids.first), try #require(ids.last))
+                        // A whole value goes back behind what was told, a change follows it.
+                        #expect(event.kind == "full" ? first <= last + 1 && newest >= last : first == last + 1)
+                        last = newest
+                        if isBack, event.kind == "delta" { changes += 1 }
                     }
                 }
             }

@@ -9,10 +9,10 @@ import Tape
 import Testing
 
 /// What a gateway records.
-struct TapeTests {
+@Suite(.serialized) struct TapeTests {
     /// A new directory, for the time of the call.
     private static func withDirectory(_ body: (String) async throws -> Void) async throws {
-        let path = NSTemporaryDirectory() + "tape-\(UUID())"
+        let path = TapeFolder.new()
         defer { try? FileManager.default.removeItem(atPath: path) }
         try await body(path)
     }

@@ -70,13 +70,19 @@ package final class Tape: Sendable {
     ///
     /// - Returns: whether everything is on the disk.
     @discardableResult
-    package func stop(within patience: Duration) -> Bool {
+    package func stop(within patience: Duration) async -> Bool {
         state.withLockedValue { $0.isStopping = true }
         work.signal()
         let (seconds, attoseconds) = patience.components
-        guard ended.wait(timeout: .now() + .milliseconds(Int(seconds * 1000 + attoseconds / 1_000_000_000_000_000))) == .success else { return false }
-        ended.signal()
-        return true
+        let milliseconds = Int(seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+        // A disk may take seconds, and there are few threads for tasks: another one waits.
+        return await withCheckedContinuation { continuation in
+            Thread { [ended] in
+                let hasEnded = ended.wait(timeout: .now() + .milliseconds(milliseconds)) == .success
+                if hasEnded { ended.signal() }
+                continuation.resume(returning: hasEnded)
+            }.start()
+        }
     }
 
     private func run() {

@@ -1,0 +1,11 @@
+import Foundation
+
+/// Where tests record.
+enum TapeFolder {
+    /// A directory that does not exist yet: in memory if there is such a place, since a slow disk would hold up every test of the process.
+    static func new() -> String {
+        let memory = "/dev/shm/"
+        let place = FileManager.default.isWritableFile(atPath: memory) ? memory : NSTemporaryDirectory()
+        return place + "futures-gateway-\(UUID())"
+    }
+}
