@@ -80,7 +80,7 @@ def sample(pid):
 
 
 def rings(gateway):
-    """KiB that the gateway says its rings use, and have. They have a bound of their own, and grow by doubling wherever much came in a minute."""
+    """KiB that the gateway says its rings use, and have. They grow by doubling wherever much came in a minute, so what they do not use is no leak."""
     _, text = gateway.ask("GET", "/metrics")
     found = dict(re.findall(r"^futures_gateway_event_ring_((?:memory_)?bytes) (\d+)", text, re.M))
     return [int(found[name]) >> 10 for name in ("bytes", "memory_bytes")]
@@ -103,7 +103,7 @@ def main(options):
         run.listen(time.monotonic() + 2)
         now = time.monotonic() - begin
         (resident, *counts), (used, held) = sample(run.gateway.process.pid), rings(run.gateway)
-        samples.append((now / 3600, resident - held, *counts))
+        samples.append((now / 3600, resident - held + used, *counts))
         if len(samples) % 30 == 0:
             print(f"{now / 60:.1f} minutes: {churn.came} readers came, {cuts} cuts; {resident / 1024:.1f} MB, rings {used / 1024:.1f} of {held / 1024:.1f} MB", flush=True)
         if now > next_cut:
@@ -119,7 +119,7 @@ def main(options):
     growth = slope([(statistics.mean(point[0] for point in window), min(point[1] for point in window)) for window in windows])
     thirds = [settled[: len(settled) // 3], settled[-(len(settled) // 3) :]]
     mean = [[statistics.mean(point[column] for point in part) for column in (1, 2, 3)] for part in thirds]
-    print(f"{options.minutes} minutes, {churn.came} readers came and went, {cuts} cuts; resident besides the rings {mean[0][0] / 1024:.1f} MB in the first third,", end=" ")
+    print(f"{options.minutes} minutes, {churn.came} readers came and went, {cuts} cuts; resident besides the rings' spare room {mean[0][0] / 1024:.1f} MB in the first third,", end=" ")
     print(f"{mean[1][0] / 1024:.1f} in the last, {growth / 1024:+.2f} MB an hour; descriptors {mean[0][1]:.0f} and {mean[1][1]:.0f}, threads {mean[0][2]:.0f} and {mean[1][2]:.0f}")
     # In a few minutes the kernel gives and takes more than a run may leave behind.
     allowed = GROWTH + (mean[0][0] / 20 if options.minutes < 10 else 0)
