@@ -191,7 +191,7 @@ struct Samples {
             let samples = try await Samples.of(house.client) { $0.names.contains("futures_gateway_feed_newest_age_seconds") }
             let port = try ReservedPort()
             let inCluster = Mailbox<Set<String>>()
-            let directory = NSTemporaryDirectory() + "tape-\(UUID())"
+            let directory = TapeFolder.new()
             defer { try? FileManager.default.removeItem(atPath: directory) }
             try await House.open(configure: {
                 $0.cluster = ClusterConfiguration(role: .edge, servers: ["nats://127.0.0.1:\(port.number)"])
