@@ -162,8 +162,12 @@ import Testing
                 }
                 try Data("another\n".utf8).write(to: URL(filePath: path + "/venue"))
                 try await Self.gateway(house, path) { client in
-                    _ = try await Samples.of(client) { $0["tape_recording"] == 0 }
-                    #expect(try await client.get("/readyz").text.contains("is a tape of another, not of"))
+                    // The tape's thread says so once it has looked.
+                    let deadline = ContinuousClock.now + .seconds(30)
+                    while try await !client.get("/readyz").text.contains("is a tape of another, not of") {
+                        guard ContinuousClock.now < deadline else { throw Unexpected("another venue's tape is gone on with") }
+                        try await Task.sleep(for: .milliseconds(20))
+                    }
                 }
             }
         }
