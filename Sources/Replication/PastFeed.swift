@@ -29,7 +29,7 @@ package struct PastFeed: Sendable {
     /// - Parameter isBroken: whether something is missing before it.
     package mutating func take(_ message: LogMessage, isBroken: Bool = false) {
         // What was received is written a moment later.
-        guard message.sentAt <= end || message.sentAt - end <= Self.latest else { return }
+        guard message.sentAt <= end || message.sentAt - end <= Self.longestDelay else { return }
         if isBroken { view = MirrorView() }
         lastAt = message.sentAt
         let message = wanted(of: message)
@@ -47,7 +47,7 @@ package struct PastFeed: Sendable {
     }
 
     /// How much later than its receipt an event may be written, ms.
-    package static let latest: Int64 = 1000
+    package static let longestDelay: Int64 = 1000
 
     /// The message with a record of many in the place of those that are not wanted.
     private func wanted(of message: LogMessage) -> LogMessage {

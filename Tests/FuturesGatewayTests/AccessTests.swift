@@ -319,11 +319,30 @@ final class LogLines: LogHandler, @unchecked Sendable {
     var lines: [String] { lock.withLock { logged } }
     var text: String { lines.joined(separator: "\n") }
 
+    private let (arrivals, arrived) = AsyncStream.makeStream(of: String.self)
+
     init(_ logLevel: Logger.Level = .trace) { self.logLevel = logLevel }
+
+    /// Waits for a line with these words. One task at a time may wait.
+    func awaitLine(_ words: String) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { [arrivals] in for await line in arrivals where line.contains(words) { return } }
+            group.addTask {
+                try await Task.sleep(for: .seconds(30))
+                throw Unexpected("nobody logged \(words)")
+            }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
     }
-    func log(event: LogEvent) { lock.withLock { logged.append("\(event.message) \(event.metadata ?? [:])") } }
+    func log(event: LogEvent) {
+        let line = "\(event.message) \(event.metadata ?? [:])"
+        lock.withLock { logged.append(line) }
+        arrived.yield(line)
+    }
 }

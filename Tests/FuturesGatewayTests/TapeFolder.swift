@@ -8,4 +8,11 @@ enum TapeFolder {
         let place = FileManager.default.isWritableFile(atPath: memory) ? memory : NSTemporaryDirectory()
         return place + "futures-gateway-\(UUID())"
     }
+
+    /// A new directory, for the time of the call.
+    static func use(_ body: (String) async throws -> Void) async throws {
+        let path = new()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try await body(path)
+    }
 }

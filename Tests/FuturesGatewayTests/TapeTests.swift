@@ -10,13 +10,6 @@ import Testing
 
 /// What a gateway records.
 @Suite(.serialized) struct TapeTests {
-    /// A new directory, for the time of the call.
-    private static func withDirectory(_ body: (String) async throws -> Void) async throws {
-        let path = TapeFolder.new()
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        try await body(path)
-    }
-
     /// The events on a tape, by their ids.
     private static func events(in path: String) throws -> [EventID: FeedRecord] {
         var events: [EventID: FeedRecord] = [:]
@@ -39,7 +32,7 @@ import Testing
     }
 
     @Test func whatReadersGotIsOnTheTapeWithTheSameIdsAndTheSameBytes() async throws {
-        try await Self.withDirectory { path in
+        try await TapeFolder.use { path in
             let streams = ["btcusdt@bookTicker", "btcusdt@aggTrade", "ethusdt@depth@100ms"]
             var told: [(id: EventID, data: JSON)] = []
             try await House.open(configure: Self.recording(path)) { house in
@@ -65,7 +58,7 @@ import Testing
     }
 
     @Test func streamsThatNoPatternNamesAreNotRecorded() async throws {
-        try await Self.withDirectory { path in
+        try await TapeFolder.use { path in
             try await House.open(configure: Self.recording(path, ["*@aggTrade"])) { house in
                 let reader = try await house.client.events("streams=btcusdt@bookTicker,btcusdt@aggTrade")
                 for _ in 0..<10 { _ = try await reader.next("update", of: "btcusdt@aggTrade") }
@@ -76,7 +69,7 @@ import Testing
     }
 
     @Test func aTapeThatCannotBeWrittenIsToldAndReadersNoticeNothing() async throws {
-        try await Self.withDirectory { path in
+        try await TapeFolder.use { path in
             // A file stands where the directory should be made.
             try Data("x".utf8).write(to: URL(filePath: path))
             try await House.open(configure: Self.recording(path + "/tape")) { house in

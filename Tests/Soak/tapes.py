@@ -12,19 +12,13 @@ import tempfile
 import time
 
 import house
+import restarts
 
 TRADES = 12
 """Streams of trades, of which each reader has three: trades are numbered, so whatever is missing or comes twice is seen."""
 LOST = 1.2
 """Seconds: a kill loses no more of what was received."""
 PATIENCE = 60
-
-
-class Faults(list):
-    def note(self, words):
-        if len(self) < 20:
-            print("FAULT " + words, flush=True)
-        self.append(words)
 
 
 class Reader:
@@ -104,7 +98,7 @@ async def siege(options):
     pinned = ",".join(trades + [f"{symbol}@bookTicker" for symbol in symbols])
     arguments = ["--tape-directory", directory, "--pinned", pinned]
     gateway = house.Gateway(options.executable, venue, *arguments)
-    port, faults, dice = gateway.port, Faults(), options.dice
+    port, faults, dice = gateway.port, restarts.Faults(), options.dice
     readers = [Reader(number, port, dice.sample(trades, 3), faults) for number in range(options.readers)]
     tasks = [asyncio.create_task(reader.run()) for reader in readers]
     answers = {"stop": {}, "kill": {}}

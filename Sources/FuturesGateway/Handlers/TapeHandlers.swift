@@ -13,8 +13,6 @@ struct TapeHandlers: Sendable {
     let desk: TapeDesk?
     let configuration: TapeConfiguration?
 
-    /// How far back from an instant the tape is read for a stream's content: every recorded stream is written in full about once a minute.
-    private static let reach: Int64 = 75_000
     /// The most bytes of lines in an answer, but for the last block's. The next ones have an address of their own.
     private static let page = 4 << 20
 
@@ -58,7 +56,7 @@ struct TapeHandlers: Sendable {
         }
         let isGzip = request.acceptsGzip
         read(responder) { (reader) throws(TapeError) in
-            if let problem = Self.agedOut(reader, from) { return problem }
+            if let from, let first = reader.extent()?.firstAt, from < first { return Self.agedOut(first).response }
             var lines = TapeLines(stream: name.description, from: from, to: to, after: after, gaps: try reader.gaps())
             var (body, next): ([UInt8], String?) = ([], nil)
             try reader.walk(from: from, to: to) { item in
@@ -92,10 +90,10 @@ struct TapeHandlers: Sendable {
         }
         let dialect = hub.feed.dialect
         read(responder) { (reader) throws(TapeError) in
-            if let problem = Self.agedOut(reader, at) { return problem }
-            guard let end = reader.end()?.lastAt, at <= end else { return Self.notYet.response }
+            guard let extent = reader.extent(), at <= extent.lastAt else { return Self.notYet.response }
+            guard at >= extent.firstAt else { return Self.agedOut(extent.firstAt).response }
             var past = PastFeed(of: name, until: at) { dialect.traits(of: $0)?.limit ?? 1000 }
-            try reader.read(from: at - Self.reach, to: at + PastFeed.latest, into: &past)
+            try reader.read(from: at - TapeFeeder.reach, to: at + PastFeed.longestDelay, into: &past)
             guard let content = past.content(of: name) else { return Self.nothingThen(name).response }
             return StreamHandlers.json(200, ContentEncoder.event(content))
         }
@@ -138,15 +136,10 @@ struct TapeHandlers: Sendable {
         return .some(milliseconds)
     }
 
-    /// What is asked for lies before what is kept.
-    private static func agedOut(_ reader: TapeReader, _ time: Int64?) -> HTTPResponse? {
-        guard let time else { return nil }
-        guard let first = reader.extent()?.firstAt else { return notYet.response }
-        guard time < first else { return nil }
-        return HTTPProblem(
+    private static func agedOut(_ first: Int64) -> HTTPProblem {
+        HTTPProblem(
             status: 410, title: "Aged out", detail: "The tape begins at \(first); what was before is not kept. Ask for what came since.",
-            extensions: [("code", .string("agedOut")), ("earliest", .number(Int(first)))]
-        ).response
+            extensions: [("code", .string("agedOut")), ("earliest", .number(Int(first)))])
     }
 
     private static let noTape = HTTPProblem(

@@ -8,8 +8,10 @@ extension EventHub {
     /// Fills the rings with what was told before this process began, so that readers can go on behind it. Call it before anything else comes.
     func remember(_ past: PastFeed) {
         run { hub in
-            for name in past.names { _ = hub.log(of: name, .events, floor: past.floor) }
-            for event in past.events { hub.post(event) }
+            // Another configuration may have other streams.
+            let known = Set(past.names.filter { hub.feed.dialect.traits(of: $0) != nil })
+            for name in known { _ = hub.log(of: name, .events, floor: past.floor) }
+            for event in past.events where known.contains(event.stream) { hub.post(event) }
         }
     }
 

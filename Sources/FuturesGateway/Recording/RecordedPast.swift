@@ -9,14 +9,11 @@ struct RecordedPast {
     /// Where the tape ended.
     let position: TapePosition
 
-    /// Within as many milliseconds every stream's content is recorded once, and a little more.
-    private static let turn: Int64 = 75_000
-
     /// Nil if there is nothing to go on with.
     init?(_ tape: TapeConfiguration, _ configuration: GatewayConfiguration, _ logger: Logger) {
         let dialect = configuration.feed.dialect
         var feed = PastFeed { dialect.traits(of: $0)?.limit ?? 1000 }
-        let reach = max(Self.turn, configuration.events.ringAge.components.seconds * 1000)
+        let reach = max(TapeFeeder.reach, configuration.events.ringAge.components.seconds * 1000)
         do throws(TapeError) {
             let directory = TapeDirectory(tape.directory)
             try directory.check(venue: configuration.feed.recordedVenue)

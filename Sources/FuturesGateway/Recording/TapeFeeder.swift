@@ -25,6 +25,8 @@ final class TapeFeeder {
     private static let turn = Duration.seconds(60)
     private static let (ticks, hurriedTicks) = (500, 50)
     private static let mostNames = 100_000
+    /// How far back, in ms, the tape has to be read for every stream's content: a turn, and a little more.
+    static let reach: Int64 = 75_000
 
     init(_ tape: Tape, _ patterns: [StreamPattern]) { (self.tape, self.patterns) = (tape, patterns) }
 

@@ -78,9 +78,7 @@ package final class Tape: Sendable {
         // A disk may take seconds, and there are few threads for tasks: another one waits.
         return await withCheckedContinuation { continuation in
             Thread { [ended] in
-                let hasEnded = ended.wait(timeout: .now() + .milliseconds(milliseconds)) == .success
-                if hasEnded { ended.signal() }
-                continuation.resume(returning: hasEnded)
+                continuation.resume(returning: ended.wait(timeout: .now() + .milliseconds(milliseconds)) == .success)
             }.start()
         }
     }
