@@ -20,10 +20,10 @@ final class SharedLog: Sendable {
 
     init() {
         var log = SimulatedLog(seed: .random(in: .min ... .max), clients: 8)
-        // Of milliseconds: nothing is lost here, so nothing is waited for in vain.
-        log.patience = 60_000
+        // Of two milliseconds each: nothing is lost here, so nothing is waited for in vain.
+        log.patience = 30_000
         state = NIOLockedValueBox(State(log: log))
-        let task = loop.scheduleRepeatedTask(initialDelay: .milliseconds(1), delay: .milliseconds(1)) { [weak self] _ in self?.step() }
+        let task = loop.scheduleRepeatedTask(initialDelay: .milliseconds(1), delay: .milliseconds(2)) { [weak self] _ in self?.step() }
         tick.withLockedValue { $0 = task }
     }
 

@@ -11,7 +11,30 @@ package enum JSON: Sendable, Equatable {
     case object([String: JSON])
 
     package init(_ text: String) throws {
-        self = try JSONDecoder().decode(JSON.self, from: Data(text.utf8))
+        self = try JSON(JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed))
+    }
+
+    // No `Decodable`: it finds a value's type by trying, and Swift Testing unwinds the stack of every error thrown.
+    private init(_ value: Any) throws {
+        switch value {
+        case let text as String: self = .string(text)
+        case let members as [String: Any]: self = .object(try members.mapValues(JSON.init))
+        case let elements as [Any]: self = .array(try elements.map(JSON.init))
+        case let number as NSNumber: self = JSON(number)
+        case is NSNull: self = .null
+        default: throw Unexpected("no JSON value: \(value)")
+        }
+    }
+
+    private init(_ number: NSNumber) {
+        // The type of a flag is that of a C character; no number has it.
+        if number.objCType.pointee == CChar(UInt8(ascii: "c")) {
+            self = .flag(number.boolValue)
+        } else if let integer = Int64(exactly: number) {
+            self = .integer(integer)
+        } else {
+            self = .number(number.doubleValue)
+        }
     }
 
     package subscript(name: String) -> JSON? {
@@ -25,27 +48,6 @@ package enum JSON: Sendable, Equatable {
     package var flag: Bool? { if case .flag(let flag) = self { flag } else { nil } }
     /// The strings of an array.
     package var texts: [String] { (array ?? []).compactMap(\.text) }
-}
-
-extension JSON: Decodable {
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let text = try? container.decode(String.self) {
-            self = .string(text)
-        } else if let integer = try? container.decode(Int64.self) {
-            self = .integer(integer)
-        } else if let members = try? container.decode([String: JSON].self) {
-            self = .object(members)
-        } else if let elements = try? container.decode([JSON].self) {
-            self = .array(elements)
-        } else if let flag = try? container.decode(Bool.self) {
-            self = .flag(flag)
-        } else if container.decodeNil() {
-            self = .null
-        } else {
-            self = .number(try container.decode(Double.self))
-        }
-    }
 }
 
 extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral {

@@ -8,6 +8,6 @@ func decimal(_ units: Int64, _ scale: Int) -> String {
 }
 
 /// 10 to the power of `exponent`, for exponents of 0 to 18.
-func powerOfTen(_ exponent: Int) -> Int64 {
-    (0..<min(max(exponent, 0), 18)).reduce(1) { power, _ in power * 10 }
-}
+func powerOfTen(_ exponent: Int) -> Int64 { powersOfTen[min(max(exponent, 0), 18)] }
+
+private let powersOfTen: [Int64] = (0..<18).reduce(into: [1]) { powers, place in powers.append(powers[place] * 10) }

@@ -62,10 +62,3 @@ private struct Walk {
         return bar
     }
 }
-
-extension Listing {
-    /// A trade worth about 500 USDT, in units of the quantity precision.
-    var typicalQuantity: Int64 {
-        max(3, 500 * powerOfTen(quotePrecision) / anchor)
-    }
-}

@@ -17,6 +17,8 @@ struct Listing {
     let anchor: Int64
     let pricePrecision: Int
     let quantityPrecision: Int
+    /// A trade worth about 500 USDT, in units of the quantity precision.
+    let typicalQuantity: Int64
 
     var pair: String { base + "USDT" }
     var isDated: Bool { kind == .quarterly }
@@ -40,6 +42,7 @@ struct Listing {
         symbol = base + "USDT" + delivery
         pricePrecision = price
         quantityPrecision = quantity
+        typicalQuantity = max(3, 500 * powerOfTen(price + quantity) / anchor)
     }
 
     private static let known: [Listing] = [
