@@ -233,7 +233,8 @@ extension FeedCore {
             if rest.pause(now.instant) != nil, wait > configuration.blockPatience, stream.fetching.isNeeded { tellOfBlock(index, wait) }
             return wait
         }
-        counters.weight.content &+= UInt64(clamping: stream.traits.fetchWeight)
+        let weight = UInt64(clamping: stream.traits.fetchWeight)
+        if stream.content.book?.isThin == true { counters.weight.refills &+= weight } else { counters.weight.content &+= weight }
         var part = FetchRequest.Part.complete
         switch stream.fetching.backfill {
         case .none, .possible: break

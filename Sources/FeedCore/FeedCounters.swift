@@ -30,6 +30,8 @@ package struct FeedCounters: Sendable {
     package struct Weight: Sendable {
         /// Complete data and missed messages of streams.
         package internal(set) var content: UInt64 = 0
+        /// Books that stand and have few levels left: the venue tells levels beyond those of a snapshot only if they change.
+        package internal(set) var refills: UInt64 = 0
         /// Books that were compared.
         package internal(set) var audits: UInt64 = 0
         /// Silences that were asked about.

@@ -17,7 +17,7 @@ import verdict  # noqa: E402
 
 tell = verdict.tell
 OWN = ("exchangeInfo", "time")
-"""What the gateway asks for itself once it runs: the list of symbols and the venue's clock. Besides, it compares books and asks about silences."""
+"""What the gateway asks for itself once it runs: the list of symbols and the venue's clock. Besides, it fills up and compares books and asks about silences."""
 SPENT = re.compile(r'^futures_gateway_upstream_request_weight_total\{purpose="(\w+)"\} (\d+)', re.M)
 
 
@@ -124,12 +124,12 @@ class Account:
 
     @property
     def for_bots(self):
-        """The weight that the venue saw, without what the gateway says were comparisons and silences, and without its own list and clock."""
+        """The weight that the venue saw, without what the gateway says were refills, comparisons and silences, and without its own list and clock."""
         own = sum(weight(target) * times for target, times in self.asked.items() if endpoint(target) in OWN)
-        return cost(self.asked) - own - self.spent["audit"] - self.spent["silence"]
+        return cost(self.asked) - own - self.spent["refill"] - self.spent["audit"] - self.spent["silence"]
 
     def told(self, minutes=1.0):
-        spent = ", ".join(f"{name} {self.spent[name] / minutes:.1f}" for name in ("content", "mirror", "audit", "silence"))
+        spent = ", ".join(f"{name} {self.spent[name] / minutes:.1f}" for name in ("content", "mirror", "refill", "audit", "silence"))
         return (f"weight {self.for_bots / minutes:.1f} for bots of {cost(self.asked) / minutes:.1f} in all ({by_endpoint(self.asked)}); "
                 f"the gateway's account: {spent}")
 

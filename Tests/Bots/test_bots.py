@@ -135,7 +135,7 @@ class TargetTests(unittest.TestCase):
             asked = lambda self: collections.Counter({
                 "/fapi/v1/exchangeInfo": 2, "/fapi/v1/depth?symbol=A&limit=1000": 3, "/fapi/v1/klines?symbol=A&interval=1m&limit=2": 4,
                 "/fapi/v1/klines?symbol=A&limit=499": 5})
-            spent = lambda self: collections.Counter(audit=40, silence=4, content=20, mirror=10)
+            spent = lambda self: collections.Counter(audit=20, refill=20, silence=4, content=20, mirror=10)
 
         self.assertEqual(stand.Account(Side(), Side()).for_bots, 20 + 10)
         self.assertEqual(stand.Account(Side(), Side()).since(stand.Account(Side(), Side())).for_bots, 0)

@@ -231,6 +231,20 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
         #expect(harness.kinds == ["connect", "fetch", "update delta"])
     }
 
+    @Test func whatAThinBookIsAskedForIsCountedApartAndToldToNobody() {
+        var harness = CoreHarness(fetchWeight: 20)
+        harness.goLive([Self.name])
+        harness.receive(Self.name, .depth([event(0, 1, 5)]))
+        let full = snapshot(5, bids: (0..<5).map { (99 - $0, 1) }, asks: (0..<5).map { (101 + $0, 1) })
+        harness.answerFetches { _ in .success(FetchedContent(rows: .depth([full]), eventTime: 1)) }
+        harness.receive(Self.name, .depth([event(5, 6, 6)]))
+        harness.forgetEffects()
+        harness.receive(Self.name, .depth([event(6, 7, 7, bids: (0..<4).map { (99 - $0, 0) })]))
+        #expect(harness.attempts.count == 1)
+        #expect(harness.core.counters.weight.content == 20 && harness.core.counters.weight.refills == 20)
+        #expect(harness.kinds == ["update delta"])
+    }
+
     @Test func aGapInOneBookLeavesTheOthersAlone() {
         var harness = Self.harness()
         harness.forgetEffects()

@@ -113,7 +113,9 @@ struct GatewayReading: Sendable {
         text.metric("futures_gateway_upstream_request_weight_limit", .gauge, "Request weight the venue allows in a minute.", feed.weight.limit)
         text.metric("futures_gateway_upstream_request_weight_total", .counter, "Request weight spent at the venue, by what for.")
         let spent = feed.counters.weight
-        for (purpose, weight) in [("content", spent.content), ("audit", spent.audits), ("silence", spent.silences), ("mirror", spent.relays)] {
+        for (purpose, weight) in [
+            ("content", spent.content), ("refill", spent.refills), ("audit", spent.audits), ("silence", spent.silences), ("mirror", spent.relays),
+        ] {
             text.sample(["purpose": purpose], weight)
         }
         text.metric(
