@@ -73,7 +73,9 @@ public final class Gateway: Service {
             callbacks: EventFanOut.Callbacks(
                 opened: { stream, number in hub.run { $0.open(stream, number: number) } },
                 closed: { number in hub.run { $0.closed(number) } },
-                fellBehind: { number, log in hub.run { $0.refill(number, log: log) } }),
+                fellBehind: { number, log in hub.run { $0.refill(number, log: log) } },
+                hungry: { number in hub.run { $0.feedReplay(number) } },
+                wentLive: { number, isLive in hub.run { $0.wentLive(number, isLive) } }),
             inbox: inbox)
         let loop = EventStreamLoop(writer: fanOut, waker: waker)
         var http = configuration.http
@@ -99,7 +101,7 @@ public final class Gateway: Service {
         self.inbox = inbox
         feed.listen(hub)
         if let past { hub.remember(past.feed) }
-        if let tape, let recording = configuration.tape { hub.record(on: tape, recording) }
+        if let tape, let desk, let recording = configuration.tape { hub.record(on: tape, recording, after: past?.position, desk) }
         if var feed = past?.feed, let service { service.takeOver(&feed, linger: configuration.feed.linger, now: .current) }
         feed.peers?.onQuestion { question, reply in hub.run { $0.answer(question, reply) } }
     }

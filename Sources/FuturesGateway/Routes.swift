@@ -8,7 +8,7 @@ enum Routes {
         hub: EventHub, loop: EventStreamLoop, metrics: MetricsHandler, mirror: VenueMirror?, recorded: TapeHandlers, access: Access
     ) -> Router {
         let streams = StreamHandlers(hub: hub)
-        let events = EventHandlers(hub: hub, loop: loop)
+        let events = EventHandlers(hub: hub, loop: loop, recorded: recorded)
         let probes = ProbeHandlers(hub: hub, tape: metrics.tape)
         var router = Router()
         router.on("GET", "/streams", access.guarded(.operation(.read), streams.list))
@@ -46,6 +46,7 @@ enum Routes {
     /// The last three are other spellings of `lastEventId`.
     private static let eventParameters = [
         "streams", "forceFetch", "heartbeat", "lastEventId", "maxRate", "count", "timeout", "event", "heartbeatEvent", "pad", "gzip", "ticket",
+        "from", "to", "speed",
         "last_event_id", "lastEvent", "Last-Event-ID",
     ]
 

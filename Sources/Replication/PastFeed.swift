@@ -4,7 +4,7 @@ package import FeedCore
 /// place in the middle to the end.
 package struct PastFeed: Sendable {
     private let limit: @Sendable (FuturesServiceStreamName) -> Int
-    private let only: String?
+    private let only: Set<String>?
     private let end: Int64
     private var view = MirrorView()
     /// The newest events, without a hole behind `floor`.
@@ -13,15 +13,17 @@ package struct PastFeed: Sendable {
     package private(set) var floor: UInt64 = 0
     /// When the newest message was written, ms since 1970 UTC.
     package private(set) var lastAt: Int64 = 0
+    /// Whether what was received later than wanted has come: nothing that counts follows.
+    package private(set) var isComplete = false
 
     /// - Parameters:
-    ///   - stream: the only stream that is wanted; nil for all.
+    ///   - streams: the only ones that are wanted; nil for all.
     ///   - end: what was received later is passed over, ms since 1970 UTC.
     ///   - limit: how many rows or levels of a stream are kept.
     package init(
-        of stream: FuturesServiceStreamName? = nil, until end: Int64 = .max, limit: @escaping @Sendable (FuturesServiceStreamName) -> Int
+        of streams: [FuturesServiceStreamName]? = nil, until end: Int64 = .max, limit: @escaping @Sendable (FuturesServiceStreamName) -> Int
     ) {
-        (self.limit, only, self.end) = (limit, stream?.description, end)
+        (self.limit, only, self.end) = (limit, streams.map { Set($0.map(\.description)) }, end)
     }
 
     /// Takes the next message. What does not go on where the last one ended makes everything before it worthless.
@@ -29,7 +31,8 @@ package struct PastFeed: Sendable {
     /// - Parameter isBroken: whether something is missing before it.
     package mutating func take(_ message: LogMessage, isBroken: Bool = false) {
         // What was received is written a moment later.
-        guard message.sentAt <= end || message.sentAt - end <= Self.longestDelay else { return }
+        if message.sentAt > end, message.sentAt - end > Self.longestDelay { isComplete = true }
+        guard !isComplete else { return }
         if isBroken { view = MirrorView() }
         lastAt = message.sentAt
         let message = wanted(of: message)
@@ -46,26 +49,31 @@ package struct PastFeed: Sendable {
         view.restored.removeAll()
     }
 
-    /// How much later than its receipt an event may be written, ms.
-    package static let longestDelay: Int64 = 1000
+    /// How much later than its receipt an event may be written, ms, on a machine that has far too much to do.
+    package static let longestDelay: Int64 = 10_000
 
-    /// The message with a record of many in the place of those that are not wanted.
-    private func wanted(of message: LogMessage) -> LogMessage {
+    /// The message with a record of many in the place of those that are not wanted, up to the first one that was received too late.
+    private mutating func wanted(of message: LogMessage) -> LogMessage {
         guard let only else { return message }
         var (wanted, skipped): (LogMessage, UInt64) = (message, 0)
         wanted.records = []
         for record in message.records {
             let hasContent = record.kind.carriesData || record.kind == .checkpoint
-            let receivedAt = hasContent ? ContentHead(record.body)?.receivedAt : message.sentAt
-            if record.subject == only, receivedAt ?? .max > end { break }
-            if record.subject != only, record.kind.isNumbered {
+            let receivedAt = (hasContent ? ContentHead(record.body)?.receivedAt : nil) ?? message.sentAt
+            let isWanted = only.contains(record.subject)
+            if isWanted, receivedAt > end {
+                isComplete = true
+                break
+            }
+            if !isWanted, record.kind.isNumbered {
                 skipped += record.numbers
                 continue
             }
             if skipped > 0 { wanted.records.append(.nothing(skipped)) }
             skipped = 0
-            if record.subject == only || record.kind == .epoch { wanted.records.append(record) }
+            if isWanted || record.kind == .epoch { wanted.records.append(record) }
         }
+        if skipped > 0 { wanted.records.append(.nothing(skipped)) }
         return wanted
     }
 
@@ -78,6 +86,8 @@ package struct PastFeed: Sendable {
 
     /// The way that the numbers took.
     package var epochs: EpochTable { view.epochs }
+    /// The number of the newest event; nil before anything was read.
+    package var head: EventID? { view.epochs.headID }
     /// The streams that were in use.
     package var names: [FuturesServiceStreamName] { Array(view.streams.keys) }
 

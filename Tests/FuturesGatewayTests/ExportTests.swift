@@ -42,7 +42,7 @@ import Testing
             let at = try #require(snapshot["receivedAt"]?.integer)
             try await house.gateway { client in
                 let then = try JSON(try await client.get("/streams/\(book)?at=\(at)").text)
-                #expect(then["id"] == snapshot["id"] && then["content"] == snapshot["content"])
+                #expect(then["id"] == snapshot["id"] && then["content"] == snapshot["content"], "\(then["title"] ?? .null)")
                 #expect(then["kind"] == "full" && then["state"] == "live")
             }
         }

@@ -4,7 +4,7 @@ import Testing
 @testable import Replication
 
 @Suite struct PastFeedTests {
-    private static let name = FuturesServiceStreamName("btcusdt@markPrice")
+    private static let name = FuturesServiceStreamName.markPrice(symbol: "BTCUSDT")
 
     private func message(_ epoch: UInt64, _ term: UInt64, _ first: UInt64, events: Int = 1, claim: Claim? = nil) -> LogMessage {
         let body =
@@ -43,6 +43,36 @@ import Testing
         #expect(past.events.map(\.id.sequence) == [200])
         #expect(past.floor == 199)
         #expect(!past.epochs.contains(EventID(epoch: 5, sequence: 101)))
+    }
+
+    @Test func ofOneStreamOnlyIsReadWhatOthersHaveBetween() throws {
+        var past = PastFeed(of: [Self.name], until: 100) { _ in 100 }
+        let own = message(5, 3, 100).records
+        let other = FeedRecord(.status, of: "ethusdt@markPrice", Array("{}".utf8)[...])
+        past.take(LogMessage(epoch: 5, term: 3, first: 100, sentAt: 9, records: [own[0], other, .nothing(3)]))
+        past.take(LogMessage(epoch: 5, term: 3, first: 105, sentAt: 10, records: own + [other]))
+        #expect(past.head == EventID(epoch: 5, sequence: 106))
+        #expect(past.events.map(\.id.sequence) == [100, 105])
+        #expect(!past.isComplete)
+    }
+
+    @Test func aStreamThatHadNoContentYetIsReadOn() {
+        var past = PastFeed(of: [Self.name], until: 100) { _ in 100 }
+        let empty = Checkpoint(state: .connecting, isLost: false, isConnected: false, content: nil).record(of: Self.name)
+        past.take(LogMessage(epoch: 5, term: 3, first: 100, sentAt: 9, records: [empty]))
+        past.take(message(5, 3, 100))
+        #expect(past.events.map(\.id.sequence) == [100])
+    }
+
+    @Test func whatWasReceivedLaterIsPassedOverAndNothingCountsBehindIt() {
+        var past = PastFeed(of: [Self.name], until: 8) { _ in 100 }
+        past.take(message(5, 3, 100))
+        #expect(past.head?.sequence == 100 && !past.isComplete)
+        past.take(
+            LogMessage(epoch: 5, term: 3, first: 101, sentAt: 9, records: [FeedRecord(.status, of: Self.name.description, Array("{}".utf8)[...])]))
+        #expect(past.head?.sequence == 100 && past.isComplete)
+        past.take(message(5, 3, 102))
+        #expect(past.head?.sequence == 100)
     }
 
     @Test func streamsAreInheritedAsTheyWereLeft() throws {

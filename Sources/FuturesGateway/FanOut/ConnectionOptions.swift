@@ -27,4 +27,6 @@ struct ConnectionOptions: Sendable {
     let count: Int?
     /// After how many seconds the connection ends; nil if no time was given.
     let timeout: Int?
+    /// What is played to the reader from the tape; nil if it reads what is live.
+    var replay: ReplayOptions?
 }

@@ -62,6 +62,11 @@ extension EventFanOut {
             client.stream.finish()
             return .ended
         }
+        if client.isReplaying {
+            if !client.awaitsPiece { callbacks.hungry(client.number) }
+            client.awaitsPiece = true
+            return .open
+        }
         if let membership = client.membership { return sendBlocks(&client, membership, now) }
         if client.options.interval > 0 { pace(&client, now) }
         repeat {

@@ -14,6 +14,10 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         let closed: @Sendable (_ number: UInt64) -> Void
         /// A reader needs the snapshot of a log's stream.
         let fellBehind: @Sendable (_ number: UInt64, _ log: Int) -> Void
+        /// A reader of the tape has taken all it was given.
+        let hungry: @Sendable (_ number: UInt64) -> Void
+        /// A reader of the tape has gone over into live, or could not, because the rings begin too late.
+        let wentLive: @Sendable (_ number: UInt64, _ isLive: Bool) -> Void
     }
 
     private let inbox: FanOutInbox
@@ -128,6 +132,10 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             done()
         case .refill(let number, let value):
             if let slot = slots[number] { settle(slot, refill(&clients[slot], value, now)) }
+        case .play(let number, let bytes):
+            if let slot = slots[number] { settle(slot, play(&clients[slot], bytes, now)) }
+        case .goLive(let number, let values, let head, let after, let troubles):
+            if let slot = slots[number] { settle(slot, goLive(&clients[slot], values, head, after, troubles, now)) }
         case .end(let number, let code, let reason):
             guard let slot = slots[number] else { return }
             end(&clients[slot], code: code, reason: reason)
@@ -151,6 +159,11 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     }
 
     private func begin(_ client: inout EventClient, _ opening: Opening, _ now: Int64) -> EventClient.Connection {
+        if client.isReplaying {
+            if client.options.isPadded { enqueuePrivate(&client, Self.padding) }
+            enqueuePrivate(&client, EventEncoder.session(opening, replayed: nil))
+            return flush(&client, now)
+        }
         for value in opening.values { join(&client, value.log) }
         let replayed = replay(&client, opening)
         tally.resumes[opening.resumption(replayed: replayed), default: 0] &+= 1
@@ -167,8 +180,18 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     /// Returns the number of events that follow; nil if the reader needs snapshots instead.
     private func replay(_ client: inout EventClient, _ opening: Opening) -> Int? {
         guard case .after(let sequence, let streams) = opening.resume, streams == client.reader.streams, sequence <= opening.head.sequence,
-            opening.values.allSatisfy({ logs.contains($0.log) && logs[$0.log].ring.floor <= sequence })
+            reach(opening.values, back: sequence)
         else { return nil }
+        return move(&client, behind: sequence)
+    }
+
+    /// Whether the rings of these values hold everything behind an event.
+    func reach(_ values: [CachedValue], back sequence: UInt64) -> Bool {
+        values.allSatisfy { logs.contains($0.log) && logs[$0.log].ring.floor <= sequence }
+    }
+
+    /// Moves the reader's cursors behind an event. Returns the number of events that follow.
+    func move(_ client: inout EventClient, behind sequence: UInt64) -> Int {
         var replayed = 0
         for place in client.reader.subscriptions.indices {
             let log = client.reader.subscriptions[place].log
@@ -197,7 +220,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         change(&client, logs) { $0.isPaused = true }
     }
 
-    private func join(_ client: inout EventClient, _ log: Int) {
+    func join(_ client: inout EventClient, _ log: Int) {
         guard logs.contains(log) else { return assertionFailure("The hub gave a reader log \(log), which it never added.") }
         client.reader.subscriptions.append(ReaderCursors.Subscription(log: log, cursor: logs[log].ring.endOrdinal))
         client.reader.streams.insert(logs[log].streams)

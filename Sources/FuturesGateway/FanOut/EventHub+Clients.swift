@@ -22,6 +22,10 @@ extension EventHub {
         var expiry: Scheduled<Void>?
         /// Whether its response head has been sent.
         var isOpen = false
+        /// Whether it is played the tape.
+        var isReplaying = false
+        /// Whether it never reads what is live, so that its streams need no feed.
+        var isOfThePast: Bool { options.replay?.to != nil }
         /// Limits its control requests.
         var controlRequests = TokenBucket()
     }
@@ -31,6 +35,7 @@ extension EventHub {
         let id: String
         let streams: [FuturesServiceStreamName]
         let paused: [FuturesServiceStreamName]
+        let isReplaying: Bool
     }
 
     /// A control request.
@@ -95,7 +100,7 @@ extension EventHub {
 
     /// Ends the connection if its credential has expired or is no longer accepted, or if it may no longer read all its streams. Otherwise schedules
     /// another look if the credential expires.
-    private func judge(_ number: UInt64) {
+    func judge(_ number: UInt64) {
         guard let client = state.value.clients[number], client.isOpen else { return }
         client.expiry?.cancel()
         state.value.clients[number]?.expiry = nil
@@ -119,6 +124,8 @@ extension EventHub {
             return assertionFailure("A stream opened for client \(number), which was not prepared or is open.")
         }
         state.value.clients[number]?.isOpen = true
+        state.value.clients[number]?.isReplaying = client.options.replay != nil
+        if client.options.replay != nil { return openReplay(stream, number, client) }
         begin(client.streams, from: client.address)
         let (values, head) = values(of: client.streams, client.options.format)
         let resume: Resume =
@@ -145,7 +152,8 @@ extension EventHub {
         client.expiry?.cancel()
         gatekeeper.close(client.lease, streams: client.streams.count)
         if !client.paused.isEmpty { state.value.pausedClients -= 1 }
-        if client.isOpen { release(client.streams) }
+        if client.isOpen, !client.isOfThePast { release(client.streams) }
+        if client.options.replay != nil { state.value.replays?.stop(number) }
         if state.value.clients.isEmpty { finishDraining() }
     }
 
@@ -168,7 +176,7 @@ extension EventHub {
     private static let unseen = "A connection is controlled that `view` did not find."
 
     private static func view(of client: Client) -> ClientView {
-        ClientView(id: client.id, streams: client.streams, paused: client.streams.filter(client.paused.contains))
+        ClientView(id: client.id, streams: client.streams, paused: client.streams.filter(client.paused.contains), isReplaying: client.isReplaying)
     }
 
     /// Carries out a control request.
@@ -279,7 +287,7 @@ extension EventHub {
         drained?()
     }
 
-    private func end(_ number: UInt64, code: String, reason: String) {
+    func end(_ number: UInt64, code: String, reason: String) {
         fanOut.post(.end(number: number, code: code, reason: reason))
     }
 

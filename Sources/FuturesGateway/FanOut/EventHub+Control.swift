@@ -32,6 +32,7 @@ extension EventHub {
         case .subscribe: control = .subscribe
         case .unsubscribe: control = .unsubscribe
         }
+        guard !view.isReplaying else { return answer(Problems.replaying.response) }
         guard mayControl(request.id) else { return answer(Problems.controlledTooOften) }
         if control == .subscribe, let names = request.names {
             guard Set(view.streams).union(names).count <= limits.streamsPerClient else {

@@ -95,6 +95,7 @@ final class EventHub: FeedReader {
         var lastDropped: UInt64 = 0
         /// Hands events to the tape; nil if nothing is recorded.
         var tape: TapeFeeder?
+        var replays: Replays?
         /// Called once the last client has left while draining.
         var drained: (() -> Void)?
     }

@@ -19,6 +19,10 @@ final class FanOutInbox: Sendable {
         case pause(number: UInt64, [Int], done: @Sendable () -> Void)
         case resume(number: UInt64, [CachedValue], head: EventID, done: @Sendable () -> Void)
         case refill(number: UInt64, CachedValue)
+        /// A piece of the tape.
+        case play(number: UInt64, [UInt8])
+        /// The reader has what is on the tape. If it has everything up to `after`, it gets what follows, else the values.
+        case goLive(number: UInt64, [CachedValue], head: EventID, after: UInt64?, troubles: [UInt8])
         case end(number: UInt64, code: String, reason: String)
         /// Gives up memory, or returns to the full budget.
         case relieve(MemoryPressure.Relief)

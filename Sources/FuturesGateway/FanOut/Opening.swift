@@ -1,5 +1,6 @@
 import EventLogs
 import FuturesFeed
+import Tape
 
 /// What a reader's connection begins with.
 struct Opening: Sendable {
@@ -17,7 +18,10 @@ struct Opening: Sendable {
     var ownTroubles: [UInt8] = []
 
     /// What a reader that is sent so many missed events, or full values where nil, is told of it: `exact`, `reset`, or `none` where it is new.
-    func resumption(replayed: Int?) -> String { replayed != nil ? "exact" : resume == .none ? "none" : "reset" }
+    func resumption(replayed: Int?) -> String {
+        if case .after = options.replay?.start { return "exact" }
+        return replayed != nil ? "exact" : resume == .none ? "none" : "reset"
+    }
 }
 
 /// From where a reader goes on.
@@ -56,6 +60,22 @@ extension EventEncoder {
                     $0.member("resume", opening.resumption(replayed: replayed))
                     $0.member("replayed", replayed ?? 0)
                     $0.member("heartbeat", opening.options.heartbeat)
+                    if let replay = opening.options.replay {
+                        $0.member("replay")
+                        $0.object { json in
+                            switch replay.start {
+                            case .at(let from): json.member("from", from)
+                            case .after(let id): json.member("from", id)
+                            }
+                            json.member("to", orNull: replay.to)
+                            json.member("speed", replay.speed.description)
+                        }
+                    }
                 }) + format.end(nil) + (replayed == nil ? opening.troubles : opening.ownTroubles)
+    }
+
+    /// Says that a reader of the tape has all of it, and gets what is live from here on.
+    static func live(isExact: Bool, _ format: EventFormat) -> [UInt8] {
+        format.body("live", of: nil, object { $0.member("resume", isExact ? "exact" : "reset") }) + format.end(nil)
     }
 }

@@ -2,11 +2,14 @@ import EventLogs
 import FuturesFeed
 import GatewayAccess
 import MicroHTTP
+import NIOCore
+import Tape
 
 /// `/events`: event connections, and their control.
 struct EventHandlers: Sendable {
     let hub: EventHub
     let loop: EventStreamLoop
+    let recorded: TapeHandlers
 
     private static func headers(_ format: EventFormat, isCompressed: Bool = false) -> [HTTPHeader] {
         [
@@ -39,12 +42,18 @@ struct EventHandlers: Sendable {
             guard !isHead else {
                 return responder.openStream(headers: Self.headers(options.format, isCompressed: options.isCompressed), loop: loop, context: 0)
             }
-            do throws(EventHub.Refusal) {
-                let number = try hub.prepare(streams: names, options, for: caller)
-                responder.openStream(headers: Self.headers(options.format, isCompressed: options.isCompressed), loop: loop, context: number)
-            } catch {
-                responder.respond(isStrict || error.isPermanent ? Self.problem(error) : Self.passing(error, options.format))
+            let begin = { @Sendable (hub: EventHub, play: Replays.Play?) in
+                guard play == nil || hub.state.value.replays?.isFull == false else { return responder.respond(TapeHandlers.crowded.response) }
+                do throws(EventHub.Refusal) {
+                    let number = try hub.prepare(streams: names, options, for: caller)
+                    if let play { hub.state.value.replays?.start(play, for: number) }
+                    responder.openStream(headers: Self.headers(options.format, isCompressed: options.isCompressed), loop: loop, context: number)
+                } catch {
+                    responder.respond(isStrict || error.isPermanent ? Self.problem(error) : Self.passing(error, options.format))
+                }
             }
+            guard let replay = options.replay else { return begin(hub, nil) }
+            recorded.prepare(replay, of: names, options.format, responder) { play in hub.run { begin($0, play) } }
         }
     }
 
@@ -96,13 +105,13 @@ struct EventHandlers: Sendable {
             let isPadded = flag("pad", of: request, responder), let heartbeat = number("heartbeat", 5...60, of: request, responder),
             let count = number("count", 1...1_000_000, of: request, responder), let timeout = number("timeout", 1...86_400, of: request, responder),
             let lastEventID = lastEventID(of: request, responder), let maxRate = maxRate(of: request, responder),
-            let mayCompress = flag("gzip", of: request, default: true, responder)
+            let mayCompress = flag("gzip", of: request, default: true, responder), let replay = replay(of: request, responder)
         else { return nil }
         return ConnectionOptions(
             heartbeat: heartbeat ?? hub.limits.heartbeat, sendsHeartbeatEvents: sendsHeartbeatEvents, lastEventID: lastEventID,
             forceFetch: forceFetch,
             interval: maxRate.map { Int64(1_000_000_000 / $0) } ?? 0, format: format, isPadded: isPadded && format != .lines,
-            isCompressed: mayCompress && request.acceptsGzip, count: count, timeout: timeout)
+            isCompressed: mayCompress && request.acceptsGzip && replay == nil, count: count, timeout: timeout, replay: replay)
     }
 
     /// The answer to a request that may succeed later: 200 with an event stream that ends at once. On any other status a browser's `EventSource`
@@ -211,6 +220,41 @@ struct EventHandlers: Sendable {
             return nil
         }
         return .some(nil)
+    }
+
+    /// What is to be played from the tape, or nil if nothing is. A browser that comes back has the header, so the replay goes on where it was. The outer
+    /// optional is nil if the request has been answered.
+    private func replay(of request: HTTPRequest, _ responder: HTTPResponder) -> ReplayOptions?? {
+        guard let from = request.query("from") else {
+            for other in ["to", "speed"] where request.query(other) != nil {
+                responder.respond(Problems.badParameter(other, "goes with from: it is about what was recorded.").response)
+                return nil
+            }
+            return .some(nil)
+        }
+        for other in ["forceFetch", "maxRate", "count"] where request.query(other) != nil {
+            responder.respond(Problems.badParameter(other, "does not go with from.").response)
+            return nil
+        }
+        let last = (request.header("Last-Event-ID") ?? from).split(separator: ".", maxSplits: 2).prefix(2).joined(separator: ".")
+        let start: TapeReplay.Start
+        if let id = EventID(last) {
+            start = .after(id)
+        } else if let at = TapeHandlers.time(from) {
+            start = .at(at)
+        } else {
+            responder.respond(Problems.badParameter("from", "takes a time such as 2026-11-23T09:00:00Z, ms since 1970 UTC, or an id.").response)
+            return nil
+        }
+        guard let to = recorded.time("to", of: request, responder) else { return nil }
+        let text = request.query("speed") ?? "0"
+        guard text.utf8.count <= 10, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: ".") }),
+            let speed = Double(text), speed == 0 || (0.01...ReplayOptions.fastest).contains(speed)
+        else {
+            responder.respond(Problems.badParameter("speed", "takes 0.01 to 10000, or 0 for as fast as can be.").response)
+            return nil
+        }
+        return .some(ReplayOptions(start: start, to: to, speed: speed))
     }
 
     /// Deliveries per second, or nil if the parameter is missing. The outer optional is nil if the request has been answered.

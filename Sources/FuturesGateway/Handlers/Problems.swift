@@ -52,6 +52,10 @@ enum Problems {
     static let unknownClient = HTTPProblem(
         status: 404, title: "Unknown client", detail: "No open event connection has this id; the session event of a connection tells its own.")
 
+    static let replaying = HTTPProblem(
+        status: 409, title: "Replaying", detail: "The connection is played the tape, which cannot be changed; wait for its event live, or end it.",
+        extensions: [("code", .string("replaying"))])
+
     static func settled(_ name: String) -> HTTPResponse {
         failure(FeedError(.settled, "The venue has settled the symbol of \(name); there is nothing more to come."))
     }

@@ -92,10 +92,32 @@ struct TapeHandlers: Sendable {
         read(responder) { (reader) throws(TapeError) in
             guard let extent = reader.extent(), at <= extent.lastAt else { return Self.notYet.response }
             guard at >= extent.firstAt else { return Self.agedOut(extent.firstAt).response }
-            var past = PastFeed(of: name, until: at) { dialect.traits(of: $0)?.limit ?? 1000 }
+            var past = PastFeed(of: [name], until: at) { dialect.traits(of: $0)?.limit ?? 1000 }
             try reader.read(from: at - TapeFeeder.reach, to: at + PastFeed.longestDelay, into: &past)
             guard let content = past.content(of: name) else { return Self.nothingThen(name).response }
             return StreamHandlers.json(200, ContentEncoder.event(content))
+        }
+    }
+
+    /// Prepares what a reader is to be played, or answers why that cannot be.
+    func prepare(
+        _ options: ReplayOptions, of names: [FuturesServiceStreamName], _ format: EventFormat, _ responder: HTTPResponder,
+        _ body: @escaping @Sendable (Replays.Play) -> Void
+    ) {
+        guard names.allSatisfy({ isRecorded($0, responder) }) else { return }
+        let dialect = hub.feed.dialect
+        read(responder) { (reader) throws(TapeError) in
+            guard let extent = reader.extent() else { return Self.notYet.response }
+            if case .at(let from) = options.start {
+                guard from >= extent.firstAt else { return Self.agedOut(extent.firstAt).response }
+                guard from <= Moment.current.wallClock else { return Self.notYet.response }
+            }
+            let replay = try TapeReplay(reader, of: names, options.start, to: options.to, format: format, reach: TapeFeeder.reach) {
+                dialect.traits(of: $0)?.limit ?? 1000
+            }
+            guard let replay else { return Self.agedOut(extent.firstAt).response }
+            body(Replays.Play(options, replay))
+            return nil
         }
     }
 
@@ -112,28 +134,34 @@ struct TapeHandlers: Sendable {
         return true
     }
 
-    /// Answers with what `body` makes of the tape, on the thread that reads it.
-    private func read(_ responder: HTTPResponder, _ body: @escaping @Sendable (TapeReader) throws(TapeError) -> HTTPResponse) {
+    /// Answers with what `body` makes of the tape, on the thread that reads it. If that is nil, `body` sees to the answer.
+    private func read(_ responder: HTTPResponder, _ body: @escaping @Sendable (TapeReader) throws(TapeError) -> HTTPResponse?) {
         guard let desk else { return responder.respond(Self.noTape.response) }
         let isTaken = desk.perform {
-            do throws(TapeError) { responder.respond(try body(desk.reader)) } catch { responder.respond(Self.unreadable(error).response) }
+            do throws(TapeError) {
+                if let answer = try body(desk.reader) { responder.respond(answer) }
+            } catch { responder.respond(Self.unreadable(error).response) }
         }
         if !isTaken { responder.respond(Self.crowded.response) }
     }
 
     /// A time in ms since 1970 UTC, or nil if the parameter is missing. The outer optional is nil if it is none, which the request has then been
     /// answered with.
-    private func time(_ name: String, of request: HTTPRequest, _ responder: HTTPResponder) -> Int64?? {
+    func time(_ name: String, of request: HTTPRequest, _ responder: HTTPResponder) -> Int64?? {
         guard let text = request.query(name) else { return .some(nil) }
-        if let milliseconds = Int64(text), milliseconds >= 0 { return .some(milliseconds) }
-        let styles = [Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle()]
-        guard text.utf8.count <= 40, let date = styles.lazy.compactMap({ try? $0.parse(text) }).first,
-            let milliseconds = Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded())
-        else {
+        guard let milliseconds = Self.time(text) else {
             responder.respond(Problems.badParameter(name, "takes a time such as 2026-11-23T09:00:00Z, or milliseconds since 1970 UTC.").response)
             return nil
         }
         return .some(milliseconds)
+    }
+
+    /// A time as RFC 3339 writes it or in ms since 1970 UTC; nil for anything else.
+    static func time(_ text: String) -> Int64? {
+        if let milliseconds = Int64(text), milliseconds >= 0 { return milliseconds }
+        let styles = [Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle()]
+        guard text.utf8.count <= 40, let date = styles.lazy.compactMap({ try? $0.parse(text) }).first else { return nil }
+        return Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded())
     }
 
     private static func agedOut(_ first: Int64) -> HTTPProblem {
@@ -150,7 +178,7 @@ struct TapeHandlers: Sendable {
         status: 404, title: "Not on the tape yet", detail: "The tape does not reach that far yet; what is received is on it within a second or two.",
         extensions: [("code", .string("notYet"))])
 
-    private static let crowded = HTTPProblem(
+    static let crowded = HTTPProblem(
         status: 503, title: "Busy", detail: "Many requests wait for the tape already; try again in a few seconds.",
         headers: [HTTPHeader(name: "Retry-After", value: "3")])
 

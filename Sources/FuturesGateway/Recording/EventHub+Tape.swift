@@ -20,10 +20,14 @@ extension EventHub {
         tape.record(TapedRecord(FeedRecord(.resigned, of: "-", [UInt8(ascii: "-")]), id: head, at: Moment.current.wallClock))
     }
 
-    /// Records from now on. Call it once, before anything is read.
-    func record(on tape: Tape, _ configuration: TapeConfiguration) {
+    /// Records from now on, and plays what was recorded. Call it once, before anything is read.
+    ///
+    /// - Parameter position: where the tape ended before; nil if it is new.
+    func record(on tape: Tape, _ configuration: TapeConfiguration, after position: TapePosition?, _ desk: TapeDesk) {
+        let last = position.map { EventID(epoch: $0.epoch, sequence: $0.next - 1) }
         run { hub in
-            hub.state.value.tape = TapeFeeder(tape, configuration.streams)
+            hub.state.value.tape = TapeFeeder(tape, configuration.streams, after: last)
+            hub.state.value.replays = Replays(desk: desk, hub: hub)
             let period = TimeAmount(TapeFeeder.period)
             hub.feed.loop.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in
                 hub.state.value.tape?.tick(hub.feed) { Array(hub.state.value.streams.keys) }

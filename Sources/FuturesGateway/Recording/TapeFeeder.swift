@@ -18,6 +18,8 @@ final class TapeFeeder {
     private var share = 1
     private var beganAt: Instant?
     private var gaps: UInt64 = 0
+    /// The newest event of a recorded stream; nil if there was none.
+    private(set) var last: EventID?
 
     /// How often `tick` is called.
     static let period = Duration.milliseconds(100)
@@ -28,7 +30,8 @@ final class TapeFeeder {
     /// How far back, in ms, the tape has to be read for every stream's content: a turn, and a little more.
     static let reach: Int64 = 75_000
 
-    init(_ tape: Tape, _ patterns: [StreamPattern]) { (self.tape, self.patterns) = (tape, patterns) }
+    /// - Parameter last: the last event that was on the tape before.
+    init(_ tape: Tape, _ patterns: [StreamPattern], after last: EventID?) { (self.tape, self.patterns, self.last) = (tape, patterns, last) }
 
     private func records(_ name: FuturesServiceStreamName) -> Bool {
         if let known = isRecorded[name] { return known }
@@ -41,6 +44,7 @@ final class TapeFeeder {
 
     func record(_ stream: FuturesServiceStreamName, _ id: EventID, _ record: @autoclosure () -> FeedRecord) {
         guard records(stream) else { return }
+        last = id
         put(record(), id)
     }
 

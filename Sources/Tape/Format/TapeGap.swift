@@ -1,4 +1,4 @@
-import EventLogs
+package import EventLogs
 import FeedCore
 import Replication
 
@@ -43,6 +43,9 @@ package struct TapeGap: Sendable, Equatable {
             json.member("detail", detail)
         }
     }
+
+    /// The event that stands in the place of what is missing.
+    package func event(_ format: EventFormat) -> [UInt8] { format.body("tapeGap", of: nil, line) + format.end(nil) }
 
     /// Reads a line; nil if it is none, as the last one of a program that was killed may be.
     package init?(_ line: ArraySlice<UInt8>) {

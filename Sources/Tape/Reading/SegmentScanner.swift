@@ -1,3 +1,5 @@
+package import EventLogs
+import FeedCore
 import Glibc
 
 /// A part of a segment that cannot be read.
@@ -19,6 +21,17 @@ package struct TapeDamage: Error, Sendable, Equatable {
     package let bytes: Range<UInt64>
     /// When the records there were received, ms since 1970 UTC; nil if that is not known.
     package var times: ClosedRange<Int64>?
+
+    /// The event that stands in the place of what is damaged.
+    package func event(_ format: EventFormat) -> [UInt8] {
+        let members = EventEncoder.object { json in
+            json.member("kind", kind.rawValue)
+            json.member("file", segment)
+            json.member("from", orNull: times?.lowerBound)
+            json.member("to", orNull: times?.upperBound)
+        }
+        return format.body("tapeDamage", of: nil, members) + format.end(nil)
+    }
 }
 
 /// Finds the blocks of a segment by their headers. What is damaged is passed over, up to the next header that is whole.

@@ -24,11 +24,11 @@ package struct TapeLines {
     package mutating func lines(of item: TapeItem) -> [UInt8] {
         var lines: [UInt8] = []
         switch item {
-        case .damage(let damage): append(Self.line(damage), to: &lines)
+        case .damage(let damage): lines += damage.event(.lines)
         case .messages(let messages, _):
             for message in messages {
                 while let gap = gaps.first, gap.from < message.sentAt {
-                    append(Self.line(gap), to: &lines)
+                    lines += gap.event(.lines)
                     gaps.removeFirst()
                 }
                 guard from <= message.sentAt &+ 1000, message.sentAt <= to else { continue }
@@ -41,7 +41,7 @@ package struct TapeLines {
     /// The gaps behind everything.
     package mutating func rest() -> [UInt8] {
         defer { gaps = [] }
-        return gaps.flatMap { Self.line($0) + [UInt8(ascii: "\n")] }
+        return gaps.flatMap { $0.event(.lines) }
     }
 
     private func append(_ message: LogMessage, to lines: inout [UInt8]) {
@@ -61,29 +61,6 @@ package struct TapeLines {
             if members.first != UInt8(ascii: "}") { lines.append(UInt8(ascii: ",")) }
             lines += members
             lines.append(UInt8(ascii: "\n"))
-        }
-    }
-
-    private func append(_ line: [UInt8], to lines: inout [UInt8]) { lines += line + [UInt8(ascii: "\n")] }
-
-    private static func line(_ gap: TapeGap) -> [UInt8] {
-        EventEncoder.object { json in
-            json.member("event", "tapeGap")
-            json.member("from", gap.from)
-            json.member("to", gap.to)
-            json.member("reason", gap.reason.rawValue)
-            json.member("events", orNull: gap.events)
-            json.member("detail", gap.detail)
-        }
-    }
-
-    private static func line(_ damage: TapeDamage) -> [UInt8] {
-        EventEncoder.object { json in
-            json.member("event", "tapeDamage")
-            json.member("kind", damage.kind.rawValue)
-            json.member("file", damage.segment)
-            json.member("from", orNull: damage.times?.lowerBound)
-            json.member("to", orNull: damage.times?.upperBound)
         }
     }
 }

@@ -25,7 +25,7 @@ extension TapeReader {
                 for (place, message) in messages.enumerated() { past.take(message, isBroken: place == 0 && (isBroken || isApart)) }
                 isBroken = false
             }
-            return true
+            return !past.isComplete
         }
     }
 }

@@ -25,30 +25,8 @@ extension TapeReader {
     ///   - to: ms since 1970 UTC; nil for the end.
     ///   - visit: returns whether the walk goes on.
     package func walk(from: Int64? = nil, to: Int64? = nil, _ visit: (TapeItem) -> Bool) throws(TapeError) {
-        let decompressor = FrameDecompressor()
-        var expected: TapePosition?
-        for segment in try segments() {
-            let (blocks, damages) = try blocks(of: segment)
-            var rest = damages[...]
-            for block in blocks {
-                while let damage = rest.first, damage.bytes.lowerBound < block.offset {
-                    rest.removeFirst()
-                    guard visit(.damage(damage)) else { return }
-                }
-                if let from, block.header.lastAt < from { continue }
-                if let to, block.header.firstAt > to { continue }
-                do throws(TapeDamage) {
-                    let messages = try messages(of: block, in: segment, decompressor)
-                    let follows = expected.map { $0.epoch == block.header.epoch && $0.next == block.header.first } ?? true
-                    let header = block.header
-                    expected = TapePosition(epoch: header.epoch, term: header.term, next: header.next)
-                    guard visit(.messages(messages, isBroken: !follows && messages.first?.claim == nil)) else { return }
-                } catch {
-                    guard visit(.damage(error)) else { return }
-                }
-            }
-            for damage in rest { guard visit(.damage(damage)) else { return } }
-        }
+        var cursor = TapeCursor(self, from: from, to: to)
+        while let item = try cursor.next() { guard visit(item) else { return } }
     }
 
     /// Looks at every byte.

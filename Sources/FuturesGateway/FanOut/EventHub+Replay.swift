@@ -1,0 +1,54 @@
+import EventLogs
+import FuturesFeed
+import MicroHTTP
+import NIOCore
+import Tape
+
+extension EventHub {
+    /// The response head has been sent to a reader that is played the tape.
+    func openReplay(_ stream: EventStream, _ number: UInt64, _ client: Client) {
+        if !client.isOfThePast {
+            begin(client.streams, from: client.address)
+            // From now on their rings keep what the reader goes over into.
+            _ = values(of: client.streams, client.options.format)
+            retain(client.streams)
+        }
+        let opening = Opening(
+            client: client.id, streams: client.streams, options: client.options, retryMs: Self.retryMs, resume: .none, values: [], head: feed.head)
+        fanOut.post(.open(number: number, stream, opening))
+        if state.value.isDraining { end(number, code: "draining", reason: "The gateway is stopping.") }
+        judge(number)
+    }
+
+    /// Has a reader that was played everything on the tape go over into live.
+    ///
+    /// - Parameter last: the last event that was played; nil if the reader is to begin with the values.
+    func goLive(_ number: UInt64, after last: EventID?) {
+        guard let client = state.value.clients[number], client.isReplaying else { return }
+        let (values, head) = values(of: client.streams, client.options.format)
+        let command = FanOutInbox.Command.goLive(
+            number: number, values, head: head, after: last.flatMap { join(behind: $0, head) },
+            troubles: troubles(of: client.streams, client.options.format))
+        fanOut.post(command)
+    }
+
+    /// The number behind which all events of recorded streams follow that are behind `last`; nil if that cannot be told.
+    private func join(behind last: EventID, _ head: EventID) -> UInt64? {
+        // What came behind the newest recorded event is of other streams.
+        if last == state.value.tape?.last { return head.sequence }
+        return feed.canResume(behind: last) && last.sequence <= head.sequence ? last.sequence : nil
+    }
+
+    /// A reader of the tape has taken all it was given.
+    func feedReplay(_ number: UInt64) { state.value.replays?.feed(number) }
+
+    /// The fan-out says whether a reader could go over into live.
+    func wentLive(_ number: UInt64, _ isLive: Bool) {
+        guard isLive else {
+            state.value.replays?.refuse(number)
+            return
+        }
+        state.value.clients[number]?.isReplaying = false
+        state.value.replays?.stop(number)
+    }
+}

@@ -1,0 +1,121 @@
+import EventLogs
+import FuturesFeed
+import NIOConcurrencyHelpers
+import NIOCore
+import Tape
+
+/// What a request asks of the tape: from where, up to when, and how fast.
+struct ReplayOptions: Sendable {
+    let start: TapeReplay.Start
+    /// Ms since 1970 UTC; nil if the reader goes over into live.
+    let to: Int64?
+    /// How many seconds of the past in a second; 0 for as fast as the reader takes them.
+    let speed: Double
+
+    static let fastest = 10_000.0
+}
+
+/// Plays the tape to readers, piece by piece: a piece is read when the reader has taken the one before and its time has come. It is read by the thread of
+/// the tape's requests, so readers of the past delay nobody who reads the present.
+final class Replays: Sendable {
+    /// What is played to one reader. Before it starts, whoever prepares it uses it alone; then the desk's thread.
+    final class Play: @unchecked Sendable {
+        fileprivate var number: UInt64 = 0
+        fileprivate let options: ReplayOptions
+        fileprivate var replay: TapeReplay
+        /// When what instant of the past was due; nil before the first piece.
+        fileprivate var began: (now: Instant, past: Int64)?
+        /// The event behind which it could not go over into live, and how often.
+        fileprivate var refused: (id: EventID?, times: Int) = (nil, 0)
+
+        init(_ options: ReplayOptions, _ replay: TapeReplay) { (self.options, self.replay) = (options, replay) }
+    }
+
+    private let desk: TapeDesk
+    private let hub: EventHub
+    private let plays = NIOLockedValueBox<[UInt64: Play]>([:])
+
+    static let most = 32
+    private static let pieceBytes = 256 << 10
+    private static let poll = TimeAmount.milliseconds(200)
+    /// How often a reader is refused who has everything that is on the tape, before it begins with new values.
+    private static let mostRefusals = 50
+
+    init(desk: TapeDesk, hub: EventHub) { (self.desk, self.hub) = (desk, hub) }
+
+    /// Whether there are as many readers as there may be.
+    var isFull: Bool { plays.withLockedValue { $0.count >= Self.most } }
+
+    /// Begins. The first piece is given out once the reader is hungry.
+    func start(_ play: Play, for number: UInt64) {
+        play.number = number
+        plays.withLockedValue { $0[number] = play }
+    }
+
+    func stop(_ number: UInt64) { _ = plays.withLockedValue { $0.removeValue(forKey: number) } }
+
+    /// The reader has taken everything. Call it from any thread.
+    func feed(_ number: UInt64) {
+        guard let play = plays.withLockedValue({ $0[number] }) else { return }
+        if !desk.perform({ self.step(play) }) { feed(number, in: Self.poll) }
+    }
+
+    /// The rings do not reach back to where the tape ends.
+    func refuse(_ number: UInt64) {
+        guard let play = plays.withLockedValue({ $0[number] }) else { return }
+        _ = desk.perform {
+            play.refused = play.refused.id == play.replay.last ? (play.refused.id, play.refused.times + 1) : (play.replay.last, 1)
+        }
+        feed(number, in: Self.poll)
+    }
+
+    private func feed(_ number: UInt64, in delay: TimeAmount) {
+        hub.feed.loop.scheduleTask(in: delay) { self.feed(number) }
+    }
+
+    private func step(_ play: Play) {
+        guard plays.withLockedValue({ $0[play.number] }) != nil else { return }
+        do throws(TapeError) {
+            let due = due(play)
+            let (bytes, next) = try play.replay.next(until: due, atMost: Self.pieceBytes)
+            guard bytes.isEmpty else { return hub.fanOut.post(.play(number: play.number, bytes)) }
+            switch next {
+            case .piece: feed(play.number, in: .zero)
+            case .later(let at): feed(play.number, in: wait(play, Double(at - due)))
+            case .nothing where play.options.to == nil:
+                let last = play.refused.times < Self.mostRefusals ? play.replay.last : nil
+                hub.run { $0.goLive(play.number, after: last) }
+            case .nothing where play.options.to.map({ Moment.current.wallClock > $0 + Self.patience }) == true: end(play)
+            case .nothing: feed(play.number, in: Self.poll)
+            case .end: end(play)
+            }
+        } catch {
+            hub.fanOut.post(.end(number: play.number, code: "tape", reason: error.message))
+        }
+    }
+
+    /// How long after an instant everything is on the tape that was received before it, ms.
+    private static let patience: Int64 = 3000
+
+    private func end(_ play: Play) {
+        hub.fanOut.post(.end(number: play.number, code: "replayed", reason: "This was what was asked for."))
+    }
+
+    /// Up to which instant of the past the reader may know everything now.
+    private func due(_ play: Play) -> Int64 {
+        guard play.options.speed > 0 else { return .max }
+        let now = Moment.current.instant
+        guard let began = play.began else {
+            let first: Int64? = if case .at(let from) = play.options.start { from } else { play.replay.firstAt }
+            guard let first else { return .max }
+            play.began = (now, first)
+            return first
+        }
+        let passed = Double(now.nanoseconds - began.now.nanoseconds) / 1_000_000
+        return began.past + Int64(min(passed * play.options.speed, 1e15))
+    }
+
+    private func wait(_ play: Play, _ milliseconds: Double) -> TimeAmount {
+        .nanoseconds(Int64(min(max(milliseconds / play.options.speed, 1), 1000) * 1_000_000))
+    }
+}

@@ -1,0 +1,96 @@
+package import FeedCore
+import Replication
+
+/// A place on a tape, and the way on from there, block by block. What the tape gains meanwhile comes, too.
+package struct TapeCursor {
+    private enum Finding {
+        case block(IndexEntry)
+        case damage(TapeDamage)
+
+        var offset: UInt64 {
+            switch self {
+            case .block(let block): block.offset
+            case .damage(let damage): damage.bytes.lowerBound
+            }
+        }
+    }
+
+    private let reader: TapeReader
+    private let from: Int64
+    private let to: Int64
+    private let isFollowing: Bool
+    private let decompressor = FrameDecompressor()
+    private var segment: TapeReader.Segment?
+    /// Up to where the segment was looked at, and what was found there and not read yet.
+    private var end: UInt64 = 0
+    private var findings: ArraySlice<Finding> = []
+    private var expected: TapePosition?
+
+    /// Before what was received between two times, in blocks: a part of what comes may lie outside.
+    ///
+    /// - Parameters:
+    ///   - from: ms since 1970 UTC; nil for the beginning.
+    ///   - to: ms since 1970 UTC; nil for the end.
+    ///   - isFollowing: whether the tape is read while it is written. Half a block at its end is then no damage.
+    package init(_ reader: TapeReader, from: Int64? = nil, to: Int64? = nil, isFollowing: Bool = false) {
+        (self.reader, self.from, self.to, self.isFollowing) = (reader, from ?? .min, to ?? .max, isFollowing)
+    }
+
+    /// Before the block that has what follows an event, and follows the tape; nil if the tape has no such place.
+    package init?(_ reader: TapeReader, following id: EventID) throws(TapeError) {
+        var start: (segment: TapeReader.Segment, offset: UInt64)?
+        for segment in try reader.segments() {
+            for block in try reader.blocks(of: segment).blocks where block.header.epoch == id.epoch && block.header.first <= id.sequence &+ 1 {
+                start = (segment, block.offset)
+            }
+        }
+        guard let start else { return nil }
+        self.init(reader, isFollowing: true)
+        try load(start.segment, from: start.offset, mayGrow: true)
+    }
+
+    /// The next block's messages, or damage; nil if there is nothing more for now.
+    package mutating func next() throws(TapeError) -> TapeItem? {
+        while true {
+            while let finding = findings.popFirst() {
+                switch finding {
+                case .damage(let damage): return .damage(damage)
+                case .block(let block):
+                    guard block.header.lastAt >= from, block.header.firstAt <= to, let segment else { continue }
+                    return read(block, in: segment)
+                }
+            }
+            guard try advance() else { return nil }
+        }
+    }
+
+    private mutating func read(_ block: IndexEntry, in segment: TapeReader.Segment) -> TapeItem {
+        do throws(TapeDamage) {
+            let messages = try reader.messages(of: block, in: segment, decompressor)
+            let header = block.header
+            let follows = expected.map { $0.epoch == header.epoch && $0.next == header.first } ?? true
+            expected = TapePosition(epoch: header.epoch, term: header.term, next: header.next)
+            return .messages(messages, isBroken: !follows && messages.first?.claim == nil)
+        } catch { return .damage(error) }
+    }
+
+    /// Looks for more: in the segment, then in the next one. False if there is nothing.
+    private mutating func advance() throws(TapeError) -> Bool {
+        let segments = try reader.segments()
+        if let grown = segments.first(where: { $0.number == segment?.number }), UInt64(grown.bytes) > end {
+            try load(grown, from: end, mayGrow: isFollowing && grown.number == segments.last?.number)
+            if !findings.isEmpty { return true }
+        }
+        guard let next = segments.first(where: { $0.number > segment?.number ?? 0 }) else { return false }
+        try load(next, from: 0, mayGrow: isFollowing && next.number == segments.last?.number)
+        return true
+    }
+
+    private mutating func load(_ segment: TapeReader.Segment, from start: UInt64, mayGrow: Bool) throws(TapeError) {
+        var (blocks, damages) = try reader.blocks(of: segment)
+        if mayGrow, let last = damages.last, last.bytes.upperBound == UInt64(segment.bytes) { damages.removeLast() }
+        let found = blocks.map(Finding.block) + damages.map(Finding.damage)
+        findings = found.filter { $0.offset >= start }.sorted { $0.offset < $1.offset }[...]
+        (self.segment, end) = (segment, max(start, blocks.last?.end ?? 0, damages.last?.bytes.upperBound ?? 0))
+    }
+}

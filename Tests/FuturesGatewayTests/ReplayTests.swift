@@ -1,0 +1,111 @@
+import GatewayTestSupport
+import Testing
+
+/// What was recorded, played to readers.
+@Suite(.serialized) struct ReplayTests {
+    private static let streams = "btcusdt@aggTrade,ethusdt@depth@100ms"
+
+    /// What a reader gets of values and changes, from an event on.
+    private static func updates(_ reader: EventReader, until id: String) async throws -> [ServerEvent] {
+        try await reader.all { $0.id == id }.filter { $0.name == "update" || $0.name == "fetch" }
+    }
+
+    @Test func aReplayIsWhatReadersGotAndGoesOverIntoLiveWithoutAHoleOrARepeat() async throws {
+        try await RecordingHouse.open { house in
+            try await house.gateway { client in
+                let live = try await client.events("streams=\(Self.streams)")
+                var told: [ServerEvent] = []
+                while told.count < 40 {
+                    let event = try await live.next("update", "fetch")
+                    if event.id != nil { told.append(event) }
+                }
+                let from = try #require(told[9].data["receivedAt"]?.integer)
+                let replay = try await client.events("streams=\(Self.streams)&from=\(from)")
+                #expect(replay.session.data["replay"]?["from"]?.integer == from)
+                var played = try await replay.all { $0.name == "live" }
+                #expect(played.removeLast().data["resume"] == "exact")
+                // Some more, live.
+                while played.count(where: { $0.name == "update" }) < 80 { played.append(try await replay.next()) }
+                let last = try #require(played.last { $0.id != nil }?.id)
+                told += try await Self.updates(live, until: last)
+                let values = played.prefix { $0.kind == "full" }
+                #expect(Set(values.map(\.stream)).count == 2, "each stream begins with its value")
+                let point = try #require(values.last?.id)
+                let first = try #require(told.firstIndex { $0.id == point }) + 1
+                let changes = played.dropFirst(values.count).filter { $0.id != nil }
+                #expect(changes.map(\.id) == told[first...].map(\.id))
+                #expect(changes.map(\.data) == told[first...].map(\.data))
+            }
+        }
+    }
+
+    @Test func aPartOfThePastIsPlayedAcrossARestartAndEnds() async throws {
+        try await RecordingHouse.open { house in
+            var told: [ServerEvent] = []
+            try await house.gateway { client in
+                let live = try await client.events("streams=\(Self.streams)")
+                while told.count < 20 { told.append(try await live.next("update")) }
+            }
+            try await house.gateway { client in
+                let live = try await client.events("streams=\(Self.streams)")
+                _ = try await live.next("recover")
+                for _ in 0..<20 { told.append(try await live.next("update", where: { $0.kind == "delta" })) }
+            }
+            try await house.gateway { client in
+                let (from, to) = (try #require(told[10].data["receivedAt"]?.integer), try #require(told[35].data["receivedAt"]?.integer))
+                let (played, end) = try await client.events("streams=\(Self.streams)&from=\(from)&to=\(to)").rest()
+                #expect(end == .orderly && played.last?.name == "bye" && played.last?.data["code"] == "replayed")
+                #expect(played.contains { $0.name == "disconnect" } && played.contains { $0.name == "recover" })
+                let ids = played.compactMap(\.id)
+                #expect(Set(ids).isSuperset(of: told[11..<35].compactMap(\.id)))
+                #expect(Set(ids).count == ids.count)
+                // Behind an event that a reader has.
+                let point = try #require(told[12].id)
+                let (rest, _) = try await client.events("streams=\(Self.streams)&from=\(point)&to=\(to)").rest()
+                #expect(rest.compactMap(\.id) == Array(ids.drop { $0 != point }.dropFirst()))
+            }
+        }
+    }
+
+    @Test func aReplayIsNotControlledAndLeavesLiveReadersAlone() async throws {
+        try await RecordingHouse.open { house in
+            try await house.gateway { client in
+                let live = try await client.events("streams=\(Self.streams)")
+                let from = try #require(try await live.next("update").data["receivedAt"]?.integer)
+                for _ in 0..<20 { _ = try await live.next("update") }
+                let replay = try await client.events("streams=\(Self.streams)&from=\(from)&speed=0.01")
+                #expect(try await client.post("/events/\(replay.client)/pause").status == 409)
+                for _ in 0..<20 { _ = try await live.next("update") }
+                #expect(try await client.request("DELETE", "/events/\(replay.client)").status == 200)
+                let events = try await replay.rest().events
+                #expect(!events.contains { $0.name == "live" })
+            }
+        }
+    }
+
+    @Test func whatCannotBePlayedIsToldWithItsReason() async throws {
+        try await RecordingHouse.open { house in
+            try await house.gateway { client in
+                _ = try await (try await client.events("streams=\(Self.streams)")).next("update")
+            }
+            try await house.gateway { client in
+                let cases = [
+                    ("from=5", 410), ("from=k3f9a.1z4", 410), ("from=2090-01-01T00:00:00Z", 404), ("from=yesterday", 400), ("to=5", 400),
+                    ("speed=1", 400), ("from=5&speed=20000", 400), ("from=5&speed=x", 400), ("from=5&to=x", 400), ("from=5&count=3", 400),
+                    ("from=5&forceFetch=true", 400), ("from=5&maxRate=3", 400),
+                ]
+                for (query, status) in cases {
+                    let answer = try await client.get("/events?streams=\(Self.streams)&\(query)")
+                    #expect(answer.status == status, "\(query)")
+                    let problem = try JSON(answer.text)
+                    #expect(problem["detail"] != nil)
+                }
+                #expect(try await client.get("/events?streams=btcusdt@bookTicker&from=5").status == 404)
+            }
+        }
+        try await House.open { house in
+            let answer = try await house.client.get("/events?streams=btcusdt@ticker&from=5")
+            #expect(answer.status == 404)
+        }
+    }
+}
