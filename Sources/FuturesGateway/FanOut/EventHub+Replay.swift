@@ -35,7 +35,7 @@ extension EventHub {
     /// The number behind which all events of recorded streams follow that are behind `last`; nil if that cannot be told.
     private func join(behind last: EventID, _ head: EventID) -> UInt64? {
         // What came behind the newest recorded event is of other streams.
-        if last == state.value.tape?.last { return head.sequence }
+        if let recorded = state.value.tape?.last, last.epoch == recorded.epoch, last.sequence >= recorded.sequence { return head.sequence }
         return feed.canResume(behind: last) && last.sequence <= head.sequence ? last.sequence : nil
     }
 

@@ -1,0 +1,307 @@
+"""Streams of a gateway: events one after the other, contents merged, exact resume."""
+
+import asyncio
+import importlib
+import json
+import socket
+import ssl
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, suppress
+from decimal import Decimal
+from functools import partial
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import Any, Literal, NamedTuple
+from urllib.parse import quote, urlencode, urlsplit
+
+from .content import StreamContent, rule_for
+
+Code = Literal["badArgument", "unreachable", "notAGateway", "unauthorized", "forbidden", "unknownStream", "nothingYet", "ended", "limited",
+               "unavailable", "refused", "noFrames"]  # fmt: skip
+_CODES: dict[int, Code] = {204: "ended", 401: "unauthorized", 403: "forbidden", 404: "unknownStream", 410: "ended", 429: "limited"}
+_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+_PIECE, _LONGEST, _SILENCE = 1 << 16, 1 << 26, 40.0
+"""Bytes read at once, bytes of the longest answer or line, and seconds after which a connection counts as lost: a heartbeat comes after fifteen."""
+
+
+class FeedError(Exception):
+    """Why something cannot be had: a sentence that says what to do, a `code`, and the HTTP `status` if the gateway answered."""
+
+    def __init__(self, code: Code, sentence: str, status: int | None = None) -> None:
+        super().__init__(sentence)
+        self.code: Code = code
+        self.status = status
+
+
+class Event(NamedTuple):
+    """One event by its name and data, as docs/events.md has them; `lost`, with `reason` and `retryMs`, is the feed's own. With `update` and `fetch`,
+    `content` is the stream's whole content, all changes merged, which is not changed afterwards. `stream` is empty if it is about the connection."""
+
+    name: str
+    data: dict[str, Any]
+    content: Any = None
+    stream: str = ""
+
+
+class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"], AbstractAsyncContextManager["Feed"]):
+    """Reads streams of a gateway: an iterator and an asynchronous iterator of `Event`s, for one loop at a time. If the first connection fails, the
+    loop raises `FeedError`. Afterwards each loss is told as `lost`, and the feed goes on where it was: `session` says whether `exact`, or with a
+    `reset`, after which every stream begins with its snapshot. What is permanent raises `FeedError`.
+
+    `url`: where the gateway is. `streams`: names, at most 200. `credential`: a key or token, or a function that gives one for each request. `tls`:
+    which certificates are trusted, by default those that the system trusts."""
+
+    def __init__(self, url: str, *streams: str, credential: str | Callable[[], str] | None = None, tls: ssl.SSLContext | None = None) -> None:
+        try:
+            parts = urlsplit(url)
+            self._host, self._port = (parts.hostname or "").encode("idna").decode(), parts.port
+            if parts.scheme not in ("http", "https") or not self._host or parts.query or parts.fragment or parts.username is not None:
+                raise ValueError("http or https, a host, no user and no query")
+        except (ValueError, TypeError, AttributeError) as error:
+            raise FeedError("badArgument", f"{url!r} is no gateway's address; give one such as http://127.0.0.1:8080 ({error}).") from error
+        self._url, self._path, self._credential, self._names = url, parts.path.rstrip("/"), credential, _list(streams)
+        self._make: Any = partial(HTTPSConnection, context=tls) if parts.scheme == "https" else HTTPConnection
+        self._streams: dict[str, StreamContent] = {}
+        self._broken: set[str] = set()  # Streams whose changes do not follow what is here.
+        self._listing: dict[str, Any] = {}
+        self._listed: dict[tuple[str, str], tuple[int | None, int | None, float]] = {}
+        self._line: tuple[HTTPResponse, socket.socket] | None = None
+        self._pending: deque[tuple[str, str, str]] = deque()
+        self._rest, self._fields, self._last_id, self._client = b"", dict[str, str](), "", ""
+        self._retry_ms, self._retry_at, self._renew_at = 2000, 0.0, 0.0
+        self._closing, self._reading = threading.Event(), threading.Lock()
+        self._job: Future[None] | None = None
+
+    def __next__(self) -> Event:
+        while not self._closing.is_set():
+            if event := self._next():
+                return event
+            self._read()
+        raise StopIteration
+
+    async def __anext__(self) -> Event:
+        while not self._closing.is_set():
+            if event := self._next():
+                return event
+            # A thread waits for the network. What it reads while nobody awaits it is kept.
+            if self._job is None or self._job.done():
+                self._job = Future()
+                self._job.set_running_or_notify_cancel()
+                threading.Thread(target=self._work, args=[self._job], daemon=True).start()
+            await asyncio.wrap_future(self._job)
+        raise StopAsyncIteration
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the connection and the loop, from any thread."""
+        self._closing.set()
+        if line := self._line:
+            with suppress(OSError):
+                socket.socket.shutdown(line[1], socket.SHUT_RDWR)
+        self._drop()
+
+    def get(self, name: str) -> Any:
+        """The content of a stream that this feed reads, all changes merged; None before its first snapshot."""
+        return self._streams[name].value if name in self._streams else None
+
+    def status(self, name: str) -> dict[str, Any]:
+        """How fresh that content is: its `id`, `state` as the gateway says or `lost`, `ageMs` and `unverifiedMs`, None if nothing has come."""
+        stream = self._streams.get(name) or StreamContent({})
+        *times, at = stream.times
+        age, unverified = (None if ms is None else ms + int((time.monotonic() - at) * 1000) for ms in times)
+        is_here = self._line or not stream.id
+        return {"stream": name, "id": stream.id, "state": stream.state if is_here else "lost", "ageMs": age, "unverifiedMs": unverified}
+
+    def snapshot(self, name: str, *, depth: int = 0, max_age: int = 0, max_unverified: int = 0, wait: int = 0) -> dict[str, Any]:
+        """A stream's snapshot, as `GET /streams/NAME` answers; blocks. `depth`: levels of a book. `max_age`, `max_unverified`: milliseconds beyond
+        which it is `unavailable`. `wait`: seconds for the first content, at most 30. Zero means that the gateway decides."""
+        wishes = {"depth": depth, "maxAge": max_age, "maxUnverified": max_unverified, "wait": wait}
+        return self._ask("GET", f"/streams/{_list([name])}?{urlencode({key: value for key, value in wishes.items() if value})}")
+
+    def ticket(self) -> str:
+        """A ticket that opens one connection to `/events` within a minute, for a page that may not see the credential; blocks."""
+        return str(self._ask("POST", "/tickets")["ticket"])
+
+    def book(self, name: str, levels: int = 20) -> dict[str, Any]:
+        """The best levels of an order book, as far as read, or of a snapshot, for which it blocks: `bids`, `asks`, `lastUpdateId` and its status."""
+        content = (snapshot := self._current(name)).pop("content")
+        if "bids" not in content:
+            raise FeedError("badArgument", f"{name} is no order book; ask for one such as btcusdt@depth.")
+        return snapshot | {"lastUpdateId": content["lastUpdateId"], "bids": content["bids"][:levels], "asks": content["asks"][:levels]}
+
+    def frame(self, name: str) -> Any:
+        """A polars DataFrame, or one of pandas if polars is not installed, of what this feed has read of a stream, or else of a snapshot, for which
+        it blocks. It has the content's rows, or a book's levels; prices stay strings."""
+        rows: Any = self._current(name)["content"]
+        if "bids" in rows:
+            rows = [{"side": side, "price": price, "quantity": quantity} for side in ("bids", "asks") for price, quantity in rows[side]]
+        for library, options in (("polars", {"infer_schema_length": None}), ("pandas", {})):
+            with suppress(ImportError):
+                return importlib.import_module(library).DataFrame([rows] if isinstance(rows, dict) else rows, **options)
+        raise FeedError("noFrames", "A frame needs polars or pandas; install one of them, or use get().")
+
+    def _current(self, name: str) -> dict[str, Any]:
+        content = self.get(name)
+        return self.snapshot(name) if content is None else self.status(name) | {"content": content}
+
+    @contextmanager
+    def _told(self) -> Generator[None]:
+        """Makes a sentence of what goes wrong."""
+        try:
+            yield
+        except (OSError, HTTPException) as error:
+            raise FeedError("unreachable", f"{self._url} does not answer ({error!r}). Start the gateway, or give its address.") from error
+        except _UNREADABLE as error:
+            self._drop()
+            raise FeedError("notAGateway", f"What {self._url} sends cannot be read ({error!r}). Give the gateway's address.") from error
+
+    def _send(self, method: str, path: str, kind: str, headers: dict[str, str]) -> tuple[HTTPResponse, socket.socket]:
+        """The answer, and its socket; it is a success of this media type."""
+        key = str(self._credential() if callable(self._credential) else self._credential or "")
+        if not (key.isascii() and key.isprintable()):
+            raise FeedError("badArgument", "A credential is a line of ASCII; give the key or token as it was issued.")
+        with self._told():
+            line: HTTPConnection = self._make(self._host, self._port, timeout=_SILENCE)
+            line.request(method, self._path + path, headers=headers | {"Accept": kind} | ({"Authorization": f"Bearer {key}"} if key else {}))
+            opened: socket.socket = line.sock
+            response = line.getresponse()
+            body = b"" if response.status == 200 else response.read(_PIECE)
+        if (status := response.status) != 200:
+            line.close()
+            problem: dict[str, Any] = {"detail": "Every stream has ended; ask for others." if status == 204 else "Check the address."}
+            with suppress(*_UNREADABLE):
+                problem |= json.loads(body)
+            code = "nothingYet" if problem.get("code") == "nothingYet" else _CODES.get(status, "unavailable" if status >= 500 else "refused")
+            raise FeedError(code, f"The gateway at {self._url} answers {status}. {problem['detail']}", status)
+        if not response.headers.get("Content-Type", "").startswith(kind):
+            raise FeedError("notAGateway", f"What answers at {self._url} is no gateway. Give the gateway's address.")
+        return response, opened
+
+    def _ask(self, method: str, path: str) -> dict[str, Any]:
+        response, opened = self._send(method, path, "application/json", {})
+        with opened, response, self._told():
+            answer: dict[str, Any] = dict(json.loads(response.read(_LONGEST), parse_float=Decimal))
+        return answer
+
+    def _work(self, job: Future[None]) -> None:
+        try:
+            self._read()
+            job.set_result(None)
+        except BaseException as error:
+            job.set_exception(error)
+
+    def _read(self) -> None:
+        """Waits for the next piece of the connection, and opens it before if there is none; blocks. Its events go into `_pending`."""
+        if not self._reading.acquire(blocking=False):
+            raise FeedError("badArgument", "Another loop reads this feed; make a Feed for each loop.")
+        try:
+            with self._told():
+                if not self._line and not self._closing.wait(max(0.0, self._retry_at - time.monotonic())):
+                    self._open()
+                elif self._broken and time.monotonic() >= self._renew_at:
+                    self._renew()
+                if self._line and not self._closing.is_set():
+                    self._parse(self._line[0].read1(_PIECE))
+        except FeedError as error:
+            self._drop()
+            if not self._closing.is_set() and not (self._client and error.code in ("unreachable", "limited", "unavailable")):
+                raise
+            self._retry_at = time.monotonic() + self._retry_ms / 1000
+            self._pending.append(("lost", json.dumps({"reason": str(error), "retryMs": self._retry_ms}), ""))
+        finally:
+            if self._closing.is_set():
+                self._drop()
+            self._reading.release()
+
+    def _open(self) -> None:
+        if not self._names:
+            raise FeedError("badArgument", "There is nothing to read; give Feed the names of streams.")
+        self._listing, now = self._ask("GET", "/streams"), time.monotonic()
+        self._listed = {(one["stream"], one.get("id")): (one.get("ageMs"), one.get("unverifiedMs"), now) for one in self._listing["active"]}
+        resume, path = {"Last-Event-ID": self._last_id} if self._last_id else {}, f"/events?streams={self._names}"
+        self._line = self._send("GET", path, "text/event-stream", resume)
+        self._rest, self._fields = b"", {}
+
+    def _renew(self) -> None:
+        """Subscribes anew to what does not follow: these streams begin with their snapshots. Where that cannot be, all begin anew."""
+        names, self._renew_at = _list(self._broken), time.monotonic() + 1
+        self._broken.clear()
+        try:
+            for action in ("unsubscribe", "subscribe"):
+                self._ask("POST", f"/events/{self._client}/{action}?streams={names}")
+        except FeedError as error:
+            self._last_id = ""
+            raise FeedError("unavailable", str(error)) from error
+
+    def _drop(self) -> None:
+        line, self._line = self._line, None
+        for one in line or ():
+            one.close()
+
+    def _parse(self, piece: bytes) -> None:
+        """Adds the events that a piece completes (WHATWG HTML 9.2); an empty piece is the connection's end."""
+        if not piece or len(self._rest) > _LONGEST:
+            raise ConnectionError("a line without an end" if piece else "it ended")
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        for line in lines:
+            field, _, text = line.decode().removesuffix("\r").partition(":")
+            if field:
+                self._fields[field] = text.removeprefix(" ")
+            elif not line.strip():
+                fields, self._fields = self._fields, {}
+                self._retry_ms = int(fields.get("retry", self._retry_ms))
+                if "data" in fields:
+                    self._pending.append((fields["event"], fields["data"], fields.get("id", "")))
+
+    def _next(self) -> Event | None:
+        while self._pending:
+            name, data, identity = self._pending.popleft()
+            with self._told():
+                if event := self._take(name, json.loads(data, parse_float=Decimal), identity):
+                    return event
+        return None
+
+    def _take(self, name: str, data: dict[str, Any], identity: str) -> Event | None:
+        """Merges what an event says; None if it says nothing new, or nothing that can be merged."""
+        self._last_id = identity or self._last_id
+        if name == "session":
+            self._client = data["client"]
+            if data["resume"] != "exact":
+                self._streams, self._broken = {}, set()
+        elif name == "bye":
+            self._drop()
+            self._retry_at = time.monotonic() + data["retryMs"] / 1000
+        if not (key := data.get("stream", "")):
+            return Event(name, data)
+        stream = self._streams.get(key) or StreamContent(rule_for(self._listing["catalogue"], key))
+        if "kind" in data and stream.has(data):
+            return None
+        is_whole = name != "gap" and ("kind" not in data or stream.apply(data))
+        stream = stream if is_whole else StreamContent(stream.rule)
+        if not is_whole or stream.is_thin:
+            self._broken.add(key)
+        elif data.get("kind") == "full":
+            self._broken.discard(key)
+        self._streams[key], stream.state = stream, data.get("state", stream.state)
+        if "ageMs" in data:
+            stream.times = (data["ageMs"], data["unverifiedMs"], time.monotonic())
+        elif "kind" in data:
+            # What is replayed was new before this connection.
+            stream.times = self._listed.get((key, data["id"]), (0, 0, time.monotonic()))
+        return Event(name, data, stream.value if "kind" in data else None, key) if is_whole or name == "gap" else None
+
+
+def _list(names: Iterable[str]) -> str:
+    """Names for an address, each once."""
+    try:
+        return ",".join(quote(name, safe="") for name in dict.fromkeys(names))
+    except (ValueError, TypeError) as error:
+        raise FeedError("badArgument", f"{names!r} are no names of streams; give some such as btcusdt@markPrice.") from error
