@@ -82,6 +82,8 @@ class Handler(socketserver.StreamRequestHandler):
         room = server.dice.randint(1, server.piece) if server.piece else 1000
         resume = "none" if not last else "reset" if server.dice.random() < server.forgets else "exact"
         next_number = int(last.split(".")[1], 36) + 1 if resume == "exact" else None
+        # A first connection that fails is an error, and no cut.
+        room += 0 if server.sessions else 1000
         server.sessions.append(resume)
         parts = ["retry: 1\n" + event("session", {"client": "c", "streams": [STREAM], "resume": resume, "replayed": 0, "heartbeat": 15})]
         if next_number is None:
