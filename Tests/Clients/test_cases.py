@@ -1,4 +1,4 @@
-"""The merge rules of the clients, held to one table."""
+"""The clients, held to one table."""
 
 import json
 import pathlib
@@ -11,8 +11,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "clients" / "python"))
 
+import futures_gateway.feed
+from futures_gateway import Feed, FeedError
 from futures_gateway.content import StreamContent, rule_for
 
+import gateway
+
+futures_gateway.feed._SILENCE = 3.0
 CASES = json.loads((HERE / "cases.json").read_text())
 
 
@@ -40,7 +45,40 @@ class CasesTests(unittest.TestCase):
                 self.assertEqual(bool(rule_for([{"pattern": case["pattern"]}], case["name"])), case["fits"])
 
     @unittest.skipUnless(shutil.which("node"), "node is not installed")
-    def test_the_browsers_client_merges_alike(self):
+    def test_the_browsers_client_does_alike(self):
         client = ROOT / "Sources" / "FuturesGateway" / "Web" / "client.js"
-        done = subprocess.run(["node", HERE / "cases.mjs", client.as_uri()], capture_output=True, text=True)
+        done = subprocess.run(["node", HERE / "cases.mjs", client.as_uri()], capture_output=True, text=True, timeout=60)
         self.assertEqual((done.stdout, done.returncode), ("", 0), done.stderr)
+
+    def test_a_feed_holds_what_it_should_after_each_event(self):
+        for case in CASES["feeds"]:
+            with self.subTest(case["name"]), gateway.Script(CASES["catalogue"]) as server, Feed(server.url, *case["streams"]) as feed:
+                self.read(server, feed, case["steps"])
+
+    def read(self, server, feed, steps):
+        asks, resumes = [], [None]
+        for number, step in enumerate(steps, 1):
+            server.active, server.status = step.get("active", server.active), step.get("answers", 200)
+            server.send(step)
+            if not step.get("told", True):
+                continue
+            event = next(feed)
+            self.assertEqual(event.name, "lost" if step["event"] == "cut" else step["event"], number)
+            self.assertEqual([path.split("?")[0] for method, path, _ in server.asked if method == "POST"], asks, number)
+            asks += [f"/events/c/{action}" for action in step.get("asks", [])]
+            resumes += [step["resumesFrom"]] if "resumesFrom" in step else []
+            if "asks" in step:
+                self.assertIsNone(feed.get(step["stream"]), number)
+            if "value" in step:
+                self.assertEqual(feed.get(step["stream"]), step["value"], number)
+            if "kind" in step.get("data", {}):
+                self.assertEqual(event.content, step["value"], number)
+            status = feed.status(step.get("stream", ""))
+            self.assertEqual(status["state"], step.get("state", status["state"]), number)
+            for name in {"ageMs", "unverifiedMs"} & step.keys():
+                self.assertTrue(0 <= status[name] - step[name] < 1000, (number, status))
+            if "stops" in step:
+                with self.assertRaises(FeedError) as caught:
+                    next(feed)
+                self.assertEqual(caught.exception.code, step["stops"])
+        self.assertEqual([headers.get("last-event-id") for _, path, headers in server.asked if path.startswith("/events?")], resumes)
