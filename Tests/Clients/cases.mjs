@@ -80,4 +80,14 @@ for (const { name, streams, steps } of feeds) {
   if (!isDeepStrictEqual(resumed, resumes)) console.log(`${name}: it resumes from`, resumed);
   feed.close();
 }
+
+// What the module has stands in its declarations, and the other way round.
+const text = readFileSync(new URL('../../clients/typescript/client.d.ts', import.meta.url), 'utf8');
+for (const type of [Feed, StreamContent]) {
+  const body = text.split(`export class ${type.name} `)[1].split('\n}')[0];
+  const declared = [...body.matchAll(/^  (?:readonly )?(\w+)(?=[(<:?])/gm)].map(([, name]) => name);
+  const own = [...Object.getOwnPropertyNames(type.prototype), ...(type === Feed ? ['isShared', 'addEventListener', 'removeEventListener'] : ['id'])];
+  const odd = [...own.filter((name) => !declared.includes(name)), ...declared.filter((name) => !own.includes(name))];
+  if (odd.length) console.log(`${type.name} is declared otherwise: ${odd}`);
+}
 process.exit();

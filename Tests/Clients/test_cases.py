@@ -86,3 +86,8 @@ class CasesTests(unittest.TestCase):
                 self.assertEqual(caught.exception.code, step["stops"])
         self.assertEqual(self.posts(server), asks)
         self.assertEqual([headers.get("last-event-id") for _, path, headers in server.asked if path.startswith("/events?")], resumes)
+
+    @unittest.skipUnless(shutil.which("tsc"), "tsc is not installed")
+    def test_the_declarations_fit_a_strict_program(self):
+        done = subprocess.run(["tsc", "-p", HERE / "types"], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.stdout, done.returncode), ("", 0))

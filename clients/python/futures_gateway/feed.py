@@ -133,7 +133,7 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
     def book(self, name: str, levels: int = 20) -> dict[str, Any]:
         """The best levels of an order book, as far as read, or of a snapshot, for which it blocks: `bids`, `asks`, `lastUpdateId` and its status."""
         content = (snapshot := self._current(name)).pop("content")
-        if "bids" not in content:
+        if not (isinstance(content, dict) and "bids" in content):
             raise FeedError("badArgument", f"{name} is no order book; ask for one such as btcusdt@depth.")
         return snapshot | {"lastUpdateId": content["lastUpdateId"], "bids": content["bids"][:levels], "asks": content["asks"][:levels]}
 
@@ -141,7 +141,7 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
         """A polars DataFrame, or one of pandas if polars is not installed, of what this feed has read of a stream, or else of a snapshot, for which
         it blocks. It has the content's rows, or a book's levels; prices stay strings."""
         rows: Any = self._current(name)["content"]
-        if "bids" in rows:
+        if isinstance(rows, dict) and "bids" in rows:
             rows = [{"side": side, "price": price, "quantity": quantity} for side in ("bids", "asks") for price, quantity in rows[side]]
         for library, options in (("polars", {"infer_schema_length": None}), ("pandas", {})):
             with suppress(ImportError):

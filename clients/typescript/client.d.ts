@@ -1,0 +1,117 @@
+/** A stream's state as the gateway says, or `lost` while the connection is. */
+export type State = 'connecting' | 'live' | 'stale' | 'recovering' | 'failed' | 'ended' | 'lost';
+
+/** How fresh a content is: milliseconds since it was received, and since it was last proved that nothing newer exists. */
+export interface Freshness { ageMs: number; unverifiedMs: number }
+export interface Failure {
+  code: 'unknownStream' | 'settled' | 'noSnapshotSource' | 'rateLimited' | 'venueRejected' | 'subscriptionRejected' | 'unreachable' | 'timedOut' | 'malformed';
+  message: string; venueCode?: number; retryAfterMs?: number;
+}
+
+/** An order book, best levels first: price and quantity as decimal strings. */
+export interface Book {
+  symbol: string; lastUpdateId: number; time: number;
+  bids: [price: string, quantity: string][]; asks: [price: string, quantity: string][];
+}
+
+/** The data of `update` and `fetch`: a `full` value, or a `delta` that the feed has merged into what `get` gives. */
+export interface Data extends Partial<Freshness> {
+  stream: string; id: string; type: string; kind: 'full' | 'delta'; state: Exclude<State, 'lost'>; source: 'rest' | 'websocket';
+  /** Milliseconds since 1970 UTC. */
+  eventTime?: number; receivedAt: number;
+  content: unknown;
+}
+export interface Session { client: string; streams: string[]; resume: 'none' | 'exact' | 'reset'; replayed: number; heartbeat: number }
+export interface Recovery {
+  stream: string; result: 'success' | 'failure'; error?: Failure; method: 'continuous' | 'backfill' | 'snapshot';
+  downMs: number; detectedMs: number; missed: number | null;
+}
+export interface Upstream { name: string; simulated?: boolean; [member: string]: unknown }
+/** `lost`: it comes back by itself. `closed`: it does not until `retry`; `error` and the HTTP `status` say why. */
+export interface ConnectionState { state: 'connecting' | 'open' | 'lost' | 'closed'; error?: string; status?: number; client?: string; upstreams?: Upstream[] }
+export interface StreamStatus {
+  state: State;
+  /** Milliseconds by a clock that does not jump; undefined before the first content. */
+  age?: number; unverified?: number;
+  id?: string; paused: boolean;
+  /** Why the stream was refused. */
+  error?: string;
+}
+
+export type ByeCode = 'closed' | 'draining' | 'starting' | 'behind' | 'reset' | 'overloaded' | 'slow' | 'count' | 'timeout' | 'limited' | 'expired' | 'revoked'
+  | 'replayed' | 'tape';
+
+/** What each event has as its `detail`. */
+export interface FeedEvents {
+  session: Session;
+  update: Data;
+  fetch: Data;
+  recover: Recovery;
+  fail: { stream: string; error: Failure };
+  connect: { stream: string };
+  disconnect: { stream: string; reason: string };
+  status: { stream: string; state: Exclude<State, 'lost'>; ageMs: number | null; unverifiedMs: number | null };
+  gap: { stream: string; dropped: number };
+  bye: { code: ByeCode; reason: string; retryMs: number };
+  connection: ConnectionState;
+  refused: { stream: string; error?: string };
+}
+
+export type Credential = string | (() => string | Promise<string>);
+export interface FeedOptions {
+  /** The gateway; by default where the module came from. */
+  url?: string | URL;
+  /** A key or token, or a function that gives one for each request. */
+  credential?: Credential;
+  /** False: a connection for this tab alone. */
+  shared?: boolean;
+  /** False: read on while the tab is hidden. */
+  pauseWhenHidden?: boolean;
+}
+
+type Listener<Name extends keyof FeedEvents> = ((event: CustomEvent<FeedEvents[Name]>) => void) | { handleEvent(event: CustomEvent<FeedEvents[Name]>): void };
+
+/** Streams of a gateway. It dispatches the server's events as `CustomEvent`s, and reconnects by itself. */
+export class Feed extends EventTarget {
+  constructor(names?: readonly string[], options?: FeedOptions);
+  /** Whether other tabs share the connection. */
+  readonly isShared: boolean;
+  readonly connection: ConnectionState;
+  /** The names of the streams, but of those that were refused. */
+  readonly names: string[];
+  /** A stream's content, all changes merged; undefined before it came. It is not changed afterwards. */
+  get<Content = any>(name: string): Content | undefined;
+  status(name: string): StreamStatus;
+  add(...names: string[]): void;
+  remove(...names: string[]): void;
+  /** Pauses streams on the gateway; all, if none is named. */
+  pause(...names: string[]): void;
+  /** Resumes streams; all, if none is named. */
+  resume(...names: string[]): void;
+  /** Tries again what was refused or closed, from now on with this credential if one is given. */
+  retry(credential?: Credential): void;
+  /** Requests something, as in `streams/btcusdt@depth`, with the credential. */
+  request(path: string, options?: RequestInit): Promise<Response>;
+  /** Has the gateway fetch a snapshot over REST; every reader gets `fetch`. Throws the gateway's reason. */
+  refetch(name: string): Promise<void>;
+  close(): void;
+  addEventListener<Name extends keyof FeedEvents>(name: Name, listener: Listener<Name> | null, options?: boolean | AddEventListenerOptions): void;
+  removeEventListener<Name extends keyof FeedEvents>(name: Name, listener: Listener<Name> | null, options?: boolean | EventListenerOptions): void;
+}
+
+/** A stream's rule in the catalogue of `GET /streams`. */
+export interface Rule { pattern: string; merge: 'replace' | 'byKey' | 'book' | 'append'; key?: string; keep?: number }
+export function ruleFor(catalogue: Rule[], name: string): Rule | undefined;
+
+/** The content of one stream, kept current by its rule; without one it takes only full values. */
+export class StreamContent {
+  constructor(rule?: Omit<Rule, 'pattern'>);
+  id?: string;
+  readonly value: any;
+  readonly full: { id?: string; kind: 'full'; content: any; reach: Record<string, number> };
+  /** Whether a book has lost so many levels that a snapshot would tell more. */
+  readonly isThin: boolean;
+  has(data: Pick<Data, 'id' | 'kind'>): boolean;
+  /** False if the change does not follow what is here, so that a snapshot is needed. */
+  apply(data: Pick<Data, 'id' | 'kind'> & { content: any; reach?: Record<string, number> }): boolean;
+}
