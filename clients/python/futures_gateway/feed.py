@@ -141,7 +141,7 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
         """A polars DataFrame, or one of pandas if polars is not installed, of what this feed has read of a stream, or else of a snapshot, for which
         it blocks. It has the content's rows, or a book's levels; prices stay strings."""
         rows: Any = self._current(name)["content"]
-        if isinstance(rows, dict) and "bids" in rows:
+        if hasattr(rows, "keys") and "bids" in rows:
             rows = [{"side": side, "price": price, "quantity": quantity} for side in ("bids", "asks") for price, quantity in rows[side]]
         for library, options in (("polars", {"infer_schema_length": None}), ("pandas", {})):
             with suppress(ImportError):
