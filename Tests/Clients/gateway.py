@@ -81,6 +81,8 @@ class Script(Gateway):
         self.catalogue, self.outbox = catalogue, queue.SimpleQueue()
 
     def send(self, step):
+        if "half" in step:
+            self.outbox.put(step["half"])
         if step["event"] != "cut":
             self.outbox.put("retry: 1\n" + event(step["event"], step["data"], step.get("id")))
         if step["event"] in ("cut", "bye"):
