@@ -53,14 +53,15 @@ class CutTests(unittest.TestCase):
             self.assertGreater(ledger.trades, 1000)
             self.assertGreater(ledger.resets, 0)
 
-    def test_it_can_be_read_asynchronously(self):
+    def test_it_can_be_read_asynchronously_until_it_is_closed(self):
         async def read(url):
             ledger = Ledger()
             async with Feed(url, gateway.STREAM) as feed:
                 async for event in feed:
                     ledger.take(event)
                     if ledger.lost >= 20:
-                        return ledger
+                        feed.close()
+            return ledger
 
         with gateway.Gateway(7, piece=4000) as server:
             self.assertGreater(asyncio.run(read(server.url)).trades, 50)

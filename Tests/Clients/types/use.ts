@@ -4,6 +4,7 @@ const feed = new Feed(['btcusdt@bookTicker'], { url: 'http://127.0.0.1:8080', cr
 feed.addEventListener('update', ({ detail: { stream } }) => console.log(feed.get<Book>(stream)?.bids[0]?.[0].length, feed.status(stream).state === 'stale'));
 feed.addEventListener('session', ({ detail }) => { if (detail.resume === 'reset') feed.retry(); });
 feed.addEventListener('recover', { handleEvent: ({ detail }) => console.log(detail.missed ?? 0) });
+feed.addEventListener('gap', ({ detail }) => console.log(detail.dropped.toFixed()));
 feed.connection.upstreams?.some(({ simulated }) => simulated);
 const content = new StreamContent(ruleFor([], 'x'));
 content.apply({ id: 'a.1', kind: 'full', content: {} });
