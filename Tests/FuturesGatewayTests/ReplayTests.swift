@@ -62,6 +62,17 @@ import Testing
                 // Behind an event that a reader has.
                 let point = try #require(told[12].id)
                 let (rest, _) = try await client.events("streams=\(Self.streams)&from=\(point)&to=\(to)").rest()
+                // A browser that comes back says so in the header, which goes before the time in its address.
+                let again = try await client.events("streams=\(Self.streams)&from=\(from)&to=\(to)", ["Last-Event-ID": point])
+                #expect(again.session.data["resume"] == "exact")
+                #expect(try await again.rest().events.compactMap(\.id) == rest.compactMap(\.id))
+                // What the header says holds for its streams only.
+                let fewer = try await client.events("streams=btcusdt@aggTrade&from=\(from)&to=\(to)", ["Last-Event-ID": point])
+                #expect(fewer.session.data["resume"] == "none")
+                #expect(try await client.get("/events?streams=btcusdt@aggTrade&from=\(point)").status == 400)
+                // Nobody was ever told what comes so much later.
+                let beyond = try #require(point.split(separator: ".").first) + ".zzzzzzzz"
+                #expect(try await client.get("/events?streams=\(Self.streams)&from=\(beyond)").status == 410)
                 #expect(rest.compactMap(\.id) == Array(ids.drop { $0 != point }.dropFirst()))
             }
         }

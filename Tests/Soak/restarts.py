@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import random
 import signal
 import time
 
@@ -130,12 +131,17 @@ async def siege(options):
         f"{options.restarts} restarts under {len(browsers)} readers, {sum(b.events for b in browsers)} events: {len(faults)} faults, "
         f"slowest return of all {slowest:.1f} s"
     )
+    return faults
+
+
+def carry_out(options, siege):
+    """Runs a siege with dice of the seed, and says how it ended; whether it found no fault."""
+    options.dice = random.Random(options.seed)
+    print(f"seed {options.seed}", flush=True)
+    faults = asyncio.run(siege(options))
+    print("passed" if not faults else f"FAILED with {len(faults)} faults")
     return not faults
 
 
 def main(options):
-    import random
-
-    options.dice = random.Random(options.seed)
-    print(f"seed {options.seed}", flush=True)
-    return asyncio.run(siege(options))
+    return carry_out(options, siege)

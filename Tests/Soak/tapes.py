@@ -3,7 +3,6 @@
 import asyncio
 import datetime
 import json
-import random
 import re
 import shutil
 import signal
@@ -156,8 +155,4 @@ async def siege(options):
 
 
 def main(options):
-    options.dice = random.Random(options.seed)
-    print(f"seed {options.seed}", flush=True)
-    faults = asyncio.run(siege(options))
-    print("passed" if not faults else f"FAILED with {len(faults)} faults")
-    return not faults
+    return restarts.carry_out(options, siege)

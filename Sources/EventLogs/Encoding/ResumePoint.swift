@@ -34,6 +34,9 @@ package struct StreamSet: Hashable, Sendable, CustomStringConvertible {
     /// No streams.
     package init() {}
 
+    /// These streams, each named once.
+    package init(_ names: [FuturesServiceStreamName]) { for name in names { insert(StreamSet(name)) } }
+
     /// One stream: FNV-1a over its name, then the finalizer of SplitMix64, since sums of FNV-1a alone collide for similar names.
     package init(_ name: FuturesServiceStreamName) {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325

@@ -159,13 +159,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     }
 
     private func begin(_ client: inout EventClient, _ opening: Opening, _ now: Int64) -> EventClient.Connection {
-        if client.isReplaying {
-            if client.options.isPadded { enqueuePrivate(&client, Self.padding) }
-            enqueuePrivate(&client, EventEncoder.session(opening, replayed: nil))
-            return flush(&client, now)
-        }
         for value in opening.values { join(&client, value.log) }
-        let replayed = replay(&client, opening)
+        let replayed = goOn(&client, opening)
         tally.resumes[opening.resumption(replayed: replayed), default: 0] &+= 1
         if client.options.isCompressed { client.privateBytes.append(EventClient.PrivateBytes(bytes: GzipChecksum.header)) }
         if client.options.isPadded { enqueuePrivate(&client, Self.padding) }
@@ -178,7 +173,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
 
     /// Moves the reader's cursors behind the last event that it has, if its id is of the same streams and every ring still holds all events since.
     /// Returns the number of events that follow; nil if the reader needs snapshots instead.
-    private func replay(_ client: inout EventClient, _ opening: Opening) -> Int? {
+    private func goOn(_ client: inout EventClient, _ opening: Opening) -> Int? {
         guard case .after(let sequence, let streams) = opening.resume, streams == client.reader.streams, sequence <= opening.head.sequence,
             reach(opening.values, back: sequence)
         else { return nil }

@@ -30,7 +30,7 @@ struct EventHandlers: Sendable {
         guard names.count <= hub.limits.streamsPerClient else {
             return responder.respond(Problems.badParameter("streams", "takes at most \(hub.limits.streamsPerClient) names.").response)
         }
-        guard let options = options(of: request, responder) else { return }
+        guard let options = options(of: request, names, responder) else { return }
         guard !options.forceFetch || caller.principal.permission.allows(.refetch) else {
             hub.gatekeeper.count(.forbidden)
             return responder.respond(Problems.forbiddenFetch.response)
@@ -38,12 +38,17 @@ struct EventHandlers: Sendable {
         let isStrict = request.prefers("handling=strict")
         let isHead = request.method == "HEAD"
         hub.run { [loop] hub in
-            if names.allSatisfy({ hub.isRetired($0) }) { return responder.respond(HTTPResponse(status: 204, headers: [], body: [])) }
+            if options.replay == nil, names.allSatisfy({ hub.isRetired($0) }) { return responder.respond(HTTPResponse(status: 204, headers: [], body: [])) }
             guard !isHead else {
                 return responder.openStream(headers: Self.headers(options.format, isCompressed: options.isCompressed), loop: loop, context: 0)
             }
             let begin = { @Sendable (hub: EventHub, play: Replays.Play?) in
-                guard play == nil || hub.state.value.replays?.isFull == false else { return responder.respond(TapeHandlers.crowded.response) }
+                guard play == nil || hub.state.value.replays?.isFull == false else {
+                    return responder.respond(TapeHandlers.crowded.response)
+                }
+                guard play?.ahead.map({ hub.feed.canResume(behind: $0) && $0.sequence <= hub.feed.head.sequence }) ?? true else {
+                    return responder.respond(TapeHandlers.notOnTape(nil).response)
+                }
                 do throws(EventHub.Refusal) {
                     let number = try hub.prepare(streams: names, options, for: caller)
                     if let play { hub.state.value.replays?.start(play, for: number) }
@@ -86,7 +91,7 @@ struct EventHandlers: Sendable {
     }
 
     /// The options of a connection; nil if one is wrong, which the request has then been answered with.
-    private func options(of request: HTTPRequest, _ responder: HTTPResponder) -> ConnectionOptions? {
+    private func options(of request: HTTPRequest, _ names: [FuturesServiceStreamName], _ responder: HTTPResponder) -> ConnectionOptions? {
         guard var format = Self.format(request.header("Accept")) else {
             responder.respond(
                 HTTPProblem(
@@ -105,7 +110,7 @@ struct EventHandlers: Sendable {
             let isPadded = flag("pad", of: request, responder), let heartbeat = number("heartbeat", 5...60, of: request, responder),
             let count = number("count", 1...1_000_000, of: request, responder), let timeout = number("timeout", 1...86_400, of: request, responder),
             let lastEventID = lastEventID(of: request, responder), let maxRate = maxRate(of: request, responder),
-            let mayCompress = flag("gzip", of: request, default: true, responder), let replay = replay(of: request, responder)
+            let mayCompress = flag("gzip", of: request, default: true, responder), let replay = replay(of: request, names, responder)
         else { return nil }
         return ConnectionOptions(
             heartbeat: heartbeat ?? hub.limits.heartbeat, sendsHeartbeatEvents: sendsHeartbeatEvents, lastEventID: lastEventID,
@@ -224,7 +229,7 @@ struct EventHandlers: Sendable {
 
     /// What is to be played from the tape, or nil if nothing is. A browser that comes back has the header, so the replay goes on where it was. The outer
     /// optional is nil if the request has been answered.
-    private func replay(of request: HTTPRequest, _ responder: HTTPResponder) -> ReplayOptions?? {
+    private func replay(of request: HTTPRequest, _ names: [FuturesServiceStreamName], _ responder: HTTPResponder) -> ReplayOptions?? {
         guard let from = request.query("from") else {
             for other in ["to", "speed"] where request.query(other) != nil {
                 responder.respond(Problems.badParameter(other, "goes with from: it is about what was recorded.").response)
@@ -236,9 +241,17 @@ struct EventHandlers: Sendable {
             responder.respond(Problems.badParameter(other, "does not go with from.").response)
             return nil
         }
-        let last = (request.header("Last-Event-ID") ?? from).split(separator: ".", maxSplits: 2).prefix(2).joined(separator: ".")
+        let streams = StreamSet(names)
         let start: TapeReplay.Start
-        if let id = EventID(last) {
+        if let point = request.header("Last-Event-ID").flatMap({ ResumePoint($0) }), point.streams == streams {
+            start = .after(point.id)
+        } else if let point = ResumePoint(from) {
+            guard point.streams == streams else {
+                responder.respond(Problems.badParameter("from", "holds for other streams; give a time, or the streams of then.").response)
+                return nil
+            }
+            start = .after(point.id)
+        } else if let id = EventID(from) {
             start = .after(id)
         } else if let at = TapeHandlers.time(from) {
             start = .at(at)

@@ -115,7 +115,7 @@ struct TapeHandlers: Sendable {
             let replay = try TapeReplay(reader, of: names, options.start, to: options.to, format: format, reach: TapeFeeder.reach) {
                 dialect.traits(of: $0)?.limit ?? 1000
             }
-            guard let replay else { return Self.agedOut(extent.firstAt).response }
+            guard let replay else { return Self.notOnTape(extent.firstAt).response }
             body(Replays.Play(options, replay))
             return nil
         }
@@ -168,6 +168,12 @@ struct TapeHandlers: Sendable {
         HTTPProblem(
             status: 410, title: "Aged out", detail: "The tape begins at \(first); what was before is not kept. Ask for what came since.",
             extensions: [("code", .string("agedOut")), ("earliest", .number(Int(first)))])
+    }
+
+    static func notOnTape(_ first: Int64?) -> HTTPProblem {
+        HTTPProblem(
+            status: 410, title: "Not on the tape", detail: "No event with this id is on the tape: it is too old, or a kill lost it. Ask for a time.",
+            extensions: [("code", .string("agedOut"))] + (first.map { [("earliest", .number(Int($0)))] } ?? []))
     }
 
     private static let noTape = HTTPProblem(

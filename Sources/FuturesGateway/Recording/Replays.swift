@@ -29,6 +29,9 @@ final class Replays: Sendable {
         fileprivate var refused: (id: EventID?, times: Int) = (nil, 0)
 
         init(_ options: ReplayOptions, _ replay: TapeReplay) { (self.options, self.replay) = (options, replay) }
+
+        /// The event that the reader has, if it is behind those on the tape.
+        var ahead: EventID? { replay.isAhead ? replay.last : nil }
     }
 
     private let desk: TapeDesk

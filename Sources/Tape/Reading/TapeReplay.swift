@@ -45,6 +45,8 @@ package struct TapeReplay {
     /// Whether the place was found where the reader begins.
     private var isPlaced = false
     private var isDamaged = false
+    /// Whether the event that the reader has is behind those on the tape: it is on its way there, or it was lost.
+    package private(set) var isAhead = false
 
     /// - Parameters:
     ///   - to: what was received later is left out, ms since 1970 UTC.
@@ -58,17 +60,17 @@ package struct TapeReplay {
     ) throws(TapeError) {
         (self.reader, self.to, self.format, self.limit) = (reader, to ?? .max, format, limit)
         self.names = Dictionary(names.map { ($0.description, $0) }) { first, _ in first }
-        var set = StreamSet()
-        for name in names { set.insert(StreamSet(name)) }
+        let set = StreamSet(names)
         self.set = set
         switch start {
         case .after(let id):
             guard let cursor = try TapeCursor(reader, following: id) else { return nil }
             self.cursor = cursor
-            if case .messages(let first, _) = try self.cursor.next() {
-                messages = first.drop { $0.epoch == id.epoch && $0.first + $0.eventCount <= id.sequence + 1 }
-            }
-            (last, lastAt, known) = (id, .min, Set(self.names.keys))
+            guard case .messages(let block, _) = try self.cursor.next() else { return nil }
+            messages = block.drop { $0.first + $0.eventCount <= id.sequence + 1 }
+            (last, known, isPlaced) = (id, Set(self.names.keys), true)
+            lastAt = (block.dropLast(messages.count).last ?? block.first)?.sentAt ?? .min
+            isAhead = block.last.map { $0.first + $0.eventCount <= id.sequence } ?? false
         case .at(let from):
             var past = PastFeed(of: names, until: from, limit: limit)
             try reader.read(from: from - reach, to: from + PastFeed.longestDelay, into: &past)
@@ -119,10 +121,11 @@ package struct TapeReplay {
     private mutating func take(_ message: LogMessage, _ bytes: inout [UInt8]) throws(TapeError) {
         // The first blocks reach back to before the place where the reader begins.
         guard isPlaced || last?.epoch == message.epoch || message.sentAt >= lastAt else { return }
-        isPlaced = true
-        defer { lastAt = message.sentAt }
+        defer { (isPlaced, lastAt) = (true, message.sentAt) }
         let before = EventID(epoch: message.epoch, sequence: message.first - 1)
-        if last.map({ $0.epoch != message.epoch || $0.sequence < before.sequence }) ?? true {
+        let goesOn = last.map { $0.epoch == message.epoch && $0.sequence >= before.sequence } ?? false
+        // A claim in the middle says that something is missing of which the numbers tell nothing.
+        if !goesOn || isPlaced && message.claim != nil && last == before {
             let follows = message.claim.map { EventID(epoch: $0.previous, sequence: $0.end) == last } ?? false
             try tellGaps(before: message, isHole: !follows && last != nil, &bytes)
             if !follows { known = [] }
