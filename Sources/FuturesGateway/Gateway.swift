@@ -196,7 +196,7 @@ public final class Gateway: Service {
         let directory = configuration.directory
         return Tape(
             directory: directory, venue: venue, keep: configuration.keep, bytes: configuration.bytes, inherited: inherited,
-            clock: { Moment.current.wallClock }
+            streams: configuration.streams.map { $0.text + "\n" }.sorted().joined(), clock: { Moment.current.wallClock }
         ) { trouble in
             guard let trouble else { return logger.notice("recording goes on", metadata: ["directory": "\(directory)"]) }
             logger.error("nothing is recorded", metadata: ["reason": "\(trouble.message)"])

@@ -24,13 +24,15 @@ struct RecordingHouse {
 
     /// A gateway, for the time of the call. Everything that it told is on the tape afterwards.
     func gateway(
-        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, _ body: (GatewayClient) async throws -> Void
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, change: (inout GatewayConfiguration) -> Void = { _ in },
+        _ body: (GatewayClient) async throws -> Void
     ) async throws {
         var configuration = GatewayConfiguration()
         configuration.feed.venue = configuration.feed.venue.at(restURLs: [exchange.restURL], webSocketURLs: [exchange.webSocketURL])
         configuration.http.port = 0
         configuration.http.allowedHosts = []
         configuration.tape = TapeConfiguration(directory: directory, streams: ["*@aggTrade", "*@depth@100ms"].compactMap { StreamPattern($0) })
+        change(&configuration)
         let gateway = Gateway(configuration: configuration, logger: logger)
         let client = GatewayClient(port: Int(try gateway.start()), tls: false)
         let result = await Result { try await body(client) }

@@ -1,3 +1,5 @@
+import FuturesFeed
+import FuturesGateway
 import GatewayTestSupport
 import Testing
 
@@ -9,6 +11,9 @@ import Testing
     private static func updates(_ reader: EventReader, until id: String) async throws -> [ServerEvent] {
         try await reader.all { $0.id == id }.filter { $0.name == "update" || $0.name == "fetch" }
     }
+
+    /// What a reader gets from the tape, and the event that ends it.
+    private static func played(_ reader: EventReader) async throws -> [ServerEvent] { try await reader.all { $0.name == "live" } }
 
     @Test func aReplayIsWhatReadersGotAndGoesOverIntoLiveWithoutAHoleOrARepeat() async throws {
         try await RecordingHouse.open { house in
@@ -22,7 +27,7 @@ import Testing
                 let from = try #require(told[9].data["receivedAt"]?.integer)
                 let replay = try await client.events("streams=\(Self.streams)&from=\(from)")
                 #expect(replay.session.data["replay"]?["from"]?.integer == from)
-                var played = try await replay.all { $0.name == "live" }
+                var played = try await Self.played(replay)
                 #expect(played.removeLast().data["resume"] == "exact")
                 // Some more, live.
                 while played.count(where: { $0.name == "update" }) < 80 { played.append(try await replay.next()) }
@@ -74,6 +79,50 @@ import Testing
                 let beyond = try #require(point.split(separator: ".").first) + ".zzzzzzzz"
                 #expect(try await client.get("/events?streams=\(Self.streams)&from=\(beyond)").status == 410)
                 #expect(rest.compactMap(\.id) == Array(ids.drop { $0 != point }.dropFirst()))
+            }
+        }
+    }
+
+    @Test func aReaderThatComesBackTooLateForTheRingsMissesNothing() async throws {
+        try await RecordingHouse.open { house in
+            try await house.gateway(change: { $0.events.ringEvents = 40 }) { client in
+                let live = try await client.events("streams=\(Self.streams)")
+                let reader = try await client.events("streams=\(Self.streams)")
+                for _ in 0..<10 { _ = try await reader.next("update") { $0.id != nil } }
+                let point = try #require(try await reader.next("update") { $0.id != nil }.id)
+                await reader.connection.close()
+                _ = try await live.all { $0.id == point }
+                var told: [ServerEvent] = []
+                while told.count(where: { $0.stream == "ethusdt@depth@100ms" }) < 60 { told.append(try await live.next("update", "fetch")) }
+                // It takes gzip, which a replay does not.
+                let again = try await client.events("streams=\(Self.streams)", ["Last-Event-ID": point, "Accept-Encoding": "gzip"])
+                #expect(again.session.data["resume"] == "exact" && again.session.data["replay"]?["speed"] == "0.0")
+                var played = try await Self.played(again)
+                #expect(played.removeLast().data["resume"] == "exact")
+                for _ in 0..<20 { played.append(try await again.next("update", "fetch")) }
+                told += try await Self.updates(live, until: try #require(played.last?.id))
+                #expect(played.map(\.id) == told.map(\.id) && played.map(\.data) == told.map(\.data))
+                // Who wants the newest alone gets no past.
+                let paced = try await client.events("streams=\(Self.streams)&maxRate=5", ["Last-Event-ID": point])
+                #expect(paced.session.data["resume"] == "reset")
+            }
+        }
+    }
+
+    @Test func aStreamThatNobodyReadIsToldAsAReset() async throws {
+        try await RecordingHouse.open { house in
+            try await house.gateway(change: { $0.feed.linger = .milliseconds(100) }) { client in
+                let reader = try await client.events("streams=\(Self.streams)")
+                let point = try #require(try await reader.next("update") { $0.id != nil }.id)
+                _ = try await reader.next("update") { $0.id != nil }
+                await reader.connection.close()
+                // Until it is dropped.
+                while try await client.get("/streams").text.contains("ethusdt@depth") { try await Task.sleep(for: .milliseconds(20)) }
+                let again = try await client.events("streams=\(Self.streams)", ["Last-Event-ID": point])
+                let events = try await again.all { $0.kind == "full" }
+                let resets = ([again.session] + events.filter { $0.name == "session" }).filter { $0.data["resume"] == "reset" }
+                #expect(resets.count == 1)
+                #expect(!events.contains { $0.name == "live" })
             }
         }
     }

@@ -91,8 +91,11 @@ struct Events {
 }
 
 extension TapeRecorder {
-    convenience init(_ storage: MemoryStorage, keep: Int64 = 86_400_000, bytes: Int = 1 << 30, now: Int64 = 1_763_900_000_000) throws {
-        try self.init(storage: storage, keep: keep, bytes: bytes, now: now)
+    convenience init(
+        _ storage: MemoryStorage, keep: Int64 = 86_400_000, bytes: Int = 1 << 30, inherited: TapePosition? = nil, streams: String = "*",
+        now: Int64 = 1_763_900_000_000
+    ) throws {
+        try self.init(storage: storage, keep: keep, bytes: bytes, inherited: inherited, streams: streams, now: now)
     }
 
     /// Takes records and writes them as one block.

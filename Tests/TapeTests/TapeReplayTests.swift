@@ -10,8 +10,8 @@ import Testing
 @Suite struct TapeReplayTests {
     private static let name = FuturesServiceStreamName.bookTicker(symbol: "BTCUSDT")
 
-    private func replay(_ storage: MemoryStorage, after id: EventID, to: Int64? = nil) throws -> TapeReplay? {
-        try TapeReplay(TapeReader(storage), of: [Self.name], .after(id), to: to, format: .lines, reach: 75_000) { _ in 1000 }
+    private func replay(_ storage: MemoryStorage, after id: EventID, to: Int64? = nil, isWhole: Bool = false) throws -> TapeReplay? {
+        try TapeReplay(TapeReader(storage), of: [Self.name], .after(id), to: to, isWhole: isWhole, format: .lines, reach: 75_000) { _ in 1000 }
     }
 
     private func id(_ sequence: UInt64, epoch: UInt64 = 77) -> EventID { EventID(epoch: epoch, sequence: sequence) }
@@ -148,5 +148,63 @@ import Testing
         var replay = try #require(try replay(storage, after: id(12)))
         #expect(replay.isAhead)
         #expect(try told(replay.next(until: .max, atMost: 1 << 20).bytes) == ["tapeGap"] + numbers(1...3))
+    }
+
+    /// What a reader gets that was promised everything, and what comes then.
+    private func whole(_ storage: MemoryStorage, after id: EventID) throws -> (told: [String], next: TapeReplay.Next) {
+        var replay = try #require(try replay(storage, after: id, isWhole: true))
+        let first = try replay.next(until: .max, atMost: 1 << 20)
+        let second = try replay.next(until: .max, atMost: 1 << 20)
+        #expect(second.bytes.isEmpty && second.next == first.next)
+        return (try told(first.bytes), first.next)
+    }
+
+    @Test func whoWasPromisedEverythingIsPlayedUpToAHole() throws {
+        let storage = MemoryStorage()
+        let recorder = try TapeRecorder(storage)
+        var events = Events()
+        for _ in 0..<3 { recorder.write(events.some(10)) }
+        #expect(try whole(storage, after: id(5)) == (numbers(6...30), .nothing))
+        recorder.write([change(&events, isBroken: true), events.one()])
+        #expect(try whole(storage, after: id(5)) == (numbers(6...30), .hole))
+        let (segment, block) = try #require(
+            try TapeReader(storage).segments().first.flatMap { segment in
+                try TapeReader(storage).blocks(of: segment).blocks[1...].first.map { (segment, $0) }
+            })
+        storage.change(segment.name) { $0[Int(block.frameStart) + 20] ^= 1 }
+        #expect(try whole(storage, after: id(5)) == (numbers(6...10), .hole))
+    }
+
+    @Test func aStreamThatNobodyReadForAWhileIsAHoleToWhoWasPromisedEverything() throws {
+        let storage = MemoryStorage()
+        let recorder = try TapeRecorder(storage)
+        var events = Events()
+        recorder.write(events.some(5))
+        let (last, other) = (events.one(), events.one("ethusdt@bookTicker"))
+        let ended = TapedRecord(FeedRecord(.ended, of: last.record.subject, []), id: last.id, at: last.at)
+        let otherEnded = TapedRecord(FeedRecord(.ended, of: other.record.subject, []), id: other.id, at: other.at)
+        recorder.write([ended, otherEnded])
+        recorder.write(events.some(5))
+        // Its own end is one, another stream's is none.
+        #expect(try whole(storage, after: id(2)) == (numbers(3...5), .hole))
+        #expect(try whole(storage, after: id(6)) == (numbers(8...12), .nothing))
+        var replay = try #require(try replay(storage, after: id(2)))
+        #expect(try told(replay.next(until: .max, atMost: 1 << 20).bytes) == numbers(3...5) + ["tapeGap"] + numbers(8...12))
+    }
+
+    @Test func otherStreamsThanBeforeAreAHole() throws {
+        let storage = MemoryStorage()
+        var events = Events()
+        func run(_ streams: String) throws {
+            let end = TapeReader(storage).end()?.position
+            try TapeRecorder(storage, inherited: end, streams: streams).write(events.some(5))
+        }
+        try run("btcusdt@*")
+        try run("btcusdt@*")
+        #expect(try whole(storage, after: id(2)) == (numbers(3...10), .nothing))
+        try run("*")
+        #expect(try whole(storage, after: id(2)) == (numbers(3...10), .hole))
+        try run("*")
+        #expect(try whole(storage, after: id(12)) == (numbers(13...20), .nothing))
     }
 }

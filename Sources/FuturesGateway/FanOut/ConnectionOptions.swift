@@ -22,11 +22,17 @@ struct ConnectionOptions: Sendable {
     /// Whether the body begins with two kibibytes of comment.
     let isPadded: Bool
     /// Whether the body is gzip.
-    let isCompressed: Bool
+    var isCompressed: Bool
     /// After how many events with data the connection ends; nil if no number was given.
     let count: Int?
     /// After how many seconds the connection ends; nil if no time was given.
     let timeout: Int?
     /// What is played to the reader from the tape; nil if it reads what is live.
     var replay: ReplayOptions?
+
+    /// The point behind which the reader wants every event; nil if it is new, or if newer values will do.
+    var replayablePoint: ResumePoint? {
+        guard case .point(let point) = lastEventID, !forceFetch, interval == 0, count == nil else { return nil }
+        return point
+    }
 }

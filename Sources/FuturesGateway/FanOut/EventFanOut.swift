@@ -134,8 +134,10 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             if let slot = slots[number] { settle(slot, refill(&clients[slot], value, now)) }
         case .play(let number, let bytes):
             if let slot = slots[number] { settle(slot, play(&clients[slot], bytes, now)) }
-        case .goLive(let number, let values, let head, let after, let troubles):
-            if let slot = slots[number] { settle(slot, goLive(&clients[slot], values, head, after, troubles, now)) }
+        case .goLive(let number, let values, let head, let after, let news):
+            if let slot = slots[number] { settle(slot, goLive(&clients[slot], values, head, after, news, now)) }
+        case .reach(let logs, let sequence, let done):
+            done(reach(logs, back: sequence))
         case .end(let number, let code, let reason):
             guard let slot = slots[number] else { return }
             end(&clients[slot], code: code, reason: reason)
@@ -175,15 +177,13 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     /// Returns the number of events that follow; nil if the reader needs snapshots instead.
     private func goOn(_ client: inout EventClient, _ opening: Opening) -> Int? {
         guard case .after(let sequence, let streams) = opening.resume, streams == client.reader.streams, sequence <= opening.head.sequence,
-            reach(opening.values, back: sequence)
+            reach(opening.values.map(\.log), back: sequence)
         else { return nil }
         return move(&client, behind: sequence)
     }
 
-    /// Whether the rings of these values hold everything behind an event.
-    func reach(_ values: [CachedValue], back sequence: UInt64) -> Bool {
-        values.allSatisfy { logs.contains($0.log) && logs[$0.log].ring.floor <= sequence }
-    }
+    /// Whether the rings of these logs hold everything behind an event.
+    func reach(_ wanted: [Int], back sequence: UInt64) -> Bool { wanted.allSatisfy { logs.contains($0) && logs[$0].ring.floor <= sequence } }
 
     /// Moves the reader's cursors behind an event. Returns the number of events that follow.
     func move(_ client: inout EventClient, behind sequence: UInt64) -> Int {

@@ -26,10 +26,25 @@ extension EventHub {
     func goLive(_ number: UInt64, after last: EventID?) {
         guard let client = state.value.clients[number], client.isReplaying else { return }
         let (values, head) = values(of: client.streams, client.options.format)
-        let command = FanOutInbox.Command.goLive(
-            number: number, values, head: head, after: last.flatMap { join(behind: $0, head) },
-            troubles: troubles(of: client.streams, client.options.format))
-        fanOut.post(command)
+        let after = last.flatMap { join(behind: $0, head) }
+        var news = EventEncoder.live(isExact: after != nil, client.options.format)
+        if after == nil, client.options.replay?.isResume == true {
+            // It was promised everything, and may know nothing of replays.
+            var options = client.options
+            options.replay = nil
+            let opening = Opening(
+                client: client.id, streams: client.streams, options: options, retryMs: Self.retryMs, resume: .lost, values: [], head: head)
+            news = EventEncoder.session(opening, replayed: nil)
+        }
+        if after == nil { news += troubles(of: client.streams, client.options.format) }
+        fanOut.post(.goLive(number: number, values, head: head, after: after, news: news))
+    }
+
+    /// Calls back, on the feed's thread, with whether the rings hold everything of these streams behind an event.
+    func reach(_ names: [FuturesServiceStreamName], _ format: EventFormat, backTo id: EventID, _ done: @escaping @Sendable (EventHub, Bool) -> Void) {
+        let logs = names.compactMap { state.value.streams[$0]?.logs[format.rawValue] ?? state.value.streams[$0]?.logs[EventFormat.events.rawValue] }
+        guard feed.canResume(behind: id), logs.count == names.count else { return done(self, false) }
+        fanOut.post(.reach(logs, back: id.sequence) { reaches in self.run { done($0, reaches) } })
     }
 
     /// The number behind which all events of recorded streams follow that are behind `last`; nil if that cannot be told.

@@ -21,8 +21,10 @@ final class FanOutInbox: Sendable {
         case refill(number: UInt64, CachedValue)
         /// A piece of the tape.
         case play(number: UInt64, [UInt8])
-        /// The reader has what is on the tape. If it has everything up to `after`, it gets what follows, else the values.
-        case goLive(number: UInt64, [CachedValue], head: EventID, after: UInt64?, troubles: [UInt8])
+        /// The reader has what is on the tape. If it has everything up to `after`, it gets what follows, else the values. `news` says which.
+        case goLive(number: UInt64, [CachedValue], head: EventID, after: UInt64?, news: [UInt8])
+        /// Calls back, on the loop's thread, with whether the rings of these logs hold everything behind an event.
+        case reach([Int], back: UInt64, @Sendable (Bool) -> Void)
         case end(number: UInt64, code: String, reason: String)
         /// Gives up memory, or returns to the full budget.
         case relieve(MemoryPressure.Relief)

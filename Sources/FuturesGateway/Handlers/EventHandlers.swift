@@ -38,16 +38,17 @@ struct EventHandlers: Sendable {
         let isStrict = request.prefers("handling=strict")
         let isHead = request.method == "HEAD"
         hub.run { [loop] hub in
-            if options.replay == nil, names.allSatisfy({ hub.isRetired($0) }) { return responder.respond(HTTPResponse(status: 204, headers: [], body: [])) }
+            if options.replay == nil, names.allSatisfy({ hub.isRetired($0) }) {
+                return responder.respond(HTTPResponse(status: 204, headers: [], body: []))
+            }
             guard !isHead else {
                 return responder.openStream(headers: Self.headers(options.format, isCompressed: options.isCompressed), loop: loop, context: 0)
             }
             let begin = { @Sendable (hub: EventHub, play: Replays.Play?) in
-                guard play == nil || hub.state.value.replays?.isFull == false else {
-                    return responder.respond(TapeHandlers.crowded.response)
-                }
-                guard play?.ahead.map({ hub.feed.canResume(behind: $0) && $0.sequence <= hub.feed.head.sequence }) ?? true else {
-                    return responder.respond(TapeHandlers.notOnTape(nil).response)
+                var options = options
+                if let play {
+                    options.replay = play.options
+                    options.isCompressed = false
                 }
                 do throws(EventHub.Refusal) {
                     let number = try hub.prepare(streams: names, options, for: caller)
@@ -57,8 +58,34 @@ struct EventHandlers: Sendable {
                     responder.respond(isStrict || error.isPermanent ? Self.problem(error) : Self.passing(error, options.format))
                 }
             }
-            guard let replay = options.replay else { return begin(hub, nil) }
-            recorded.prepare(replay, of: names, options.format, responder) { play in hub.run { begin($0, play) } }
+            if let replay = options.replay {
+                return play(replay, of: names, options.format) { hub, play in
+                    do throws(TapeHandlers.Refused) { begin(hub, try play.get()) } catch { responder.respond(error.answer) }
+                }
+            }
+            guard let point = options.replayablePoint, point.streams == StreamSet(names), recorded.areRecorded(names) else { return begin(hub, nil) }
+            hub.reach(names, options.format, backTo: point.id) { hub, reaches in
+                guard !reaches, !hub.feed.isBehind(point.id) else { return begin(hub, nil) }
+                let replay = ReplayOptions(start: .after(point.id), to: nil, speed: 0, isResume: true)
+                // What cannot be played is told as a reset.
+                play(replay, of: names, options.format) { hub, play in begin(hub, try? play.get()) }
+            }
+        }
+    }
+
+    /// Prepares what a reader is to be played. Calls back once, on the feed's thread.
+    private func play(
+        _ options: ReplayOptions, of names: [FuturesServiceStreamName], _ format: EventFormat,
+        _ done: @escaping @Sendable (EventHub, Result<Replays.Play, TapeHandlers.Refused>) -> Void
+    ) {
+        recorded.prepare(options, of: names, format) { result in
+            hub.run { hub in
+                guard case .success(let play) = result else { return done(hub, result) }
+                guard hub.state.value.replays?.hasRoom(for: options) == true else { return done(hub, .failure(TapeHandlers.crowded)) }
+                // An event that is not on the tape yet has to be one that the feed knows.
+                let isKnown = play.ahead.map { hub.feed.canResume(behind: $0) && $0.sequence <= hub.feed.head.sequence } ?? true
+                done(hub, isKnown ? result : .failure(TapeHandlers.lost))
+            }
         }
     }
 

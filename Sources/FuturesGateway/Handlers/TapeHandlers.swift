@@ -99,50 +99,70 @@ struct TapeHandlers: Sendable {
         }
     }
 
-    /// Prepares what a reader is to be played, or answers why that cannot be.
+    /// Prepares what a reader is to be played; calls back once with that, or with the answer that says why it cannot be.
     func prepare(
-        _ options: ReplayOptions, of names: [FuturesServiceStreamName], _ format: EventFormat, _ responder: HTTPResponder,
-        _ body: @escaping @Sendable (Replays.Play) -> Void
+        _ options: ReplayOptions, of names: [FuturesServiceStreamName], _ format: EventFormat,
+        _ done: @escaping @Sendable (Result<Replays.Play, Refused>) -> Void
     ) {
-        guard names.allSatisfy({ isRecorded($0, responder) }) else { return }
+        if let refusal = names.lazy.compactMap(refusal).first { return done(.failure(refusal)) }
         let dialect = hub.feed.dialect
-        read(responder) { (reader) throws(TapeError) in
-            guard let extent = reader.extent() else { return Self.notYet.response }
+        read { (reader) throws(TapeError) in
+            guard let extent = reader.extent() else { return done(.failure(Refused(Self.notYet))) }
             if case .at(let from) = options.start {
-                guard from >= extent.firstAt else { return Self.agedOut(extent.firstAt).response }
-                guard from <= Moment.current.wallClock else { return Self.notYet.response }
+                guard from >= extent.firstAt else { return done(.failure(Refused(Self.agedOut(extent.firstAt)))) }
+                guard from <= Moment.current.wallClock else { return done(.failure(Refused(Self.notYet))) }
             }
-            let replay = try TapeReplay(reader, of: names, options.start, to: options.to, format: format, reach: TapeFeeder.reach) {
-                dialect.traits(of: $0)?.limit ?? 1000
-            }
-            guard let replay else { return Self.notOnTape(extent.firstAt).response }
-            body(Replays.Play(options, replay))
-            return nil
+            let replay = try TapeReplay(
+                reader, of: names, options.start, to: options.to, isWhole: options.isResume, format: format, reach: TapeFeeder.reach
+            ) { dialect.traits(of: $0)?.limit ?? 1000 }
+            done(replay.map { .success(Replays.Play(options, $0)) } ?? .failure(Refused(Self.notOnTape(extent.firstAt))))
+        } refused: {
+            done(.failure($0))
         }
+    }
+
+    /// Why something is not played.
+    struct Refused: Error {
+        let answer: HTTPResponse
+        init(_ problem: HTTPProblem) { answer = problem.response }
+    }
+
+    static let crowded = Refused(busy)
+    /// An event that the reader has and nobody else.
+    static let lost = Refused(notOnTape(nil))
+
+    /// Whether all of these are recorded.
+    func areRecorded(_ names: [FuturesServiceStreamName]) -> Bool { names.allSatisfy { refusal(of: $0) == nil } }
+
+    /// The answer to who asks for a stream's past; nil if it is recorded.
+    private func refusal(of name: FuturesServiceStreamName) -> Refused? {
+        guard let configuration else { return Refused(Self.noTape) }
+        let text = name.description
+        return configuration.streams.contains { $0.matches(text) } ? nil : Refused(Self.notRecorded(name))
     }
 
     private func isRecorded(_ name: FuturesServiceStreamName, _ responder: HTTPResponder) -> Bool {
-        guard let configuration else {
-            responder.respond(Self.noTape.response)
-            return false
-        }
-        let text = name.description
-        guard configuration.streams.contains(where: { $0.matches(text) }) else {
-            responder.respond(Self.notRecorded(name).response)
-            return false
-        }
-        return true
+        guard let refusal = refusal(of: name) else { return true }
+        responder.respond(refusal.answer)
+        return false
     }
 
-    /// Answers with what `body` makes of the tape, on the thread that reads it. If that is nil, `body` sees to the answer.
-    private func read(_ responder: HTTPResponder, _ body: @escaping @Sendable (TapeReader) throws(TapeError) -> HTTPResponse?) {
-        guard let desk else { return responder.respond(Self.noTape.response) }
-        let isTaken = desk.perform {
-            do throws(TapeError) {
-                if let answer = try body(desk.reader) { responder.respond(answer) }
-            } catch { responder.respond(Self.unreadable(error).response) }
+    /// Answers with what `body` makes of the tape, on the thread that reads it.
+    private func read(_ responder: HTTPResponder, _ body: @escaping @Sendable (TapeReader) throws(TapeError) -> HTTPResponse) {
+        read { (reader) throws(TapeError) in
+            responder.respond(try body(reader))
+        } refused: {
+            responder.respond($0.answer)
         }
-        if !isTaken { responder.respond(Self.crowded.response) }
+    }
+
+    /// Calls one of both once: `body` on the thread that reads the tape, or `refused` with the answer that says why not.
+    private func read(_ body: @escaping @Sendable (TapeReader) throws(TapeError) -> Void, refused: @escaping @Sendable (Refused) -> Void) {
+        guard let desk else { return refused(Refused(Self.noTape)) }
+        let isTaken = desk.perform {
+            do throws(TapeError) { try body(desk.reader) } catch { refused(Refused(Self.unreadable(error))) }
+        }
+        if !isTaken { refused(Self.crowded) }
     }
 
     /// A time in ms since 1970 UTC, or nil if the parameter is missing. The outer optional is nil if it is none, which the request has then been
@@ -170,7 +190,7 @@ struct TapeHandlers: Sendable {
             extensions: [("code", .string("agedOut")), ("earliest", .number(Int(first)))])
     }
 
-    static func notOnTape(_ first: Int64?) -> HTTPProblem {
+    private static func notOnTape(_ first: Int64?) -> HTTPProblem {
         HTTPProblem(
             status: 410, title: "Not on the tape", detail: "No event with this id is on the tape: it is too old, or a kill lost it. Ask for a time.",
             extensions: [("code", .string("agedOut"))] + (first.map { [("earliest", .number(Int($0)))] } ?? []))
@@ -184,7 +204,7 @@ struct TapeHandlers: Sendable {
         status: 404, title: "Not on the tape yet", detail: "The tape does not reach that far yet; what is received is on it within a second or two.",
         extensions: [("code", .string("notYet"))])
 
-    static let crowded = HTTPProblem(
+    private static let busy = HTTPProblem(
         status: 503, title: "Busy", detail: "Many requests wait for the tape already; try again in a few seconds.",
         headers: [HTTPHeader(name: "Retry-After", value: "3")])
 

@@ -11,6 +11,8 @@ struct ReplayOptions: Sendable {
     let to: Int64?
     /// How many seconds of the past in a second; 0 for as fast as the reader takes them.
     let speed: Double
+    /// Whether it is what a reader missed that comes back with an older id than the rings hold.
+    var isResume = false
 
     static let fastest = 10_000.0
 }
@@ -21,7 +23,7 @@ final class Replays: Sendable {
     /// What is played to one reader. Before it starts, whoever prepares it uses it alone; then the desk's thread.
     final class Play: @unchecked Sendable {
         fileprivate var number: UInt64 = 0
-        fileprivate let options: ReplayOptions
+        let options: ReplayOptions
         fileprivate var replay: TapeReplay
         /// When what instant of the past was due; nil before the first piece.
         fileprivate var began: (now: Instant, past: Int64)?
@@ -38,7 +40,9 @@ final class Replays: Sendable {
     private let hub: EventHub
     private let plays = NIOLockedValueBox<[UInt64: Play]>([:])
 
-    static let most = 32
+    private static let most = 32
+    /// How many readers may get what they missed.
+    private static let mostResumes = 128
     private static let pieceBytes = 256 << 10
     private static let poll = TimeAmount.milliseconds(200)
     /// How often a reader is refused who has everything that is on the tape, before it begins with new values.
@@ -46,8 +50,12 @@ final class Replays: Sendable {
 
     init(desk: TapeDesk, hub: EventHub) { (self.desk, self.hub) = (desk, hub) }
 
-    /// Whether there are as many readers as there may be.
-    var isFull: Bool { plays.withLockedValue { $0.count >= Self.most } }
+    /// Whether there may be another reader.
+    func hasRoom(for options: ReplayOptions) -> Bool {
+        plays.withLockedValue { plays in
+            plays.count { $0.value.options.isResume == options.isResume } < (options.isResume ? Self.mostResumes : Self.most)
+        }
+    }
 
     /// Begins. The first piece is given out once the reader is hungry.
     func start(_ play: Play, for number: UInt64) {
@@ -91,6 +99,7 @@ final class Replays: Sendable {
             case .nothing where play.options.to.map({ Moment.current.wallClock > $0 + Self.patience }) == true: end(play)
             case .nothing: feed(play.number, in: Self.poll)
             case .end: end(play)
+            case .hole: hub.run { $0.goLive(play.number, after: nil) }
             }
         } catch {
             hub.fanOut.post(.end(number: play.number, code: "tape", reason: error.message))

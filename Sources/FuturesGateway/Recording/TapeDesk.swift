@@ -17,7 +17,7 @@ final class TapeDesk: Sendable {
     private let work = DispatchSemaphore(value: 0)
 
     /// The most requests that wait.
-    private static let mostWaiting = 64
+    private static let mostWaiting = 256
     /// How much less often the thread gets a processor that others want, from 0 to 19.
     private static let niceness: Int32 = 10
 

@@ -18,6 +18,8 @@ package struct TapeGap: Sendable, Equatable {
         case stopped, killed
         /// What was recorded cannot be read any more.
         case damaged
+        /// Nobody read the stream that `detail` names, so the gateway was not subscribed to it.
+        case unread
     }
 
     /// When the last record before it and the first one behind it were received, or so, ms since 1970 UTC.

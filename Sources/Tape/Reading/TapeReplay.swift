@@ -24,6 +24,8 @@ package struct TapeReplay {
         case nothing
         /// Nothing of what was asked for.
         case end
+        /// Something is missing, and the reader was promised everything.
+        case hole
     }
 
     private let reader: TapeReader
@@ -31,6 +33,7 @@ package struct TapeReplay {
     private let set: StreamSet
     private let format: EventFormat
     private let to: Int64
+    private let isWhole: Bool
     private let limit: @Sendable (FuturesServiceStreamName) -> Int
     private var cursor: TapeCursor
     private var messages: ArraySlice<LogMessage> = []
@@ -40,6 +43,8 @@ package struct TapeReplay {
     private var known: Set<String> = []
     /// The last event of any stream before what comes next; nil if nothing is known.
     package private(set) var last: EventID?
+    /// The streams that nobody read any more, and since when, ms since 1970 UTC.
+    private var unread: [String: Int64] = [:]
     /// When the last message was written, ms since 1970 UTC.
     private var lastAt: Int64
     /// Whether the place was found where the reader begins.
@@ -50,15 +55,17 @@ package struct TapeReplay {
 
     /// - Parameters:
     ///   - to: what was received later is left out, ms since 1970 UTC.
+    ///   - isWhole: whether the reader was promised everything. The replay then stops before a hole instead of telling it.
     ///   - limit: how many rows or levels of a stream are kept.
     ///   - reach: how far before an instant every stream's content is on the tape, ms.
     /// - Throws: `TapeError` if the tape cannot be read.
     /// - Returns: nil if the event that the reader has is not on the tape.
     package init?(
-        _ reader: TapeReader, of names: [FuturesServiceStreamName], _ start: Start, to: Int64?, format: EventFormat, reach: Int64,
+        _ reader: TapeReader, of names: [FuturesServiceStreamName], _ start: Start, to: Int64?, isWhole: Bool = false, format: EventFormat,
+        reach: Int64,
         limit: @escaping @Sendable (FuturesServiceStreamName) -> Int
     ) throws(TapeError) {
-        (self.reader, self.to, self.format, self.limit) = (reader, to ?? .max, format, limit)
+        (self.reader, self.to, self.isWhole, self.format, self.limit) = (reader, to ?? .max, isWhole, format, limit)
         self.names = Dictionary(names.map { ($0.description, $0) }) { first, _ in first }
         let set = StreamSet(names)
         self.set = set
@@ -104,7 +111,7 @@ package struct TapeReplay {
                 switch try cursor.next() {
                 case nil: return (bytes, .nothing)
                 case .damage(let damage):
-                    bytes += damage.event(format)
+                    if !isWhole { bytes += damage.event(format) }
                     isDamaged = true
                 case .messages(let more, _): messages = more[...]
                 }
@@ -112,24 +119,42 @@ package struct TapeReplay {
             }
             if message.sentAt > to { return (bytes, .end) }
             if message.sentAt > due { return (bytes, .later(message.sentAt)) }
+            let joint = joint(before: message)
+            if isWhole, joint == .hole || ends(in: message) { return (bytes, .hole) }
             messages.removeFirst()
-            try take(message, &bytes)
+            try take(message, joint, &bytes)
         }
         return (bytes, .piece)
     }
 
-    private mutating func take(_ message: LogMessage, _ bytes: inout [UInt8]) throws(TapeError) {
+    /// How a message joins what was given out before it.
+    private enum Joint {
+        /// It goes on.
+        case none
+        /// The feed began anew, and says that nothing is missing.
+        case restart
+        case hole
+        /// Nothing was given out before it.
+        case beginning
+    }
+
+    private func joint(before message: LogMessage) -> Joint {
+        guard let last else { return .beginning }
+        let before = EventID(epoch: message.epoch, sequence: message.first - 1)
+        // A claim in the middle says that something is missing of which the numbers tell nothing.
+        let isClaimed = isPlaced && message.claim != nil && last == before
+        if last.epoch == message.epoch, last.sequence >= before.sequence, !isClaimed { return .none }
+        return message.claim.map { EventID(epoch: $0.previous, sequence: $0.end) == last } == true ? .restart : .hole
+    }
+
+    private mutating func take(_ message: LogMessage, _ joint: Joint, _ bytes: inout [UInt8]) throws(TapeError) {
         // The first blocks reach back to before the place where the reader begins.
         guard isPlaced || last?.epoch == message.epoch || message.sentAt >= lastAt else { return }
         defer { (isPlaced, lastAt) = (true, message.sentAt) }
-        let before = EventID(epoch: message.epoch, sequence: message.first - 1)
-        let goesOn = last.map { $0.epoch == message.epoch && $0.sequence >= before.sequence } ?? false
-        // A claim in the middle says that something is missing of which the numbers tell nothing.
-        if !goesOn || isPlaced && message.claim != nil && last == before {
-            let follows = message.claim.map { EventID(epoch: $0.previous, sequence: $0.end) == last } ?? false
-            try tellGaps(before: message, isHole: !follows && last != nil, &bytes)
-            if !follows { known = [] }
-            last = before
+        if joint != .none {
+            try tellGaps(before: message, isHole: joint == .hole, &bytes)
+            if joint != .restart { known = [] }
+            last = EventID(epoch: message.epoch, sequence: message.first - 1)
         }
         var number = message.first
         for record in message.records {
@@ -141,10 +166,27 @@ package struct TapeReplay {
         last = EventID(epoch: message.epoch, sequence: max(last?.sequence ?? 0, number - 1))
     }
 
+    /// Whether a stream of the reader's is dropped in a message: what comes of it later joins nothing.
+    private func ends(in message: LogMessage) -> Bool {
+        var number = message.first
+        for record in message.records {
+            if record.kind == .ended, names[record.subject] != nil, last.map({ $0.epoch != message.epoch || $0.sequence < number }) ?? true {
+                return true
+            }
+            number += record.numbers
+        }
+        return false
+    }
+
     private mutating func append(_ record: FeedRecord, _ id: EventID, _ message: LogMessage, _ bytes: inout [UInt8]) {
         guard let name = names[record.subject] else { return }
+        if record.kind != .ended, let since = unread.removeValue(forKey: record.subject) {
+            bytes += TapeGap(from: since, to: message.sentAt, reason: .unread, events: nil, detail: record.subject).event(format)
+        }
         switch record.kind {
-        case .ended: known.remove(record.subject)
+        case .ended:
+            known.remove(record.subject)
+            unread[record.subject] = message.sentAt
         case .checkpoint where !known.contains(record.subject):
             var past = PastFeed(limit: limit)
             past.take(LogMessage(epoch: id.epoch, term: message.term, first: id.sequence, sentAt: message.sentAt, records: [record]))

@@ -135,9 +135,10 @@ extension Tape {
     ///   - keep: how long events are kept.
     ///   - bytes: what all files may have together.
     ///   - inherited: where the tape ended when the feed took over from the last one; nil if it did not.
+    ///   - streams: the names that are recorded, in any form that tells them from others.
     package convenience init(
-        directory: String, venue: String, keep: Duration, bytes: Int, inherited: TapePosition? = nil, clock: @escaping @Sendable () -> Int64,
-        tell: @escaping @Sendable (TapeError?) -> Void
+        directory: String, venue: String, keep: Duration, bytes: Int, inherited: TapePosition? = nil, streams: String,
+        clock: @escaping @Sendable () -> Int64, tell: @escaping @Sendable (TapeError?) -> Void
     ) {
         self.init(clock: clock, tell: tell) { () throws(TapeError) in
             let storage = TapeDirectory(directory)
@@ -145,7 +146,8 @@ extension Tape {
             try storage.check(venue: venue)
             try storage.mark(venue: venue)
             return try TapeRecorder(
-                storage: storage, lock: lock, keep: keep.components.seconds * 1000, bytes: bytes, inherited: inherited, now: clock())
+                storage: storage, lock: lock, keep: keep.components.seconds * 1000, bytes: bytes, inherited: inherited, streams: streams, now: clock()
+            )
         }
     }
 }

@@ -25,6 +25,8 @@ package final class TapeRecorder {
     private var segments: [Retention.Segment]
     private var nextNumber: UInt64
     private var text: BlockText
+    /// What is recorded, until the tape says so.
+    private var unnotedStreams: String?
     private var gapLog: (any TapeFile)?
     private var gapBytes: Int
     /// Gaps that are over and not in the gap log yet, and the one that goes on.
@@ -40,6 +42,7 @@ package final class TapeRecorder {
     /// How long a tape that failed waits until it tries again, ms.
     package static let patience: Int64 = 5_000
     private static let mostGaps = 1_000
+    private static let streamsFile = "streams"
 
     /// Goes on behind what the directory has.
     ///
@@ -48,9 +51,10 @@ package final class TapeRecorder {
     ///   - keep: how long events are kept, ms.
     ///   - bytes: what all files may have together.
     ///   - inherited: where the tape ended when the feed that is recorded took over from the last one; nil if it did not.
+    ///   - streams: the names that are recorded. If others were before, something is missing of which the numbers tell nothing.
     ///   - now: ms since 1970 UTC.
     package init(
-        storage: any TapeStorage, lock: TapeLock? = nil, keep: Int64, bytes: Int, inherited: TapePosition? = nil, now: Int64
+        storage: any TapeStorage, lock: TapeLock? = nil, keep: Int64, bytes: Int, inherited: TapePosition? = nil, streams: String, now: Int64
     ) throws(TapeError) {
         (self.storage, self.lock) = (storage, lock)
         retention = Retention(keep: keep, bytes: bytes)
@@ -59,7 +63,12 @@ package final class TapeRecorder {
         segments = found.map { Retention.Segment(name: $0.name, bytes: $0.bytes + $0.indexBytes, lastAt: reader.extent(of: $0)?.lastAt ?? 0) }
         nextNumber = (found.last?.number ?? 0) + 1
         let end = reader.end()
-        text = BlockText(behind: end?.position, isBroken: end == nil || end?.position != inherited)
+        var isNoted = false
+        if let file = try storage.files().first(where: { $0.name == Self.streamsFile }) {
+            isNoted = try storage.read(file.name, at: 0, count: file.bytes) == Array(streams.utf8)
+        }
+        unnotedStreams = isNoted ? nil : streams
+        text = BlockText(behind: end?.position, isBroken: end == nil || end?.position != inherited || !isNoted)
         lastAt = end?.lastAt ?? 0
         gapBytes = try storage.files().first { $0.name == TapeReader.gapLog }?.bytes ?? 0
         state = TapeReading()
@@ -95,12 +104,23 @@ package final class TapeRecorder {
         do throws(TapeError) {
             try write(text, header, isHurried ? .hurried : .usual, now)
             (state.trouble, state.troubleSince) = (nil, nil)
+            try noteStreams()
             // A gap is noted only while nothing is gathered, so what was written came behind it.
             if let gap { end(gap, at: header.firstAt) }
             writeGaps(now)
         } catch {
             fail(error, header, now)
         }
+    }
+
+    /// Notes what is recorded. A claim that something is missing before it is on the tape by then.
+    private func noteStreams() throws(TapeError) {
+        guard let streams = unnotedStreams else { return }
+        let file = try storage.open(Self.streamsFile)
+        try file.truncate(to: 0)
+        try file.append(Array(streams.utf8))
+        try file.sync()
+        unnotedStreams = nil
     }
 
     private func write(_ text: [UInt8], _ header: BlockHeader, _ effort: FrameCompressor.Effort, _ now: Int64) throws(TapeError) {

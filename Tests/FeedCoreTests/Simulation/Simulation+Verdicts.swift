@@ -29,17 +29,33 @@ extension Simulation {
 
     /// Looks into everything the core keeps of a stream: nothing may grow without bound.
     func checkMemory() {
-        for case let state? in core.streams { checkMemory(of: state, at: "\(state.name)") }
+        for case let state? in core.streams {
+            var path = ["\(state.name)"]
+            checkMemory(of: state, at: &path, bound: 150)
+        }
     }
 
-    private func checkMemory(of value: Any, at path: String) {
+    private func checkMemory(of value: Any, at path: inout [String], bound: Int) {
         let mirror = Mirror(reflecting: value)
         switch mirror.displayStyle {
         case .collection, .set, .dictionary:
-            let isBuffer = path.contains("buffering") || path.contains("sinceThin")
-            let bound = isBuffer ? OrderBook.bufferLimit : path.contains("held") ? configuration.backfillHold + 1 : 150
-            verdict.expect(mirror.children.count <= bound, .memory, "\(path) holds \(mirror.children.count)")
-        default: for child in mirror.children { checkMemory(of: child.value, at: path + "." + (child.label ?? "")) }
+            let place = path.joined(separator: ".")
+            verdict.expect(mirror.children.count <= bound, .memory, "\(place) holds \(mirror.children.count)")
+        default:
+            for child in mirror.children {
+                path.append(child.label ?? "")
+                checkMemory(of: child.value, at: &path, bound: memoryBound(child.label) ?? bound)
+                path.removeLast()
+            }
+        }
+    }
+
+    /// How many elements a list of that name, and what is in it, may hold.
+    private func memoryBound(_ name: String?) -> Int? {
+        switch name {
+        case "buffering", "sinceThin": OrderBook.bufferLimit
+        case "held": configuration.backfillHold + 1
+        default: nil
         }
     }
 
