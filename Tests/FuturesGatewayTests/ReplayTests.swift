@@ -109,15 +109,18 @@ import Testing
         }
     }
 
-    @Test func aStreamThatNobodyReadIsToldAsAReset() async throws {
+    @Test(.timeLimit(.minutes(1))) func aStreamThatNobodyReadIsToldAsAReset() async throws {
         try await RecordingHouse.open { house in
             try await house.gateway(change: { $0.feed.linger = .milliseconds(100) }) { client in
                 let reader = try await client.events("streams=\(Self.streams)")
-                let point = try #require(try await reader.next("update") { $0.id != nil }.id)
+                let event = try await reader.next("update") { $0.id != nil }
+                let point = try #require(event.id)
                 _ = try await reader.next("update") { $0.id != nil }
                 await reader.connection.close()
-                // Until it is dropped.
+                // Until the streams are dropped, and the event is on the tape.
                 while try await client.get("/streams").text.contains("ethusdt@depth") { try await Task.sleep(for: .milliseconds(20)) }
+                let id = point.split(separator: ".").prefix(2).joined(separator: ".")
+                while try await !client.get("/tape/\(event.stream)").text.contains("\"\(id)\"") { try await Task.sleep(for: .milliseconds(20)) }
                 let again = try await client.events("streams=\(Self.streams)", ["Last-Event-ID": point])
                 let events = try await again.all { $0.kind == "full" }
                 let resets = ([again.session] + events.filter { $0.name == "session" }).filter { $0.data["resume"] == "reset" }
