@@ -9,6 +9,8 @@ package struct TapeLines {
     private let to: Int64
     private let after: EventID?
     private var gaps: ArraySlice<TapeGap>
+    /// The streams that nobody read any more, and since when, ms since 1970 UTC.
+    private var unread: [String: Int64] = [:]
 
     /// - Parameters:
     ///   - stream: nil for all.
@@ -44,12 +46,17 @@ package struct TapeLines {
         return gaps.flatMap { $0.event(.lines) }
     }
 
-    private func append(_ message: LogMessage, to lines: inout [UInt8]) {
+    private mutating func append(_ message: LogMessage, to lines: inout [UInt8]) {
         var number = message.first
         for record in message.records {
             defer { number += record.numbers }
-            guard let name = record.kind.eventName, stream.map({ $0 == record.subject }) ?? true else { continue }
+            guard stream.map({ $0 == record.subject }) ?? true else { continue }
             if let after, message.epoch == after.epoch, number <= after.sequence { continue }
+            if record.kind == .ended { unread[record.subject] = message.sentAt }
+            guard let name = record.kind.eventName else { continue }
+            if let since = unread.removeValue(forKey: record.subject) {
+                lines += TapeGap(from: since, to: message.sentAt, reason: .unread, events: nil, detail: record.subject).event(.lines)
+            }
             let start = EventEncoder.object { json in
                 json.member("event", "\(name)")
                 json.member("at", message.sentAt)

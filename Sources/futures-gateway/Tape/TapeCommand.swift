@@ -7,7 +7,7 @@ struct TapeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tape", abstract: "Look at what was recorded.",
         discussion: "Also while a gateway records there. Times are RFC 3339, as in 2026-11-23T09:00:00Z, or milliseconds since 1970 UTC.",
-        subcommands: [ListCommand.self, PrintCommand.self, VerifyCommand.self])
+        subcommands: [ListCommand.self, PrintCommand.self, ExportCommand.self, VerifyCommand.self])
 
     /// `futures-gateway tape ls`
     struct ListCommand: ParsableCommand {
@@ -33,21 +33,50 @@ struct TapeCommand: ParsableCommand {
             commandName: "cat", abstract: "Print events as lines of JSON, each with its name and its number.",
             discussion: "A line with the event tapeGap or tapeDamage stands where something is missing.")
 
+        @OptionGroup var part: Part
+
+        func run() throws {
+            try TapeCommand.reading { try part.lines { FileHandle.standardOutput.write(Data($0)) } }
+        }
+    }
+
+    /// `futures-gateway tape export`
+    struct ExportCommand: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "export", abstract: "Write events into a file, as lines of JSON like those of cat.",
+            discussion: "The file is compressed with zstd if its name ends with .zst. It is called FILE.part until it is whole.")
+
+        @OptionGroup var part: Part
+        @Option(help: "The file.") var output: String
+
+        func run() throws {
+            try TapeCommand.reading {
+                let export = try TapeExport(output)
+                try part.lines { try export.write($0) }
+                try export.finish()
+                announce("\(export.lines) lines in \(output)")
+            }
+        }
+    }
+
+    /// What of a tape is wanted.
+    struct Part: ParsableArguments {
         @Argument(help: "The directory that is recorded in.") var directory: String
         @Option(help: "The stream; all if none is given.") var stream: String?
         @Option(help: "The first time.") var from: TapeTime?
         @Option(help: "The last time.") var to: TapeTime?
 
-        func run() throws {
-            try TapeCommand.reading {
-                let reader = TapeReader(TapeDirectory(directory))
-                var lines = TapeLines(stream: stream, from: from?.milliseconds, to: to?.milliseconds, gaps: try reader.gaps())
-                try reader.walk(from: from?.milliseconds, to: to?.milliseconds) { item in
-                    FileHandle.standardOutput.write(Data(lines.lines(of: item)))
-                    return true
-                }
-                FileHandle.standardOutput.write(Data(lines.rest()))
+        /// Gives the lines out, some at a time.
+        func lines(_ take: ([UInt8]) throws -> Void) throws {
+            let reader = TapeReader(TapeDirectory(directory))
+            var lines = TapeLines(stream: stream, from: from?.milliseconds, to: to?.milliseconds, gaps: try reader.gaps())
+            var failure: (any Error)?
+            try reader.walk(from: from?.milliseconds, to: to?.milliseconds) { item in
+                do { try take(lines.lines(of: item)) } catch { failure = error }
+                return failure == nil
             }
+            if let failure { throw failure }
+            try take(lines.rest())
         }
     }
 

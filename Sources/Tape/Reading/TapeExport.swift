@@ -1,0 +1,55 @@
+import Glibc
+
+/// A file that the lines of a tape are written into. It has another name, `FILE.part`, until it is whole.
+package final class TapeExport {
+    private let path: String
+    private let file: any TapeFile
+    private let compressor: FrameCompressor?
+    private var text: [UInt8] = []
+    /// Lines that were written.
+    package private(set) var lines = 0
+
+    /// How much text becomes a frame, bytes.
+    private static let frameBytes = 1 << 20
+
+    /// Makes the file. What an earlier export left unfinished is written anew.
+    ///
+    /// - Parameter path: of the file; if it ends with `.zst`, the lines are compressed.
+    /// - Throws: `TapeError` if the file cannot be made.
+    package init(_ path: String) throws(TapeError) {
+        self.path = path
+        compressor = path.hasSuffix(".zst") ? FrameCompressor() : nil
+        let slash = path.lastIndex(of: "/")
+        let folder = slash.map { String(path[...$0]) } ?? "."
+        file = try TapeDirectory(folder).open(path[(slash.map { path.index(after: $0) } ?? path.startIndex)...] + ".part")
+        try file.truncate(to: 0)
+    }
+
+    /// Writes lines, each with its end.
+    ///
+    /// - Throws: `TapeError` if the disk fails.
+    package func write(_ more: [UInt8]) throws(TapeError) {
+        text += more
+        lines += more.count { $0 == UInt8(ascii: "\n") }
+        if text.count >= Self.frameBytes { try flush() }
+    }
+
+    private func flush() throws(TapeError) {
+        var bytes = text
+        if let compressor, !text.isEmpty {
+            guard let frame = compressor.frame(text, .usual) else { throw TapeError(.failed, "there is no memory to compress with") }
+            bytes = frame
+        }
+        try file.append(bytes)
+        text = []
+    }
+
+    /// Ends the file, and gives it its name.
+    ///
+    /// - Throws: `TapeError` if the disk fails.
+    package func finish() throws(TapeError) {
+        try flush()
+        try file.sync()
+        guard rename("\(path).part", path) == 0 else { throw .last("\(path) cannot be made") }
+    }
+}
