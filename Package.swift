@@ -70,6 +70,7 @@ let package = Package(
         .target(
             name: "DemoExchange",
             dependencies: [
+                "CZlib",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -24,6 +24,8 @@ public struct FuturesFeedConfiguration: Sendable {
     public var trades: Int
     /// The seed of the jitter; nil draws one.
     public var seed: UInt64?
+    /// Takes what the venue says, as it says it; nil for nobody.
+    package var recorder: (any FrameRecorder)?
 
     /// A configuration with the defaults.
     public init(

@@ -21,6 +21,7 @@ public final class Gateway: Service {
     private let memory: MemoryWatch
     private let inbox: FanOutInbox
     private let tape: Tape?
+    private let frames: FrameTape?
     private let desk: TapeDesk?
 
     /// This program's version.
@@ -40,6 +41,9 @@ public final class Gateway: Service {
         self.configuration = configuration
         self.logger = logger
         self.listening = listening
+        frames = configuration.tape.flatMap { Self.frames($0, logger) }
+        var configuration = configuration
+        configuration.feed.recorder = frames
         let feed: any ServedFeed
         // A cluster has its own log to go on with.
         let past = configuration.cluster == nil ? configuration.tape.flatMap { RecordedPast($0, configuration, logger) } : nil
@@ -83,7 +87,7 @@ public final class Gateway: Service {
         http.preflightHeaders += Routes.preflightHeaders
         let mirror = VenueMirror(hub: hub, maximumBytes: configuration.events.maximumRingBytes / 16)
         tape = configuration.tape.map { Self.tape($0, of: configuration.feed.recordedVenue, past?.position, logger) }
-        let metrics = MetricsHandler(hub: hub, memory: memory, mirror: mirror, tape: tape, log: log)
+        let metrics = MetricsHandler(hub: hub, memory: memory, mirror: mirror, tape: tape, frames: frames, log: log)
         desk = configuration.tape.map { TapeDesk(directory: $0.directory) }
         let recorded = TapeHandlers(hub: hub, tape: tape, desk: desk, configuration: configuration.tape)
         let router = Routes.router(hub: hub, loop: loop, metrics: metrics, mirror: mirror, recorded: recorded, access: access)
@@ -124,6 +128,7 @@ public final class Gateway: Service {
         service?.engine.loadListing()
         node?.start()
         tape?.start()
+        frames?.start()
         desk?.start()
         loop.start()
         memory.start()
@@ -185,6 +190,7 @@ public final class Gateway: Service {
         await node?.stop()
         if let tape, let head = service?.engine.head { hub.recordEnd(on: tape, head) }
         if await tape?.stop(within: .seconds(2)) == false { logger.warning("the tape's last events are not on disk: the disk is too slow") }
+        await frames?.stop(within: .seconds(2))
         inbox.close()
         logger.notice("stopped")
     }
@@ -200,6 +206,19 @@ public final class Gateway: Service {
         ) { trouble in
             guard let trouble else { return logger.notice("recording goes on", metadata: ["directory": "\(directory)"]) }
             logger.error("nothing is recorded", metadata: ["reason": "\(trouble.message)"])
+        }
+    }
+
+    /// The venue's messages as they come, beside the tape; nil if they are not recorded.
+    private static func frames(_ configuration: TapeConfiguration, _ logger: Logger) -> FrameTape? {
+        guard configuration.frameBytes > 0 else { return nil }
+        let directory = configuration.directory + "/frames"
+        return FrameTape(
+            directory: directory, keep: configuration.keep.components.seconds * 1000, bytes: configuration.frameBytes,
+            clock: { Moment.current.wallClock }
+        ) { trouble in
+            guard let trouble else { return logger.notice("the venue's messages are recorded again", metadata: ["directory": "\(directory)"]) }
+            logger.error("the venue's messages are not recorded", metadata: ["reason": "\(trouble.message)"])
         }
     }
 

@@ -27,6 +27,32 @@ private let everything = "abcusdt@bookTicker/abcusdt@aggTrade/abcusdt@kline_1m/a
         }
     }
 
+    @Test func whatAGatewayRecordedOfTheVenueIsPlayed() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).gz").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let envelopes = (0..<4).map { #"{"stream":"abcusdt@bookTicker","data":{"e":"bookTicker","u":\#($0),"s":"ABCUSDT"}}"# }
+        // Two members, and the answer that a book begins with.
+        let lines = envelopes.enumerated().map { "17639784000\($0)0000000 \($1)\n" }
+        let parts = [lines[0] + "1763978400005000000 {\"lastUpdateId\":1,\"bids\":[],\"asks\":[]}\n", lines[1...].joined()]
+        try parts.map { try gzip($0) }.reduce(Data(), +).write(to: URL(filePath: path))
+        try await withExchange(replaying(path)) { _, port async throws in
+            let client = try await VenueClient(port: port, path: "/stream?streams=\(everything)")
+            for envelope in envelopes { #expect(try await client.text() == envelope) }
+        }
+        try Data(try gzip(parts[0]).dropLast(9)).write(to: URL(filePath: path))
+        await #expect(throws: DemoExchangeError.self) { try await DemoExchange(configuration: replaying(path)).start() }
+    }
+
+    private func gzip(_ text: String) throws -> Data {
+        let (process, input, output) = (Process(), Pipe(), Pipe())
+        process.executableURL = URL(filePath: "/bin/gzip")
+        (process.standardInput, process.standardOutput) = (input, output)
+        try process.run()
+        input.fileHandleForWriting.write(Data(text.utf8))
+        try input.fileHandleForWriting.close()
+        return output.fileHandleForReading.readDataToEndOfFile()
+    }
+
     @Test func allFramesOfTheRecordingComeInOrderByteForByte() async throws {
         try await VenueFixtures.unpacking(VenueFixtures.session) { try await expectAllFrames(of: $0) }
     }

@@ -83,6 +83,22 @@ import Testing
         }
     }
 
+    @Test func theVenuesMessagesAreRecordedAsTheyCame() async throws {
+        try await TapeFolder.use { path in
+            try await House.open(configure: { configuration in
+                Self.recording(path)(&configuration)
+                configuration.tape?.frameBytes = 1 << 30
+            }) { house in
+                let reader = try await house.client.events("streams=btcusdt@depth@100ms,!markPrice@arr@1s")
+                for _ in 0..<10 { _ = try await reader.next("update", of: "btcusdt@depth@100ms") }
+                let samples = try await Samples.of(house.client) { $0["tape_frames_total"] ?? 0 > 10 }
+                #expect(samples["tape_frames_missed_total"] == 0)
+            }
+            let names = try FileManager.default.contentsOfDirectory(atPath: path + "/frames")
+            #expect(names.contains { $0.hasPrefix("btcusdt_") } && names.contains { $0.hasPrefix("!markprice_") })
+        }
+    }
+
     @Test func withoutATapeNoMetricSpeaksOfOne() async throws {
         try await House.open { house in
             let names = try await Samples(house.client).names

@@ -20,17 +20,15 @@ struct Recording {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw DemoExchangeError(.recording, "\(path) cannot be read; give the path of a recording")
         }
-        guard let text = String(data: data, encoding: .utf8) else {
+        guard let text = String(data: try Gunzip.text(data, path), encoding: .utf8) else {
             throw DemoExchangeError(.recording, "\(path) is not UTF-8 text; give the path of a recording")
         }
         var known: Set<String> = []
         var firstTime: Double?
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() where !line.isEmpty {
-            guard index > 0 else {
-                guard line.contains(" <-> ") else { throw Self.malformed(path, 1, "the first line must be `URL <-> epoch`") }
-                continue
-            }
-            let (time, frame) = try Self.frame(line, path: path, number: index + 1, firstTime: firstTime)
+            if index == 0, line.contains(" <-> ") { continue }
+            // Among the messages that a gateway recorded are the answers that books begin with.
+            guard let (time, frame) = try Self.frame(line, path: path, number: index + 1, firstTime: firstTime) else { continue }
             firstTime = firstTime ?? time
             frames.append(frame)
             if let symbol = RecordedSymbol(payload: frame.payload), known.insert(symbol.name).inserted { symbols.append(symbol) }
@@ -40,19 +38,26 @@ struct Recording {
 
     private static func frame(
         _ line: Substring, path: String, number: Int, firstTime: Double?
-    ) throws(DemoExchangeError) -> (Double, Frame) {
-        guard let colon = line.range(of: ": "), let time = Double(line[..<colon.lowerBound]), time.isFinite else {
-            throw malformed(path, number, "a line must be `epoch_seconds: {\"stream\":…,\"data\":…}`")
+    ) throws(DemoExchangeError) -> (Double, Frame)? {
+        guard let blank = line.firstIndex(of: " "), let time = time(line[..<blank]) else {
+            throw malformed(path, number, "a line must be `epoch_seconds: {\"stream\":…,\"data\":…}`, or the same behind nanoseconds")
         }
         let offset = time - (firstTime ?? time)
         guard offset >= 0 else { throw malformed(path, number, "the time is before the first frame's") }
-        let envelope = String(line[colon.upperBound...])
+        let envelope = String(line[line.index(after: blank)...])
+        if envelope.hasPrefix("{\"lastUpdateId\":") { return nil }
         guard let value = try? JSONValue(parsing: envelope), let stream = value["stream"]?.string, value["data"] != nil else {
             throw malformed(path, number, "the frame is not a JSON object with `stream` and `data`")
         }
         let opening = #"{"stream":\#(JSONValue.quoted(stream)),"data":"#
         guard envelope.hasPrefix(opening) else { throw malformed(path, number, "`stream` must come first, then `data`, without spaces") }
         return (time, Frame(offset: offset, stream: stream, envelope: envelope, payload: String(envelope.dropFirst(opening.count).dropLast())))
+    }
+
+    /// Seconds of `1626992771.5:`, or of nanoseconds such as `1626992771500000000`.
+    private static func time(_ text: Substring) -> Double? {
+        if text.last == ":" { return Double(text.dropLast()).flatMap { $0.isFinite ? $0 : nil } }
+        return Int64(text).map { Double($0) / 1e9 }
     }
 
     private static func malformed(_ path: String, _ line: Int, _ reason: String) -> DemoExchangeError {

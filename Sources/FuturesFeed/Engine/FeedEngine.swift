@@ -29,6 +29,8 @@ package final class FeedEngine: Sendable {
     private let rest: RESTClient
     /// By upstream.
     private let lines: [[UpstreamLine]]
+    /// Takes what the first upstream says.
+    private let recorder: (any FrameRecorder)?
     private let logger: Logger
     let performer: NIOLoopBoundBox<Performer>
 
@@ -60,9 +62,9 @@ package final class FeedEngine: Sendable {
     ///   - past: the way that the numbers took before, if readers may go on behind older events.
     package init(
         dialect: any Dialect, configuration: FeedCore.Configuration, lines: [[UpstreamLine]] = [], epoch: UInt64 = .random(in: .min ... .max),
-        past: EpochTable? = nil, seed: UInt64, logger: Logger
+        past: EpochTable? = nil, seed: UInt64, recorder: (any FrameRecorder)? = nil, logger: Logger
     ) {
-        (self.dialect, self.past) = (dialect, past)
+        (self.dialect, self.past, self.recorder) = (dialect, past, recorder)
         self.lines = lines
         self.logger = logger
         var configuration = configuration
@@ -264,7 +266,8 @@ package final class FeedEngine: Sendable {
         let upstream = dialect.upstream(of: endpoint)
         let way = lines.indices.contains(upstream) && lines[upstream].indices.contains(line) ? lines[upstream][line] : UpstreamLine()
         let link = FrameReceiver(
-            engine: self, id: id, upstream: upstream, route: route, session: dialect.session(endpoint: endpoint, subprotocol: nil))
+            engine: self, id: id, upstream: upstream, route: route, recorder: upstream == 0 ? recorder : nil, line: line,
+            session: dialect.session(endpoint: endpoint, subprotocol: nil))
         guard case .webSocket(let url, let headers, let subprotocols) = route.way else {
             performer.value.links[id] = link
             return link.open(nil, dialect.session(endpoint: endpoint, subprotocol: nil))
@@ -374,7 +377,13 @@ package final class FeedEngine: Sendable {
             let content: Result<FetchedContent, FeedError> =
                 switch result {
                 case .success(let response):
-                    self.dialect.decode(response) { self.dialect.decodeSnapshot(of: name, $0, now: venueTime) }
+                    self.dialect.decode(response) { answer in
+                        let content = self.dialect.decodeSnapshot(of: name, answer, now: venueTime)
+                        if case .success = content, name.channel == .depth, let symbol = name.symbol {
+                            self.recorder?.record(answer.body, of: symbol.lowercased(), line: 0, at: WallClock.nanoseconds)
+                        }
+                        return content
+                    }
                 case .failure(let error): .failure(FeedError(transport: error))
                 }
             if let endpoint = self.dialect.traits(of: name)?.endpoint {

@@ -18,10 +18,16 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
     private let id: ConnectionID
     private let upstream: Int
     private let route: UpstreamRoute
+    private let recorder: (any FrameRecorder)?
+    private let line: Int
     private let state: NIOLoopBoundBox<State>
 
     /// Call it on the engine's loop, where every call of a transport comes too.
-    init(engine: FeedEngine, id: ConnectionID, upstream: Int, route: UpstreamRoute, session: any DialectSession) {
+    init(
+        engine: FeedEngine, id: ConnectionID, upstream: Int, route: UpstreamRoute, recorder: (any FrameRecorder)?, line: Int,
+        session: any DialectSession
+    ) {
+        (self.recorder, self.line) = (recorder, line)
         self.engine = engine
         self.id = id
         self.upstream = upstream
@@ -88,6 +94,7 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
             if isBinary {
                 session.receiveBinary(bytes) { if act(on: $0) { isReceived = true } }
             } else {
+                recorder?.record(bytes, of: nil, line: line, at: WallClock.nanoseconds)
                 session.receive(bytes) { if act(on: $0) { isReceived = true } }
             }
         }

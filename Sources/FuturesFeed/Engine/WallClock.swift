@@ -3,9 +3,12 @@ import Glibc
 /// The machine's clock, which may jump: for times that people read, never for ages.
 enum WallClock {
     /// Milliseconds since 1970 UTC.
-    static var milliseconds: Int64 {
+    static var milliseconds: Int64 { nanoseconds / 1_000_000 }
+
+    /// Nanoseconds since 1970 UTC.
+    static var nanoseconds: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) &* 1000 &+ Int64(time.tv_nsec) / 1_000_000
+        return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 }

@@ -259,7 +259,7 @@ extension FuturesFeedConfiguration {
     func engine(epoch: UInt64, past: EpochTable? = nil, _ logger: Logger) -> FeedEngine {
         FeedEngine(
             dialect: dialect, configuration: core, lines: linesByUpstream, epoch: epoch, past: past, seed: seed ?? .random(in: .min ... .max),
-            logger: logger)
+            recorder: recorder, logger: logger)
     }
 
     /// The core's part of them.

@@ -7,19 +7,21 @@ struct MetricsHandler: Sendable {
     let memory: MemoryWatch
     let mirror: VenueMirror?
     let tape: Tape?
+    let frames: FrameTape?
     let log: @Sendable () -> LogCounts
 
     /// Asks each thread for its own numbers, and writes the text on none of these threads.
     func answer(_ request: HTTPRequest, _ responder: HTTPResponder) {
         let (http, process, log, memory) = (responder.serverReading, ProcessReading(), log(), memory.reading)
-        hub.tables.read(hub) { [mirror, tape] table in
+        hub.tables.read(hub) { [mirror, tape, frames] table in
             hub.run { hub in
                 let feed = hub.reading
                 let venue = mirror?.reading
                 hub.fanOut.post(
                     .measure { fanOut in
                         let reading = GatewayReading(
-                            feed: feed, streams: table, tape: tape?.reading, venue: venue, fanOut: fanOut, http: http, process: process,
+                            feed: feed, streams: table, tape: tape?.reading, frames: frames?.reading, venue: venue, fanOut: fanOut, http: http,
+                            process: process,
                             memory: memory, log: log)
                         responder.respond(200) { Self.response(reading) }
                     })

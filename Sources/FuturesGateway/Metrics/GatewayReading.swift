@@ -10,6 +10,7 @@ struct GatewayReading: Sendable {
     let streams: StatusTable
     /// Nil if nothing is recorded.
     let tape: TapeReading?
+    let frames: FrameTapeReading?
     /// Nil if no upstream is a venue.
     let venue: VenueMirrorReading?
     let fanOut: FanOutReading
@@ -25,6 +26,7 @@ struct GatewayReading: Sendable {
         writeUpstreams(&text)
         feed.node?.write(&text)
         tape?.write(&text)
+        frames?.write(&text)
         venue?.write(&text, http)
         writeEvents(&text)
         writeHTTP(&text)

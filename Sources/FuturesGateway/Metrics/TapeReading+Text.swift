@@ -21,3 +21,16 @@ extension TapeReading {
         text.metric("futures_gateway_tape_missed_records_total", .counter, "Records that fell into them, as far as that is known.", missed)
     }
 }
+
+extension FrameTapeReading {
+    /// How it stands with the venue's messages, for metrics.
+    func write(_ text: inout Exposition) {
+        text.metric(
+            "futures_gateway_tape_frames_recording", .gauge, "1 while the venue's messages are recorded, 0 while the disk fails.",
+            trouble == nil ? 1 : 0)
+        text.metric("futures_gateway_tape_frames_bytes", .gauge, "Bytes of all files of the venue's messages.", bytes)
+        text.metric("futures_gateway_tape_frames_waiting_bytes", .gauge, "Bytes of messages that wait to be written.", waitingBytes)
+        text.metric("futures_gateway_tape_frames_total", .counter, "Messages of the venue that were taken.", messages)
+        text.metric("futures_gateway_tape_frames_missed_total", .counter, "Messages of these that were not recorded.", missed)
+    }
+}

@@ -31,3 +31,5 @@ extension FuturesFeedConfiguration {
     /// What a tape's directory is marked with, so that nobody goes on with another venue's prices.
     var recordedVenue: String { venue.upstream.isSimulated ? "\(venue.upstream.name), simulated" : venue.upstream.name }
 }
+
+extension FrameTape: FrameRecorder {}

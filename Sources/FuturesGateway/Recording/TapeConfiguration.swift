@@ -10,6 +10,8 @@ public struct TapeConfiguration: Sendable {
     public var keep: Duration
     /// The most bytes of all files together, at least 16 MiB. The oldest events are dropped before they have been kept for long enough if need be.
     public var bytes: Int
+    /// The most bytes of the venue's messages that are recorded as they come; zero if they are not.
+    public var frameBytes = 0
 
     /// A tape of these streams.
     public init(directory: String, streams: [StreamPattern], keep: Duration = .seconds(86_400), bytes: Int = 20 << 30) {

@@ -76,7 +76,7 @@ package struct TapeDirectory: TapeStorage {
     ///
     /// - Returns: what holds the lock.
     package func lock() throws(TapeError) -> TapeLock {
-        guard mkdir(path, 0o750) == 0 || errno == EEXIST else { throw .last("\(path) cannot be made") }
+        try make()
         let lock = Glibc.open("\(path)/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o640)
         guard lock >= 0 else { throw .last("\(path)/lock cannot be made") }
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
@@ -84,6 +84,18 @@ package struct TapeDirectory: TapeStorage {
             throw TapeError(.inUse, "\(path) is written by another process; give each gateway a directory of its own")
         }
         return TapeLock(lock)
+    }
+
+    /// Makes the directory if there is none.
+    func make() throws(TapeError) {
+        guard mkdir(path, 0o750) == 0 || errno == EEXIST else { throw .last("\(path) cannot be made") }
+    }
+
+    /// How many bytes a file has.
+    func size(of name: String) throws(TapeError) -> Int {
+        var status = stat()
+        guard stat("\(path)/\(name)", &status) == 0 else { throw .last("\(path)/\(name) cannot be read") }
+        return Int(status.st_size)
     }
 
     private static let venueFile = "venue"

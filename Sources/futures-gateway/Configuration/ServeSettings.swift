@@ -109,6 +109,8 @@ struct ServeSettings: SettingList {
     ) { StreamPattern($0) }
     let tapeKeep = Setting.number("tape-keep", 1...8760, default: 24, "Hours that events are kept on disk")
     let tapeBytes = Setting.number("tape-bytes", 16 << 20...1 << 44, default: 20 << 30, "The most bytes of all files that events are recorded in")
+    let tapeFramesBytes = Setting.number(
+        "tape-frames-bytes", 0...1 << 44, default: 0, "The most bytes of the venue's messages, recorded as they come; 0 records none of them")
     let logLevel = Setting.choice("log-level", default: Logger.Level.notice, "The least severe messages that are logged")
     let logFormat = Setting.optional(
         "log-format", takes: "text or json", unset: "text on a terminal, else json", "How a line of the log is written"

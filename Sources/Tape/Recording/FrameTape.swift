@@ -1,0 +1,155 @@
+import Dispatch
+import Foundation
+import NIOConcurrencyHelpers
+
+/// What a venue says, as it says it: lines `<receive time, ns since 1970 UTC> <message>` in gzip files, one for each symbol and hour, as
+/// `btcusdt_2026112309.gz`. Files of one symbol can be joined byte by byte, and are what hftbacktest reads.
+///
+/// It takes messages from the feed's thread and has its own thread write them. The feed never waits for it.
+package final class FrameTape: Sendable {
+    private struct State {
+        /// Messages one after the other: when, the line, how long subject and text are, both.
+        var bytes: [UInt8] = []
+        var messages = 0
+        var reading = FrameTapeReading()
+        var isStopping = false
+    }
+
+    private let state = NIOLockedValueBox(State())
+    private let work = DispatchSemaphore(value: 0)
+    private let ended = DispatchSemaphore(value: 0)
+    private let storage: TapeDirectory
+    private let keep: Int64
+    private let mostBytes: Int
+    private let clock: @Sendable () -> Int64
+    private let tell: @Sendable (TapeError?) -> Void
+
+    /// Bytes of messages that may wait.
+    private static let mostWaiting = 32 << 20
+    private static let urgentBytes = 1 << 20
+
+    /// - Parameters:
+    ///   - directory: is made if there is none.
+    ///   - keep: how long files are kept, ms.
+    ///   - bytes: the most that all files may have together.
+    ///   - clock: the time, ms since 1970 UTC.
+    ///   - tell: called with what went wrong, or with nil once it is over. On the tape's thread.
+    package init(
+        directory: String, keep: Int64, bytes: Int, clock: @escaping @Sendable () -> Int64, tell: @escaping @Sendable (TapeError?) -> Void
+    ) {
+        storage = TapeDirectory(directory)
+        (self.keep, mostBytes, self.clock, self.tell) = (keep, bytes, clock, tell)
+    }
+
+    /// Starts the thread. Call it once.
+    package func start() {
+        let thread = Thread { self.run() }
+        thread.name = "frames"
+        thread.start()
+    }
+
+    /// Takes a message. One that names no stream, such as an acknowledgement, is left out.
+    package func record(_ bytes: UnsafeBufferPointer<UInt8>, of subject: String?, line: Int, at nanoseconds: Int64) {
+        if let subject {
+            let subject = Array(subject.utf8)
+            return subject.withUnsafeBufferPointer { put(bytes, $0[...], line, nanoseconds) }
+        }
+        guard let subject = Self.subject(bytes) else { return }
+        put(bytes, subject, line, nanoseconds)
+    }
+
+    private func put(_ bytes: UnsafeBufferPointer<UInt8>, _ subject: Slice<UnsafeBufferPointer<UInt8>>, _ line: Int, _ nanoseconds: Int64) {
+        let isUrgent = state.withLockedValue { state in
+            guard state.bytes.count + bytes.count < Self.mostWaiting, !state.isStopping else {
+                state.reading.missed &+= 1
+                return false
+            }
+            let before = state.bytes.count
+            withUnsafeBytes(of: nanoseconds) { state.bytes += $0 }
+            state.bytes.append(UInt8(clamping: line))
+            state.bytes.append(UInt8(subject.count))
+            withUnsafeBytes(of: UInt32(bytes.count)) { state.bytes += $0 }
+            state.bytes += subject
+            state.bytes += bytes
+            state.messages += 1
+            return before < Self.urgentBytes && state.bytes.count >= Self.urgentBytes
+        }
+        if isUrgent { work.signal() }
+    }
+
+    private static let opening = Array("{\"stream\":\"".utf8)
+
+    /// What a message's stream is of: `btcusdt` of `btcusdt@depth`; nil if it is of no stream.
+    static func subject(_ message: UnsafeBufferPointer<UInt8>) -> Slice<UnsafeBufferPointer<UInt8>>? {
+        guard message.starts(with: opening) else { return nil }
+        let rest = message.dropFirst(opening.count)
+        guard let end = rest.prefix(60).firstIndex(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "\"") }), end > rest.startIndex,
+            rest[..<end].allSatisfy({
+                (0x61...0x7A).contains($0) || (0x41...0x5A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F || $0 == 0x21
+            })
+        else { return nil }
+        return rest[..<end]
+    }
+
+    /// What is counted, as of lately; from any thread.
+    package var reading: FrameTapeReading {
+        state.withLockedValue { state in
+            var reading = state.reading
+            reading.waitingBytes = state.bytes.count
+            return reading
+        }
+    }
+
+    /// Has everything written, and ends the thread. Call it once. It does not wait longer than `patience`.
+    package func stop(within patience: Duration) async {
+        state.withLockedValue { $0.isStopping = true }
+        work.signal()
+        let milliseconds = Int(patience.components.seconds * 1000)
+        await withCheckedContinuation { continuation in
+            Thread { [ended] in
+                _ = ended.wait(timeout: .now() + .milliseconds(milliseconds))
+                continuation.resume()
+            }.start()
+        }
+    }
+
+    private func run() {
+        let writer = FrameWriter(storage, keep: keep, bytes: mostBytes)
+        var trouble: TapeError?
+        while true {
+            _ = work.wait(timeout: .now() + .seconds(1))
+            let (bytes, messages, isStopping) = state.withLockedValue { state in
+                defer { (state.bytes, state.messages) = ([], 0) }
+                return (state.bytes, state.messages, state.isStopping)
+            }
+            writer.take(bytes)
+            writer.flush(isEnd: isStopping, now: clock())
+            let (now, missed, stored) = (writer.trouble, writer.missed, writer.storedBytes)
+            state.withLockedValue { state in
+                state.reading.messages &+= UInt64(messages)
+                state.reading.missed &+= missed
+                (state.reading.trouble, state.reading.bytes) = (now, stored)
+            }
+            if now != trouble {
+                trouble = now
+                tell(now)
+            }
+            if isStopping {
+                ended.signal()
+                return
+            }
+        }
+    }
+}
+
+/// What is counted of recorded messages.
+package struct FrameTapeReading: Sendable, Equatable {
+    /// Why they are not recorded; nil if they are.
+    package var trouble: TapeError?
+    /// Bytes of all files.
+    package var bytes = 0
+    /// Since the start: messages taken, and those that are missing because they came too fast or the disk failed.
+    package var messages: UInt64 = 0
+    package var missed: UInt64 = 0
+    package var waitingBytes = 0
+}

@@ -1,0 +1,162 @@
+import Foundation
+
+/// Sorts messages into files, and keeps both bounds. One thread uses it.
+final class FrameWriter {
+    private struct File {
+        var text: [UInt8] = []
+        var lines: UInt64 = 0
+        /// When the first of these lines was taken, ms since 1970 UTC.
+        var since: Int64
+    }
+
+    private let storage: TapeDirectory
+    private let compressor = GzipCompressor()
+    private let keep: Int64
+    private let mostBytes: Int
+    private var files: [String: File] = [:]
+    private var isOpen = false
+    private var retryAt = Int64.min
+    private var cleanedAt = Int64.min
+    /// The hour that names were made for last.
+    private var hour: (number: Int64, text: String) = (.min, "")
+    private(set) var trouble: TapeError?
+    private(set) var storedBytes = 0
+    /// Messages that are missing since this was read last.
+    private var lost: UInt64 = 0
+
+    /// Text of a file that is gathered, and for how long: a kill loses as much.
+    private static let memberBytes = 256 << 10
+    private static let patience: Int64 = 5_000
+
+    init(_ storage: TapeDirectory, keep: Int64, bytes: Int) { (self.storage, self.keep, mostBytes) = (storage, keep, bytes) }
+
+    var missed: UInt64 {
+        defer { lost = 0 }
+        return lost
+    }
+
+    /// Takes messages in the form that `FrameTape` gathers them in.
+    func take(_ bytes: [UInt8]) {
+        var place = 0
+        while place + 14 <= bytes.count {
+            let (nanoseconds, length) = bytes.withUnsafeBytes {
+                ($0.loadUnaligned(fromByteOffset: place, as: Int64.self), Int($0.loadUnaligned(fromByteOffset: place + 10, as: UInt32.self)))
+            }
+            let (line, subject) = (bytes[place + 8], place + 14..<place + 14 + Int(bytes[place + 9]))
+            let text = subject.upperBound..<subject.upperBound + length
+            guard text.upperBound <= bytes.count else { return assertionFailure("A message is cut.") }
+            append(bytes[text], of: bytes[subject], line, nanoseconds)
+            place = text.upperBound
+        }
+    }
+
+    private func append(_ text: ArraySlice<UInt8>, of subject: ArraySlice<UInt8>, _ line: UInt8, _ nanoseconds: Int64) {
+        let name = String(decoding: subject, as: UTF8.self).lowercased() + "_" + hourText(nanoseconds) + (line > 0 ? ".line\(line + 1)" : "") + ".gz"
+        var file = files[name] ?? File(since: nanoseconds / 1_000_000)
+        files[name] = nil
+        file.text += "\(nanoseconds) ".utf8
+        // A line break between two members of an object means nothing, and would end the line.
+        if text.contains(UInt8(ascii: "\n")) { file.text += text.filter { $0 != UInt8(ascii: "\n") } } else { file.text += text }
+        file.text.append(UInt8(ascii: "\n"))
+        file.lines += 1
+        files[name] = file
+    }
+
+    /// `2026112309`
+    private func hourText(_ nanoseconds: Int64) -> String {
+        let number = nanoseconds / 3_600_000_000_000
+        if hour.number != number { hour = (number, FrameFile.hour(number)) }
+        return hour.text
+    }
+
+    /// Writes what was gathered for long enough, or all of it.
+    func flush(isEnd: Bool, now: Int64) {
+        clean(now)
+        for (name, file) in files where isEnd || file.text.count >= Self.memberBytes || now - file.since >= Self.patience {
+            files[name] = nil
+            write(file, name, now)
+        }
+    }
+
+    private func write(_ file: File, _ name: String, _ now: Int64) {
+        guard now >= retryAt else { return lost += file.lines }
+        do throws(TapeError) {
+            if !isOpen {
+                try storage.make()
+                isOpen = true
+            }
+            guard let member = compressor.member(file.text) else { throw TapeError(.failed, "there is no memory to compress with") }
+            guard storedBytes + member.count <= mostBytes else {
+                throw TapeError(.full, "the venue's messages of this hour fill tape-frames-bytes; allow more")
+            }
+            let (file, before) = (try storage.open(name), try storage.size(of: name))
+            do throws(TapeError) { try file.append(member) } catch {
+                try? file.truncate(to: before)
+                throw error
+            }
+            storedBytes += member.count
+            trouble = nil
+        } catch {
+            (trouble, retryAt) = (error, now + TapeRecorder.patience)
+            lost += file.lines
+        }
+    }
+
+    /// Removes what is too old or too much, once a minute and whenever the next member might not fit.
+    private func clean(_ now: Int64) {
+        guard cleanedAt == .min || now - cleanedAt >= 60_000 || storedBytes + (4 << 20) > mostBytes && now - cleanedAt >= 1_000 else { return }
+        cleanedAt = now
+        guard let found = try? storage.files() else { return }
+        let kept = found.compactMap { FrameFile($0.name, bytes: $0.bytes) }
+        var sum = kept.reduce(0) { $0 + $1.bytes }
+        for file in FrameFile.surplus(kept, keep: keep, bytes: mostBytes - min(4 << 20, mostBytes / 4), now: now) {
+            guard (try? storage.remove(file.name)) != nil else { continue }
+            sum -= file.bytes
+        }
+        storedBytes = sum
+    }
+}
+
+/// A file of messages: its name says the hour.
+struct FrameFile: Equatable {
+    let name: String
+    let bytes: Int
+    /// Hours since 1970 UTC.
+    let hour: Int64
+
+    /// Nil if the name is none of such a file.
+    init?(_ name: String, bytes: Int) {
+        guard name.hasSuffix(".gz"), let bar = name.lastIndex(of: "_") else { return nil }
+        let digits = name[name.index(after: bar)...].prefix(10)
+        guard digits.count == 10, let number = Int(digits), let hour = Self.hour(number) else { return nil }
+        (self.name, self.bytes, self.hour) = (name, bytes, hour)
+    }
+
+    /// What is to be removed: files whose hour is over for longer than `keep` ms, then the oldest hours until the rest has `bytes` at most. The hour that
+    /// goes on stays.
+    static func surplus(_ files: [FrameFile], keep: Int64, bytes: Int, now: Int64) -> [FrameFile] {
+        let current = now / 3_600_000
+        var sum = files.reduce(0) { $0 + $1.bytes }
+        return files.sorted { ($0.hour, $0.name) < ($1.hour, $1.name) }.filter { file in
+            guard file.hour < current, (file.hour + 1) * 3_600_000 + keep < now || sum > bytes else { return false }
+            sum -= file.bytes
+            return true
+        }
+    }
+
+    /// An hour as text, `2026112309`.
+    static func hour(_ number: Int64) -> String {
+        var (seconds, parts) = (time_t(number * 3600), tm())
+        gmtime_r(&seconds, &parts)
+        func padded(_ value: Int32, _ width: Int) -> String { String(repeating: "0", count: max(0, width - "\(value)".count)) + "\(value)" }
+        return padded(parts.tm_year + 1900, 4) + padded(parts.tm_mon + 1, 2) + padded(parts.tm_mday, 2) + padded(parts.tm_hour, 2)
+    }
+
+    private static func hour(_ digits: Int) -> Int64? {
+        var parts = tm()
+        (parts.tm_year, parts.tm_mon) = (Int32(digits / 1_000_000) - 1900, Int32(digits / 10_000 % 100) - 1)
+        (parts.tm_mday, parts.tm_hour) = (Int32(digits / 100 % 100), Int32(digits % 100))
+        let hour = Int64(timegm(&parts)) / 3600
+        return hour > 0 && Self.hour(hour) == String(digits) ? hour : nil
+    }
+}
