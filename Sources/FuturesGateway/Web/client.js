@@ -174,7 +174,8 @@ class Connection {
       this.#tell({ event: 'refused', data: { stream, error: detail } }, stream, 'wants');
       for (const part of [this.#reading, ...[...this.#tabs.values()].flatMap(({ wants, live }) => [wants, live])]) part.delete(stream);
     }
-    if (names && (streams || status === 429)) return;
+    // 409: it is still played what it missed.
+    if (names && (streams || [409, 429].includes(status))) return;
     if (streams || status >= 500 || [0, 200, 408, 429, names && 404].includes(status)) return this.#reopen(soon(streams && 100), streams ? '' : 'lost');
     this.#close('closed', detail ?? `The gateway answers ${status}.`, status);
   }
