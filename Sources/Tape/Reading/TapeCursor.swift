@@ -39,7 +39,8 @@ package struct TapeCursor {
     /// Before the block that has what follows an event, and follows the tape; nil if the tape has no such place.
     package init?(_ reader: TapeReader, following id: EventID) throws(TapeError) {
         var start: (segment: TapeReader.Segment, offset: UInt64)?
-        for segment in try reader.segments() {
+        for segment in try reader.segments().reversed() where start == nil {
+            guard let first = try reader.whole(of: segment)?.firsts[id.epoch], first <= id.sequence &+ 1 else { continue }
             for block in try reader.blocks(of: segment).blocks where block.header.epoch == id.epoch && block.header.first <= id.sequence &+ 1 {
                 start = (segment, block.offset)
             }
@@ -81,9 +82,20 @@ package struct TapeCursor {
             try load(grown, from: end, mayGrow: isFollowing && grown.number == segments.last?.number)
             if !findings.isEmpty { return true }
         }
-        guard let next = segments.first(where: { $0.number > segment?.number ?? 0 }) else { return false }
-        try load(next, from: 0, mayGrow: isFollowing && next.number == segments.last?.number)
-        return true
+        for (place, next) in segments.enumerated() where next.number > segment?.number ?? 0 {
+            if try isOutside(next, before: segments[(place + 1)...].first) { continue }
+            try load(next, from: 0, mayGrow: isFollowing && next.number == segments.last?.number)
+            return true
+        }
+        return false
+    }
+
+    /// Whether a segment has nothing of what was asked for. What is damaged at its end may be, unless the next one begins early enough.
+    private func isOutside(_ segment: TapeReader.Segment, before next: TapeReader.Segment?) throws(TapeError) -> Bool {
+        guard from > .min || to < .max, let extent = try reader.whole(of: segment) else { return false }
+        if extent.firstAt > to { return true }
+        guard extent.lastAt < from, let next, let follower = try reader.whole(of: next) else { return false }
+        return follower.firstAt <= from
     }
 
     private mutating func load(_ segment: TapeReader.Segment, from start: UInt64, mayGrow: Bool) throws(TapeError) {

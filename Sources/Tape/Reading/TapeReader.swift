@@ -21,6 +21,7 @@ package struct TapeReader: Sendable {
 
     static let gapLog = "gaps.ndjson"
     private let storage: any TapeStorage
+    private let extents = SegmentExtents()
 
     package init(_ storage: any TapeStorage) { self.storage = storage }
 
@@ -98,10 +99,14 @@ package struct TapeReader: Sendable {
         return messages
     }
 
+    /// What a segment holds; nil if no block of it is whole.
+    func whole(of segment: Segment) throws(TapeError) -> SegmentExtent? {
+        try extents.extent(of: segment) { () throws(TapeError) in SegmentExtent(try blocks(of: segment).blocks) }
+    }
+
     /// When the oldest and the newest record of a segment were received, ms since 1970 UTC; nil if no block of it is whole.
     package func extent(of segment: Segment) -> (firstAt: Int64, lastAt: Int64)? {
-        guard let blocks = try? blocks(of: segment).blocks, let first = blocks.first else { return nil }
-        return (first.header.firstAt, blocks.reduce(first.header.lastAt) { max($0, $1.header.lastAt) })
+        (try? whole(of: segment)).flatMap { ($0.firstAt, $0.lastAt) }
     }
 
     /// When the oldest and the newest record of the tape were received, ms since 1970 UTC; nil if nothing is on it.

@@ -1,0 +1,39 @@
+import NIOConcurrencyHelpers
+
+/// What a segment holds, as far as its blocks are whole.
+struct SegmentExtent: Sendable, Equatable {
+    /// When the oldest and the newest record were received, ms since 1970 UTC.
+    let firstAt: Int64
+    let lastAt: Int64
+    /// The lowest number of each epoch.
+    let firsts: [UInt64: UInt64]
+
+    /// Nil if there are no blocks.
+    init?(_ blocks: [IndexEntry]) {
+        guard let first = blocks.first else { return nil }
+        var (firstAt, lastAt, firsts) = (first.header.firstAt, first.header.lastAt, [UInt64: UInt64]())
+        for block in blocks {
+            (firstAt, lastAt) = (min(firstAt, block.header.firstAt), max(lastAt, block.header.lastAt))
+            firsts[block.header.epoch] = min(firsts[block.header.epoch] ?? .max, block.header.first)
+        }
+        (self.firstAt, self.lastAt, self.firsts) = (firstAt, lastAt, firsts)
+    }
+}
+
+/// What was found in segments, so that a search need not read the index of each: a segment of this size had this extent.
+final class SegmentExtents: Sendable {
+    private let known = NIOLockedValueBox<[String: (segment: TapeReader.Segment, extent: SegmentExtent?)]>([:])
+
+    /// How many are kept. A day of a busy tape has some dozens.
+    private static let most = 4096
+
+    func extent(of segment: TapeReader.Segment, _ find: () throws(TapeError) -> SegmentExtent?) throws(TapeError) -> SegmentExtent? {
+        if let found = known.withLockedValue({ $0[segment.name] }), found.segment == segment { return found.extent }
+        let extent = try find()
+        known.withLockedValue { known in
+            if known.count >= Self.most { known = [:] }
+            known[segment.name] = (segment, extent)
+        }
+        return extent
+    }
+}
