@@ -291,6 +291,9 @@ if environment["WITH_TOOLS"] != nil || environment["WITH_BENCHMARKS"] != nil {
     package.targets += [
         .target(name: "Workload", dependencies: ["EventLogs", "FeedCore", "FeedDialects"], path: "Benchmarks/Workload", swiftSettings: strict),
         .executableTarget(name: "ingest", dependencies: ["FeedCore", "Workload"], path: "Benchmarks/ingest", swiftSettings: strict),
+        .executableTarget(
+            name: "tape", dependencies: ["EventLogs", "FeedCore", "Replication", "Tape"], path: "Benchmarks/tape",
+            swiftSettings: strict),
         .systemLibrary(name: "CEpoll", path: "Benchmarks/CEpoll"),
         .executableTarget(name: "crowd", dependencies: ["CEpoll"], path: "Benchmarks/crowd", swiftSettings: strict),
         .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),

@@ -1,10 +1,12 @@
 /// What waits between the feed's thread and the tape's, bounded, so that the feed never waits for a disk. What does not fit is a gap.
-struct HandOver {
+package struct HandOver {
     /// What the tape's thread takes at once: records, then a gap if there was no room for what followed them.
-    struct Batch {
+    package struct Batch {
         var records: [TapedRecord] = []
         /// From the last record that fit up to now.
         var gap: TapeGap?
+
+        package init(records: [TapedRecord] = []) { self.records = records }
     }
 
     private let limit: Int

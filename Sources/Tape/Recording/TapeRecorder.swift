@@ -79,7 +79,7 @@ package final class TapeRecorder {
     }
 
     /// Takes records, then the gap behind them.
-    func take(_ batch: HandOver.Batch, isHurried: Bool, now: Int64) {
+    package func take(_ batch: HandOver.Batch, isHurried: Bool, now: Int64) {
         for taped in batch.records { add(taped, isHurried: isHurried, now: now) }
         if let gap = batch.gap {
             flush(isHurried: isHurried, now: now)
@@ -181,7 +181,7 @@ package final class TapeRecorder {
     }
 
     /// What is due once everything that came was taken.
-    func rest(now: Int64) {
+    package func rest(now: Int64) {
         if state.trouble == nil || now >= retryAt { flush(now: now) }
         sync(now: now)
         dropOld(now: now)
@@ -207,7 +207,7 @@ package final class TapeRecorder {
     }
 
     /// Writes and syncs everything, and that the tape ends in order. Nothing is taken after it.
-    func finish(now: Int64) {
+    package func finish(now: Int64) {
         if let position = text.position, !text.isBroken, state.trouble == nil {
             let end = FeedRecord(.resigned, of: "-", [UInt8(ascii: "-")])
             text.add(TapedRecord(end, id: EventID(epoch: position.epoch, sequence: position.next - 1), at: max(now, lastAt)))
