@@ -76,7 +76,7 @@ ROWS = [
     Row("Lists and probes delay no events", "lists", None, r"\d+ streams, .*|RSS .*|.*different queries.*", r"/streams delays events|/streams: \d+ of \d+ requests", unsafe="stream tables",
         less="lists --seconds 6 --queries 100"),
     Row("Ten thousand readers miss nothing", "crowd --seconds 120", None, r"\d+ readers, .*", r"\d+ missing", control="--control", less="crowd --seconds 20"),
-    Row("Nothing grows", "endure --minutes 15", None, r".*MB an hour.*", r"memory grows by", control="--control", less="endure --minutes 2 --rate 200",
+    Row("Nothing grows", "endure --minutes 30", None, r".*MB an hour.*", r"memory grows by", control="--control", less="endure --minutes 2 --rate 200",
         is_light=True),
     Row("256 descriptors", "limits descriptors", "limits descriptors", r"while full.*", r"not recovered: .*unreachable|no room for a new reader|did not come back while",
         unsafe="descriptors"),
