@@ -40,19 +40,23 @@ import Testing
             put(#"{"stream":"!markPrice@arr@1s","data":[]}"#, at: begin + 3, on: tape)
             put(#"{"stream":"btcusdt@depth","data":{"u":1}}"#, line: 1, at: begin + 4, on: tape)
             put(#"{"stream":"btcusdt@depth","data":{"u":2}}"#, at: begin + 3_600_000_000_000, on: tape)
+            put(#"{"stream":"币安人生usdt@depth","data":{}}"#, at: begin + 6, on: tape)
             // Nothing that hftbacktest could not read, and no path.
             put(#"{"result":null,"id":1}"#, at: begin + 5, on: tape)
             put(#"{"stream":"../x@depth","data":{}}"#, at: begin + 5, on: tape)
             await tape.stop(within: .seconds(10))
             let names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
             #expect(
-                names == ["!markprice_2025112410.gz", "btcusdt_2025112410.gz", "btcusdt_2025112410.line2.gz", "btcusdt_2025112411.gz"])
+                names == [
+                    "!markprice_2025112410.gz", "btcusdt_2025112410.gz", "btcusdt_2025112410.line2.gz", "btcusdt_2025112411.gz",
+                    "币安人生usdt_2025112410.gz",
+                ])
             #expect(
                 try lines(path + "/btcusdt_2025112410.gz") == [
                     #"1763978400000000000 {"stream":"btcusdt@depth","data":{"u":1}}"#, #"1763978400000000001 {"lastUpdateId":1}"#,
                     #"1763978400000000002 {"stream":"btcusdt@trade","data":{}}"#,
                 ])
-            #expect(tape.reading.messages == 6 && tape.reading.missed == 0 && tape.reading.bytes > 0)
+            #expect(tape.reading.messages == 7 && tape.reading.missed == 0 && tape.reading.bytes > 0)
         }
     }
 

@@ -40,7 +40,7 @@ struct Recording {
         _ line: Substring, path: String, number: Int, firstTime: Double?
     ) throws(DemoExchangeError) -> (Double, Frame)? {
         guard let blank = line.firstIndex(of: " "), let time = time(line[..<blank]) else {
-            throw malformed(path, number, "a line must be `epoch_seconds: {\"stream\":…,\"data\":…}`, or the same behind nanoseconds")
+            throw malformed(path, number, "a line must be `epoch_seconds: {\"stream\":…,\"data\":…}` or `epoch_nanoseconds {…}`")
         }
         let offset = time - (firstTime ?? time)
         guard offset >= 0 else { throw malformed(path, number, "the time is before the first frame's") }

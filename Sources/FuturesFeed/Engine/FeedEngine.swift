@@ -393,11 +393,3 @@ package final class FeedEngine: Sendable {
         }
     }
 }
-
-extension Moment {
-    /// The time now, by both clocks of this machine.
-    package static var current: Moment {
-        Moment(
-            instant: Instant(nanoseconds: Int64(clamping: NIODeadline.now().uptimeNanoseconds)), wallClock: WallClock.milliseconds)
-    }
-}

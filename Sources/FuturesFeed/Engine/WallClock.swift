@@ -1,4 +1,6 @@
+package import FeedCore
 import Glibc
+import NIOCore
 
 /// The machine's clock, which may jump: for times that people read, never for ages.
 enum WallClock {
@@ -10,5 +12,13 @@ enum WallClock {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    }
+}
+
+extension Moment {
+    /// The time now, by both clocks of this machine.
+    package static var current: Moment {
+        Moment(
+            instant: Instant(nanoseconds: Int64(clamping: NIODeadline.now().uptimeNanoseconds)), wallClock: WallClock.milliseconds)
     }
 }

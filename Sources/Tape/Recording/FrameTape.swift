@@ -52,7 +52,7 @@ package final class FrameTape: Sendable {
     package func record(_ bytes: UnsafeBufferPointer<UInt8>, of subject: String?, line: Int, at nanoseconds: Int64) {
         if let subject {
             let subject = Array(subject.utf8)
-            return subject.withUnsafeBufferPointer { put(bytes, $0[...], line, nanoseconds) }
+            return subject.withUnsafeBufferPointer { if Self.isName($0[...]) { put(bytes, $0[...], line, nanoseconds) } }
         }
         guard let subject = Self.subject(bytes) else { return }
         put(bytes, subject, line, nanoseconds)
@@ -79,14 +79,20 @@ package final class FrameTape: Sendable {
 
     private static let opening = Array("{\"stream\":\"".utf8)
 
+    private static let mostNameBytes = 100
+
+    /// Whether it can be the name of a file. Some symbols are Chinese.
+    private static func isName(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        (1...mostNameBytes).contains(bytes.count)
+            && bytes.allSatisfy { $0 >= 0x80 || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "!") || isalnum(Int32($0)) != 0 }
+    }
+
     /// What a message's stream is of: `btcusdt` of `btcusdt@depth`; nil if it is of no stream.
     static func subject(_ message: UnsafeBufferPointer<UInt8>) -> Slice<UnsafeBufferPointer<UInt8>>? {
         guard message.starts(with: opening) else { return nil }
         let rest = message.dropFirst(opening.count)
-        guard let end = rest.prefix(60).firstIndex(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "\"") }), end > rest.startIndex,
-            rest[..<end].allSatisfy({
-                (0x61...0x7A).contains($0) || (0x41...0x5A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F || $0 == 0x21
-            })
+        guard let end = rest.prefix(mostNameBytes).firstIndex(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "\"") }),
+            isName(rest[..<end])
         else { return nil }
         return rest[..<end]
     }
