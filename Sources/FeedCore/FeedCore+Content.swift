@@ -116,7 +116,7 @@ extension FeedCore {
         let recovers = isWhole && streams[index]?.freshness.outage != nil
         if recovers, streams[index]?.freshness.outage?.awaitsMessage == false {
             if case .possible? = streams[index]?.fetching.backfill { streams[index]?.fetching.backfill = .none }
-            endOutage(index, with: streams[index]?.content.rows)
+            endOutage(index, with: streams[index]?.content.ids)
             streams[index]?.content.continueBars()
         }
         // It may say what REST said before the subscription stood, and that it still holds.
@@ -328,7 +328,7 @@ extension FeedCore {
         let eventTime = stream.contentID == nil ? fetched.eventTime : [fetched.eventTime, stream.eventTime].compactMap(\.self).max()
         if !isOvertaken { remember(index, source: .rest, eventTime: eventTime) }
         if followsSubscription {
-            endOutage(index, with: streams[index]?.content.rows)
+            endOutage(index, with: streams[index]?.content.ids)
             becomeLive(index)
         } else if stream.subscription.isEffective {
             let needsConfirmation = needsConfirmation(index)

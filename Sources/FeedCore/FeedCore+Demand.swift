@@ -97,11 +97,11 @@ extension FeedCore {
         let slot = pool.place(traits)
         let stream = StreamState(
             StreamState.Fields(
-                name: name, traits: traits, rule: name.mergeRule, connection: slot, freshness: Freshness(traits.rhythm),
-                content: StreamContent(channel: name.channel, rule: name.mergeRule, limit: traits.limit),
+                name: name, traits: traits, rule: name.messageRule, connection: slot, freshness: Freshness(traits.rhythm),
+                content: StreamContent(name, limit: traits.limit),
                 fetching: StreamState.Fetching(
                     isNeeded: traits.hasSnapshotSource,
-                    backoff: name.mergeRule == .book
+                    backoff: name.messageRule == .book
                         ? Backoff(base: configuration.resyncBase, cap: configuration.resyncCap)
                         : Backoff(base: configuration.fetchBase, cap: configuration.fetchCap))))
         let index = freeIndices.popLast() ?? streams.count

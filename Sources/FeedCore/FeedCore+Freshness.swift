@@ -238,7 +238,7 @@ extension FeedCore {
         if case .possible = stream.fetching.backfill { streams[index]?.fetching.backfill = .none }
         streams[index]?.fetching.isNeeded = false
         streams[index]?.freshness.resumeWaiting(askedAt)
-        endOutage(index, with: stream.content.rows)
+        endOutage(index, with: stream.content.ids)
         becomeLive(index)
         publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched)
     }
@@ -253,10 +253,10 @@ extension FeedCore {
 
     /// The stream is back: said once, with what it cost.
     ///
-    /// - Parameter rows: the content that ends it; ids in it tell what was missed.
-    mutating func endOutage(_ index: Int, with rows: FeedRows? = nil) {
+    /// - Parameter ids: of the content that ends it, which tell what was missed; nil where nothing is counted.
+    mutating func endOutage(_ index: Int, with ids: ClosedRange<UInt64>? = nil) {
         var missed: UInt64?
-        if let before = streams[index]?.freshness.outage?.lastID, let ids = rows?.ids, ids.upperBound >= before {
+        if let before = streams[index]?.freshness.outage?.lastID, let ids, ids.upperBound >= before {
             missed = ids.lowerBound > before ? ids.lowerBound - before - 1 : 0
         }
         endOutage(index, by: missed == 0 ? .continuous : .snapshot, missed: missed)

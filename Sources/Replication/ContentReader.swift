@@ -34,6 +34,7 @@ package enum ContentReader {
         case "liquidations": return .liquidation(try rows(&reader, liquidation))
         case "depth": return .depth(try rows(&reader, depth))
         case "klines": return .kline(try rows(&reader, kline))
+        case "bars": return .bar(try rows(&reader, bar))
         case "miniTicker", "miniTickers": return .miniTicker(try rows(&reader, miniTicker))
         case "ticker", "tickers": return .ticker(try rows(&reader, ticker))
         case "compositeIndex": return .compositeIndex(try rows(&reader, compositeIndex))
@@ -116,6 +117,15 @@ package enum ContentReader {
             high: try row.decimal("high"), low: try row.decimal("low"), close: try row.decimal("close"), volume: try row.decimal("volume"),
             quoteVolume: try row.decimal("quoteVolume"), tradeCount: try row.integer("count"), takerBuyVolume: try row.decimal("takerBuyVolume"),
             takerBuyQuoteVolume: try row.decimal("takerBuyQuoteVolume"), isClosed: try row.flag("isClosed"))
+    }
+
+    private static func bar(_ row: RowFields) throws(JSONReader.Failure) -> TradeBar {
+        TradeBar(
+            openTime: try row.integer("openTime"), closeTime: try row.integer("closeTime"), open: try row.decimal("open"),
+            high: try row.decimal("high"), low: try row.decimal("low"), close: try row.decimal("close"), volume: try row.decimal("volume"),
+            quoteVolume: try row.decimal("quoteVolume"), tradeCount: try row.integer("count"), takerBuyVolume: try row.decimal("takerBuyVolume"),
+            takerBuyQuoteVolume: try row.decimal("takerBuyQuoteVolume"), firstAggregateID: try row.integer("firstId"),
+            lastAggregateID: try row.integer("lastId"), isClosed: try row.flag("isClosed"), isComplete: try row.flag("isComplete"))
     }
 
     private static func miniTicker(_ row: RowFields) throws(JSONReader.Failure) -> MiniTicker {

@@ -11,7 +11,7 @@ struct CoreHarness {
     var answersPings = true
 
     init(
-        seed: UInt64 = 1, hasSnapshotSource: Bool = true, fetchWeight: Int = 1, backfillLimit: Int? = nil,
+        seed: UInt64 = 1, hasSnapshotSource: Bool = true, fetchWeight: Int = 1, backfillLimit: Int? = nil, limit: Int = 5,
         isAcknowledged: Bool = true, configuration: FeedCore.Configuration = FeedCore.Configuration()
     ) {
         core = FeedCore(configuration: configuration, epoch: 7, seed: seed) { name in
@@ -19,8 +19,8 @@ struct CoreHarness {
             return StreamTraits(
                 endpoint: name.channel == .bookTicker ? 1 : 0, hasSnapshotSource: hasSnapshotSource, fetchWeight: fetchWeight,
                 rhythm: name.channel == .markPrice
-                    ? .periodic(.milliseconds(6_800)) : name.channel == .liquidation ? .sporadic : .ticking(patience: .seconds(60)), limit: 5,
-                backfillLimit: name.channel == .aggregateTrade ? backfillLimit : nil, isAcknowledged: isAcknowledged)
+                    ? .periodic(.milliseconds(6_800)) : name.channel == .liquidation ? .sporadic : .ticking(patience: .seconds(60)), limit: limit,
+                backfillLimit: [.aggregateTrade, .bar].contains(name.channel) ? backfillLimit : nil, isAcknowledged: isAcknowledged)
         }
     }
 

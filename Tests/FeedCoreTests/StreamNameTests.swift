@@ -6,7 +6,8 @@ import Testing
     @Test(
         arguments: [
             "btcusdt@markPrice", "btcusdt@markPrice@1s", "!markPrice@arr", "!markPrice@arr@1s", "!assetIndex@arr", "btcusd@assetIndex",
-            "btcusdt@bookTicker", "!bookTicker", "btcusdt@aggTrade", "btcusdt@kline_1m", "btcusdt@kline_1M", "btcusdt@miniTicker",
+            "btcusdt@bookTicker", "!bookTicker", "btcusdt@aggTrade", "btcusdt@bar_1s", "btcusdt@bar_30s", "btcusdt@kline_1m", "btcusdt@kline_1M",
+            "btcusdt@miniTicker",
             "!miniTicker@arr", "btcusdt@ticker", "!ticker@arr", "btcusdt_261225@ticker", "币安人生usdt@markPrice", "1000shibusdt@aggTrade",
             "btcusdt@trade", "btcusdt@forceOrder", "!forceOrder@arr", "btcusdt@depth", "btcusdt@depth@100ms", "btcusdt@depth@500ms",
             "btcusdt@depth5", "btcusdt@depth10@500ms", "btcusdt@depth20@100ms", "btcusdt@rpiDepth@500ms",
@@ -22,7 +23,8 @@ import Testing
     @Test(
         arguments: [
             "", "@", "!", "btcusdt", "BTCUSDT@markPrice", "btcusdt@markprice", "btcusdt@markPrice@3s", "btcusdt@markPrice@1s@1s",
-            "btcusdt@kline", "btcusdt@kline_", "btcusdt@kline_2m", "btcusdt@kline_1m_1m", "!kline@arr", "!aggTrade@arr", "!bookTicker@arr",
+            "btcusdt@kline", "btcusdt@kline_", "btcusdt@kline_2m", "btcusdt@kline_1m_1m", "!kline@arr", "btcusdt@bar", "btcusdt@bar_",
+            "btcusdt@bar_1m", "btcusdt@bar_1s@1s", "!bar_1s@arr", "!aggTrade@arr", "!bookTicker@arr",
             "!ticker", "!ticker@arr@1s", "btc usdt@ticker", "btcusdt@ticker\r\n", "btcusdt@depth\"],\"id\":1}", "../..@ticker", "btc/usdt@ticker",
             "btcusdt@rpiDepth", "btcusdt@rpiDepth@100ms", "btcusdt@continuousKline_1m", "_perpetual@continuousKline_1m", "!tradingSession@arr",
             "btcusdt@tradingSession", "!tradingSession", "btcusdt@contractInfo", "!contractInfo@arr", "!compositeIndex@arr",
@@ -49,6 +51,7 @@ import Testing
             let name: FuturesServiceStreamName =
                 switch channel {
                 case .kline: .kline(symbol: symbol, interval: KlineInterval.allCases.randomElement(using: &random) ?? .day1)
+                case .bar: .bar(symbol: symbol, length: BarLength.allCases.randomElement(using: &random) ?? .second1)
                 case .partialDepth:
                     .partialDepth(
                         symbol: symbol, levels: DepthLevelCount.allCases.randomElement(using: &random) ?? .five,

@@ -290,9 +290,8 @@ import Testing
             }
         }
         #expect(count == 56)
-        #expect(
-            channels
-                == Set(FuturesServiceStreamName.Channel.allCases).subtracting([.upstream, .openInterest, .fundingRate, .funding, .longShortRatio]))
+        let withoutFrames: [FuturesServiceStreamName.Channel] = [.upstream, .bar, .openInterest, .fundingRate, .funding, .longShortRatio]
+        #expect(channels == Set(FuturesServiceStreamName.Channel.allCases).subtracting(withoutFrames))
     }
 
     @Test func everyFrameOfTheSessionIsReadFrame() throws {

@@ -41,6 +41,39 @@ import Testing
         }
     }
 
+    @Test func barsOfSecondsShareTheSubscriptionOfTheirTrades() async throws {
+        try await House.open(linger: .zero) { house in
+            let (trades, bars) = ("btcusdt@aggTrade", "btcusdt@bar_1s")
+            let other = try await house.client.events("streams=ethusdt@bookTicker")
+            _ = try await other.next("update")
+            let both = try await house.client.events("streams=\(trades),\(bars)")
+            // The second is complete if its first trade came after the first value.
+            var complete: JSON?
+            while complete == nil {
+                let event = try await both.next("update") { $0.stream == bars }
+                complete = event.data["content"]?.array?.first { $0["isClosed"] == true && $0["isComplete"] == true }
+            }
+            let (first, last) = (try #require(complete?["firstId"]?.integer), try #require(complete?["lastId"]?.integer))
+            let known = try await house.client.get("/streams/\(trades)").json["content"]?.array ?? []
+            let own = known.filter { ($0["id"]?.integer).map { (first...last).contains($0) } ?? false }
+            #expect(own.count == last - first + 1)
+            #expect(complete?["open"] == own.first?["price"])
+            #expect(complete?["close"] == own.last?["price"])
+            #expect(house.exchange.statistics().activeSubscriptions == [trades: 1, "ethusdt@bookTicker": 1])
+
+            // Bars alone keep the subscription, and the last of them ends it.
+            let second = try await house.client.events("streams=\(bars)")
+            _ = try await second.next()
+            await both.connection.close()
+            while try await house.client.get("/streams/\(trades)/status").json["state"] != "idle" { try await Task.sleep(for: .milliseconds(10)) }
+            _ = try await second.next("update")
+            #expect(house.exchange.statistics().unsubscribes.isEmpty)
+            let changes = house.exchange.changes()
+            await second.connection.close()
+            try await house.awaitEvent(.unsubscribed([trades]), in: changes)
+        }
+    }
+
     @Test func aReaderWithinTheLingerFindsTheStreamStillThere() async throws {
         try await House.open { house in
             let stream = "btcusdt@bookTicker"

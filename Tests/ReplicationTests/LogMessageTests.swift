@@ -80,6 +80,14 @@ import Testing
                     takerBuyVolume: one, takerBuyQuoteVolume: one, isClosed: true)
             ])
         ),
+        (
+            "btcusdt@bar_5s",
+            .bar([
+                TradeBar(
+                    openTime: 5_000, closeTime: 9_999, open: one, high: one, low: one, close: one, volume: one, quoteVolume: one, tradeCount: 3,
+                    takerBuyVolume: one, takerBuyQuoteVolume: one, firstAggregateID: 1, lastAggregateID: .max, isClosed: true, isComplete: false)
+            ])
+        ),
         ("!miniTicker@arr", .miniTicker([mini])),
         (
             "btcusdt@ticker",

@@ -58,6 +58,7 @@ package enum ContentEncoder {
         case .liquidation: "liquidations"
         case .depth: "depth"
         case .kline: "klines"
+        case .bar: "bars"
         case .miniTicker: asArray ? "miniTickers" : "miniTicker"
         case .ticker: asArray ? "tickers" : "ticker"
         case .compositeIndex: "compositeIndex"
@@ -77,6 +78,7 @@ package enum ContentEncoder {
         case .liquidation(let rows): write(rows, asArray, &json, write)
         case .depth(let rows): write(rows, asArray, &json, write)
         case .kline(let rows): write(rows, asArray, &json, write)
+        case .bar(let rows): write(rows, asArray, &json, write)
         case .miniTicker(let rows): write(rows, asArray, &json, write)
         case .ticker(let rows): write(rows, asArray, &json, write)
         case .compositeIndex(let rows): write(rows, asArray, &json, write)
@@ -194,6 +196,24 @@ package enum ContentEncoder {
         json.member("takerBuyVolume", row.takerBuyVolume)
         json.member("takerBuyQuoteVolume", row.takerBuyQuoteVolume)
         json.member("isClosed", row.isClosed)
+    }
+
+    private static func write(_ row: TradeBar, _ json: inout JSONWriter) {
+        json.member("openTime", row.openTime)
+        json.member("closeTime", row.closeTime)
+        json.member("open", row.open)
+        json.member("high", row.high)
+        json.member("low", row.low)
+        json.member("close", row.close)
+        json.member("volume", row.volume)
+        json.member("quoteVolume", row.quoteVolume)
+        json.member("count", row.tradeCount)
+        json.member("takerBuyVolume", row.takerBuyVolume)
+        json.member("takerBuyQuoteVolume", row.takerBuyQuoteVolume)
+        json.member("firstId", row.firstAggregateID)
+        json.member("lastId", row.lastAggregateID)
+        json.member("isClosed", row.isClosed)
+        json.member("isComplete", row.isComplete)
     }
 
     private static func write(_ row: MiniTicker, _ json: inout JSONWriter) {

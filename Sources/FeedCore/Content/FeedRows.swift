@@ -16,6 +16,8 @@ public enum FeedRows: Equatable, Sendable {
     case depth([DepthLevels])
     /// Bars, oldest first.
     case kline([Kline])
+    /// Bars of some seconds, oldest first.
+    case bar([TradeBar])
     /// 24-hour mini tickers, by symbol.
     case miniTicker([MiniTicker])
     /// 24-hour tickers, by symbol.
@@ -40,6 +42,7 @@ public enum FeedRows: Equatable, Sendable {
         case .liquidation(let rows): rows.count
         case .depth(let rows): rows.count
         case .kline(let rows): rows.count
+        case .bar(let rows): rows.count
         case .miniTicker(let rows): rows.count
         case .ticker(let rows): rows.count
         case .compositeIndex(let rows): rows.count

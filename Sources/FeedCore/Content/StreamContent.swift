@@ -6,10 +6,10 @@ struct StreamContent: Sendable {
     private let rule: MergeRule
     private let limit: Int
 
-    init(channel: FuturesServiceStreamName.Channel, rule: MergeRule, limit: Int) {
-        self.rule = rule
+    init(_ name: FuturesServiceStreamName, limit: Int) {
+        rule = name.messageRule
         self.limit = limit
-        switch channel {
+        switch name.channel {
         case .depth, .rpiDepth: book = OrderBook(limit: limit)
         case .markPrice: table = RowTable<MarkPrice>()
         case .assetIndex: table = RowTable<AssetIndex>()
@@ -19,6 +19,7 @@ struct StreamContent: Sendable {
         case .liquidation: table = RowTable<Liquidation>()
         case .partialDepth: table = RowTable<DepthLevels>()
         case .kline, .continuousKline: table = RowTable<Kline>()
+        case .bar: table = TradeBars(length: (name.barLength ?? .second1).milliseconds)
         case .miniTicker: table = RowTable<MiniTicker>()
         case .ticker: table = RowTable<Ticker>()
         case .compositeIndex: table = RowTable<CompositeIndex>()
@@ -69,6 +70,9 @@ struct StreamContent: Sendable {
     /// The id of the last row, where rows are counted one by one.
     var lastID: UInt64? { table?.lastID }
 
+    /// The first and the last id of what is here without a hole, where messages are counted one by one; nil for others.
+    var ids: ClosedRange<UInt64>? { table?.ids(limit) }
+
     /// Whether the rows follow what is here without a hole: where every message counts they repeat or directly follow the last one; elsewhere
     /// every message will do.
     func isContinued(by rows: FeedRows) -> Bool {
@@ -108,13 +112,14 @@ struct StreamContent: Sendable {
 
 extension UInt64 {
     /// Whether no venue can have counted so far from one message to the next: at a million changes a second it is eleven days.
-    fileprivate func isLeap(from before: UInt64) -> Bool { self > before && self &- before > 1_000_000_000_000 }
+    func isLeap(from before: UInt64) -> Bool { self > before && self &- before > 1_000_000_000_000 }
 }
 
 /// A table of rows of a type that its stream alone knows.
-private protocol ContentTable: Sendable {
+protocol ContentTable: Sendable {
     var isOutdated: Bool { get }
     var lastID: UInt64? { get }
+    func ids(_ limit: Int) -> ClosedRange<UInt64>?
     func latest(_ limit: Int) -> FeedRows
     func isContinued(by rows: FeedRows) -> Bool
     func isJoined(by complete: FeedRows) -> Bool
@@ -129,11 +134,16 @@ private protocol ContentTable: Sendable {
 }
 
 extension RowTable: ContentTable {
-    fileprivate var lastID: UInt64? { rows.last?.messageID }
+    var lastID: UInt64? { rows.last?.messageID }
 
-    fileprivate func latest(_ limit: Int) -> FeedRows { Row.feedRows(rows.count > limit ? Array(rows.suffix(limit)) : rows) }
+    func ids(_ limit: Int) -> ClosedRange<UInt64>? {
+        guard let first = rows[max(0, rows.count - limit)...].first?.messageID, let last = rows.last?.messageID, first <= last else { return nil }
+        return first...last
+    }
 
-    fileprivate func isContinued(by other: FeedRows) -> Bool {
+    func latest(_ limit: Int) -> FeedRows { Row.feedRows(rows.count > limit ? Array(rows.suffix(limit)) : rows) }
+
+    func isContinued(by other: FeedRows) -> Bool {
         if lacksIdentity { return Row.rows(in: other)?.first.map { rows.contains($0) } ?? false }
         let new = Row.rows(in: other) ?? []
         guard let known = rows.last, let knownID = known.messageID, let firstID = new.first?.messageID, let last = new.last,
@@ -143,11 +153,11 @@ extension RowTable: ContentTable {
         return firstID <= knownID &+ 1 && !(lastID <= knownID && last.messageTime > known.messageTime)
     }
 
-    fileprivate var lacksIdentity: Bool { !Row.hasIdentity }
+    var lacksIdentity: Bool { !Row.hasIdentity }
 
-    fileprivate mutating func continueIfOrdered() { if Row.isOrdered { continueGeneration() } }
+    mutating func continueIfOrdered() { if Row.isOrdered { continueGeneration() } }
 
-    fileprivate func compared(with other: FeedRows) -> Comparison? {
+    func compared(with other: FeedRows) -> Comparison? {
         guard let others = Row.rows(in: other) else { return nil }
         if others.isEmpty { return rows.isEmpty ? .same : .older }
         if let newest = others.last?.messageID {
@@ -167,14 +177,14 @@ extension RowTable: ContentTable {
         return comparison
     }
 
-    fileprivate func leap(to other: FeedRows) -> UInt64? {
+    func leap(to other: FeedRows) -> UInt64? {
         guard !isOutdated, let new = Row.rows(in: other)?.last, let number = new.changeNumber, let known = known(new.key) ?? rows.last,
             let before = known.changeNumber
         else { return nil }
         return number.isLeap(from: before) ? number : nil
     }
 
-    fileprivate func isJoined(by complete: FeedRows) -> Bool {
+    func isJoined(by complete: FeedRows) -> Bool {
         guard !isOutdated, let firstID = rows.first?.messageID, let known = rows.last, let knownID = known.messageID,
             let last = Row.rows(in: complete)?.last, let lastID = last.messageID
         else { return true }
@@ -191,11 +201,11 @@ extension RowTable: ContentTable {
     @specialized(where Row == Kline)
     @specialized(where Row == MiniTicker)
     @specialized(where Row == Ticker)
-    fileprivate mutating func merge(_ update: FeedRows, rule: MergeRule, limit: Int) -> FeedRows? {
+    mutating func merge(_ update: FeedRows, rule: MergeRule, limit: Int) -> FeedRows? {
         Row.rows(in: update).map { Row.feedRows(self.update($0, rule: rule, limit: limit)) }
     }
 
-    fileprivate mutating func take(_ complete: FeedRows, limit: Int) -> Bool {
+    mutating func take(_ complete: FeedRows, limit: Int) -> Bool {
         guard let rows = Row.rows(in: complete) else { return false }
         self.complete(rows, limit: limit)
         return true

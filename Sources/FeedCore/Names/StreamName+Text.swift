@@ -37,9 +37,15 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
         let suffix = Array(rest.dropFirst())
         let kline = first.split(separator: "_", maxSplits: 1, omittingEmptySubsequences: false)
         if kline.count == 2 {
-            guard let channel = Channel(rawValue: String(kline[0])), [.kline, .continuousKline, .longShortRatio].contains(channel),
-                let interval = KlineInterval(rawValue: String(kline[1])), suffix.isEmpty, channel != .longShortRatio || interval.isOfHistory
+            guard let channel = Channel(rawValue: String(kline[0])), [.kline, .continuousKline, .longShortRatio, .bar].contains(channel),
+                suffix.isEmpty
             else { return nil }
+            if channel == .bar {
+                guard let length = BarLength(rawValue: String(kline[1])) else { return nil }
+                self.init(channel: channel, symbol: String(symbol), barLength: length)
+                return
+            }
+            guard let interval = KlineInterval(rawValue: String(kline[1])), channel != .longShortRatio || interval.isOfHistory else { return nil }
             self.init(channel: channel, symbol: String(symbol), interval: interval)
             guard channel != .continuousKline || continuous != nil else { return nil }
             return
@@ -66,11 +72,11 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
 
     /// Channels whose names are not a symbol, `@` and the channel.
     private static let unsuited: Set<Channel> = [
-        .kline, .continuousKline, .longShortRatio, .funding, .contractInfo, .tradingSession, .upstream,
+        .kline, .continuousKline, .bar, .longShortRatio, .funding, .contractInfo, .tradingSession, .upstream,
     ]
 
     static func text(
-        _ channel: Channel, _ symbol: String?, _ interval: KlineInterval?, _ levels: DepthLevelCount?, _ speed: UpdateSpeed?
+        _ channel: Channel, _ symbol: String?, period: String?, _ levels: DepthLevelCount?, _ speed: UpdateSpeed?
     ) -> String {
         let suffix = speed.map { "@" + $0.rawValue } ?? ""
         guard let symbol else {
@@ -82,7 +88,7 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
         }
         let kind =
             switch channel {
-            case .kline, .continuousKline, .longShortRatio: channel.rawValue + "_" + (interval?.rawValue ?? "")
+            case .kline, .continuousKline, .bar, .longShortRatio: channel.rawValue + "_" + (period ?? "")
             case .partialDepth: "depth" + (levels?.rawValue ?? "")
             default: channel.rawValue
             }

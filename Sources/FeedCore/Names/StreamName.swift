@@ -19,6 +19,8 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         case kline
         /// Bars of a pair's current contract of a type.
         case continuousKline
+        /// Bars of some seconds, made of aggregate trades.
+        case bar
         /// 24-hour mini ticker.
         case miniTicker
         /// 24-hour ticker.
@@ -56,6 +58,8 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
     public let symbol: String?
     /// The bars' interval, or the periods' of `longShortRatio`; nil for others.
     public let interval: KlineInterval?
+    /// The length of the bars of `bar`; nil for others.
+    public let barLength: BarLength?
     /// How many levels; nil but for `partialDepth`.
     public let levels: DepthLevelCount?
     /// The speed asked for; nil for the venue's default.
@@ -63,13 +67,17 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
     /// The venue's name of the stream; two names are equal where it is.
     public let description: String
 
-    init(channel: Channel, symbol: String?, interval: KlineInterval? = nil, levels: DepthLevelCount? = nil, speed: UpdateSpeed? = nil) {
+    init(
+        channel: Channel, symbol: String?, interval: KlineInterval? = nil, barLength: BarLength? = nil, levels: DepthLevelCount? = nil,
+        speed: UpdateSpeed? = nil
+    ) {
         self.channel = channel
         self.symbol = symbol.map { String(decoding: $0.utf8.map(FuturesServiceStreamName.uppercased), as: UTF8.self) }
         self.interval = interval
+        self.barLength = barLength
         self.levels = levels
         self.speed = speed
-        description = Self.text(channel, self.symbol, interval, levels, speed)
+        description = Self.text(channel, self.symbol, period: interval?.rawValue ?? barLength?.rawValue, levels, speed)
     }
 
     /// A stream of another upstream, `name:stream`; nil where that cannot be written.
@@ -82,6 +90,7 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         channel = .upstream
         symbol = nil
         interval = nil
+        barLength = nil
         levels = nil
         speed = nil
         description = upstream + ":" + stream
@@ -110,11 +119,14 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         switch channel {
         case .aggregateTrade, .trade, .liquidation: .append
         case .depth, .rpiDepth: .book
-        case .kline, .continuousKline: .byKey
+        case .kline, .continuousKline, .bar: .byKey
         case .upstream, .funding: .replace
         default: symbol == nil ? .byKey : .replace
         }
     }
+
+    /// How a message of the upstream changes the content: bars are made of trades, of which every one counts.
+    package var messageRule: MergeRule { channel == .bar ? .append : mergeRule }
 
     /// Whether the content is an array of rows, also where there is one row; else it is one object.
     public var isArray: Bool { mergeRule == .byKey || mergeRule == .append }
@@ -185,6 +197,8 @@ extension FuturesServiceStreamName {
     public static func aggregateTrade(symbol: String) -> Self { Self(channel: .aggregateTrade, symbol: symbol) }
     /// One symbol's bars.
     public static func kline(symbol: String, interval: KlineInterval) -> Self { Self(channel: .kline, symbol: symbol, interval: interval) }
+    /// One symbol's bars of some seconds, made of its aggregate trades; a period without trades has none.
+    public static func bar(symbol: String, length: BarLength) -> Self { Self(channel: .bar, symbol: symbol, barLength: length) }
     /// One symbol's mini ticker.
     public static func miniTicker(symbol: String) -> Self { Self(channel: .miniTicker, symbol: symbol) }
     /// One symbol's ticker.
@@ -205,6 +219,22 @@ extension KlineInterval {
         switch self {
         case .minute5, .minute15, .minute30, .hour1, .hour2, .hour4, .hour6, .hour12, .day1: true
         case .minute1, .minute3, .hour8, .day3, .week1, .month1: false
+        }
+    }
+}
+
+/// The lengths of bars that are made of aggregate trades. Each begins at a multiple of its length since 1970 UTC.
+public enum BarLength: String, CaseIterable, Sendable {
+    /// A number of seconds.
+    case second1 = "1s", seconds5 = "5s", seconds15 = "15s", seconds30 = "30s"
+
+    /// The length, ms.
+    public var milliseconds: Int64 {
+        switch self {
+        case .second1: 1000
+        case .seconds5: 5000
+        case .seconds15: 15_000
+        case .seconds30: 30_000
         }
     }
 }

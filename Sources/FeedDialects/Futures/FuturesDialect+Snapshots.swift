@@ -19,7 +19,7 @@ extension FuturesDialect {
             case .assetIndex: ("assetIndex", [symbol])
             case .bookTicker: ("ticker/bookTicker", [symbol])
             case .miniTicker, .ticker: ("ticker/24hr", [symbol])
-            case .aggregateTrade:
+            case .aggregateTrade, .bar:
                 ("aggTrades", [symbol, from.map { "fromId=\($0)" }, "limit=\(isInquiry ? 1 : from == nil ? trades : Self.backfillLimit)"])
             case .trade: ("trades", [symbol, "limit=\(isInquiry ? 1 : trades)"])
             case .depth: ("depth", [symbol, "limit=\(isInquiry ? 50 : Self.bookDepth)"])

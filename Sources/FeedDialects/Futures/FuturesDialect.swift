@@ -21,7 +21,8 @@ package struct FuturesDialect: PlainDialect {
         return StreamTraits(
             endpoint: endpoint(name), hasSnapshotSource: ![.liquidation, .tradingSession, .funding].contains(name.channel),
             fetchWeight: fetchWeight(name), inquiryWeight: inquiryWeight(name), rhythm: rhythm(name),
-            limit: limit(name), backfillLimit: name.channel == .aggregateTrade ? Self.backfillLimit : nil, isPolled: poll(of: name) != nil)
+            limit: limit(name), backfillLimit: [.aggregateTrade, .bar].contains(name.channel) ? Self.backfillLimit : nil,
+            isPolled: poll(of: name) != nil)
     }
 
     /// The most levels of a book, and the most trades, that REST gives at once.
@@ -52,7 +53,7 @@ package struct FuturesDialect: PlainDialect {
         case .miniTicker, .ticker: isAll ? 40 : 1
         case .kline, .continuousKline: VenueREST.weight(bars: snapshotBars)
         case .trade: 5
-        case .aggregateTrade, .depth, .rpiDepth: 20
+        case .aggregateTrade, .bar, .depth, .rpiDepth: 20
         case .partialDepth: 2
         case .compositeIndex, .contractInfo, .openInterest, .fundingRate, .longShortRatio: 1
         case .funding, .liquidation, .tradingSession, .upstream: 0
@@ -62,7 +63,7 @@ package struct FuturesDialect: PlainDialect {
     private func limit(_ name: FuturesServiceStreamName) -> Int {
         switch name.channel {
         case .depth, .rpiDepth: Self.bookDepth
-        case .kline, .continuousKline: bars
+        case .kline, .continuousKline, .bar: bars
         case .aggregateTrade, .trade, .liquidation: trades
         default: 100_000
         }
@@ -85,7 +86,7 @@ package struct FuturesDialect: PlainDialect {
         case .assetIndex: .periodic(.seconds(3))
         case .compositeIndex, .tradingSession: .periodic(.seconds(1))
         case .bookTicker, .partialDepth, .depth, .rpiDepth, .miniTicker, .ticker, .kline, .continuousKline: .ticking(patience: .seconds(60))
-        case .aggregateTrade, .trade: .ticking(patience: .seconds(300))
+        case .aggregateTrade, .bar, .trade: .ticking(patience: .seconds(300))
         case .openInterest, .fundingRate, .funding, .longShortRatio: .periodic(poll(of: name)?.interval ?? .seconds(30))
         case .liquidation, .contractInfo, .upstream: .sporadic
         }
@@ -106,6 +107,10 @@ package struct FuturesDialect: PlainDialect {
             entry("{symbol}@depth{5|10|20}[@100ms|@500ms]", "the best levels of one symbol's order book", .replace),
             entry("{symbol}@depth[@100ms|@500ms]", "one symbol's order book, \(Self.bookDepth) levels a side", .book, keep: Self.bookDepth),
             entry("{symbol}@kline_{interval}", "bars of one symbol; a snapshot holds the last \(bars)", .byKey, key: "openTime", keep: bars),
+            entry(
+                "{symbol}@bar_{1s|5s|15s|30s}", "bars of seconds of one symbol, made of its aggregate trades; a snapshot holds the last \(bars)",
+                .byKey,
+                key: "openTime", keep: bars),
             entry("{symbol}@miniTicker", "24 h open, high, low, last and volume of one symbol", .replace),
             entry("!miniTicker@arr", "the same of all symbols", .byKey, key: "symbol"),
             entry("{symbol}@ticker", "24 h statistics of one symbol", .replace),
@@ -157,6 +162,8 @@ package struct FuturesDialect: PlainDialect {
         venue.webSocketURLs[host % venue.webSocketURLs.count]
             + (venue.combinedPaths.indices.contains(endpoint) ? venue.combinedPaths[endpoint] : venue.combinedPaths[0])
     }
+
+    package func session(endpoint: Int, subprotocol: String?) -> any DialectSession { FuturesSession(self) }
 
     package func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String { control("SUBSCRIBE", names, request) }
 

@@ -19,7 +19,7 @@ struct WireRows {
         case .kline, .continuousKline: try rows(&reader, FeedRows.kline, kline)
         case .miniTicker: try rows(&reader, FeedRows.miniTicker, miniTicker)
         case .ticker: try rows(&reader, FeedRows.ticker, ticker)
-        case .openInterest, .fundingRate, .funding, .longShortRatio, .upstream: throw reader.failure("the stream does not come as frames")
+        case .bar, .openInterest, .fundingRate, .funding, .longShortRatio, .upstream: throw reader.failure("the stream does not come as frames")
         case .compositeIndex, .contractInfo, .tradingSession: try ReferenceFrame(name: name).read(&reader)
         }
     }
@@ -74,7 +74,7 @@ struct WireRows {
         case .compositeIndex: "compositeIndex"
         case .contractInfo: "contractInfo"
         case .tradingSession: "EquityUpdate"
-        case .openInterest, .fundingRate, .funding, .longShortRatio, .upstream: ""
+        case .bar, .openInterest, .fundingRate, .funding, .longShortRatio, .upstream: ""
         case .miniTicker: "24hrMiniTicker"
         case .ticker: "24hrTicker"
         }

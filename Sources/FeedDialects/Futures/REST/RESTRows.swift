@@ -15,7 +15,7 @@ struct RESTRows {
         case .bookTicker: try named(&reader, FeedRows.bookTicker, bookTicker, time: \.time)
         case .miniTicker: try named(&reader, FeedRows.miniTicker, miniTicker, time: \.time)
         case .ticker: try named(&reader, FeedRows.ticker, ticker, time: \.closeTime)
-        case .aggregateTrade: try named(&reader, FeedRows.aggregateTrade, aggregateTrade, time: \.time)
+        case .aggregateTrade, .bar: try named(&reader, FeedRows.aggregateTrade, aggregateTrade, time: \.time)
         case .trade: try named(&reader, FeedRows.trade, trade, time: \.time)
         case .partialDepth, .depth, .rpiDepth: try depth(&reader)
         case .kline, .continuousKline: try klines(&reader)

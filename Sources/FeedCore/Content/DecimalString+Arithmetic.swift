@@ -1,0 +1,84 @@
+/// Exact sums and products of numbers that together need no more than 38 digits; nil where they need more.
+extension DecimalString {
+    /// All digits as one whole number, and how many of them follow the point.
+    private struct Digits {
+        var number: Int128
+        var decimals: Int
+
+        init(number: Int128, decimals: Int) {
+            self.number = number
+            self.decimals = decimals
+        }
+
+        init?(_ decimal: DecimalString) {
+            var (number, decimals, isFraction, isNegative): (Int128, Int, Bool, Bool) = (0, 0, false, false)
+            for byte in decimal.text.utf8 {
+                switch byte {
+                case UInt8(ascii: "-"): isNegative = true
+                case UInt8(ascii: "."): isFraction = true
+                default:
+                    let (tens, isOver) = number.multipliedReportingOverflow(by: 10)
+                    let (sum, isFarOver) = tens.addingReportingOverflow(Int128(byte &- UInt8(ascii: "0")))
+                    guard !isOver, !isFarOver else { return nil }
+                    number = sum
+                    if isFraction { decimals += 1 }
+                }
+            }
+            self.init(number: isNegative ? -number : number, decimals: decimals)
+        }
+
+        /// The same number with more decimals.
+        func padded(to decimals: Int) -> Int128? {
+            var number = number
+            for _ in self.decimals..<max(decimals, self.decimals) {
+                let (tens, isOver) = number.multipliedReportingOverflow(by: 10)
+                guard !isOver else { return nil }
+                number = tens
+            }
+            return number
+        }
+
+        /// The number as text, without zeros behind the last decimal that says something.
+        var shortest: DecimalString {
+            var digits = self
+            while digits.decimals > 0, digits.number % 10 == 0 {
+                digits.number /= 10
+                digits.decimals -= 1
+            }
+            return digits.decimal
+        }
+
+        var decimal: DecimalString {
+            var text = String(number.magnitude)
+            if decimals > 0 {
+                text = String(repeating: "0", count: max(0, decimals + 1 - text.utf8.count)) + text
+                text.insert(".", at: text.index(text.endIndex, offsetBy: -decimals))
+            }
+            return DecimalString(checked: number < 0 ? "-" + text : text)
+        }
+    }
+
+    /// The sum, with as many decimals as the number that has more.
+    func plus(_ other: DecimalString) -> DecimalString? {
+        guard let own = Digits(self), let others = Digits(other) else { return nil }
+        let decimals = max(own.decimals, others.decimals)
+        guard let a = own.padded(to: decimals), let b = others.padded(to: decimals) else { return nil }
+        let (sum, isOver) = a.addingReportingOverflow(b)
+        return isOver ? nil : Digits(number: sum, decimals: decimals).decimal
+    }
+
+    /// The product, without zeros behind its last decimal.
+    func times(_ other: DecimalString) -> DecimalString? {
+        guard let own = Digits(self), let others = Digits(other) else { return nil }
+        let (product, isOver) = own.number.multipliedReportingOverflow(by: others.number)
+        return isOver ? nil : Digits(number: product, decimals: own.decimals + others.decimals).shortest
+    }
+
+    /// Whether the number is less than another.
+    func isLess(than other: DecimalString) -> Bool? {
+        guard let own = Digits(self), let others = Digits(other) else { return nil }
+        let decimals = max(own.decimals, others.decimals)
+        guard let a = own.padded(to: decimals), let b = others.padded(to: decimals) else { return nil }
+        return a < b
+    }
+}

@@ -1,0 +1,66 @@
+import FeedCore
+
+/// One connection to the venue. Bars of seconds are made of aggregate trades, which the venue sends once for all streams that need them.
+final class FuturesSession: DialectSession {
+    private let dialect: FuturesDialect
+    private let names = StreamNames()
+    /// The streams that are made of a symbol's aggregate trades, by the stream of those; empty while there are no bars on the connection.
+    private var madeOfTrades: [FuturesServiceStreamName: [FuturesServiceStreamName]] = [:]
+    /// The streams of aggregate trades that are subscribed to for their own sake.
+    private var trades: Set<FuturesServiceStreamName> = []
+
+    init(_ dialect: FuturesDialect) { self.dialect = dialect }
+
+    func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String] {
+        for name in names {
+            if name.channel == .aggregateTrade { trades.insert(name) }
+            guard let source = name.tradesOfBars, madeOfTrades[source]?.contains(name) != true else { continue }
+            madeOfTrades[source, default: []].append(name)
+        }
+        return [dialect.subscribe(wireNames(names), request: request)]
+    }
+
+    /// A subscription that another stream needs stays.
+    func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String] {
+        for name in names {
+            trades.remove(name)
+            guard let source = name.tradesOfBars else { continue }
+            madeOfTrades[source]?.removeAll { $0 == name }
+            if madeOfTrades[source]?.isEmpty == true { madeOfTrades[source] = nil }
+        }
+        let unused = wireNames(names).filter { !trades.contains($0) && madeOfTrades[$0] == nil }
+        return unused.isEmpty ? [] : [dialect.unsubscribe(unused, request: request)]
+    }
+
+    private func wireNames(_ names: [FuturesServiceStreamName]) -> [FuturesServiceStreamName] {
+        var seen: Set<FuturesServiceStreamName> = []
+        return names.map { $0.tradesOfBars ?? $0 }.filter { seen.insert($0).inserted }
+    }
+
+    func receive(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
+        guard !madeOfTrades.isEmpty else { return dialect.decode(message, names: names) { emit(.event($0)) } }
+        dialect.decode(message, names: names) { event in
+            switch event {
+            case .rows(let name, let rows, let eventTime):
+                for name in readers(of: name) { emit(.event(.rows(name, rows, eventTime: eventTime))) }
+            case .malformed(let name?, let words):
+                for name in readers(of: name) { emit(.event(.malformed(name, words))) }
+            default: emit(.event(event))
+            }
+        }
+    }
+
+    /// The streams that a message of one stream is for.
+    private func readers(of name: FuturesServiceStreamName) -> [FuturesServiceStreamName] {
+        guard let bars = madeOfTrades[name] else { return [name] }
+        return trades.contains(name) ? [name] + bars : bars
+    }
+}
+
+extension FuturesServiceStreamName {
+    /// The stream of aggregate trades that bars of seconds are made of; nil for any other stream.
+    fileprivate var tradesOfBars: FuturesServiceStreamName? {
+        guard channel == .bar, let symbol else { return nil }
+        return .aggregateTrade(symbol: symbol)
+    }
+}

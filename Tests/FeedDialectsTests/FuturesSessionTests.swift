@@ -1,0 +1,70 @@
+import FeedCore
+import Testing
+
+@testable import FeedDialects
+
+/// Bars of seconds and aggregate trades share one subscription of the venue.
+@Suite struct FuturesSessionTests {
+    private let session = FuturesDialect(venue: .aster).session(endpoint: 0, subprotocol: nil)
+    private static let trades = FuturesServiceStreamName.aggregateTrade(symbol: "BTCUSDT")
+    private static let second = FuturesServiceStreamName.bar(symbol: "BTCUSDT", length: .second1)
+    private static let five = FuturesServiceStreamName.bar(symbol: "BTCUSDT", length: .seconds5)
+    private static let frame =
+        #"{"stream":"btcusdt@aggTrade","data":{"e":"aggTrade","E":123456789,"s":"BTCUSDT","a":5933014,"p":"0.001","q":"100","f":100,"l":105,"#
+        + #""T":123456785,"m":true}}"#
+
+    private func received(_ text: String) -> [String] {
+        var names: [String] = []
+        Array(text.utf8).withUnsafeBufferPointer { bytes in
+            session.receive(bytes) { event in
+                switch event {
+                case .event(.rows(let name, _, _)): names.append("\(name)")
+                case .event(.malformed(let name?, _)): names.append("malformed \(name)")
+                default: break
+                }
+            }
+        }
+        return names
+    }
+
+    @Test func barsSubscribeToTheirTradesOnce() {
+        #expect(session.subscribe([Self.second, Self.five], request: 1) == [#"{"method":"SUBSCRIBE","params":["btcusdt@aggTrade"],"id":1}"#])
+        #expect(received(Self.frame) == ["btcusdt@bar_1s", "btcusdt@bar_5s"])
+    }
+
+    @Test func aFrameOfTradesIsForAllThatAreMadeOfThem() {
+        _ = session.subscribe([Self.trades], request: 1)
+        #expect(received(Self.frame) == ["btcusdt@aggTrade"])
+        _ = session.subscribe([Self.second], request: 2)
+        _ = session.subscribe([Self.second], request: 3)
+        #expect(received(Self.frame) == ["btcusdt@aggTrade", "btcusdt@bar_1s"])
+        #expect(received(#"{"stream":"btcusdt@aggTrade","data":{"a":"x"}}"#) == ["malformed btcusdt@aggTrade", "malformed btcusdt@bar_1s"])
+    }
+
+    @Test func theVenuesSubscriptionEndsWithTheLastStreamThatNeedsIt() {
+        _ = session.subscribe([Self.trades, Self.second, Self.five], request: 1)
+        #expect(session.unsubscribe([Self.trades, Self.second], request: 2).isEmpty)
+        #expect(received(Self.frame) == ["btcusdt@bar_5s"])
+        #expect(session.unsubscribe([Self.five], request: 3) == [#"{"method":"UNSUBSCRIBE","params":["btcusdt@aggTrade"],"id":3}"#])
+        let other = FuturesServiceStreamName.aggregateTrade(symbol: "ETHUSDT")
+        _ = session.subscribe([other, Self.five], request: 4)
+        #expect(session.unsubscribe([other, Self.five], request: 5).count == 1)
+        #expect(received(Self.frame) == ["btcusdt@aggTrade"], "nobody's: the core knows that")
+    }
+
+    @Test func barsAreAskedForAsTrades() {
+        let dialect = FuturesDialect(venue: .aster)
+        #expect(
+            dialect.snapshotRequest(of: Self.five, from: 7, host: 0)?.url
+                == "https://fapi.asterdex.com/fapi/v1/aggTrades?symbol=BTCUSDT&fromId=7&limit=1000")
+        let answer = #"[{"a":1,"p":"2","q":"3","f":1,"l":1,"T":5,"m":false}]"#
+        let fetched = Array(answer.utf8).withUnsafeBufferPointer {
+            dialect.decodeSnapshot(of: Self.five, RESTAnswer(status: 200, retryAfter: nil, body: $0), now: 0)
+        }
+        guard case .success(let content) = fetched, case .aggregateTrade(let rows) = content.rows else {
+            Issue.record("\(fetched)")
+            return
+        }
+        #expect(rows.map(\.id) == [1])
+    }
+}
