@@ -22,7 +22,7 @@ extension ServeConfiguration {
         return tape
     }
 
-    /// Nil if it is a directory that can be written, or can be made.
+    /// Nil if it is a directory that can be written by its rights, or can be made.
     private static func mistake(inDirectory path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -31,6 +31,7 @@ extension ServeConfiguration {
             return access(above, W_OK | X_OK) == 0 ? nil : "cannot be made; check the path and the rights."
         }
         guard status.st_mode & S_IFMT == S_IFDIR else { return "is no directory." }
-        return access(path, R_OK | W_OK | X_OK) == 0 ? nil : "cannot be written; check the rights."
+        // A disk that has become read-only must not keep the feed from starting: nothing is recorded until it can be written, and that is told.
+        return access(path, R_OK | W_OK | X_OK) == 0 || errno == EROFS ? nil : "cannot be written; check the rights."
     }
 }
