@@ -12,23 +12,37 @@ import verdict
 PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 
 
-def main(options):
+def tool():
+    """The benchmarks' reader, built; None if it does not build."""
     build = ["swift", "build", "-c", "release", "--package-path", PACKAGE, "--product", "crowd"]
     tools = os.environ | {"WITH_TOOLS": "1"}
     if subprocess.run(build, stdout=subprocess.DEVNULL, env=tools).returncode:
-        return verdict.tell(["the benchmarks' reader does not build"])
+        return None
     folder = subprocess.run([*build, "--show-bin-path"], capture_output=True, text=True, check=True, env=tools).stdout.strip()
+    return f"{folder}/crowd"
+
+
+def measured(crowd, gateway, readers, seconds):
+    """What so many readers of a paced venue's stream saw; in words if they ended otherwise."""
+    command = [crowd, gateway.port, paced.STREAM, "--readers", readers, "--seconds", seconds, "--sequence", "nextFundingTime",
+               "--stamp", "indexPrice", "--pid", gateway.process.pid]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    try:
+        return json.loads(done.stdout.strip().splitlines()[-1])
+    except (ValueError, IndexError):
+        return f"the readers ended with {done.returncode}: {done.stdout}{done.stderr}"
+
+
+def main(options):
+    if not (crowd := tool()):
+        return verdict.tell(["the benchmarks' reader does not build"])
     venue = paced.Venue(options.rate, options.leaves_out)
     gateway = house.Gateway(options.executable, venue, log=options.log)
-    command = [f"{folder}/crowd", gateway.port, paced.STREAM, "--readers", options.readers, "--seconds", options.seconds,
-               "--sequence", "nextFundingTime", "--stamp", "indexPrice", "--pid", gateway.process.pid]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    seen = measured(crowd, gateway, options.readers, options.seconds)
     status = gateway.end()
     venue.end()
-    try:
-        seen = json.loads(done.stdout.strip().splitlines()[-1])
-    except (ValueError, IndexError):
-        return verdict.tell([f"the readers ended with {done.returncode}: {done.stdout}{done.stderr}"])
+    if isinstance(seen, str):
+        return verdict.tell([seen])
     due = options.readers * options.rate * options.seconds
     print(f"{seen['readers']} readers, {options.rate} events/s each, {options.seconds} s: {seen['events']} of about {due:.0f} deliveries,", end=" ")
     print(f"{seen['missing']} missing, {seen['repeated']} repeated, {seen['disordered']} out of order, {seen['ended']} readers ended;", end=" ")
