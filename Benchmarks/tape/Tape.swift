@@ -103,7 +103,8 @@ import Tape
             }
             took.sort()
             print(
-                "a search for \(some.count) streams: median \(took[100]), 99 of 100 within \(took[197]); \(values) of \(200 * some.count) values found")
+                "a search for \(some.count) streams: median \(took[100]), 99 of 100 within \(took[197]); \(values) of \(200 * some.count) values found"
+            )
         }
     }
 
