@@ -5,7 +5,8 @@ import Testing
 
 /// `Accept-Encoding: gzip`: the same events, in blocks made once for all readers of the same streams.
 struct CompressionTests {
-    private static let gzip = ["Accept-Encoding": "gzip, deflate, br"]
+    private static let gzip = ["Accept-Encoding": "gzip, deflate, br", "User-Agent": browser]
+    private static let browser = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
 
     private static func busy() -> DemoExchangeConfiguration {
         var exchange = DemoExchangeConfiguration()
@@ -20,10 +21,22 @@ struct CompressionTests {
     ])
     func gzipIsSentToThoseWhoTakeIt(_ accepted: String, _ query: String, _ isCompressed: Bool) async throws {
         try await House.open { house in
-            let reader = try await house.client.events("streams=btcusdt@bookTicker\(query)", ["Accept-Encoding": accepted])
+            let browser = ["Accept-Encoding": accepted, "User-Agent": Self.browser]
+            let reader = try await house.client.events("streams=btcusdt@bookTicker\(query)", browser)
+            #expect(reader.session.data["gzip"] == (isCompressed ? true : nil))
             #expect(reader.head.header("Content-Encoding") == (isCompressed ? "gzip" : nil))
             #expect(reader.head.header("Vary")?.contains("Accept-Encoding") == true)
             for _ in 0..<5 { _ = try await reader.next("update") }
+        }
+    }
+
+    @Test func aScriptWhoseLibraryTakesGzipIsSentEachEventAtOnceUnlessItAsksForGzip() async throws {
+        try await House.open { house in
+            for (query, coding) in [("", nil), ("&gzip=false", nil), ("&gzip=true", "gzip")] {
+                let script = ["Accept-Encoding": "gzip, deflate", "User-Agent": "python-requests/2.32.3"]
+                let reader = try await house.client.events("streams=btcusdt@bookTicker\(query)", script)
+                #expect(reader.head.header("Content-Encoding") == coding)
+            }
         }
     }
 

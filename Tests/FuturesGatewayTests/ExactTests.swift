@@ -86,7 +86,7 @@ struct ExactTests {
 
     @Test func aReaderOfBlocksHearsAStreamThatHadNoValueWhenItWasAdded() async throws {
         try await House.open { house in
-            let reader = try await house.client.events("streams=\(Self.quotes)", ["Accept-Encoding": "gzip"])
+            let reader = try await house.client.events("streams=\(Self.quotes)&gzip=true", ["Accept-Encoding": "gzip"])
             for _ in 0..<20 { _ = try await reader.next("update") }
             #expect(try await house.client.post("/events/\(reader.client)/subscribe?streams=!forceOrder@arr").status == 200)
             #expect(try await reader.next("update", of: "!forceOrder@arr").kind == "full")

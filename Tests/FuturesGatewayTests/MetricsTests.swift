@@ -108,7 +108,7 @@ struct Samples {
             let id = try #require(last.id)
             let exact = try await house.client.events("streams=btcusdt@bookTicker&lastEventId=\(id)")
             let reset = try await house.client.events("streams=btcusdt@bookTicker&lastEventId=abc.1")
-            let gzip = try await house.client.events("streams=btcusdt@bookTicker", ["Accept-Encoding": "gzip"])
+            let gzip = try await house.client.events("streams=btcusdt@bookTicker&gzip=true", ["Accept-Encoding": "gzip"])
             samples = try await Samples.of(house.client) { $0["event_readers{format=\"events\",encoding=\"gzip\"}"] == 1 }
             #expect(samples["event_resumes_total{kind=\"exact\"}"] == 1)
             #expect(samples["event_resumes_total{kind=\"reset\"}"] == 1)

@@ -100,7 +100,7 @@ import Testing
                 var told: [ServerEvent] = []
                 while told.count(where: { $0.stream == "ethusdt@depth@100ms" }) < 60 { told.append(try await live.next("update", "fetch")) }
                 // It takes gzip, which a replay does not.
-                let again = try await client.events("streams=\(Self.streams)", ["Last-Event-ID": point, "Accept-Encoding": "gzip"])
+                let again = try await client.events("streams=\(Self.streams)&gzip=true", ["Last-Event-ID": point, "Accept-Encoding": "gzip"])
                 #expect(again.session.data["resume"] == "exact" && again.session.data["replay"]?["speed"] == "0.0")
                 var played = try await Self.played(again)
                 #expect(played.removeLast().data["resume"] == "exact")

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -55,6 +56,7 @@ class Run:
         streams = [f"{symbol.lower()}@{kind}" for symbol in self.venue.symbols(options.symbols) for kind in ("depth@100ms", "bookTicker")]
         self.gateway = house.Gateway(
             options.executable, self.venue, "--tape-directory", disk.path, "--pinned", ",".join(streams), log=options.log, wrap=wrap)
+        self.is_wrapped = bool(wrap)
         self.marks, self.stop = multiprocessing.Queue(), multiprocessing.Event()
         self.reader = multiprocessing.Process(target=lists.delays, args=("127.0.0.1", self.gateway.port, streams, self.marks, self.stop), daemon=True)
         self.reader.start()
@@ -81,7 +83,12 @@ class Run:
         self.stop.set()
         seen = self.marks.get(timeout=10)
         self.reader.join(timeout=5)
-        self.gateway.end()
+        # What strace runs goes on if strace itself is ended.
+        process = self.gateway.process.pid
+        with open(f"/proc/{process}/task/{process}/children") as file:
+            children = file.read().split()
+        os.kill(int(children[0]) if self.is_wrapped and children else process, signal.SIGTERM)
+        self.gateway.process.wait(timeout=30)
         self.venue.end()
         return seen
 

@@ -56,7 +56,7 @@ class Churn(threading.Thread):
         reader = socket.create_connection(("127.0.0.1", self.port))
         streams = self.dice.sample(self.streams, self.dice.randint(1, 4)) + ["btcusdt@aggTrade"]
         coding = self.dice.choice(("gzip", "identity"))
-        reader.sendall(f"GET /events?streams={','.join(streams)} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: {coding}\r\n\r\n".encode())
+        reader.sendall(f"GET /events?streams={','.join(streams)} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: {coding}\r\nUser-Agent: Mozilla/5.0\r\n\r\n".encode())
         reader.setblocking(False)
         self.came += 1
         if self.dice.random() < 0.9:

@@ -50,7 +50,7 @@ class Connection:
 
     async def open(self, streams, last, options):
         self.input, self.output = await asyncio.open_connection(self.gateway.host, self.gateway.port, limit=1 << 22)
-        headers = f"Accept: {self.accept}\r\n" + (f"Last-Event-ID: {last}\r\n" if last else "") + ("Accept-Encoding: gzip\r\n" if self.inflate else "")
+        headers = f"Accept: {self.accept}\r\n" + (f"Last-Event-ID: {last}\r\n" if last else "") + ("Accept-Encoding: gzip\r\nUser-Agent: Mozilla/5.0\r\n" if self.inflate else "")
         self.output.write(f"GET /events?streams={','.join(streams)}{self.more}{options} HTTP/1.1\r\nHost: {self.gateway.host}\r\n{headers}\r\n".encode())
         head = await self.input.readuntil(b"\r\n\r\n")
         if not head.startswith(b"HTTP/1.1 200") or (b"Content-Encoding: gzip" in head) != bool(self.inflate):

@@ -102,7 +102,7 @@ def flood(address, symbols, seed, stop, answers):
         client.settimeout(5)
         try:
             client.connect(address)
-            head = ["Accept: application/x-ndjson", "Accept-Encoding: gzip", "Accept: text/event-stream"][number % 7 % 3]
+            head = ["Accept: application/x-ndjson", "Accept-Encoding: gzip\r\nUser-Agent: Mozilla/5.0", "Accept: text/event-stream"][number % 7 % 3]
             path = formats[number % 3] + ",".join(dice.sample(names, count))
             client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{head}\r\n\r\n".encode())
         except OSError:

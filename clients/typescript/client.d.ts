@@ -21,7 +21,7 @@ export interface Data extends Partial<Freshness> {
   eventTime?: number; receivedAt: number;
   content: unknown;
 }
-export interface Session { client: string; streams: string[]; resume: 'none' | 'exact' | 'reset'; replayed: number; heartbeat: number }
+export interface Session { client: string; streams: string[]; resume: 'none' | 'exact' | 'reset'; replayed: number; heartbeat: number; gzip?: true }
 export interface Recovery {
   stream: string; result: 'success' | 'failure'; error?: Failure; method: 'continuous' | 'backfill' | 'snapshot';
   downMs: number; detectedMs: number; missed: number | null;

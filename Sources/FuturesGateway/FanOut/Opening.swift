@@ -60,6 +60,7 @@ extension EventEncoder {
                     $0.member("resume", opening.resumption(replayed: replayed))
                     $0.member("replayed", replayed ?? 0)
                     $0.member("heartbeat", opening.options.heartbeat)
+                    if opening.options.isCompressed { $0.member("gzip", true) }
                     if let replay = opening.options.replay {
                         $0.member("replay")
                         $0.object { json in

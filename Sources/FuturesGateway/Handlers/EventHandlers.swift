@@ -137,7 +137,8 @@ struct EventHandlers: Sendable {
             let isPadded = flag("pad", of: request, responder), let heartbeat = number("heartbeat", 5...60, of: request, responder),
             let count = number("count", 1...1_000_000, of: request, responder), let timeout = number("timeout", 1...86_400, of: request, responder),
             let lastEventID = lastEventID(of: request, responder), let maxRate = maxRate(of: request, responder),
-            let mayCompress = flag("gzip", of: request, default: true, responder), let replay = replay(of: request, names, responder)
+            let mayCompress = flag("gzip", of: request, default: Self.isBrowser(request), responder),
+            let replay = replay(of: request, names, responder)
         else { return nil }
         return ConnectionOptions(
             heartbeat: heartbeat ?? hub.limits.heartbeat, sendsHeartbeatEvents: sendsHeartbeatEvents, lastEventID: lastEventID,
@@ -214,6 +215,9 @@ struct EventHandlers: Sendable {
         }
         return names
     }
+
+    /// Whether a browser asks: libraries of scripts say that they take gzip without being told to, and it would delay their events.
+    private static func isBrowser(_ request: HTTPRequest) -> Bool { request.header("User-Agent")?.hasPrefix("Mozilla/") ?? false }
 
     /// A parameter that is true or false; nil if it is neither, which the request has then been answered with.
     private func flag(_ name: String, of request: HTTPRequest, default value: Bool = false, _ responder: HTTPResponder) -> Bool? {
