@@ -16,7 +16,9 @@ import stage
 
 
 GROWTH = 1024
-"""KiB by which memory may grow from a run's beginning to its end."""
+"""KiB by which what is allocated may grow from a run's beginning to its end."""
+KEPT = 2048
+"""KiB by which what the allocator keeps may grow besides: it gives pages back when it can, not when it should."""
 CUT_EVERY = 7.5
 """Seconds."""
 WINDOW = 15
@@ -79,11 +81,12 @@ def sample(pid):
     return resident, len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task"))
 
 
-def rings(gateway):
-    """KiB that the gateway says its rings use, and have. They grow by doubling wherever much came in a minute, so what they do not use is no leak."""
+def told(gateway):
+    """KiB that the gateway says it has allocated, its rings use, and have. They grow by doubling wherever much came in a minute, so what they do not
+    use is no leak."""
     _, text = gateway.ask("GET", "/metrics")
-    found = dict(re.findall(r"^futures_gateway_event_ring_((?:memory_)?bytes) (\d+)", text, re.M))
-    return [int(found[name]) >> 10 for name in ("bytes", "memory_bytes")]
+    found = dict(re.findall(r"^futures_gateway_(allocated_bytes|event_ring_bytes|event_ring_memory_bytes) (\d+)", text, re.M))
+    return [int(found[name]) >> 10 for name in ("allocated_bytes", "event_ring_bytes", "event_ring_memory_bytes")]
 
 
 def slope(points):
@@ -102,10 +105,10 @@ def main(options):
     while time.monotonic() < ends and not run.court.faults:
         run.listen(time.monotonic() + 2)
         now = time.monotonic() - begin
-        (resident, *counts), (used, held) = sample(run.gateway.process.pid), rings(run.gateway)
-        samples.append((now / 3600, resident - held + used, *counts))
+        (resident, *counts), (allocated, used, held) = sample(run.gateway.process.pid), told(run.gateway)
+        samples.append((now / 3600, allocated - held + used, *counts, resident))
         if len(samples) % 30 == 0:
-            print(f"{now / 60:.1f} minutes: {churn.came} readers came, {cuts} cuts; {resident / 1024:.1f} MB, rings {used / 1024:.1f} of {held / 1024:.1f} MB", flush=True)
+            print(f"{now / 60:.1f} minutes: {churn.came} readers came, {cuts} cuts; {resident / 1024:.1f} MB, {allocated / 1024:.1f} of them allocated, rings {used / 1024:.1f} of {held / 1024:.1f} MB", flush=True)
         if now > next_cut:
             run.cutter.strike(cutter.Strike("now", run.dice.choice(("reset", "fin"))))
             cuts, next_cut = cuts + 1, next_cut + CUT_EVERY
@@ -116,15 +119,19 @@ def main(options):
     # Until then the allocator and the logs of the last minute come to what they need.
     settled = samples[len(samples) // 3 :]
     windows = [settled[place:place + WINDOW] for place in range(0, len(settled) - WINDOW + 1, WINDOW // 3)]
-    growth = slope([(statistics.mean(point[0] for point in window), min(point[1] for point in window)) for window in windows])
+    growth, kept = (
+        slope([(statistics.mean(point[0] for point in window), min(point[column] for point in window)) for window in windows]) for column in (1, 4))
     thirds = [settled[: len(settled) // 3], settled[-(len(settled) // 3) :]]
-    mean = [[statistics.mean(point[column] for point in part) for column in (1, 2, 3)] for part in thirds]
-    print(f"{options.minutes} minutes, {churn.came} readers came and went, {cuts} cuts; resident besides the rings' spare room {mean[0][0] / 1024:.1f} MB in the first third,", end=" ")
-    print(f"{mean[1][0] / 1024:.1f} in the last, {growth / 1024:+.2f} MB an hour; descriptors {mean[0][1]:.0f} and {mean[1][1]:.0f}, threads {mean[0][2]:.0f} and {mean[1][2]:.0f}")
+    mean = [[statistics.mean(point[column] for point in part) for column in (1, 2, 3, 4)] for part in thirds]
+    print(f"{options.minutes} minutes, {churn.came} readers came and went, {cuts} cuts; allocated besides the rings' spare room {mean[0][0] / 1024:.1f} MB in the first third,", end=" ")
+    print(f"{mean[1][0] / 1024:.1f} in the last, {growth / 1024:+.2f} MB an hour; resident {mean[0][3] / 1024:.1f} and {mean[1][3] / 1024:.1f} MB,", end=" ")
+    print(f"{kept / 1024:+.2f} MB an hour; descriptors {mean[0][1]:.0f} and {mean[1][1]:.0f}, threads {mean[0][2]:.0f} and {mean[1][2]:.0f}")
     # In a few minutes the kernel gives and takes more than a run may leave behind.
     allowed = GROWTH + (mean[0][0] / 20 if options.minutes < 10 else 0)
     if growth * options.minutes / 60 > allowed:
         run.court.faults.append(f"memory grows by {growth / 1024:+.2f} MB an hour")
+    if kept * options.minutes / 60 > KEPT + (mean[0][3] / 20 if options.minutes < 10 else 0):
+        run.court.faults.append(f"memory grows by {kept / 1024:+.2f} MB an hour, as the kernel counts it")
     if mean[1][1] >= mean[0][1] + 20 or mean[1][2] > mean[0][2] + 1:
         run.court.faults.append("descriptors or threads grow")
     return run.verdict()

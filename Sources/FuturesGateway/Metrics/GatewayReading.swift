@@ -212,6 +212,7 @@ struct GatewayReading: Sendable {
         text.sample(["version": Gateway.version], 1)
         text.metric("process_cpu_seconds_total", .counter, "Processor time used, user and system.", process.processorSeconds)
         text.metric("process_resident_memory_bytes", .gauge, "Memory in use.", process.residentBytes)
+        text.metric("futures_gateway_allocated_bytes", .gauge, "Memory that is allocated, without what the allocator keeps.", process.allocatedBytes)
         text.metric(
             "futures_gateway_memory_limit_bytes", .gauge, "Memory the process may use, by its control group or the machine.", memory.limit)
         text.metric("futures_gateway_memory_used_bytes", .gauge, "What the control group counts of it, where that has a limit.")
