@@ -15,6 +15,12 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+/// What is in use, in arenas and in mappings.
+static inline size_t cmhd_allocated_bytes(void) {
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
 /// Names the calling thread; `prctl` is variadic and `pthread_setname_np` needs a feature macro.
 static inline void cmhd_name_thread(const char *name) {
     prctl(PR_SET_NAME, name, 0, 0, 0);

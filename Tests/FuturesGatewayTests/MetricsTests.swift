@@ -165,7 +165,7 @@ struct Samples {
             let samples = try await Samples(house.client)
             #expect((samples["process_cpu_seconds_total"] ?? 0) > 0)
             #expect((samples["process_resident_memory_bytes"] ?? 0) > 1_000_000)
-            #expect((samples["futures_gateway_allocated_bytes"] ?? 0) > 100_000)
+            #expect((samples["allocated_bytes"] ?? 0) > 100_000)
             #expect((samples["process_open_fds"] ?? 0) > 3)
             #expect((samples["process_max_fds"] ?? 0) >= (samples["process_open_fds"] ?? .infinity))
             #expect((samples["process_threads"] ?? 0) > 3)

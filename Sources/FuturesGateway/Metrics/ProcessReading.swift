@@ -1,5 +1,5 @@
-import CMalloc
 import Glibc
+import MicroHTTP
 
 /// What the kernel says of this process (proc(5), getrusage(2)). Reading may take a while if many descriptors are open.
 struct ProcessReading: Sendable {
@@ -7,8 +7,8 @@ struct ProcessReading: Sendable {
     let processorSeconds: Double
     /// Bytes; zero if the kernel does not tell.
     let residentBytes: Int
-    /// Bytes that the program has allocated and not given back; what the allocator keeps besides is resident, too (mallinfo(3)).
-    let allocatedBytes: UInt64
+    /// Bytes that the program has allocated and not given back; what the allocator keeps besides is resident, too.
+    let allocatedBytes: Int
     let openDescriptors: Int
     let descriptorLimit: UInt64
     let threads: Int
@@ -24,8 +24,7 @@ struct ProcessReading: Sendable {
         descriptorLimit = UInt64(limit.rlim_cur)
         let pages = Self.fields("/proc/self/statm").dropFirst().first.flatMap { Int($0) } ?? 0
         residentBytes = pages &* sysconf(Int32(_SC_PAGESIZE))
-        let allocated = mallinfo2()
-        allocatedBytes = UInt64(allocated.uordblks) &+ UInt64(allocated.hblkhd)
+        allocatedBytes = allocatedMemory()
         // The text after the name in brackets, the only field with blanks; it begins with the state, the third field of proc(5).
         let fields = Self.fields("/proc/self/stat", after: ")")
         threads = fields.count > 17 ? Int(fields[17]) ?? 0 : 0
