@@ -1,6 +1,7 @@
 """Bars of seconds through outages and restarts: those that polars makes of the exported trades, or marked as incomplete."""
 
 import asyncio
+import bisect
 import shutil
 import signal
 import subprocess
@@ -36,13 +37,13 @@ def made(trades, length):
 
 
 def compare(executable, directory, symbol, faults, control):
-    """How many bars are equal, marked, and still open."""
+    """How many bars are equal, marked, still open, and missing in a hole."""
     import polars as pl
 
     trades = exported(executable, directory, f"{symbol}@aggTrade").unique("id").sort("id").with_columns(pl.col("price", "qty").cast(pl.Float64)).collect()
     if control:
         trades = trades.filter(pl.col("id") != trades["id"][len(trades) // 2])
-    equal, marked, still = 0, 0, 0
+    equal, marked, still, lacking = 0, 0, 0, 0
     for length in LENGTHS:
         truth = {row["openTime"]: row for row in made(trades, length).to_dicts()}
         # What is told last of a bar is what it is.
@@ -61,11 +62,18 @@ def compare(executable, directory, symbol, faults, control):
                     faults.note(f"{symbol}@bar_{length}: the bar {start} differs in {wrong}: {bar} for {true}")
                 equal += not wrong
         # The bars begin with the oldest trade that REST told for them, which trades alone may not have.
-        first = min(ours, default=0)
-        lacking = [start for start in truth if start >= first and start not in ours]
-        if lacking:
-            faults.note(f"{symbol}@bar_{length}: {len(lacking)} bars are missing, the first at {lacking[0]}")
-    return equal, marked, still
+        starts = sorted(ours)
+        for start in truth:
+            place = bisect.bisect(starts, start)
+            if place == 0 or start in ours:
+                continue
+            ends = starts[place - 1:place + 1]
+            # A hole that could not be filled has no bars, and both of its ends are marked.
+            if len(ends) == 2 and not any(ours[end]["isComplete"] for end in ends):
+                lacking += 1
+            else:
+                faults.note(f"{symbol}@bar_{length}: the bar {start} is missing, and {ends} are not both marked")
+    return equal, marked, still, lacking
 
 
 async def siege(options):
@@ -92,12 +100,12 @@ async def siege(options):
     gateway.end()
     venue.end()
     told = [compare(options.executable, directory, symbol, faults, options.control) for symbol in symbols]
-    equal, marked, still = map(sum, zip(*told))
+    equal, marked, still, lacking = map(sum, zip(*told))
     shutil.rmtree(directory, ignore_errors=True)
     if marked > len(symbols) * len(LENGTHS) * (1 + 2 * kills):
         faults.note(f"{marked} bars are marked as incomplete, though an outage can be filled in")
     print(f"{options.outages} outages and {kills} kills in {options.minutes:g} minutes: {equal} closed bars of {len(symbols)} symbols equal those of polars, "
-          f"{marked} are marked as incomplete, {still} were still open")
+          f"{marked} are marked as incomplete, {lacking} lie in holes between such, {still} were still open")
     return faults
 
 
