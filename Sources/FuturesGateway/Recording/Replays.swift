@@ -43,7 +43,8 @@ final class Replays: Sendable {
     private static let most = 32
     /// How many readers may get what they missed.
     private static let mostResumes = 128
-    private static let pieceBytes = 256 << 10
+    /// The thread that serves readers of the present sends pieces too, and they wait for it meanwhile.
+    private static let pieceBytes = 32 << 10
     private static let poll = TimeAmount.milliseconds(200)
     /// How often a reader is refused who has everything that is on the tape, before it begins with new values.
     private static let mostRefusals = 50
