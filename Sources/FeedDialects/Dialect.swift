@@ -82,36 +82,6 @@ public struct Upstream: Hashable, Sendable {
     }
 }
 
-/// A dialect over a WebSocket whose connections have nothing to remember.
-package protocol PlainDialect: Dialect {
-    /// The address of an endpoint's WebSocket, on one of the hosts.
-    func webSocketURL(endpoint: Int, host: Int) -> String
-
-    /// The frame that subscribes to streams.
-    func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String
-
-    /// The frame that ends subscriptions.
-    func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String
-
-    /// Reads one text frame. Bad data becomes `.malformed`; nothing traps. `names` holds the names of the frame's connection.
-    func decode(_ frame: UnsafeBufferPointer<UInt8>, names: StreamNames, _ emit: (UpstreamEvent) -> Void)
-
-    /// The address of a stream's snapshot, or of its messages from an id on; nil if REST has none.
-    func snapshotURL(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> String?
-}
-
-extension PlainDialect {
-    package func route(endpoint: Int, host: Int) -> UpstreamRoute {
-        .webSocket(url: webSocketURL(endpoint: endpoint, host: host), headers: [], subprotocols: [])
-    }
-
-    package func session(endpoint: Int, subprotocol: String?) -> any DialectSession { PlainSession(self) }
-
-    package func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest? {
-        snapshotURL(of: name, from: from, host: host).map { RESTRequest(url: $0) }
-    }
-}
-
 /// The parts of a REST answer that a dialect needs.
 public struct RESTAnswer {
     /// The status code.

@@ -63,19 +63,3 @@ extension DialectSession {
     /// Nil.
     public func refusal(closeCode: UInt16?, status: Int?) -> FeedError? { nil }
 }
-
-/// A session that remembers only how names are written.
-final class PlainSession<Language: PlainDialect>: DialectSession {
-    private let dialect: Language
-    private let names = StreamNames()
-
-    init(_ dialect: Language) { self.dialect = dialect }
-
-    func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String] { [dialect.subscribe(names, request: request)] }
-
-    func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String] { [dialect.unsubscribe(names, request: request)] }
-
-    func receive(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
-        dialect.decode(message, names: names) { emit(.event($0)) }
-    }
-}

@@ -121,11 +121,8 @@ package enum ContentReader {
 
     private static func bar(_ row: RowFields) throws(JSONReader.Failure) -> TradeBar {
         TradeBar(
-            openTime: try row.integer("openTime"), closeTime: try row.integer("closeTime"), open: try row.decimal("open"),
-            high: try row.decimal("high"), low: try row.decimal("low"), close: try row.decimal("close"), volume: try row.decimal("volume"),
-            quoteVolume: try row.decimal("quoteVolume"), tradeCount: try row.integer("count"), takerBuyVolume: try row.decimal("takerBuyVolume"),
-            takerBuyQuoteVolume: try row.decimal("takerBuyQuoteVolume"), firstAggregateID: try row.integer("firstId"),
-            lastAggregateID: try row.integer("lastId"), isClosed: try row.flag("isClosed"), isComplete: try row.flag("isComplete"))
+            bar: try kline(row), firstAggregateID: try row.integer("firstId"), lastAggregateID: try row.integer("lastId"),
+            isComplete: try row.flag("isComplete"))
     }
 
     private static func miniTicker(_ row: RowFields) throws(JSONReader.Failure) -> MiniTicker {

@@ -110,9 +110,4 @@ async def siege(options):
 
 
 def main(options):
-    try:
-        import polars  # noqa: F401
-    except ImportError:
-        print("skipped: polars is not installed (pip install polars)")
-        return True
-    return restarts.carry_out(options, siege)
+    return restarts.carry_out(options, siege, needs="polars")

@@ -124,9 +124,4 @@ def forget(path, update):
 
 
 def main(options):
-    try:
-        import hftbacktest  # noqa: F401
-    except ImportError:
-        print("skipped: hftbacktest is not installed (pip install hftbacktest)")
-        return True
-    return restarts.carry_out(options, siege)
+    return restarts.carry_out(options, siege, needs="hftbacktest")

@@ -1,6 +1,7 @@
 """A gateway killed and started again under readers that come back as a browser does: all do, and none mixes two runs."""
 
 import asyncio
+import importlib.util
 import json
 import random
 import signal
@@ -134,8 +135,11 @@ async def siege(options):
     return faults
 
 
-def carry_out(options, siege):
-    """Runs a siege with dice of the seed, and says how it ended; whether it found no fault."""
+def carry_out(options, siege, needs=None):
+    """Runs a siege with dice of the seed, and says how it ended; whether it found no fault. Without the module it needs it is skipped."""
+    if needs and not importlib.util.find_spec(needs):
+        print(f"skipped: {needs} is not installed (pip install {needs})")
+        return True
     options.dice = random.Random(options.seed)
     print(f"seed {options.seed}", flush=True)
     faults = asyncio.run(siege(options))

@@ -199,20 +199,9 @@ package enum ContentEncoder {
     }
 
     private static func write(_ row: TradeBar, _ json: inout JSONWriter) {
-        json.member("openTime", row.openTime)
-        json.member("closeTime", row.closeTime)
-        json.member("open", row.open)
-        json.member("high", row.high)
-        json.member("low", row.low)
-        json.member("close", row.close)
-        json.member("volume", row.volume)
-        json.member("quoteVolume", row.quoteVolume)
-        json.member("count", row.tradeCount)
-        json.member("takerBuyVolume", row.takerBuyVolume)
-        json.member("takerBuyQuoteVolume", row.takerBuyQuoteVolume)
+        write(row.bar, &json)
         json.member("firstId", row.firstAggregateID)
         json.member("lastId", row.lastAggregateID)
-        json.member("isClosed", row.isClosed)
         json.member("isComplete", row.isComplete)
     }
 

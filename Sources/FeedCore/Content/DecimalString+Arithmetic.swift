@@ -73,12 +73,4 @@ extension DecimalString {
         let (product, isOver) = own.number.multipliedReportingOverflow(by: others.number)
         return isOver ? nil : Digits(number: product, decimals: own.decimals + others.decimals).shortest
     }
-
-    /// Whether the number is less than another.
-    func isLess(than other: DecimalString) -> Bool? {
-        guard let own = Digits(self), let others = Digits(other) else { return nil }
-        let decimals = max(own.decimals, others.decimals)
-        guard let a = own.padded(to: decimals), let b = others.padded(to: decimals) else { return nil }
-        return a < b
-    }
 }

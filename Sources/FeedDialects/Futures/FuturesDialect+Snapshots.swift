@@ -1,6 +1,10 @@
 package import FeedCore
 
 extension FuturesDialect {
+    package func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest? {
+        snapshotURL(of: name, from: from, host: host).map { RESTRequest(url: $0) }
+    }
+
     package func snapshotURL(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> String? {
         url(of: name, from: from, host: host, isInquiry: false)
     }

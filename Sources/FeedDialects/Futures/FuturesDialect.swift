@@ -1,7 +1,7 @@
 package import FeedCore
 
 /// The USDⓈ-M futures dialect that ApolloX, Aster and Binance share (docs/venue.md): combined JSON frames, decimal strings, REST under `/fapi/v1`.
-package struct FuturesDialect: PlainDialect {
+package struct FuturesDialect: Dialect {
     let venue: FuturesVenue
     /// How many bars a snapshot holds, 1 to 1,500, and how many trades, 1 to 1,000. REST gives no more.
     let bars: Int
