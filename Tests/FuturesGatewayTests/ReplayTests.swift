@@ -58,7 +58,6 @@ import Testing
             }
             try await house.gateway { client in
                 let live = try await client.events("streams=\(Self.streams)")
-                _ = try await live.next("recover")
                 for _ in 0..<20 { told.append(try await live.next("update", where: { $0.kind == "delta" })) }
             }
             try await house.gateway { client in

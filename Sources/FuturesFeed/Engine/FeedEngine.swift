@@ -129,6 +129,8 @@ package final class FeedEngine: Sendable {
         state.withLockedValue { look($0.core, Moment.current.instant) }
     }
 
+    package var hasToldAll: Bool { state.withLockedValue { $0.effects.isEmpty } }
+
     /// The traffic with each of the dialect's upstreams, in their order; on the engine's thread.
     package var traffic: [UpstreamTraffic] { performer.value.traffic }
 

@@ -22,6 +22,8 @@ package protocol ServedFeed: AnyObject, Sendable {
     var isServing: Bool { get }
     /// The newest event.
     var head: EventID { get }
+    /// Whether the listener was told everything up to the newest event. On the feed's loop, where it stays so until another thread steps the feed.
+    var hasToldAll: Bool { get }
     /// A ring that begins with the next event lacks nothing behind this number.
     var floor: UInt64 { get }
     /// Whether a reader that has everything up to this event can go on behind it, if the rings still hold what followed.

@@ -56,6 +56,9 @@ extension LogNode: ServedFeed {
 
     package var head: EventID { shared.withLockedValue { $0.mirror.epochs.headID } ?? EventID(epoch: 0, sequence: 0) }
 
+    /// What is read of the log is told at once.
+    package var hasToldAll: Bool { true }
+
     package var floor: UInt64 { shared.withLockedValue { $0.floor ?? $0.mirror.epochs.head } }
 
     package func canResume(behind id: EventID) -> Bool { shared.withLockedValue { $0.mirror.isFollowing && $0.mirror.epochs.contains(id) } }

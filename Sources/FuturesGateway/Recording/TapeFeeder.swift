@@ -58,19 +58,25 @@ final class TapeFeeder {
 
     /// Records the content of a few streams, so that no look at many of them holds up the feed.
     ///
+    /// A content that is ahead of the events on the tape would stand before events that it has already. So nothing is recorded while readers have
+    /// not been told all that the feed has decided; the next call records it.
+    ///
     /// - Parameter names: the streams in use.
     func tick(_ feed: any ServedFeed, _ names: () -> [FuturesServiceStreamName]) {
-        let (now, gaps) = (Moment.current.instant, tape.reading.gaps)
+        let (head, now, gaps) = (feed.head, Moment.current.instant, tape.reading.gaps)
+        guard feed.hasToldAll else { return }
         let hasGap = gaps != self.gaps
         if hasGap || due.isEmpty && beganAt.map({ $0 + Self.turn <= now }) ?? true {
             due = names().filter(records)
             share = due.count / (hasGap ? Self.hurriedTicks : Self.ticks) + 1
             (beganAt, self.gaps) = (now, gaps)
-            if let listing = feed.listing { put(ListingRecord.record(listing), feed.head) }
+            if let listing = feed.listing { put(ListingRecord.record(listing), head) }
         }
-        for name in due.suffix(share) {
-            for record in feed.checkpoint(of: name) { put(record, feed.head) }
+        for name in due.suffix(share).reversed() {
+            let records = feed.checkpoint(of: name)
+            guard feed.hasToldAll else { return }
+            for record in records { put(record, head) }
+            due.removeLast()
         }
-        due.removeLast(min(share, due.count))
     }
 }
