@@ -121,7 +121,7 @@ package enum ContentReader {
 
     private static func bar(_ row: RowFields) throws(JSONReader.Failure) -> TradeBar {
         TradeBar(
-            bar: try kline(row), firstAggregateID: try row.integer("firstId"), lastAggregateID: try row.integer("lastId"),
+            kline: try kline(row), firstAggregateID: try row.integer("firstId"), lastAggregateID: try row.integer("lastId"),
             isComplete: try row.flag("isComplete"))
     }
 

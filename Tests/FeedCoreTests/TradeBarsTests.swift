@@ -38,13 +38,13 @@ struct TradeBarsTests {
             ]))
         harness.receive(Self.name, .aggregateTrade([trade(5, at: 10_000)]))
         let told = try #require(bars(harness).dropLast().last)
-        let bar = told.bar
+        let bar = told.kline
         let figures = [bar.open, bar.high, bar.low, bar.close, bar.volume, bar.quoteVolume, bar.takerBuyVolume, bar.takerBuyQuoteVolume].map(\.text)
         #expect(figures == ["100.5", "101.25", "99", "99", "2.101", "212.649", "0.101", "10.149"])
         #expect((bar.openTime, bar.closeTime) == (5_000, 9_999))
         #expect((bar.tradeCount, told.firstAggregateID, told.lastAggregateID) == (5, 2, 4))
         #expect(bar.isClosed && told.isComplete)
-        #expect(bars(harness).last?.bar.isClosed == false)
+        #expect(bars(harness).last?.kline.isClosed == false)
     }
 
     @Test func theFirstBarIsIncompleteForItsBeginningMayBeMissing() {
@@ -61,8 +61,8 @@ struct TradeBarsTests {
             return
         }
         #expect(content.kind == .delta)
-        #expect(bars.map(\.bar.openTime) == [0, 5_000])
-        #expect(bars.map(\.bar.isClosed) == [true, false])
+        #expect(bars.map(\.kline.openTime) == [0, 5_000])
+        #expect(bars.map(\.kline.isClosed) == [true, false])
     }
 
     @Test func whatAnOutageMissedIsFilledInAndNoBarIsIncomplete() {
@@ -74,7 +74,7 @@ struct TradeBarsTests {
             .fetched(
                 Self.name, attempt: attempt(harness),
                 .success(FetchedContent(rows: .aggregateTrade([trade(3, at: 6_000), trade(4, at: 10_000), trade(5, at: 15_000)]), eventTime: nil))))
-        #expect(bars(harness).map(\.bar.openTime) == [0, 5_000, 10_000, 15_000])
+        #expect(bars(harness).map(\.kline.openTime) == [0, 5_000, 10_000, 15_000])
         #expect(bars(harness).map(\.isComplete) == [false, true, true, true])
         #expect(bars(harness).map(\.lastAggregateID) == [1, 3, 4, 6])
         #expect(harness.kinds.contains("recover success"))
@@ -87,7 +87,7 @@ struct TradeBarsTests {
         harness.receive(Self.name, .aggregateTrade([trade(60, at: 31_000)]))
         harness.step(.fetched(Self.name, attempt: attempt(harness), .failure(FeedError(.venueRejected, "too old"))))
         harness.receive(Self.name, .aggregateTrade([trade(61, at: 35_000)]))
-        #expect(bars(harness).map(\.bar.openTime) == [0, 5_000, 30_000, 35_000])
+        #expect(bars(harness).map(\.kline.openTime) == [0, 5_000, 30_000, 35_000])
         #expect(bars(harness).map(\.isComplete) == [false, false, false, true])
         let missed = harness.events.compactMap { if case .recovered(let recovery) = $0.kind { recovery.missed } else { nil } }
         #expect(missed.allSatisfy { $0 == 57 }, "\(missed)")
@@ -104,10 +104,10 @@ struct TradeBarsTests {
                 .success(
                     FetchedContent(
                         rows: .aggregateTrade([trade(8, "1", at: 9_000), trade(9, "2", at: 10_000), trade(10, "3", at: 11_000)]), eventTime: nil))))
-        #expect(bars(harness).map(\.bar.openTime) == [5_000, 10_000, 15_000])
+        #expect(bars(harness).map(\.kline.openTime) == [5_000, 10_000, 15_000])
         #expect(bars(harness).map(\.isComplete) == [false, true, true])
-        #expect(bars(harness).map(\.bar.volume.text) == ["1", "2", "1"])
-        #expect(bars(harness).map(\.bar.open.text) == ["1", "2", "4"])
+        #expect(bars(harness).map(\.kline.volume.text) == ["1", "2", "1"])
+        #expect(bars(harness).map(\.kline.open.text) == ["1", "2", "4"])
     }
 
     @Test func completeDataThatFillsAHoleTakesItsMarksAway() {
@@ -120,15 +120,15 @@ struct TradeBarsTests {
         let missed = (2...9).map { trade(UInt64($0), at: $0 == 2 ? 5_000 : 10_000) }
         harness.step(.fetched(Self.name, attempt: attempt(harness), .success(FetchedContent(rows: .aggregateTrade(missed), eventTime: nil))))
         #expect(bars(harness).map(\.isComplete) == [false, true, true])
-        #expect(bars(harness).map(\.bar.volume.text) == ["1", "1", "7"])
+        #expect(bars(harness).map(\.kline.volume.text) == ["1", "1", "7"])
     }
 
     @Test func aTradeThatIsLateAmendsTheBarOfItsTime() {
         var harness = live([trade(1, at: 0), trade(2, at: 5_000)])
         harness.receive(Self.name, .aggregateTrade([trade(3, "7", at: 4_999)]))
-        #expect(bars(harness).map(\.bar.volume.text) == ["2", "1"])
-        #expect(bars(harness).map(\.bar.close.text) == ["7", "10"])
-        #expect(bars(harness).map(\.bar.isClosed) == [true, false])
+        #expect(bars(harness).map(\.kline.volume.text) == ["2", "1"])
+        #expect(bars(harness).map(\.kline.close.text) == ["7", "10"])
+        #expect(bars(harness).map(\.kline.isClosed) == [true, false])
     }
 
     @Test func figuresTooLongToAddMarkTheBar() {
@@ -142,7 +142,7 @@ struct TradeBarsTests {
     @Test func timesAtTheEndsOfTheirRangeTrapNowhere() {
         var harness = live([trade(1, at: .min), trade(2, at: -1)])
         harness.receive(Self.name, .aggregateTrade([trade(3, at: .max)]))
-        #expect(bars(harness).dropFirst().first?.bar.openTime == -5_000)
+        #expect(bars(harness).dropFirst().first?.kline.openTime == -5_000)
         harness.receive(Self.name, .aggregateTrade([trade(.max, at: 0)]))
         harness.receive(Self.name, .aggregateTrade([trade(0, at: 0)]))
     }
@@ -261,7 +261,7 @@ private struct TradingDay {
             default: continue
             }
             guard case .bar(let rows) = content.rows else { continue }
-            for bar in rows { bars[bar.bar.openTime] = bar }
+            for bar in rows { bars[bar.kline.openTime] = bar }
         }
         harness.forgetEffects()
     }
@@ -271,17 +271,17 @@ private struct TradingDay {
 
     var wrong: [String] {
         let truth = truth
-        return bars.values.sorted { $0.bar.openTime < $1.bar.openTime }.compactMap { bar in
-            guard bar.isComplete, bar.bar.isClosed else { return nil }
-            let trades = truth[bar.bar.openTime] ?? []
+        return bars.values.sorted { $0.kline.openTime < $1.kline.openTime }.compactMap { bar in
+            guard bar.isComplete, bar.kline.isClosed else { return nil }
+            let trades = truth[bar.kline.openTime] ?? []
             let prices = trades.map { Double($0.price.text) ?? 0 }
             let isTrue =
-                Double(bar.bar.open.text) == prices.first && Double(bar.bar.close.text) == prices.last && Double(bar.bar.high.text) == prices.max()
-                && Double(bar.bar.low.text) == prices.min() && bar.bar.tradeCount == UInt64(trades.count)
+                Double(bar.kline.open.text) == prices.first && Double(bar.kline.close.text) == prices.last && Double(bar.kline.high.text) == prices.max()
+                && Double(bar.kline.low.text) == prices.min() && bar.kline.tradeCount == UInt64(trades.count)
                 && bar.firstAggregateID == trades.first?.id && bar.lastAggregateID == trades.last?.id
-                && isNear(bar.bar.volume, trades.map { Double($0.quantity.text) ?? 0 }.reduce(0, +))
-                && isNear(bar.bar.quoteVolume, trades.map { (Double($0.quantity.text) ?? 0) * (Double($0.price.text) ?? 0) }.reduce(0, +))
-                && isNear(bar.bar.takerBuyVolume, trades.filter { !$0.isBuyerMaker }.map { Double($0.quantity.text) ?? 0 }.reduce(0, +))
+                && isNear(bar.kline.volume, trades.map { Double($0.quantity.text) ?? 0 }.reduce(0, +))
+                && isNear(bar.kline.quoteVolume, trades.map { (Double($0.quantity.text) ?? 0) * (Double($0.price.text) ?? 0) }.reduce(0, +))
+                && isNear(bar.kline.takerBuyVolume, trades.filter { !$0.isBuyerMaker }.map { Double($0.quantity.text) ?? 0 }.reduce(0, +))
             return isTrue ? nil : "\(bar) of \(trades.count) trades"
         }
     }

@@ -20,6 +20,7 @@ import Testing
             let feeder = TapeFeeder(tape, [pattern], after: nil)
             let inherited = [InheritedStream(name: stream, content: nil, isLost: false)]
             engine.inherit(inherited, because: "a test", behind: 10, for: engine.add(nil), heardAt: Moment.current.instant)
+            #expect(engine.checkpoint(of: stream) == nil)
             feeder.tick(engine) { [stream] }
             return NIOLoopBound(feeder, eventLoop: engine.loop)
         }.get()

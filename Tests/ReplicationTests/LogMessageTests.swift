@@ -84,7 +84,7 @@ import Testing
             "btcusdt@bar_5s",
             .bar([
                 TradeBar(
-                    bar: Kline(
+                    kline: Kline(
                         openTime: 5_000, closeTime: 9_999, open: one, high: one, low: one, close: one, volume: one, quoteVolume: one, tradeCount: 3,
                         takerBuyVolume: one, takerBuyQuoteVolume: one, isClosed: true), firstAggregateID: 1, lastAggregateID: .max, isComplete: false)
             ])

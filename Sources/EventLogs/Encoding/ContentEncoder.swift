@@ -199,7 +199,7 @@ package enum ContentEncoder {
     }
 
     private static func write(_ row: TradeBar, _ json: inout JSONWriter) {
-        write(row.bar, &json)
+        write(row.kline, &json)
         json.member("firstId", row.firstAggregateID)
         json.member("lastId", row.lastAggregateID)
         json.member("isComplete", row.isComplete)

@@ -1,7 +1,7 @@
 /// A bar of some seconds, made of one symbol's aggregate trades.
 public struct TradeBar: Equatable, Sendable {
     /// Times, prices and volumes, as in any bar. It is closed once a trade of a later bar has come.
-    public var bar: Kline
+    public var kline: Kline
     /// The id of the first aggregate trade.
     public var firstAggregateID: UInt64
     /// The id of the last aggregate trade.
@@ -10,8 +10,8 @@ public struct TradeBar: Equatable, Sendable {
     public var isComplete: Bool
 
     /// Makes a row.
-    public init(bar: Kline, firstAggregateID: UInt64, lastAggregateID: UInt64, isComplete: Bool) {
-        self.bar = bar
+    public init(kline: Kline, firstAggregateID: UInt64, lastAggregateID: UInt64, isComplete: Bool) {
+        self.kline = kline
         self.firstAggregateID = firstAggregateID
         self.lastAggregateID = lastAggregateID
         self.isComplete = isComplete
@@ -20,8 +20,8 @@ public struct TradeBar: Equatable, Sendable {
 
 extension TradeBar: FeedRow {
     package static var isOrdered: Bool { true }
-    package var key: Int64 { bar.openTime }
-    package func isOlder(than other: TradeBar) -> Bool { bar.tradeCount < other.bar.tradeCount }
+    package var key: Int64 { kline.openTime }
+    package func isOlder(than other: TradeBar) -> Bool { kline.tradeCount < other.kline.tradeCount }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .bar(let rows) = rows { rows } else { nil } }
     package static func feedRows(_ rows: [Self]) -> FeedRows { .bar(rows) }
 }
@@ -36,13 +36,13 @@ extension TradeBar {
         let openTime = isBeforeTime ? .min : floor
         let (end, isAfterTime) = openTime.addingReportingOverflow(length - 1)
         let quoteVolume = trade.price.times(trade.quantity)
-        let bar = Kline(
+        let kline = Kline(
             openTime: openTime, closeTime: isAfterTime ? .max : end, open: trade.price, high: trade.price, low: trade.price, close: trade.price,
             volume: trade.quantity, quoteVolume: quoteVolume ?? Self.zero,
             tradeCount: trade.lastTradeID >= trade.firstTradeID ? (trade.lastTradeID - trade.firstTradeID) &+ 1 : 1,
             takerBuyVolume: trade.isBuyerMaker ? Self.zero : trade.quantity,
             takerBuyQuoteVolume: trade.isBuyerMaker ? Self.zero : quoteVolume ?? Self.zero, isClosed: false)
-        self.init(bar: bar, firstAggregateID: trade.id, lastAggregateID: trade.id, isComplete: quoteVolume != nil)
+        self.init(kline: kline, firstAggregateID: trade.id, lastAggregateID: trade.id, isComplete: quoteVolume != nil)
     }
 
     /// Takes in a bar of the same time whose trades follow. Figures too long to be added or compared leave it incomplete.
@@ -62,14 +62,14 @@ extension TradeBar {
             }
             return own < other
         }
-        if isLess(bar.high, next.bar.high) { bar.high = next.bar.high }
-        if isLess(next.bar.low, bar.low) { bar.low = next.bar.low }
-        bar.close = next.bar.close
-        bar.volume = sum(bar.volume, next.bar.volume)
-        bar.quoteVolume = sum(bar.quoteVolume, next.bar.quoteVolume)
-        bar.takerBuyVolume = sum(bar.takerBuyVolume, next.bar.takerBuyVolume)
-        bar.takerBuyQuoteVolume = sum(bar.takerBuyQuoteVolume, next.bar.takerBuyQuoteVolume)
-        bar.tradeCount &+= next.bar.tradeCount
+        if isLess(kline.high, next.kline.high) { kline.high = next.kline.high }
+        if isLess(next.kline.low, kline.low) { kline.low = next.kline.low }
+        kline.close = next.kline.close
+        kline.volume = sum(kline.volume, next.kline.volume)
+        kline.quoteVolume = sum(kline.quoteVolume, next.kline.quoteVolume)
+        kline.takerBuyVolume = sum(kline.takerBuyVolume, next.kline.takerBuyVolume)
+        kline.takerBuyQuoteVolume = sum(kline.takerBuyQuoteVolume, next.kline.takerBuyQuoteVolume)
+        kline.tradeCount &+= next.kline.tradeCount
         lastAggregateID = next.lastAggregateID
     }
 }

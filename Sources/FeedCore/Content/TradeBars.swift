@@ -35,7 +35,7 @@ struct TradeBars: Sendable {
                 ids = known.lowerBound...trade.id
             } else {
                 bar.isComplete = false
-                first = min(first, beginAnew(at: bar.bar.openTime))
+                first = min(first, beginAnew(at: bar.kline.openTime))
                 ids = trade.id...trade.id
                 start = bars.count
             }
@@ -56,7 +56,7 @@ struct TradeBars: Sendable {
 
     /// What comes next, from that time on, does not follow what is here: a bar of the same time begins anew with it.
     private mutating func beginAnew(at openTime: Int64) -> Int {
-        bars.removeAll { $0.bar.openTime >= openTime }
+        bars.removeAll { $0.kline.openTime >= openTime }
         wasCompleteBeforeStart = bars.last?.isComplete ?? false
         return endAtHole()
     }
@@ -64,15 +64,15 @@ struct TradeBars: Sendable {
     /// Puts a bar's trades where they belong, and returns the first place that changed. Late ones, whose time is of an earlier bar, amend it.
     private mutating func place(_ bar: TradeBar) -> Int {
         var place = bars.count
-        while place > 0, bars[place - 1].bar.openTime > bar.bar.openTime { place -= 1 }
-        if place > 0, bars[place - 1].bar.openTime == bar.bar.openTime {
+        while place > 0, bars[place - 1].kline.openTime > bar.kline.openTime { place -= 1 }
+        if place > 0, bars[place - 1].kline.openTime == bar.kline.openTime {
             bars[place - 1].append(bar)
             return place - 1
         }
         bars.insert(bar, at: place)
-        bars[place].bar.isClosed = place < bars.count - 1
-        guard place > 0, !bars[place - 1].bar.isClosed else { return place }
-        bars[place - 1].bar.isClosed = true
+        bars[place].kline.isClosed = place < bars.count - 1
+        guard place > 0, !bars[place - 1].kline.isClosed else { return place }
+        bars[place - 1].kline.isClosed = true
         return place - 1
     }
 
@@ -119,7 +119,7 @@ struct TradeBars: Sendable {
         ids = nil
         guard let last = bars.last else { return }
         ids = last.firstAggregateID...max(last.firstAggregateID, last.lastAggregateID)
-        lastTime = last.bar.closeTime
+        lastTime = last.kline.closeTime
     }
 }
 

@@ -2,11 +2,7 @@ package import FeedCore
 
 extension FuturesDialect {
     package func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest? {
-        snapshotURL(of: name, from: from, host: host).map { RESTRequest(url: $0) }
-    }
-
-    package func snapshotURL(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> String? {
-        url(of: name, from: from, host: host, isInquiry: false)
+        url(of: name, from: from, host: host, isInquiry: false).map { RESTRequest(url: $0) }
     }
 
     /// Asks for the best fifty levels of a book, which cost as much as five (docs/venue.md §3), and for the last trade or the last two bars.

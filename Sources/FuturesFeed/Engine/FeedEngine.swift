@@ -129,7 +129,7 @@ package final class FeedEngine: Sendable {
         state.withLockedValue { look($0.core, Moment.current.instant) }
     }
 
-    package var hasToldAll: Bool { state.withLockedValue { $0.effects.isEmpty } }
+    package var hasToldAll: Bool { state.withLockedValue { !$0.isScheduled } }
 
     /// The traffic with each of the dialect's upstreams, in their order; on the engine's thread.
     package var traffic: [UpstreamTraffic] { performer.value.traffic }

@@ -100,7 +100,7 @@ final class LogIngest {
         node.shared.withLockedValue { $0.writer = counts }
         let part = periods % Self.checkpointPeriods
         periods += 1
-        // On the feed's loop nothing has changed that was not published.
+        // On the feed's loop no event is published meanwhile.
         engine.loop.execute { [collector] in collector.tell(part, of: Self.checkpointPeriods) }
     }
 
@@ -154,9 +154,8 @@ private final class Collector: FeedReader {
         let statuses = engine.statuses()
         node.shared.withLockedValue { $0.traffic = engine.traffic }
         for (place, name) in names.enumerated() where place % parts == part {
-            let records = engine.checkpoint(of: name)
-            // Another thread may have stepped the core: the content is then ahead of the events in the log. Its next turn comes soon.
-            if engine.hasToldAll { for record in records { add(record, number: nil) } }
+            // What cannot be had now comes with the stream's next turn.
+            for record in engine.checkpoint(of: name) ?? [] { add(record, number: nil) }
         }
         addVerified(statuses, moment)
         var gauges = IngestGauges()

@@ -58,8 +58,7 @@ final class TapeFeeder {
 
     /// Records the content of a few streams, so that no look at many of them holds up the feed.
     ///
-    /// A content that is ahead of the events on the tape would stand before events that it has already. So nothing is recorded while readers have
-    /// not been told all that the feed has decided; the next call records it.
+    /// Nothing is recorded while readers have not been told everything: its place among the events is not known. The next call records it.
     ///
     /// - Parameter names: the streams in use.
     func tick(_ feed: any ServedFeed, _ names: () -> [FuturesServiceStreamName]) {
@@ -73,9 +72,8 @@ final class TapeFeeder {
             if let listing = feed.listing { put(ListingRecord.record(listing), head) }
         }
         for name in due.suffix(share).reversed() {
-            let records = feed.checkpoint(of: name)
-            guard feed.hasToldAll else { return }
-            for record in records { put(record, head) }
+            guard let checkpoint = feed.checkpoint(of: name) else { return }
+            for record in checkpoint { put(record, head) }
             due.removeLast()
         }
     }
