@@ -272,16 +272,17 @@ private struct TradingDay {
     var wrong: [String] {
         let truth = truth
         return bars.values.sorted { $0.kline.openTime < $1.kline.openTime }.compactMap { bar in
-            guard bar.isComplete, bar.kline.isClosed else { return nil }
-            let trades = truth[bar.kline.openTime] ?? []
+            let kline = bar.kline
+            guard bar.isComplete, kline.isClosed else { return nil }
+            let trades = truth[kline.openTime] ?? []
             let prices = trades.map { Double($0.price.text) ?? 0 }
             let isTrue =
-                Double(bar.kline.open.text) == prices.first && Double(bar.kline.close.text) == prices.last && Double(bar.kline.high.text) == prices.max()
-                && Double(bar.kline.low.text) == prices.min() && bar.kline.tradeCount == UInt64(trades.count)
+                Double(kline.open.text) == prices.first && Double(kline.close.text) == prices.last && Double(kline.high.text) == prices.max()
+                && Double(kline.low.text) == prices.min() && kline.tradeCount == UInt64(trades.count)
                 && bar.firstAggregateID == trades.first?.id && bar.lastAggregateID == trades.last?.id
-                && isNear(bar.kline.volume, trades.map { Double($0.quantity.text) ?? 0 }.reduce(0, +))
-                && isNear(bar.kline.quoteVolume, trades.map { (Double($0.quantity.text) ?? 0) * (Double($0.price.text) ?? 0) }.reduce(0, +))
-                && isNear(bar.kline.takerBuyVolume, trades.filter { !$0.isBuyerMaker }.map { Double($0.quantity.text) ?? 0 }.reduce(0, +))
+                && isNear(kline.volume, trades.map { Double($0.quantity.text) ?? 0 }.reduce(0, +))
+                && isNear(kline.quoteVolume, trades.map { (Double($0.quantity.text) ?? 0) * (Double($0.price.text) ?? 0) }.reduce(0, +))
+                && isNear(kline.takerBuyVolume, trades.filter { !$0.isBuyerMaker }.map { Double($0.quantity.text) ?? 0 }.reduce(0, +))
             return isTrue ? nil : "\(bar) of \(trades.count) trades"
         }
     }
