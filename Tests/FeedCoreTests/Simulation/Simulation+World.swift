@@ -151,7 +151,10 @@ extension Simulation {
         switch event {
         case .rows(let name, let rows, _):
             guard let stream = index(name) else { return }
-            if state(of: stream) != nil, core.connections.contains(where: { $0.id == id && $0.phase == .open }) { wireWatch.gotData(id) }
+            // Data of a stream that has ended show the core nothing.
+            if let state = state(of: stream)?.state, state != .ended, core.connections.contains(where: { $0.id == id && $0.phase == .open }) {
+                wireWatch.gotData(id)
+            }
             if state(of: stream)?.freshness.outage?.awaitsMessage == true { renew(stream) }
             guard carries(id, stream), isKind(rows, of: name) else { return }
             if !watches[stream].hadDataSinceSubscription { renew(stream) }
