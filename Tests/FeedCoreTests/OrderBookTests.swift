@@ -49,6 +49,20 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
         }
     }
 
+    /// An audit found a wrong level, and a line that lags brought an old event before the new snapshot, which has the wrong book's id.
+    @Test func aWrongBookIsNotTakenForTheSnapshotWithItsID() {
+        var book = OrderBook(limit: 10)
+        #expect(book.receive(event(0, 1, 5)) == .buffered(isFirst: true))
+        #expect(book.adopt(snapshot(5)) == .built)
+        #expect(book.receive(event(5, 6, 9, bids: [(98, 77)])) == .applied)
+        book.reset()
+        #expect(book.receive(event(3, 4, 5)) == .buffered(isFirst: true))
+        #expect(book.adopt(snapshot(9, bids: [(99, 1), (98, 2)])) == .waiting)
+        #expect(!book.isQuiet, "its levels are still the wrong ones")
+        #expect(book.adopt(snapshot(9, bids: [(99, 1), (98, 2)])) == .waiting)
+        #expect(book.isQuiet && book.levels().bids == levels([(99, 1), (98, 2)]))
+    }
+
     @Test func theFirstEventAsksForASnapshotAndWhatItHasSeenIsDropped() {
         var book = OrderBook(limit: 10)
         #expect(book.receive(event(0, 1, 5, bids: [(90, 9)])) == .buffered(isFirst: true))

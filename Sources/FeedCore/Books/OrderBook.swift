@@ -145,6 +145,8 @@ struct OrderBook: Sendable {
     private(set) var lastUpdateID: UInt64 = 0
     private(set) var time: Int64 = 0
     private var symbol = ""
+    /// Whether the levels are those of a snapshot that was adopted since the book began, and of nothing else.
+    private var isAsFetched = false
 
     /// - Parameter limit: how many levels of a side are kept and handed out.
     init(limit: Int) {
@@ -158,7 +160,7 @@ struct OrderBook: Sendable {
 
     /// Whether the levels are a snapshot after which nothing was heard yet.
     var isQuiet: Bool {
-        if case .waiting(let snapshot) = phase { snapshot.lastUpdateID == lastUpdateID } else { false }
+        if case .waiting(let snapshot) = phase { isAsFetched && snapshot.lastUpdateID == lastUpdateID } else { false }
     }
 
     /// Whether the event repeats what is in the book, or directly follows it. A book that does not stand can take any.
@@ -185,6 +187,7 @@ struct OrderBook: Sendable {
     /// The next event begins a new buffer. The old levels stay to be shown, with their update id, until new ones come.
     mutating func reset() {
         sinceThin = []
+        isAsFetched = false
         phase = .buffering([])
     }
 
@@ -284,6 +287,7 @@ struct OrderBook: Sendable {
         symbol = snapshot.symbol
         lastUpdateID = snapshot.lastUpdateID
         time = snapshot.time
+        isAsFetched = true
     }
 
     private mutating func restart(with event: DepthLevels, _ reason: String) -> Outcome {
@@ -306,6 +310,7 @@ struct OrderBook: Sendable {
             bids: event.bids.map { bids.set($0) }, asks: event.asks.map { asks.set($0) }, lastUpdateID: lastUpdateID, time: time)
         lastUpdateID = event.lastUpdateID
         time = event.time
+        isAsFetched = false
         return replaced
     }
 
