@@ -28,9 +28,10 @@ unit: ## Build with warnings as errors and run the unit tests of every target
 	for kind in markPrice bookTicker depth markPrices; do "$$bin/ingest" round $$kind whole 0 > /dev/null || exit 1; done
 	for target in $(UNIT_TARGETS); do swift test --skip-build $(SWIFT_FLAGS) --filter "^$$target\." || exit 1; done
 
-suite: unit ## Run the unit tests, the end-to-end tests, and the gateway's tests once more over TLS
+suite: unit ## Run the unit tests, the end-to-end tests, and the gateway's tests once more over TLS and by several fan-out threads
 	swift test --skip-build $(SWIFT_FLAGS) --filter "^EndToEndTests\."
 	STREAM_ROUTE=tls swift test --skip-build $(SWIFT_FLAGS) --filter "^FuturesGatewayTests\."
+	STREAM_ROUTE=threads swift test --skip-build $(SWIFT_FLAGS) --filter "^FuturesGatewayTests\."
 
 suite-edge: unit ## Run the gateway's tests at an edge of a cluster; some fail if the machine is busy
 	STREAM_ROUTE=edge swift test --skip-build $(SWIFT_FLAGS) --filter "^FuturesGatewayTests\."

@@ -3,6 +3,7 @@ import FeedCore
 
 /// Readers on the logs of streams, without sockets: measures what it costs to append an event, and to find what each reader lacks.
 package final class Sweep {
+    private var rings = Slab<StreamLog>()
     private var logs = Slab<EventLog>()
     private var readers: [ReaderCursors] = []
     private let list = GatherList()
@@ -21,7 +22,8 @@ package final class Sweep {
         for number in 0..<streams {
             guard let name = FuturesServiceStreamName("s\(number)usdt@bookTicker") else { continue }
             let ring = StreamLog(floor: 0, maximumBytes: 8 << 20, maximumEvents: 100_000, maximumAge: .max)
-            logs.insert(EventLog(name: name, ring: ring), at: number)
+            logs.insert(EventLog(name: name, ring: ring.view), at: number)
+            rings.insert(ring, at: number)
         }
         for number in 0..<count {
             var reader = ReaderCursors(format: .events)
@@ -38,7 +40,8 @@ package final class Sweep {
     package func append() {
         for log in logs.indices {
             sequence += 1
-            logs[log].ring.append(sequence: sequence, body: body, id: id, carriesData: true, now: 0)
+            rings[log].append(sequence: sequence, body: body, id: id, carriesData: true, now: 0)
+            logs[log].ring = rings[log].view
         }
     }
 

@@ -1,17 +1,17 @@
 package import FeedCore
 
-/// The log of one stream in one format, and its readers.
+/// The log of one stream in one format, as one fan-out thread knows it, and that thread's readers of it.
 package struct EventLog: ~Copyable {
     package let name: FuturesServiceStreamName
     /// The set of this stream alone.
     package let streams: StreamSet
-    package var ring: StreamLog
+    package var ring: RingView
     /// The slots of its readers, and the compression groups that it is in.
     package var readers: [Int] = []
     package var groups: [Int] = []
     package var isDirty = false
 
-    package init(name: FuturesServiceStreamName, ring: consuming StreamLog) {
+    package init(name: FuturesServiceStreamName, ring: RingView) {
         self.name = name
         streams = StreamSet(name)
         self.ring = ring

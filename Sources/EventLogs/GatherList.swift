@@ -258,7 +258,7 @@ package final class GatherList {
     }
 
     /// The rest of an event after its first `sent` bytes.
-    private func rest(of part: Part, _ entry: StreamLog.Entry, _ log: borrowing EventLog, after sent: Int) -> [UInt8] {
+    private func rest(of part: Part, _ entry: RingView.Entry, _ log: borrowing EventLog, after sent: Int) -> [UInt8] {
         let end = part.next - part.first > 1 ? entry.end : part.end
         let inLog = Int(end - entry.start)
         guard sent < inLog else { return Array(part.tail.dropFirst(sent - inLog)) }

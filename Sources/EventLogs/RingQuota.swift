@@ -39,6 +39,6 @@ package struct RingQuota {
     private static func events(_ share: UInt64, _ maximum: UInt64) -> UInt64? { share < maximum ? share / 64 : nil }
 
     private static func memory(_ size: Size, _ share: UInt64, _ maximum: UInt64) -> UInt64 {
-        min(size.bytes, max(share, size.least)) + min(size.events, events(share, maximum) ?? .max) * StreamLog.bytesPerEvent
+        min(size.bytes, max(share, size.least)) + min(size.events, events(share, maximum) ?? .max) * RingView.bytesPerEvent
     }
 }

@@ -6,7 +6,7 @@ import Replication
 public import ServiceLifecycle
 import Tape
 
-/// The gateway: wires one feed, one hub, one fan-out and one HTTP server together, and stops them in the right order.
+/// The gateway: wires one feed, one hub, its fan-out threads and one HTTP server together, and stops them in the right order.
 public final class Gateway: Service {
     private let configuration: GatewayConfiguration
     private let logger: Logger
@@ -15,11 +15,11 @@ public final class Gateway: Service {
     private let service: FuturesFeedService?
     private let node: LogNode?
     let hub: EventHub
-    private let loop: EventStreamLoop
+    private let loops: [EventStreamLoop]
     private let server: HTTPServer
     private let gatekeeper: Gatekeeper
     private let memory: MemoryWatch
-    private let inbox: FanOutInbox
+    private let rings: EventRings
     private let tape: Tape?
     private let frames: FrameTape?
     private let desk: TapeDesk?
@@ -64,24 +64,25 @@ public final class Gateway: Service {
         events.maximumRingBytes -= events.maximumRingBytes / 8
         let gatekeeper = Gatekeeper(rules: configuration.access)
         let access = Access(gatekeeper: gatekeeper, allowedOrigins: configuration.http.allowedOrigins, peers: feed.peers)
-        let waker = EventStreamWaker()
-        let inbox = FanOutInbox(waker: waker)
-        let memory = MemoryWatch(ringBytes: events.maximumRingBytes, logger: logger, read: configuration.readFile) {
-            inbox.post(.relieve($0))
+        let wakers = (0..<max(1, events.fanOutThreads)).map { _ in EventStreamWaker() }
+        let rings = EventRings(limits: events, inboxes: wakers.map { FanOutInbox(waker: $0) })
+        let memory = MemoryWatch(ringBytes: events.maximumRingBytes, logger: logger, read: configuration.readFile) { relief in
+            rings.limit(toBytes: relief.ringBytes)
+            let share = relief.readers / rings.inboxes.count + (relief.readers % rings.inboxes.count > 0 ? 1 : 0)
+            for inbox in rings.inboxes where share > 0 { inbox.post(.relieve(readers: share)) }
         }
         let hub = EventHub(
             feed: feed, limits: events, gatekeeper: gatekeeper, preparedAnswers: prepared,
-            isShort: { memory.isShort }, fanOut: inbox)
-        let fanOut = EventFanOut(
-            limits: events,
-            callbacks: EventFanOut.Callbacks(
-                opened: { stream, number in hub.run { $0.open(stream, number: number) } },
-                closed: { number in hub.run { $0.closed(number) } },
-                fellBehind: { number, log in hub.run { $0.refill(number, log: log) } },
-                hungry: { number in hub.run { $0.feedReplay(number) } },
-                wentLive: { number, isLive in hub.run { $0.wentLive(number, isLive) } }),
-            inbox: inbox)
-        let loop = EventStreamLoop(writer: fanOut, waker: waker)
+            isShort: { memory.isShort }, rings: rings)
+        let callbacks = EventFanOut.Callbacks(
+            opened: { stream, number in hub.run { $0.open(stream, number: number) } },
+            closed: { number in hub.run { $0.closed(number) } },
+            fellBehind: { number, log in hub.run { $0.refill(number, log: log) } },
+            hungry: { number in hub.run { $0.feedReplay(number) } },
+            wentLive: { number, isLive in hub.run { $0.wentLive(number, isLive) } })
+        loops = zip(wakers, rings.inboxes).map { waker, inbox in
+            EventStreamLoop(writer: EventFanOut(limits: events, callbacks: callbacks, inbox: inbox), waker: waker)
+        }
         var http = configuration.http
         http.commonHeaders += Routes.commonHeaders + (http.allowedOrigins == nil ? [Routes.anyOrigin] : [])
         http.preflightHeaders += Routes.preflightHeaders
@@ -90,7 +91,7 @@ public final class Gateway: Service {
         let metrics = MetricsHandler(hub: hub, memory: memory, mirror: mirror, tape: tape, frames: frames, log: log)
         desk = configuration.tape.map { TapeDesk(directory: $0.directory) }
         let recorded = TapeHandlers(hub: hub, tape: tape, desk: desk, configuration: configuration.tape)
-        let router = Routes.router(hub: hub, loop: loop, metrics: metrics, mirror: mirror, recorded: recorded, access: access)
+        let router = Routes.router(hub: hub, loops: loops, metrics: metrics, mirror: mirror, recorded: recorded, access: access)
         server = HTTPServer(
             configuration: http, router: router, prepared: prepared, admitsPrepared: access.admitsPrepared,
             malformed: { mirror == nil ? nil : VenueHandlers.malformed($0) }
@@ -101,8 +102,7 @@ public final class Gateway: Service {
         self.gatekeeper = gatekeeper
         self.memory = memory
         self.hub = hub
-        self.loop = loop
-        self.inbox = inbox
+        self.rings = rings
         feed.listen(hub)
         if let past { hub.remember(past.feed) }
         if let tape, let desk, let recording = configuration.tape { hub.record(on: tape, recording, after: past?.position, desk) }
@@ -130,7 +130,7 @@ public final class Gateway: Service {
         tape?.start()
         frames?.start()
         desk?.start()
-        loop.start()
+        for loop in loops { loop.start() }
         memory.start()
         let port = try server.start()
         pin(configuration.pinned)
@@ -185,13 +185,13 @@ public final class Gateway: Service {
         await server.stop(grace: .seconds(1))
         desk?.stop()
         memory.stop()
-        loop.stop()
+        for loop in loops { loop.stop() }
         await service?.stop()
         await node?.stop()
         if let tape, let head = service?.engine.head { hub.recordEnd(on: tape, head) }
         if await tape?.stop(within: .seconds(2)) == false { logger.warning("the tape's last events are not on disk: the disk is too slow") }
         await frames?.stop(within: .seconds(2))
-        inbox.close()
+        for inbox in rings.inboxes { inbox.close() }
         logger.notice("stopped")
     }
 

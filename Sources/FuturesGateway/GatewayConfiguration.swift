@@ -47,14 +47,19 @@ public struct GatewayConfiguration: Sendable {
         public var heartbeat: Int
         /// The least time between two blocks of a compression group, which serves all gzip readers of the same streams.
         public var compressionWindow: Duration
-        /// The most compression groups. A gzip reader without a group gets blocks of its own.
+        /// How many threads send events to readers, at least one. A reader stays with its thread.
+        public var fanOutThreads: Int
+        /// So many readers cost one thread about a millisecond an event, so fewer would not be served sooner by several threads.
+        package var fewReaders = 128
+        /// The most compression groups of each of these threads. A gzip reader without a group gets blocks of its own.
         public var compressedSets: Int
 
         /// Limits; see the properties for units and bounds.
         public init(
             ringBytes: Int = 8 << 20, ringEvents: Int = 100_000, ringAge: Duration = .seconds(60), stoppedReader: Duration = .seconds(30),
             streamsPerClient: Int = 200, heartbeat: Int = 15, compressionWindow: Duration = .milliseconds(100), compressedSets: Int = 64,
-            maximumReaders: Int = 50_000, maximumStreams: Int = 2000, maximumRingBytes: Int = standardRingBytes
+            maximumReaders: Int = 50_000, maximumStreams: Int = 2000, maximumRingBytes: Int = standardRingBytes,
+            fanOutThreads: Int = standardFanOutThreads
         ) {
             self.ringBytes = ringBytes
             self.ringEvents = ringEvents
@@ -67,10 +72,14 @@ public struct GatewayConfiguration: Sendable {
             self.maximumReaders = maximumReaders
             self.maximumStreams = maximumStreams
             self.maximumRingBytes = maximumRingBytes
+            self.fanOutThreads = fanOutThreads
         }
 
         /// A quarter of the memory that the machine or the process's control group (cgroups(7)) allows, between 1 MiB and 4 GiB.
         public static let standardRingBytes = min(max(MemoryLimit().bytes / 4, 1 << 20), 4 << 30)
+
+        /// One thread for each processor that the process may use, less one for the feed; 16 at most.
+        public static let standardFanOutThreads = min(max(min(System.coreCount, ProcessReading.processors()) - 1, 1), 16)
     }
 
     /// Two threads for requests, or one if the process may use one processor only: a second one would hold up the answers of the first.

@@ -5,10 +5,10 @@ import MicroHTTP
 /// The route table, in the order of `openapi.yaml`.
 enum Routes {
     static func router(
-        hub: EventHub, loop: EventStreamLoop, metrics: MetricsHandler, mirror: VenueMirror?, recorded: TapeHandlers, access: Access
+        hub: EventHub, loops: [EventStreamLoop], metrics: MetricsHandler, mirror: VenueMirror?, recorded: TapeHandlers, access: Access
     ) -> Router {
         let streams = StreamHandlers(hub: hub)
-        let events = EventHandlers(hub: hub, loop: loop, recorded: recorded)
+        let events = EventHandlers(hub: hub, loops: loops, recorded: recorded)
         let probes = ProbeHandlers(hub: hub, tape: metrics.tape)
         var router = Router()
         router.on("GET", "/streams", access.guarded(.operation(.read), streams.list))

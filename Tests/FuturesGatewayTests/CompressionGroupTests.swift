@@ -18,11 +18,14 @@ import Testing
     }
 
     private static func log() throws -> EventLog {
-        EventLog(name: try #require(FuturesServiceStreamName("btcusdt@bookTicker")), ring: ring())
+        EventLog(name: try #require(FuturesServiceStreamName("btcusdt@bookTicker")), ring: ring().view)
     }
 
-    private static func append(_ log: inout EventLog, _ sequence: UInt64) {
-        log.ring.append(sequence: sequence, body: [1, 2, 3], id: [4], carriesData: true, now: 0)
+    /// Has the log's ring hold these events.
+    private static func fill(_ log: inout EventLog, _ bodies: [UInt8]...) {
+        var ring = ring()
+        for (place, body) in bodies.enumerated() { ring.append(sequence: UInt64(place) + 1, body: body, id: [4], carriesData: true, now: 0) }
+        log.ring = ring.view
     }
 
     @Test func aReaderWaitsUntilTheGroupHasHadAsMuchAndBeginsAnew() throws {
@@ -34,7 +37,7 @@ import Testing
             return
         }
         let group = first.group
-        Self.append(&logs[0], 1)
+        Self.fill(&logs[0], [1, 2, 3])
         compression.ringGrew(0, logs[0])
         let entry = compression.enter(8, Self.reader(logs), logs, 0, blocks: Self.ring)
         guard case .waits(forGroup: group) = entry else {
@@ -44,7 +47,7 @@ import Testing
         let (due, none) = (compression.takeDue(0), compression.takeDue(0))
         #expect(due == [group] && none.isEmpty)
         let isWhole = compression.compress(group, logs, 0)
-        let blocks = compression.groups[group].blocks.endOrdinal
+        let blocks = compression.groups[group].blocks.view.endOrdinal
         #expect(isWhole && blocks == first.block + 1)
         let (early, late) = (compression.takeWaiting(group, Self.second - 1), compression.takeWaiting(group, Self.second))
         #expect(early.isEmpty && late == [8], "a block that refers to others is nobody's first")
@@ -60,11 +63,11 @@ import Testing
         var compression = Compression(maximumGroups: 1, window: .milliseconds(100))
         _ = compression.enter(7, Self.reader(logs), logs, 0, blocks: Self.ring)
         _ = compression.compress(0, logs, 0)
-        Self.append(&logs[0], 1)
+        Self.fill(&logs[0], [1, 2, 3])
         compression.ringGrew(0, logs[0])
         let (early, next) = (compression.takeDue(0), compression.nextDue)
         #expect(early.isEmpty && next == Self.second / 10)
-        logs[0].ring.append(sequence: 2, body: [UInt8](repeating: 0, count: Compression.blockBytes), id: [], carriesData: true, now: 0)
+        Self.fill(&logs[0], [1, 2, 3], [UInt8](repeating: 0, count: Compression.blockBytes))
         compression.ringGrew(0, logs[0])
         let due = compression.takeDue(0)
         #expect(due == [0])
@@ -79,7 +82,7 @@ import Testing
             Issue.record("there is one group at most")
             return
         }
-        Self.append(&logs[0], 1)
+        Self.fill(&logs[0], [1, 2, 3])
         compression.ringGrew(0, logs[0])
         _ = compression.enter(9, Self.reader(logs), logs, 0, blocks: Self.ring)
         let afterOne = compression.leave(7, 0, logs)

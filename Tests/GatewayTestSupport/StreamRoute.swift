@@ -4,6 +4,8 @@ import Glibc
 package enum StreamRoute: String {
     /// The default: written to the socket by the fan-out.
     case socket
+    /// The same, by three fan-out threads, each of which gets a reader as soon as the ones before it have one.
+    case threads
     /// Through libmicrohttpd, in the clear.
     case server
     /// Through libmicrohttpd, encrypted.

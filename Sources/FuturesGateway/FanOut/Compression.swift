@@ -96,7 +96,7 @@ struct Compression: ~Copyable {
             return .waits(forGroup: group)
         }
         groups[group].readers.insert(slot)
-        return .joined(EventClient.Membership(group: group, block: groups[group].blocks.endOrdinal))
+        return .joined(EventClient.Membership(group: group, block: groups[group].blocks.view.endOrdinal))
     }
 
     private mutating func add(
@@ -123,13 +123,10 @@ struct Compression: ~Copyable {
         return waiting
     }
 
-    /// The size of each group's blocks.
-    var sizes: [RingQuota.Size] { groups.indices.filter { groups.contains($0) }.map { groups[$0].blocks.size } }
-
     /// The memory of all groups' blocks, bytes.
     var memory: UInt64 {
         var memory: UInt64 = 0
-        for group in groups.indices where groups.contains(group) { memory &+= groups[group].blocks.memory }
+        for group in groups.indices where groups.contains(group) { memory &+= groups[group].blocks.view.memorySize }
         return memory
     }
 

@@ -56,7 +56,7 @@ struct CompressionGroup: ~Copyable {
     }
 
     /// The checksum of a block in the ring, and the number of events in it.
-    func held(_ block: UInt64) -> (part: GzipChecksum.Part, events: UInt64) { parts[Int(block - blocks.firstOrdinal)] }
+    func held(_ block: UInt64) -> (part: GzipChecksum.Part, events: UInt64) { parts[Int(block - blocks.view.firstOrdinal)] }
 
     /// Whether readers may begin with the next block. If so, that block refers to nothing before it. Such a block is larger, so there is at most one
     /// a second.
@@ -109,6 +109,6 @@ struct CompressionGroup: ~Copyable {
 
     /// Drops the parts of blocks that have left the ring.
     private mutating func dropParts() {
-        while UInt64(parts.count) > blocks.endOrdinal - blocks.firstOrdinal { parts.removeFirst() }
+        while UInt64(parts.count) > blocks.view.endOrdinal - blocks.view.firstOrdinal { parts.removeFirst() }
     }
 }

@@ -45,7 +45,7 @@ extension EventFanOut {
                 logs.contains(subscription.log), subscription.cursor == logs[subscription.log].ring.endOrdinal
             else { return }
         }
-        switch compression.enter(client.stream.slot, client.reader, logs, now, blocks: { makeRing(floor: 0, of: StreamSet(), .events) }) {
+        switch compression.enter(client.stream.slot, client.reader, logs, now, blocks: { makeBlocks() }) {
         case .joined(let membership):
             for place in client.reader.subscriptions.indices { detach(&client, place) }
             client.membership = membership
@@ -65,7 +65,7 @@ extension EventFanOut {
         for place in client.reader.subscriptions.indices {
             attach(&client, place)
             let (log, before) = (client.reader.subscriptions[place].log, client.reader.subscriptions[place].cursor)
-            if membership.block == compression.groups[membership.group].blocks.endOrdinal {
+            if membership.block == compression.groups[membership.group].blocks.view.endOrdinal {
                 client.reader.subscriptions[place].cursor = compression.groups[membership.group].cursor(of: log) ?? before
             } else if let sequence = membership.lastSequence, logs.contains(log) {
                 if logs[log].ring.floor > sequence { isWhole = false }
@@ -93,7 +93,7 @@ extension EventFanOut {
 
     /// Sends a reader of a group the blocks that it lacks. If the first of them has left the group's ring, the reader leaves the group or is ended.
     func sendBlocks(_ client: inout EventClient, _ membership: EventClient.Membership, _ now: Int64) -> EventClient.Connection {
-        guard membership.block >= compression.groups[membership.group].blocks.firstOrdinal else {
+        guard membership.block >= compression.groups[membership.group].blocks.view.firstOrdinal else {
             leaveGroupOrEnd(&client)
             return flush(&client, now)
         }
@@ -102,19 +102,19 @@ extension EventFanOut {
     }
 
     private func send(_ group: borrowing CompressionGroup, to client: inout EventClient, from first: UInt64, _ now: Int64) {
-        let end = group.blocks.endOrdinal
+        let end = group.blocks.view.endOrdinal
         guard first < end else { return }
-        let count = group.blocks.vectors(from: group.blocks[first].start, to: group.blocks[end - 1].end, into: batch.vectors)
+        let count = group.blocks.view.vectors(from: group.blocks.view[first].start, to: group.blocks.view[end - 1].end, into: batch.vectors)
         var left = max(0, client.stream.write(UnsafeBufferPointer(start: batch.vectors, count: count)))
         if left > 0 { wrote(left, &client, now) }
         var next = first
         while next < end {
-            let block = group.blocks[next]
+            let block = group.blocks.view[next]
             let length = Int(block.end - block.start)
             if left < length {
                 client.isBlocked = true
                 guard left > 0 else { break }
-                client.privateBytes.append(EventClient.PrivateBytes(bytes: group.blocks.copy(from: block.start + UInt64(left), to: block.end)))
+                client.privateBytes.append(EventClient.PrivateBytes(bytes: group.blocks.view.copy(from: block.start + UInt64(left), to: block.end)))
             }
             let held = group.held(next)
             client.checksum?.append(held.part)

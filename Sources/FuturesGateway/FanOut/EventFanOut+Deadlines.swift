@@ -7,6 +7,7 @@ extension EventFanOut {
     func streamsDidTick(now: ContinuousClock.Instant) {
         let now = Self.now
         (tally.blocked, tally.backlog) = (0, 0)
+        inbox.hold(blocks: compression.memory)
         for slot in clients.indices where clients.contains(slot) { settle(slot, tick(&clients[slot], now)) }
     }
 

@@ -2,16 +2,9 @@ import EventLogs
 
 /// The fan-out's metrics.
 extension EventFanOut {
-    var reading: FanOutReading {
-        var reading = FanOutReading(tally: tally)
-        if tally.readers.allSatisfy({ $0 == [0, 0] }) { (reading.tally.blocked, reading.tally.backlog) = (0, 0) }
-        for index in logs.indices where logs.contains(index) {
-            reading.rings += 1
-            reading.events &+= logs[index].ring.endOrdinal - logs[index].ring.firstOrdinal
-            reading.bytes &+= logs[index].ring.held
-        }
-        reading.memory = ringMemory
-        reading.budget = ringBudget
+    var reading: FanOutTally {
+        var reading = tally
+        if tally.readers.allSatisfy({ $0 == [0, 0] }) { (reading.blocked, reading.backlog) = (0, 0) }
         return reading
     }
 
@@ -20,7 +13,7 @@ extension EventFanOut {
         tally.blocked += 1
         for item in client.privateBytes { tally.backlog &+= UInt64(item.bytes.count - item.sent) }
         if let membership = client.membership {
-            tally.backlog &+= compression.groups[membership.group].blocks.bytes(from: membership.block)
+            tally.backlog &+= compression.groups[membership.group].blocks.view.bytes(from: membership.block)
             return
         }
         for subscription in client.reader.subscriptions where !subscription.isPaused && logs.contains(subscription.log) {

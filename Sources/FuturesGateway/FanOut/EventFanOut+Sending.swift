@@ -6,7 +6,8 @@ import MicroHTTP
 /// Sends readers what they lack.
 extension EventFanOut {
     /// Notes that a ring has grown, if a reader or a compression group reads it.
-    func noteGrowth(_ log: Int) {
+    func noteGrowth(_ log: Int, _ receivedAt: Int64) {
+        if !logs[log].readers.isEmpty { oldestReceipt = min(oldestReceipt, receivedAt) }
         guard !logs[log].isDirty, !(logs[log].readers.isEmpty && logs[log].groups.isEmpty) else { return }
         logs[log].isDirty = true
         grownLogs.append(log)

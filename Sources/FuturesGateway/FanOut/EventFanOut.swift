@@ -2,9 +2,9 @@ import EventLogs
 import FuturesFeed
 import MicroHTTP
 
-/// Appends events to their streams' rings, and sends every reader the events that it lacks.
+/// Sends every reader of one event stream loop the events that it lacks.
 ///
-/// It runs on the event stream loop's thread only. Other threads post commands to its inbox.
+/// It runs on the loop's thread only. Other threads post commands to its inbox. It knows of each ring what it was told last.
 final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     /// The fan-out's calls to the hub, on the loop's thread.
     struct Callbacks: Sendable {
@@ -20,7 +20,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         let wentLive: @Sendable (_ number: UInt64, _ isLive: Bool) -> Void
     }
 
-    private let inbox: FanOutInbox
+    let inbox: FanOutInbox
     let callbacks: Callbacks
     let limits: GatewayConfiguration.Events
 
@@ -40,10 +40,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     /// The slots of paced readers with held events. `nextTurnAt` is when the first of them, or the first compression group, is due.
     var pacedClients: [Int] = []
     var nextTurnAt: Int64?
-    /// The budget of all rings together in bytes, the limit of each that follows from it, and when `balanceRings` looks next.
-    var ringBudget: Int
+    /// The limit of each compression group's blocks.
     var ringQuota: RingQuota
-    var balancedAt: Int64 = .min
     let batch = GatherList()
     var tally = FanOutTally()
     /// When the oldest event since the last `enqueueReaders` was received, monotonic nanoseconds.
@@ -54,20 +52,19 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         self.limits = limits
         self.callbacks = callbacks
         self.inbox = inbox
-        ringBudget = limits.maximumRingBytes
         ringQuota = RingQuota(of: limits.ringBytes)
         compression = Compression(maximumGroups: limits.compressedSets, window: limits.compressionWindow)
     }
 
     func streamsDidWake() {
-        let commands = inbox.take()
+        let (commands, change) = inbox.take()
         let now = Self.now
         for command in commands { perform(command, now) }
+        inbox.saw(change)
         enqueueReaders()
         compressDue(now)
         sweep(now)
         takeTurns(now)
-        balanceRings(now)
     }
 
     /// Zero while readers wait for their turn; otherwise the time until `nextTurnAt`, but at least 5 ms, so that many paced readers share a wake-up.
@@ -100,10 +97,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
 
     private func perform(_ command: FanOutInbox.Command, _ now: Int64) {
         switch command {
-        case .addLog(let index, let name, let format, let floor, let events):
+        case .addLog(let index, let name, let ring):
             assert(!logs.contains(index), "The hub added log \(index) twice.")
-            let events = events.flatMap { logs.contains($0) ? $0 : nil }
-            let ring = if let events { makeRing(like: logs[events], format) } else { makeRing(floor: floor, of: StreamSet(name), format) }
             logs.insert(EventLog(name: name, ring: ring), at: index)
         case .removeLog(let index):
             guard logs.contains(index) else { return assertionFailure("The hub removed log \(index), which it never added.") }
@@ -111,11 +106,18 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             for group in logs[index].groups { dissolve(group) }
             logs.remove(index)
             grownLogs.removeAll { $0 == index }
-        case .append(let index, let body, let id, let carriesData, let sequence, let receivedAt):
-            guard logs.contains(index) else { return assertionFailure("The hub appended to log \(index), which it never added.") }
-            if carriesData, !logs[index].readers.isEmpty { oldestReceipt = min(oldestReceipt, receivedAt) }
-            logs[index].ring.append(sequence: sequence, body: body, id: id, carriesData: carriesData, now: now)
-            noteGrowth(index)
+        case .grow(let index, let extent, let receivedAt):
+            guard logs.contains(index) else { return assertionFailure("Log \(index) grew, which the hub never added.") }
+            logs[index].ring.extent = extent
+            noteGrowth(index, receivedAt)
+        case .renew(let index, let ring, let receivedAt):
+            guard logs.contains(index) else { return assertionFailure("Log \(index) grew, which the hub never added.") }
+            logs[index].ring = ring
+            noteGrowth(index, receivedAt)
+        case .rest:
+            assert(slots.isEmpty, "The hub sent a thread to rest that has readers.")
+            logs = Slab()
+            grownLogs = []
         case .open(let number, let stream, let opening):
             open(number, stream, opening, now)
         case .subscribe(let number, let values, let head, let done):
@@ -136,14 +138,15 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             if let slot = slots[number] { settle(slot, play(&clients[slot], bytes, now)) }
         case .goLive(let number, let values, let head, let after, let news):
             if let slot = slots[number] { settle(slot, goLive(&clients[slot], values, head, after, news, now)) }
-        case .reach(let logs, let sequence, let done):
-            done(reach(logs, back: sequence))
         case .end(let number, let code, let reason):
             guard let slot = slots[number] else { return }
             end(&clients[slot], code: code, reason: reason)
             settle(slot, flush(&clients[slot], now))
-        case .relieve(let relief):
-            relieve(relief, now)
+        case .relieve(let readers):
+            relieve(readers, now)
+        case .limit(let quota):
+            ringQuota = quota
+            compression.limit(to: quota)
         case .measure(let answer):
             answer(reading)
         }

@@ -77,7 +77,7 @@ extension EventHub {
             }
         }
         state.value.lastNumber &+= 1
-        let number = state.value.lastNumber
+        let number = rings.join(state.value.lastNumber)
         let id = (feed.peers?.name ?? "") + Self.randomID()
         state.value.clients[number] = Client(
             id: id, streams: streams, options: options, principal: caller.principal, address: caller.address, lease: lease)
@@ -139,7 +139,7 @@ extension EventHub {
             troubles: troubles(of: client.streams, client.options.format),
             // Behind an older event it is in the rings.
             ownTroubles: resume.isBehind(head.sequence) ? ownTroubles(of: client.streams, client.options.format) : [])
-        fanOut.post(.open(number: number, stream, opening))
+        rings.post(.open(number: number, stream, opening), to: number)
         retain(client.streams, forceFetch: client.options.forceFetch)
         if state.value.isDraining { end(number, code: "draining", reason: "The gateway is stopping.") }
         judge(number)
@@ -148,6 +148,7 @@ extension EventHub {
     /// The connection has ended or was never opened.
     func closed(_ number: UInt64) {
         guard let client = state.value.clients.removeValue(forKey: number) else { return }
+        rings.leave(number)
         state.value.numbers[client.id] = nil
         client.expiry?.cancel()
         gatekeeper.close(client.lease, streams: client.streams.count)
@@ -162,7 +163,7 @@ extension EventHub {
         guard let client = state.value.clients[number],
             let name = client.streams.first(where: { state.value.streams[$0]?.logs.contains(log) == true })
         else { return }
-        for value in values(of: [name], client.options.format).values { fanOut.post(.refill(number: number, value)) }
+        for value in values(of: [name], client.options.format).values { rings.post(.refill(number: number, value), to: number) }
     }
 
     /// The open connection with this id; nil if there is none, or if somebody with another identity opened it.
@@ -194,20 +195,20 @@ extension EventHub {
             let affected = client.streams.filter { wanted.contains($0) }
             setPaused(client.paused.union(affected), number)
             answer = self.answer(number, done)
-            fanOut.post(.pause(number: number, logs(of: affected, client), done: answer))
+            rings.post(.pause(number: number, logs(of: affected, client), done: answer), to: number)
         case .resume:
             let affected = client.streams.filter { wanted.contains($0) && client.paused.contains($0) }
             setPaused(client.paused.subtracting(affected), number)
             let (values, head) = values(of: affected, client.options.format)
             answer = self.answer(number, done)
-            fanOut.post(.resume(number: number, values, head: head, done: answer))
+            rings.post(.resume(number: number, values, head: head, done: answer), to: number)
         case .subscribe:
             let new = wanted.filter { !client.streams.contains($0) }
             state.value.clients[number]?.streams += new
             begin(new, from: client.address)
             let (values, head) = values(of: new, client.options.format)
             answer = self.answer(number, done)
-            fanOut.post(.subscribe(number: number, values, head: head, done: answer))
+            rings.post(.subscribe(number: number, values, head: head, done: answer), to: number)
             retain(new)
         case .unsubscribe:
             let gone = client.streams.filter { wanted.contains($0) }
@@ -215,7 +216,7 @@ extension EventHub {
             setPaused(client.paused.subtracting(gone), number)
             gatekeeper.remove(streams: gone.count, from: client.lease)
             answer = self.answer(number, done)
-            fanOut.post(.unsubscribe(number: number, logs(of: gone, client), done: answer))
+            rings.post(.unsubscribe(number: number, logs(of: gone, client), done: answer), to: number)
             release(gone)
         }
     }
@@ -288,7 +289,7 @@ extension EventHub {
     }
 
     func end(_ number: UInt64, code: String, reason: String) {
-        fanOut.post(.end(number: number, code: code, reason: reason))
+        rings.post(.end(number: number, code: code, reason: reason), to: number)
     }
 
     /// When a reader should reconnect: after two seconds, a quarter more or less, so that readers do not all come back at once.

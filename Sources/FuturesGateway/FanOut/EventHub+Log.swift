@@ -21,7 +21,7 @@ extension EventHub {
         }
     }
 
-    /// Posts the event to the fan-out in every format that has a log; false if readers are told nothing of it.
+    /// Appends the event to its rings, in every format that has one; false if readers are told nothing of it.
     @discardableResult
     func post(_ event: MirroredEvent) -> Bool {
         if event.kind == .ended {
@@ -38,7 +38,7 @@ extension EventHub {
             let carriesData = event.kind.carriesData
             let body = format.body(name, of: event.stream.description, members) + (carriesData ? [] : format.end(nil))
             let id = carriesData ? format.idStart(event.id) : []
-            fanOut.post(.append(log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, receivedAt: receivedAt))
+            rings.append(log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, receivedAt: receivedAt)
         }
         return true
     }
@@ -65,7 +65,7 @@ extension EventHub {
     func beginAnew() {
         state.value.tape?.breakOff()
         for number in state.value.clients.keys {
-            fanOut.post(.end(number: number, code: "reset", reason: "The log has lost events; come back for complete values."))
+            end(number, code: "reset", reason: "The log has lost events; come back for complete values.")
         }
     }
 

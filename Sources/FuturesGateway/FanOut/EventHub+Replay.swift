@@ -15,7 +15,7 @@ extension EventHub {
         }
         let opening = Opening(
             client: client.id, streams: client.streams, options: client.options, retryMs: Self.retryMs, resume: .none, values: [], head: feed.head)
-        fanOut.post(.open(number: number, stream, opening))
+        rings.post(.open(number: number, stream, opening), to: number)
         if state.value.isDraining { end(number, code: "draining", reason: "The gateway is stopping.") }
         judge(number)
     }
@@ -37,14 +37,13 @@ extension EventHub {
             news = EventEncoder.session(opening, replayed: nil)
         }
         if after == nil { news += troubles(of: client.streams, client.options.format) }
-        fanOut.post(.goLive(number: number, values, head: head, after: after, news: news))
+        rings.post(.goLive(number: number, values, head: head, after: after, news: news), to: number)
     }
 
-    /// Calls back, on the feed's thread, with whether the rings hold everything of these streams behind an event.
-    func reach(_ names: [FuturesServiceStreamName], _ format: EventFormat, backTo id: EventID, _ done: @escaping @Sendable (EventHub, Bool) -> Void) {
+    /// Whether the rings hold everything of these streams behind an event.
+    func reach(_ names: [FuturesServiceStreamName], _ format: EventFormat, backTo id: EventID) -> Bool {
         let logs = names.compactMap { state.value.streams[$0]?.logs[format.rawValue] ?? state.value.streams[$0]?.logs[EventFormat.events.rawValue] }
-        guard feed.canResume(behind: id), logs.count == names.count else { return done(self, false) }
-        fanOut.post(.reach(logs, back: id.sequence) { reaches in self.run { done($0, reaches) } })
+        return feed.canResume(behind: id) && logs.count == names.count && rings.reach(logs, back: id.sequence)
     }
 
     /// The number behind which all events of recorded streams follow that are behind `last`; nil if that cannot be told.

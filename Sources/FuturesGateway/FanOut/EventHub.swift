@@ -8,8 +8,8 @@ import Replication
 /// Stands between the feed and the readers: encodes every event once per format, counts the readers of each stream, keeps snapshots, and lets
 /// requests wait.
 ///
-/// It runs on the feed's thread, where contents change, so what it reads and what it posts to the fan-out belong to one instant. The hub knows which
-/// streams each reader has; the fan-out has the readers' cursors.
+/// It runs on the feed's thread, where contents change, so what it reads and what it posts to the fan-out threads belong to one instant. The hub knows which
+/// streams each reader has; its fan-out thread has its cursors.
 final class EventHub: FeedReader {
     /// A stream that has, or lately had, readers.
     struct Stream {
@@ -74,9 +74,6 @@ final class EventHub: FeedReader {
         var streams: [FuturesServiceStreamName: Stream] = [:]
         /// How many streams each address made begin.
         var begun: [[UInt8]: Int] = [:]
-        /// Indices of removed logs, to be used again.
-        var freeLogs: [Int] = []
-        var logCount = 0
         var clients: [UInt64: Client] = [:]
         /// The clients' numbers by their ids.
         var numbers: [String: UInt64] = [:]
@@ -105,7 +102,7 @@ final class EventHub: FeedReader {
     let limits: GatewayConfiguration.Events
     let gatekeeper: Gatekeeper
     let state: NIOLoopBoundBox<State>
-    let fanOut: FanOutInbox
+    let rings: EventRings
     private let demand: ObserverID
     let preparedAnswers: PreparedAnswers
     /// Whether memory is short.
@@ -114,17 +111,17 @@ final class EventHub: FeedReader {
     /// - Parameters:
     ///   - preparedAnswers: the answers that the server's threads send without asking the hub.
     ///   - isShort: whether memory is short; called from the feed's thread.
-    ///   - fanOut: takes the commands for the fan-out.
+    ///   - rings: the rings, and the inboxes of the threads that readers are served by.
     init(
         feed: any ServedFeed, limits: GatewayConfiguration.Events, gatekeeper: Gatekeeper, preparedAnswers: PreparedAnswers,
-        isShort: @escaping @Sendable () -> Bool, fanOut: FanOutInbox
+        isShort: @escaping @Sendable () -> Bool, rings: EventRings
     ) {
         self.isShort = isShort
         self.preparedAnswers = preparedAnswers
         self.feed = feed
         self.limits = limits
         self.gatekeeper = gatekeeper
-        self.fanOut = fanOut
+        self.rings = rings
         state = NIOLoopBoundBox.makeBoxSendingValue(
             State(tally: FeedTally(upstreams: feed.dialect.upstreams.map(\.name)), troubles: feed.dialect.upstreams.map { _ in nil }),
             eventLoop: feed.loop)
@@ -136,7 +133,7 @@ final class EventHub: FeedReader {
         feed.loop.execute { work(self) }
     }
 
-    /// Posts the event to the fan-out in every format that has a log, and answers the requests that wait for it.
+    /// Appends the event to its rings, in every format that has one, and answers the requests that wait for it.
     func receive(_ event: FeedEvent) {
         forgetAnswers(event.stream)
         let encoded = EventEncoder.words(event)
@@ -150,7 +147,7 @@ final class EventHub: FeedReader {
             guard let log = state.value.streams[event.stream]?.logs[format.rawValue] else { continue }
             let body = format.body(words.name, of: event.stream.description, words.members) + (carriesData ? [] : format.end(nil))
             let id = words.id.map { format.idStart($0) } ?? []
-            fanOut.post(.append(log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, receivedAt: receivedAt))
+            rings.append(log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, receivedAt: receivedAt)
         }
         note(event)
         switch event.kind {
@@ -174,18 +171,16 @@ final class EventHub: FeedReader {
         }
     }
 
-    /// The index of the stream's log of a format; has the fan-out add the log if there is none. A log of a format other than `events` begins with the
+    /// The index of the stream's log of a format; adds the log if there is none. A log of a format other than `events` begins with the
     /// newest events of the stream's log of `events`.
     ///
     /// - Parameter floor: the sequence of the newest event before the log; nil for the feed's newest.
     func log(of name: FuturesServiceStreamName, _ format: EventFormat, floor: UInt64? = nil) -> Int {
         if let log = state.value.streams[name]?.logs[format.rawValue] { return log }
         let events = format == .events ? nil : self.log(of: name, .events)
-        let log = state.value.freeLogs.popLast() ?? state.value.logCount
-        if log == state.value.logCount { state.value.logCount += 1 }
+        let log = rings.add(name, format, floor: floor ?? feed.head.sequence, like: events)
         state.value.streams[name, default: Stream()].logs[format.rawValue] = log
         tables.outdate()
-        fanOut.post(.addLog(log, name, format, floor: floor ?? feed.head.sequence, like: events))
         return log
     }
 
@@ -206,10 +201,7 @@ final class EventHub: FeedReader {
             state.value.begun[beginner] = left > 0 ? left : nil
         }
         tables.outdate()
-        for log in stream.logs.compactMap(\.self) {
-            state.value.freeLogs.append(log)
-            fanOut.post(.removeLog(log))
-        }
+        for log in stream.logs.compactMap(\.self) { rings.remove(log) }
     }
 
     /// Checks whether this address may make these streams begin. Streams that have begun already need no room.

@@ -2,16 +2,21 @@ import EventLogs
 import FuturesFeed
 import MicroHTTP
 import NIOConcurrencyHelpers
+import Synchronization
 
-/// The commands for the fan-out, in the order in which the hub posts them. This order makes a new reader's snapshots and the events after them join
-/// without overlap or hole.
+/// The commands for one fan-out thread, in the order in which the hub posts them. This order makes a new reader's snapshots and the events after them
+/// join without overlap or hole.
 final class FanOutInbox: Sendable {
     enum Command: Sendable {
-        /// Adds a log at an index. `like` is the stream's log of the format `events`, from which a log of another format copies its newest events.
-        case addLog(Int, FuturesServiceStreamName, EventFormat, floor: UInt64, like: Int?)
+        /// Adds a log at an index.
+        case addLog(Int, FuturesServiceStreamName, RingView)
         case removeLog(Int)
-        /// Appends an event to a log's ring. `receivedAt` is monotonic nanoseconds.
-        case append(Int, body: [UInt8], id: [UInt8], carriesData: Bool, sequence: UInt64, receivedAt: Int64)
+        /// A ring has an event more. With data it was received at these monotonic nanoseconds; without, they are the most there are.
+        case grow(Int, RingView.Extent, Int64)
+        /// The same, or the ring has been cut back, and its memory is another or it has dropped an event without data.
+        case renew(Int, RingView, Int64)
+        /// The last reader has left. Forgets all logs.
+        case rest
         case open(number: UInt64, EventStream, Opening)
         /// In this and the next three commands `done` is called, on the loop's thread, once the command holds, even if the reader has left.
         case subscribe(number: UInt64, [CachedValue], head: EventID, done: @Sendable () -> Void)
@@ -23,22 +28,26 @@ final class FanOutInbox: Sendable {
         case play(number: UInt64, [UInt8])
         /// The reader has what is on the tape. If it has everything up to `after`, it gets what follows, else the values. `news` says which.
         case goLive(number: UInt64, [CachedValue], head: EventID, after: UInt64?, news: [UInt8])
-        /// Calls back, on the loop's thread, with whether the rings of these logs hold everything behind an event.
-        case reach([Int], back: UInt64, @Sendable (Bool) -> Void)
         case end(number: UInt64, code: String, reason: String)
-        /// Gives up memory, or returns to the full budget.
-        case relieve(MemoryPressure.Relief)
+        /// Ends so many of the readers that take nothing, because memory is short.
+        case relieve(readers: Int)
+        /// Limits the blocks of each compression group.
+        case limit(RingQuota)
         /// Calls back with the metrics, on the loop's thread.
-        case measure(@Sendable (FanOutReading) -> Void)
+        case measure(@Sendable (FanOutTally) -> Void)
     }
 
     private struct State {
         var commands: [Command] = []
+        /// The number of the last change of a ring.
+        var lastChange: UInt64 = 0
         var isClosed = false
     }
 
     private let state = NIOLockedValueBox(State())
     private let waker: EventStreamWaker
+    private let seen = Synchronization.Atomic<UInt64>(0)
+    private let blocks = Synchronization.Atomic<UInt64>(0)
 
     /// - Parameter waker: wakes the fan-out's loop.
     init(waker: EventStreamWaker) {
@@ -46,23 +55,36 @@ final class FanOutInbox: Sendable {
     }
 
     /// Adds a command behind those before it. Call it from any thread. A closed inbox drops it.
-    func post(_ command: Command) {
+    ///
+    /// - Parameter change: the number of the change of a ring that it tells; nil if it tells of none.
+    func post(_ command: Command, change: UInt64? = nil) {
         let isFirst = state.withLockedValue { state in
             guard !state.isClosed else { return false }
             state.commands.append(command)
+            if let change { state.lastChange = change }
             return state.commands.count == 1
         }
         if isFirst { waker.wake() }
     }
 
-    /// Removes and returns the commands posted since the last call.
-    func take() -> [Command] {
+    /// Removes the commands posted since the last call, and returns them with the number of the last change among them.
+    func take() -> (commands: [Command], change: UInt64) {
         state.withLockedValue { state in
             let commands = state.commands
             state.commands.removeAll(keepingCapacity: commands.count < 4096)
-            return commands
+            return (commands, state.lastChange)
         }
     }
+
+    /// The thread looks at no older view of any ring than of this change.
+    func saw(_ change: UInt64) { seen.store(change, ordering: .releasing) }
+
+    var seenChange: UInt64 { seen.load(ordering: .acquiring) }
+
+    /// Notes the memory of the thread's compression groups, bytes.
+    func hold(blocks bytes: UInt64) { blocks.store(bytes, ordering: .relaxed) }
+
+    var blockMemory: UInt64 { blocks.load(ordering: .relaxed) }
 
     /// Drops the remaining commands and all later ones. Call it when the loop has stopped.
     func close() {

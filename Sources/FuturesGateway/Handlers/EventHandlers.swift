@@ -8,7 +8,8 @@ import Tape
 /// `/events`: event connections, and their control.
 struct EventHandlers: Sendable {
     let hub: EventHub
-    let loop: EventStreamLoop
+    /// The loops of the fan-out threads, in their order.
+    let loops: [EventStreamLoop]
     let recorded: TapeHandlers
 
     private static func headers(_ format: EventFormat, isCompressed: Bool = false) -> [HTTPHeader] {
@@ -37,12 +38,12 @@ struct EventHandlers: Sendable {
         }
         let isStrict = request.prefers("handling=strict")
         let isHead = request.method == "HEAD"
-        hub.run { [loop] hub in
+        hub.run { [loops] hub in
             if options.replay == nil, names.allSatisfy({ hub.isRetired($0) }) {
                 return responder.respond(HTTPResponse(status: 204, headers: [], body: []))
             }
             guard !isHead else {
-                return responder.openStream(headers: Self.headers(options.format, isCompressed: options.isCompressed), loop: loop, context: 0)
+                return responder.openStream(headers: Self.headers(options.format, isCompressed: options.isCompressed), loop: loops[0], context: 0)
             }
             let begin = { @Sendable (hub: EventHub, play: Replays.Play?) in
                 var options = options
@@ -53,7 +54,9 @@ struct EventHandlers: Sendable {
                 do throws(EventHub.Refusal) {
                     let number = try hub.prepare(streams: names, options, for: caller)
                     if let play { hub.state.value.replays?.start(play, for: number) }
-                    responder.openStream(headers: Self.headers(options.format, isCompressed: options.isCompressed), loop: loop, context: number)
+                    responder.openStream(
+                        headers: Self.headers(options.format, isCompressed: options.isCompressed), loop: loops[hub.rings.thread(of: number)],
+                        context: number)
                 } catch {
                     responder.respond(isStrict || error.isPermanent ? Self.problem(error) : Self.passing(error, options.format))
                 }
@@ -64,12 +67,10 @@ struct EventHandlers: Sendable {
                 }
             }
             guard let point = options.replayablePoint, point.streams == StreamSet(names), recorded.areRecorded(names) else { return begin(hub, nil) }
-            hub.reach(names, options.format, backTo: point.id) { hub, reaches in
-                guard !reaches, !hub.feed.isBehind(point.id) else { return begin(hub, nil) }
-                let replay = ReplayOptions(start: .after(point.id), to: nil, speed: 0, isResume: true)
-                // What cannot be played is told as a reset.
-                play(replay, of: names, options.format) { hub, play in begin(hub, try? play.get()) }
-            }
+            guard !hub.reach(names, options.format, backTo: point.id), !hub.feed.isBehind(point.id) else { return begin(hub, nil) }
+            let replay = ReplayOptions(start: .after(point.id), to: nil, speed: 0, isResume: true)
+            // What cannot be played is told as a reset.
+            play(replay, of: names, options.format) { hub, play in begin(hub, try? play.get()) }
         }
     }
 

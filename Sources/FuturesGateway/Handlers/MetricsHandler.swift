@@ -17,14 +17,13 @@ struct MetricsHandler: Sendable {
             hub.run { hub in
                 let feed = hub.reading
                 let venue = mirror?.reading
-                hub.fanOut.post(
-                    .measure { fanOut in
-                        let reading = GatewayReading(
-                            feed: feed, streams: table, tape: tape?.reading, frames: frames?.reading, venue: venue, fanOut: fanOut, http: http,
-                            process: process,
-                            memory: memory, log: log)
-                        responder.respond(200) { Self.response(reading) }
-                    })
+                let rings = hub.rings.reading
+                hub.rings.measure { fanOut in
+                    let reading = GatewayReading(
+                        feed: feed, streams: table, tape: tape?.reading, frames: frames?.reading, venue: venue, fanOut: fanOut, rings: rings,
+                        http: http, process: process, memory: memory, log: log)
+                    responder.respond(200) { Self.response(reading) }
+                }
             }
         }
     }

@@ -1,7 +1,7 @@
 import DequeModule
 import EventLogs
 
-/// What the fan-out counts: plain numbers on its thread, a few additions per call that sends.
+/// What a fan-out thread counts: plain numbers, a few additions per call that sends.
 struct FanOutTally: Sendable {
     /// Events written at once to many readers, on their way.
     struct Round: Sendable {
@@ -59,6 +59,26 @@ struct FanOutTally: Sendable {
         bytes[isCompressed ? 1 : 0] &+= UInt64(count)
     }
 
+    /// Adds what another thread has counted.
+    mutating func add(_ other: FanOutTally) {
+        for format in readers.indices { for encoding in 0...1 { readers[format][encoding] += other.readers[format][encoding] } }
+        for encoding in 0...1 { bytes[encoding] &+= other.bytes[encoding] }
+        resumes.merge(other.resumes) { $0 &+ $1 }
+        farewells.merge(other.farewells) { $0 &+ $1 }
+        opened &+= other.opened
+        cut &+= other.cut
+        relieved &+= other.relieved
+        deliveries &+= other.deliveries
+        writes &+= other.writes
+        conflations &+= other.conflations
+        gaps &+= other.gaps
+        gapEvents &+= other.gapEvents
+        blocked += other.blocked
+        backlog &+= other.backlog
+        firstWrites.add(other.firstWrites)
+        lastWrites.add(other.lastWrites)
+    }
+
     mutating func queueTurn() { queued &+= 1 }
 
     /// Whether the clock is to be read, since this was the turn of a round's first or last reader.
@@ -87,16 +107,4 @@ struct FanOutTally: Sendable {
             rounds.removeFirst()
         }
     }
-}
-
-/// The tally, and what the rings hold.
-struct FanOutReading: Sendable {
-    var tally: FanOutTally
-    var rings = 0
-    var events: UInt64 = 0
-    /// Bytes of events held, and of the memory taken for them.
-    var bytes: UInt64 = 0
-    var memory: UInt64 = 0
-    /// Bytes of memory that rings and compression groups may take together.
-    var budget = 0
 }

@@ -13,7 +13,8 @@ struct GatewayReading: Sendable {
     let frames: FrameTapeReading?
     /// Nil if no upstream is a venue.
     let venue: VenueMirrorReading?
-    let fanOut: FanOutReading
+    let fanOut: FanOutTally
+    let rings: EventRings.Reading
     let http: HTTPServerReading
     let process: ProcessReading
     let memory: MemoryWatch.Reading
@@ -144,12 +145,14 @@ struct GatewayReading: Sendable {
     }
 
     private func writeEvents(_ text: inout Exposition) {
-        let tally = fanOut.tally
+        let tally = fanOut
         text.metric("futures_gateway_event_readers", .gauge, "Open event streams.")
         for (format, name) in [(EventFormat.events, "events"), (.byStream, "byStream"), (.lines, "lines")] {
             text.sample(["format": name, "encoding": "identity"], tally.readers[format.rawValue][0])
             text.sample(["format": name, "encoding": "gzip"], tally.readers[format.rawValue][1])
         }
+        text.metric("futures_gateway_event_thread_readers", .gauge, "Open and opening event streams of each thread that sends.")
+        for (thread, readers) in rings.readers.enumerated() { text.sample(["thread": "\(thread + 1)"], readers) }
         text.metric("futures_gateway_event_readers_paused", .gauge, "Of these, those that paused a stream or more.", feed.pausedClients)
         text.metric("futures_gateway_event_readers_blocked", .gauge, "Of these, those whose socket was full at the last look.", tally.blocked)
         text.metric("futures_gateway_event_backlog_bytes", .gauge, "Bytes that those lacked.", tally.backlog)
@@ -177,11 +180,11 @@ struct GatewayReading: Sendable {
             "futures_gateway_event_write_delay_seconds",
             "From the receipt of events to their write to the first and the last reader due, gzip apart.",
             "reader", [("first", tally.firstWrites), ("last", tally.lastWrites)])
-        text.metric("futures_gateway_event_rings", .gauge, "Rings that readers are served from.", fanOut.rings)
-        text.metric("futures_gateway_event_ring_events", .gauge, "Events held in them.", fanOut.events)
-        text.metric("futures_gateway_event_ring_bytes", .gauge, "Bytes of these events.", fanOut.bytes)
-        text.metric("futures_gateway_event_ring_memory_bytes", .gauge, "Bytes of memory taken for them.", fanOut.memory)
-        text.metric("futures_gateway_event_ring_limit_bytes", .gauge, "What they may take together.", fanOut.budget)
+        text.metric("futures_gateway_event_rings", .gauge, "Rings that readers are served from.", rings.rings)
+        text.metric("futures_gateway_event_ring_events", .gauge, "Events held in them.", rings.events)
+        text.metric("futures_gateway_event_ring_bytes", .gauge, "Bytes of these events.", rings.bytes)
+        text.metric("futures_gateway_event_ring_memory_bytes", .gauge, "Bytes of memory taken for them.", rings.memory)
+        text.metric("futures_gateway_event_ring_limit_bytes", .gauge, "What they may take together.", rings.budget)
     }
 
     private func writeHTTP(_ text: inout Exposition) {

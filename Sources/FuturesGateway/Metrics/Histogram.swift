@@ -26,4 +26,10 @@ struct Histogram: Sendable {
         counts[place] &+= 1
         sum &+= UInt64(max(0, nanoseconds))
     }
+
+    /// Adds the times of another histogram with the same bounds.
+    mutating func add(_ other: Histogram) {
+        for (place, count) in other.counts.enumerated() where place < counts.count { counts[place] &+= count }
+        sum &+= other.sum
+    }
 }

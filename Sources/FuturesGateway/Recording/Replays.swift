@@ -90,7 +90,7 @@ final class Replays: Sendable {
         do throws(TapeError) {
             let due = due(play)
             let (bytes, next) = try play.replay.next(until: due, atMost: Self.pieceBytes)
-            guard bytes.isEmpty else { return hub.fanOut.post(.play(number: play.number, bytes)) }
+            guard bytes.isEmpty else { return hub.rings.post(.play(number: play.number, bytes), to: play.number) }
             switch next {
             case .piece: feed(play.number, in: .zero)
             case .later(let at): feed(play.number, in: wait(play, Double(at - due)))
@@ -103,7 +103,7 @@ final class Replays: Sendable {
             case .hole: hub.run { $0.goLive(play.number, after: nil) }
             }
         } catch {
-            hub.fanOut.post(.end(number: play.number, code: "tape", reason: error.message))
+            hub.end(play.number, code: "tape", reason: error.message)
         }
     }
 
@@ -111,7 +111,7 @@ final class Replays: Sendable {
     private static let patience: Int64 = 3000
 
     private func end(_ play: Play) {
-        hub.fanOut.post(.end(number: play.number, code: "replayed", reason: "This was what was asked for."))
+        hub.end(play.number, code: "replayed", reason: "This was what was asked for.")
     }
 
     /// Up to which instant of the past the reader may know everything now.

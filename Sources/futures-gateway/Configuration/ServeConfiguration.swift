@@ -87,6 +87,7 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         gateway.events.ringAge = .seconds(settings.replaySeconds)
         gateway.events.maximumReaders = settings.maxReaders
         gateway.events.maximumStreams = settings.maxStreams
+        if let threads = settings.fanOutThreads { gateway.events.fanOutThreads = threads }
         if let bytes = settings.maxReplayBytes { gateway.events.maximumRingBytes = bytes }
         return gateway
     }

@@ -53,6 +53,8 @@ struct ServeSettings: SettingList {
     let maxReplayBytes = Setting.number(
         "max-replay-bytes", 1 << 20...1 << 44, unset: "a quarter of the memory the machine or the container has, 4 GiB at most",
         "Bytes of events kept for all streams together; beyond that the largest give up their oldest")
+    let fanOutThreads = Setting.number(
+        "fan-out-threads", 1...16, unset: "one for each processor less one, 16 at most", "Threads that send events to readers")
     let keys = Setting.file(
         "keys", takes: "the path of a YAML or JSON file, or in the configuration file a section", isSection: true,
         "API keys, each NAME: {hash, streams, operations, maxStreams, maxConnections, expires}")

@@ -1,0 +1,153 @@
+package import Glibc
+
+/// What one stream's ring held at one instant: its events, the oldest first.
+///
+/// An ordinal counts the events of the stream; a reader's place is an ordinal and nothing else. Other threads may read a view without a lock, because
+/// ``StreamLog`` writes nowhere that a view in use reaches to.
+package struct RingView: @unchecked Sendable {
+    package struct Entry {
+        /// The event's place among the events of all streams.
+        package let sequence: UInt64
+        /// Where the event begins, counted in all bytes that were ever appended; so are the two ends.
+        package let start: UInt64
+        /// Where the id begins: the bytes before it are the event without its id and its end. An event without data has no id; for it, this is `end`.
+        package let bodyEnd: UInt64
+        /// Where the event ends, written as for a reader of this stream alone.
+        package let end: UInt64
+        /// Monotonic nanoseconds.
+        package let appendedAt: Int64
+        /// Whether the event is a value or a change of one.
+        package let carriesData: Bool
+    }
+
+    /// Which events the ring holds.
+    package struct Extent: Sendable {
+        /// The ring holds no event up to this sequence: such events came before the ring, or it has dropped them.
+        package internal(set) var floor: UInt64
+        /// The oldest event held.
+        package internal(set) var firstOrdinal: UInt64 = 0
+        /// One past the newest.
+        package internal(set) var endOrdinal: UInt64 = 0
+        var endOffset: UInt64 = 0
+    }
+
+    package var extent: Extent
+    /// Keeps the memory that the pointers are of.
+    private let memory: RingMemory
+    let bytes: UnsafeMutableRawPointer
+    let capacity: UInt64
+    let entries: UnsafeMutablePointer<Entry>
+    let entryCapacity: UInt64
+    /// The bytes that end an id for a reader of this stream alone.
+    let ownEndCount: UInt64
+    /// The newest events without data that the ring has dropped, with their ordinals.
+    var goneNotices: [(ordinal: UInt64, bytes: [UInt8])] = []
+
+    init(_ extent: Extent, _ memory: RingMemory, ownEndCount: Int) {
+        self.extent = extent
+        self.memory = memory
+        self.ownEndCount = UInt64(ownEndCount)
+        (bytes, capacity, entries, entryCapacity) = (memory.bytes, memory.capacity, memory.entries, memory.entryCapacity)
+    }
+
+    package var floor: UInt64 { extent.floor }
+    package var firstOrdinal: UInt64 { extent.firstOrdinal }
+    package var endOrdinal: UInt64 { extent.endOrdinal }
+
+    package subscript(ordinal: UInt64) -> Entry { entries[Int(ordinal & (entryCapacity - 1))] }
+
+    /// Where the part of an event's id ends that is the same for all readers; the reader's streams follow it.
+    package func idEnd(of entry: Entry) -> UInt64 { entry.carriesData ? entry.end - ownEndCount : entry.end }
+
+    /// The oldest held event that is newer than `sequence`.
+    package func ordinal(after sequence: UInt64) -> UInt64 {
+        var (low, high) = (firstOrdinal, endOrdinal)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if self[middle].sequence > sequence { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+
+    /// How many bytes of events the ring holds, and how many bytes of memory it takes for them.
+    package var held: UInt64 { extent.endOffset - startOffset }
+    package var memorySize: UInt64 { capacity + entryCapacity * Self.bytesPerEvent }
+    package static let bytesPerEvent = UInt64(MemoryLayout<Entry>.stride)
+
+    var startOffset: UInt64 { firstOrdinal < endOrdinal ? self[firstOrdinal].start : extent.endOffset }
+
+    /// How many bytes the ring holds from an event on; all, if it has dropped that event.
+    package func bytes(from ordinal: UInt64) -> UInt64 { ordinal < endOrdinal ? extent.endOffset - self[max(ordinal, firstOrdinal)].start : 0 }
+
+    /// The newest event with data from `ordinal` up to `end`; nil if the ring holds none.
+    package func newestData(from ordinal: UInt64, before end: UInt64 = .max) -> UInt64? {
+        var next = min(end, endOrdinal)
+        while next > max(ordinal, firstOrdinal) {
+            next -= 1
+            if self[next].carriesData { return next }
+        }
+        return nil
+    }
+
+    /// The events without data from one place up to another, as readers get them. The last few that the ring has dropped are among them, so that a
+    /// reader that skips values still hears of outages.
+    package func notices(from ordinal: UInt64, to end: UInt64) -> [[UInt8]] {
+        var notices = goneNotices.filter { (ordinal..<end).contains($0.ordinal) }.map(\.bytes)
+        var next = max(ordinal, firstOrdinal)
+        while next < end {
+            let entry = self[next]
+            if !entry.carriesData { notices.append(copy(from: entry.start, to: entry.end)) }
+            next += 1
+        }
+        return notices
+    }
+
+    /// Adds the bytes between two places to the list of vectors: one vector, or two if the ring wraps. Returns how many.
+    package func vectors(from start: UInt64, to end: UInt64, into vectors: UnsafeMutablePointer<iovec>) -> Int {
+        let mask = capacity - 1
+        let offset = start & mask
+        let length = end - start
+        let untilWrap = capacity - offset
+        if length <= untilWrap {
+            vectors[0] = iovec(iov_base: bytes + Int(offset), iov_len: Int(length))
+            return 1
+        }
+        vectors[0] = iovec(iov_base: bytes + Int(offset), iov_len: Int(untilWrap))
+        vectors[1] = iovec(iov_base: bytes, iov_len: Int(length - untilWrap))
+        return 2
+    }
+
+    /// A copy of the bytes between two places.
+    package func copy(from start: UInt64, to end: UInt64) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: Int(end - start)) { buffer, count in
+            withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { parts in
+                guard let base = parts.baseAddress, let target = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
+                for part in parts[..<vectors(from: start, to: end, into: base)] {
+                    if let source = part.iov_base { (target + count).copyMemory(from: source, byteCount: part.iov_len) }
+                    count += part.iov_len
+                }
+            }
+        }
+    }
+}
+
+/// The memory of one ring. It lives as long as a view of it does.
+final class RingMemory {
+    let bytes: UnsafeMutableRawPointer
+    /// A power of two, like `entryCapacity`.
+    let capacity: UInt64
+    let entries: UnsafeMutablePointer<RingView.Entry>
+    let entryCapacity: UInt64
+
+    init(capacity: UInt64, entryCapacity: UInt64) {
+        self.capacity = capacity
+        self.entryCapacity = entryCapacity
+        bytes = .allocate(byteCount: Int(capacity), alignment: 64)
+        entries = .allocate(capacity: Int(entryCapacity))
+    }
+
+    deinit {
+        bytes.deallocate()
+        entries.deallocate()
+    }
+}

@@ -1,0 +1,220 @@
+import EventLogs
+import FuturesFeed
+import NIOConcurrencyHelpers
+import Synchronization
+
+/// The rings of all streams, one copy of each event however many threads send it. It tells the fan-out threads what they hold.
+///
+/// The feed's thread writes the rings. A thread without readers is told nothing, and begins with a view of every ring when it gets its first one.
+final class EventRings: @unchecked Sendable {
+    private struct Ring: ~Copyable {
+        let name: FuturesServiceStreamName
+        let format: EventFormat
+        var log: StreamLog
+    }
+
+    /// What the rings hold.
+    struct Reading: Sendable {
+        var rings = 0
+        var events: UInt64 = 0
+        /// Bytes of events held, and of the memory taken for them and for compression groups.
+        var bytes: UInt64 = 0
+        var memory: UInt64 = 0
+        /// Bytes of memory that rings and compression groups may take together.
+        var budget = 0
+        /// Open and opening connections of each thread.
+        var readers: [Int] = []
+    }
+
+    let inboxes: [FanOutInbox]
+    private let limits: GatewayConfiguration.Events
+    private let budget: Synchronization.Atomic<Int>
+
+    // Only the feed's thread uses the properties below.
+    private var rings = Slab<Ring>()
+    private var freeIndices: [Int] = []
+    /// Open and opening connections by thread.
+    private var readers: [Int]
+    /// The threads that are told of events. The first one always is.
+    private var isTold: [Bool]
+    /// The number of the last change that they were told of.
+    private var lastChange: UInt64 = 0
+    private var quota: RingQuota
+    private var balancedAt: Int64 = .min
+    private var balancedBudget: Int
+
+    /// - Parameter inboxes: of the threads, at least one.
+    init(limits: GatewayConfiguration.Events, inboxes: [FanOutInbox]) {
+        self.limits = limits
+        self.inboxes = inboxes
+        readers = inboxes.map { _ in 0 }
+        isTold = inboxes.indices.map { $0 == 0 }
+        quota = RingQuota(of: limits.ringBytes)
+        budget = Synchronization.Atomic(limits.maximumRingBytes)
+        balancedBudget = limits.maximumRingBytes
+    }
+
+    // Threads.
+
+    /// The thread of a reader, which its number tells.
+    func thread(of number: UInt64) -> Int { Int(number % UInt64(inboxes.count)) }
+
+    /// Posts a command to a reader's thread. Call it from any thread.
+    func post(_ command: FanOutInbox.Command, to number: UInt64) { inboxes[thread(of: number)].post(command) }
+
+    /// Counts a new reader, and returns its number: the first thread that has few readers gets it, else the one that has fewest.
+    ///
+    /// - Parameter count: counts the readers.
+    func join(_ count: UInt64) -> UInt64 {
+        let least = readers.indices.min { readers[$0] < readers[$1] } ?? 0
+        let thread = readers.firstIndex { $0 < limits.fewReaders } ?? least
+        readers[thread] += 1
+        if !isTold[thread] {
+            isTold[thread] = true
+            for index in rings.indices where rings.contains(index) {
+                inboxes[thread].post(.addLog(index, rings[index].name, rings[index].log.view), change: lastChange)
+            }
+        }
+        return count &* UInt64(inboxes.count) &+ UInt64(thread)
+    }
+
+    /// Adds up what the threads have counted, and calls back on the last thread that answers.
+    func measure(_ answer: @escaping @Sendable (FanOutTally) -> Void) {
+        let sum = NIOLockedValueBox((tally: FanOutTally(), missing: inboxes.count))
+        for inbox in inboxes {
+            inbox.post(
+                .measure { tally in
+                    let whole = sum.withLockedValue { sum -> FanOutTally? in
+                        sum.tally.add(tally)
+                        sum.missing -= 1
+                        return sum.missing == 0 ? sum.tally : nil
+                    }
+                    if let whole { answer(whole) }
+                })
+        }
+    }
+
+    /// Counts a reader less.
+    func leave(_ number: UInt64) {
+        let thread = thread(of: number)
+        readers[thread] -= 1
+        guard thread > 0, readers[thread] == 0 else { return }
+        isTold[thread] = false
+        inboxes[thread].post(.rest)
+    }
+
+    private func tell(_ command: FanOutInbox.Command) {
+        lastChange &+= 1
+        for thread in inboxes.indices where isTold[thread] { inboxes[thread].post(command, change: lastChange) }
+    }
+
+    private var progress: StreamLog.Readers {
+        var seen = UInt64.max
+        for thread in inboxes.indices where isTold[thread] { seen = min(seen, inboxes[thread].seenChange) }
+        return StreamLog.Readers(next: lastChange &+ 1, seen: seen)
+    }
+
+    // Rings.
+
+    /// Adds a ring and returns its index.
+    ///
+    /// - Parameters:
+    ///   - floor: the sequence of the newest event before the ring.
+    ///   - like: the stream's ring of the format `events`, from which a ring of another format copies its newest events.
+    func add(_ name: FuturesServiceStreamName, _ format: EventFormat, floor: UInt64, like: Int?) -> Int {
+        let log = if let like { copy(of: like, format) } else { make(floor: floor, of: StreamSet(name), format) }
+        let index = freeIndices.popLast() ?? rings.indices.upperBound
+        tell(.addLog(index, name, log.view))
+        rings.insert(Ring(name: name, format: format, log: log), at: index)
+        return index
+    }
+
+    func remove(_ index: Int) {
+        rings.remove(index)
+        freeIndices.append(index)
+        tell(.removeLog(index))
+    }
+
+    /// Appends an event. `receivedAt` is monotonic nanoseconds.
+    func append(_ index: Int, body: [UInt8], id: [UInt8], carriesData: Bool, sequence: UInt64, receivedAt: Int64) {
+        let isPlain = rings[index].log.append(sequence: sequence, body: body, id: id, carriesData: carriesData, now: receivedAt, progress)
+        let dataAt = carriesData ? receivedAt : .max
+        tell(isPlain ? .grow(index, rings[index].log.view.extent, dataAt) : .renew(index, rings[index].log.view, dataAt))
+        balance(receivedAt)
+    }
+
+    /// Whether the rings hold everything behind an event.
+    func reach(_ wanted: [Int], back sequence: UInt64) -> Bool {
+        wanted.allSatisfy { rings.contains($0) && rings[$0].log.view.floor <= sequence }
+    }
+
+    /// An empty ring with the configured limits.
+    ///
+    /// - Parameter streams: the streams of the ids in the ring.
+    private func make(floor: UInt64, of streams: StreamSet, _ format: EventFormat) -> StreamLog {
+        var log = StreamLog(
+            floor: floor, maximumBytes: UInt64(limits.ringBytes), maximumEvents: UInt64(limits.ringEvents), maximumAge: limits.ringAge.nanoseconds,
+            ownEnd: format.idEnd(of: streams))
+        log.limit(to: quota)
+        return log
+    }
+
+    /// A ring for another format, with the newest events of a stream's ring of the format `events`. So its first reader, too, can resume from a
+    /// snapshot's id.
+    private func copy(of like: Int, _ format: EventFormat) -> StreamLog {
+        let (name, events) = (rings[like].name, rings[like].log.view)
+        var first = events.endOrdinal
+        while first > events.firstOrdinal, events.bytes(from: first - 1) <= Self.mostCopied { first -= 1 }
+        let isWhole = first == events.firstOrdinal
+        var log = make(floor: isWhole ? events.floor : events[first - 1].sequence, of: StreamSet(name), format)
+        for ordinal in first..<events.endOrdinal {
+            let entry = events[ordinal]
+            let body = format.body(of: name.description, like: events.copy(from: entry.start, to: entry.bodyEnd))
+            let id = events.copy(from: entry.bodyEnd, to: events.idEnd(of: entry))
+            log.append(
+                sequence: entry.sequence, body: entry.carriesData ? body : body + format.end(nil), id: format.idStart(like: id),
+                carriesData: entry.carriesData, now: entry.appendedAt)
+        }
+        return log
+    }
+
+    /// How many bytes are copied at most. The feed waits meanwhile.
+    private static let mostCopied: UInt64 = 256 << 10
+
+    // Memory.
+
+    /// Sets what all rings together may take from the next event on. Call it from any thread.
+    func limit(toBytes bytes: Int) { budget.store(bytes, ordering: .relaxed) }
+
+    private var memory: UInt64 {
+        var memory = inboxes.reduce(0) { $0 &+ $1.blockMemory }
+        for index in rings.indices where rings.contains(index) { memory &+= rings[index].log.view.memorySize }
+        return memory
+    }
+
+    /// Keeps the rings within their budget. Looks at most four times a second, and only when events come, because otherwise no ring grows.
+    private func balance(_ now: Int64) {
+        let budget = budget.load(ordering: .relaxed)
+        guard now >= balancedAt || budget != balancedBudget else { return }
+        (balancedAt, balancedBudget) = (now &+ 250_000_000, budget)
+        guard quota.bytes < quota.maximum || memory > UInt64(clamping: budget - budget / 8) else { return }
+        var sizes: [RingQuota.Size] = []
+        for index in rings.indices where rings.contains(index) { sizes.append(rings[index].log.size) }
+        let before = quota.bytes
+        quota.settle(sizes, within: budget - Int(clamping: inboxes.reduce(0) { $0 &+ $1.blockMemory }))
+        for index in rings.indices where rings.contains(index) {
+            if !rings[index].log.limit(to: quota) { tell(.renew(index, rings[index].log.view, .max)) }
+        }
+        if quota.bytes != before { for inbox in inboxes { inbox.post(.limit(quota)) } }
+    }
+
+    var reading: Reading {
+        var reading = Reading(memory: memory, budget: budget.load(ordering: .relaxed), readers: readers)
+        for index in rings.indices where rings.contains(index) {
+            reading.rings += 1
+            reading.events &+= rings[index].log.view.endOrdinal - rings[index].log.view.firstOrdinal
+            reading.bytes &+= rings[index].log.view.held
+        }
+        return reading
+    }
+}
