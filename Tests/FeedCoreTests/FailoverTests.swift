@@ -25,6 +25,23 @@ struct FailoverTests {
         #expect(connects(harness) == [0, 0, 1, 1, 2, 2, 0, 0])
     }
 
+    @Test func aConnectionThatNobodyNeededForAWhileBeginsWithTheHostThatGaveDataLast() {
+        var harness = harness(webSocketHosts: 3)
+        harness.step(.observe(.one, [.btc], forceFetch: false))
+        for _ in 0..<5 {
+            harness.step(.closed(harness.connection, reason: "refused"))
+            harness.pass(.seconds(31))
+        }
+        harness.step(.unobserve(.one, [.btc]))
+        harness.pass(.seconds(120))
+        harness.forgetEffects()
+        harness.step(.observe(.one, [.btc], forceFetch: false))
+        #expect(connects(harness) == [0])
+        harness.step(.closed(harness.connection, reason: "refused"))
+        harness.pass(.seconds(2))
+        #expect(connects(harness) == [0, 0], "the next attempt does not wait as long as after five failures")
+    }
+
     @Test func aHostThatAsksToBeLeftAloneGivesWayAtOnceAndIsNotTriedBefore() {
         var harness = harness(webSocketHosts: 2)
         harness.step(.observe(.one, [.btc], forceFetch: false))

@@ -125,9 +125,11 @@ struct Connection: Sendable {
         forgetSubscriptions()
     }
 
+    /// Nothing is read from it. Whoever needs it later begins anew: with the host that gave data last, and without the wait of former failures.
     mutating func retire() {
         phase = .idle
         rotateAt = nil
+        backoff.reset()
         forgetSubscriptions()
     }
 
