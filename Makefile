@@ -6,7 +6,7 @@ export WITH_TOOLS ?= 1
 export SWIFT_BACKTRACE ?= enable=no
 
 .PHONY: run help check test unit suite suite-edge lint format scripts simulate simulate-log defects prove prove-short soak sanitize fuzz contract proxies browser \
-	conformance graphql intrinio bots bots-short cluster cluster-check prove-scale bench bench-ingest setup
+	conformance graphql agents intrinio bots bots-short cluster cluster-check prove-scale bench bench-ingest setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build the gateway and serve the embedded exchange (RUN_ARGS="--venue aster" serves a venue)
@@ -95,6 +95,10 @@ conformance: ## Run the Autobahn suite against the WebSocket client, if the suit
 graphql: ## Run the GraphQL dialect against real servers, if they are there; about ten minutes
 	swift build --product futures-gateway
 	Tests/GraphQL/peers "$$(swift build --show-bin-path)/futures-gateway"
+
+agents: ## Run clients of the Model Context Protocol from PyPI against the gateway, if they can be installed
+	swift build --product futures-gateway
+	Tests/Agents/agents "$$(swift build --show-bin-path)/futures-gateway"
 
 intrinio: ## Run Intrinio's own clients from PyPI against the simulated Intrinio, if they can be installed
 	swift build --product futures-gateway

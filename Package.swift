@@ -125,7 +125,7 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             resources: [
-                .embedInCode("openapi.yaml"),
+                .embedInCode("openapi.yaml"), .embedInCode("Agents/tools.json"),
                 .embedInCode("Web/index.html"), .embedInCode("Web/page.js"), .embedInCode("Web/chart.js"), .embedInCode("Web/book.js"),
                 .embedInCode("Web/format.js"), .embedInCode("Web/freshness.js"), .embedInCode("Web/log.js"),
                 .embedInCode("Web/style.css"), .embedInCode("Web/icon.svg"),
@@ -300,7 +300,8 @@ if environment["WITH_TOOLS"] != nil || environment["WITH_BENCHMARKS"] != nil {
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "CFuzzer", "EventLogs", "FeedCore", "FeedDialects", "FuturesFeed", "MicroHTTP", "NATS", "Replication", "ServerSentEvents", "Tape",
+                "CFuzzer", "EventLogs", "FeedCore", "FeedDialects", "FuturesFeed", "GatewayAccess", "MicroHTTP", "NATS", "Replication",
+                "ServerSentEvents", "Tape",
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             path: "Tests/Fuzz/Harness",

@@ -78,7 +78,7 @@ public final class Gateway: Service {
             opened: { stream, number in hub.run { $0.open(stream, number: number) } },
             closed: { number in hub.run { $0.closed(number) } },
             fellBehind: { number, log in hub.run { $0.refill(number, log: log) } },
-            hungry: { number in hub.run { $0.feedReplay(number) } },
+            hungry: { number in hub.run { $0.feedFurther(number) } },
             wentLive: { number, isLive in hub.run { $0.wentLive(number, isLive) } })
         loops = zip(wakers, rings.inboxes).map { waker, inbox in
             EventStreamLoop(writer: EventFanOut(limits: events, callbacks: callbacks, inbox: inbox), waker: waker)
@@ -88,10 +88,12 @@ public final class Gateway: Service {
         http.preflightHeaders += Routes.preflightHeaders
         let mirror = VenueMirror(hub: hub, maximumBytes: configuration.events.maximumRingBytes / 16)
         tape = configuration.tape.map { Self.tape($0, of: configuration.feed.recordedVenue, past?.position, logger) }
-        let metrics = MetricsHandler(hub: hub, memory: memory, mirror: mirror, tape: tape, frames: frames, log: log)
+        let agents = AgentHandlers(hub: hub, loops: loops)
+        http.maximumBodyBytes = max(http.maximumBodyBytes, AgentHandlers.maximumBodyBytes)
+        let metrics = MetricsHandler(hub: hub, memory: memory, mirror: mirror, agents: agents.tally, tape: tape, frames: frames, log: log)
         desk = configuration.tape.map { TapeDesk(directory: $0.directory) }
         let recorded = TapeHandlers(hub: hub, tape: tape, desk: desk, configuration: configuration.tape)
-        let router = Routes.router(hub: hub, loops: loops, metrics: metrics, mirror: mirror, recorded: recorded, access: access)
+        let router = Routes.router(hub: hub, loops: loops, metrics: metrics, mirror: mirror, recorded: recorded, agents: agents, access: access)
         server = HTTPServer(
             configuration: http, router: router, prepared: prepared, admitsPrepared: access.admitsPrepared,
             malformed: { mirror == nil ? nil : VenueHandlers.malformed($0) }

@@ -5,7 +5,8 @@ import MicroHTTP
 /// The route table, in the order of `openapi.yaml`.
 enum Routes {
     static func router(
-        hub: EventHub, loops: [EventStreamLoop], metrics: MetricsHandler, mirror: VenueMirror?, recorded: TapeHandlers, access: Access
+        hub: EventHub, loops: [EventStreamLoop], metrics: MetricsHandler, mirror: VenueMirror?, recorded: TapeHandlers, agents: AgentHandlers,
+        access: Access
     ) -> Router {
         let streams = StreamHandlers(hub: hub)
         let events = EventHandlers(hub: hub, loops: loops, recorded: recorded)
@@ -28,6 +29,8 @@ enum Routes {
         router.on("POST", "/events/{client}/subscribe", access.guarded(.operation(.control), parameters: ["streams"], events.control(.subscribe)))
         router.on("POST", "/events/{client}/unsubscribe", access.guarded(.operation(.control), parameters: ["streams"], events.control(.unsubscribe)))
         router.on("POST", "/tickets", access.guarded(.credential, TicketHandler(gatekeeper: access.gatekeeper, node: access.peers?.name).issue))
+        let agent = access.guarded(.operation(.read), limited: AgentHandlers.limited, refused: AgentHandlers.refused, agents.answer)
+        router.on("POST", "/mcp", agent)
         router.on("GET", "/tape", access.guarded(.operation(.read), recorded.overview))
         router.on("GET", "/tape/{name}", access.guarded(.operation(.read), parameters: ["from", "to", "after"], recorded.lines))
         if let mirror { VenueHandlers(mirror: mirror).addRoutes(to: &router, access) }
@@ -64,7 +67,11 @@ enum Routes {
 
     static let preflightHeaders = [
         HTTPHeader(name: "Access-Control-Allow-Methods", value: "GET, HEAD, POST, DELETE, OPTIONS"),
-        HTTPHeader(name: "Access-Control-Allow-Headers", value: "Last-Event-ID, Cache-Control, Authorization, X-API-Key, If-None-Match, Prefer"),
+        HTTPHeader(
+            name: "Access-Control-Allow-Headers",
+            value:
+                "Last-Event-ID, Cache-Control, Authorization, X-API-Key, If-None-Match, Prefer, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name"
+        ),
         HTTPHeader(name: "Access-Control-Max-Age", value: "86400"),
     ]
 }

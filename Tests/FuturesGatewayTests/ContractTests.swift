@@ -57,7 +57,9 @@ private func documentedOperations() throws -> [String: Set<String>] {
                         _ = try await house.client.events("streams=btcusdt@bookTicker")
                     } else {
                         let query = target.hasSuffix("subscribe") ? "?streams=ethusdt@bookTicker" : ""
-                        #expect(try await house.client.request(method, target + query).status == 200, "\(method) \(target)")
+                        let (type, body) = target == "/mcp" ? ("application/json", #"{"jsonrpc":"2.0","id":1,"method":"ping"}"#) : ("text/plain", "")
+                        let answer = try await house.client.request(method, target + query, ["Content-Type": type], body: body)
+                        #expect(answer.status == 200, "\(method) \(target)")
                     }
                 }
             }

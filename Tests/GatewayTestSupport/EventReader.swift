@@ -2,7 +2,7 @@
 package actor EventReader {
     /// The answer's head.
     package nonisolated let head: HTTPHead
-    /// The `session` event.
+    /// The first event, `session` but for agents.
     package nonisolated let session: ServerEvent
     package nonisolated let connection: RawConnection
 
@@ -13,7 +13,8 @@ package actor EventReader {
     /// Bytes that came over the wire after the head.
     package private(set) var bytesReceived = 0
 
-    init(_ connection: RawConnection) async throws {
+    /// - Parameter first: the name of the first event.
+    package init(_ connection: RawConnection, first name: String = "session") async throws {
         self.connection = connection
         var bytes: [UInt8] = []
         var head: HTTPHead?
@@ -37,7 +38,7 @@ package actor EventReader {
             events = try parser.read(try inflater?.read(bytes) ?? bytes)[...]
         }
         let session = events.removeFirst()
-        guard session.name == "session" else { throw Unexpected("\(session) before the session") }
+        guard session.name == name else { throw Unexpected("\(session) before \(name)") }
         self.session = session
         self.parser = parser
         self.events = events

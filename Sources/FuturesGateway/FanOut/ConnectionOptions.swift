@@ -29,10 +29,24 @@ struct ConnectionOptions: Sendable {
     let timeout: Int?
     /// What is played to the reader from the tape; nil if it reads what is live.
     var replay: ReplayOptions?
+    /// What an agent is told instead of events; nil for other readers.
+    var notifications: AgentNotifications?
+
+    /// Whether the reader is sent what the hub gives for it alone, and reads no ring.
+    var isFedAlone: Bool { replay != nil || notifications != nil }
 
     /// The point behind which the reader wants every event; nil if it is new, or if newer values will do.
     var replayablePoint: ResumePoint? {
         guard case .point(let point) = lastEventID, !forceFetch, interval == 0, count == nil else { return nil }
         return point
+    }
+}
+
+extension ConnectionOptions {
+    /// A connection over which an agent is told of changes.
+    init(notifying notifications: AgentNotifications, heartbeat: Int) {
+        self.init(
+            heartbeat: heartbeat, sendsHeartbeatEvents: false, lastEventID: nil, forceFetch: false, interval: 0, format: .events, isPadded: false,
+            isCompressed: false, count: nil, timeout: nil, notifications: notifications)
     }
 }

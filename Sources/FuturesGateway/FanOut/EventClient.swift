@@ -39,7 +39,7 @@ struct EventClient: ~Copyable {
     /// Bytes to send before anything from the rings: the session, snapshots, the rest of an event that a full socket cut, the farewell.
     var privateBytes: [PrivateBytes] = []
     var lastWrite: Int64
-    /// Whether the reader is played the tape, and is in no stream; and whether it waits for the next piece.
+    /// Whether the reader is played the tape or told of changes, and is in no stream; and whether it waits for the next piece.
     var isReplaying: Bool
     var awaitsPiece = false
     /// Whether the socket is full. `streamDidBecomeWritable` tells when it has room.
@@ -60,7 +60,7 @@ struct EventClient: ~Copyable {
         endsAt = options.timeout.map { now &+ Int64($0) * 1_000_000_000 } ?? .max
         reader = ReaderCursors(format: options.format, remaining: options.count)
         checksum = options.isCompressed ? GzipChecksum() : nil
-        isReplaying = options.replay != nil
+        isReplaying = options.isFedAlone
         lastWrite = now
     }
 

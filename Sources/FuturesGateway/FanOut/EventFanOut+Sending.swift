@@ -129,7 +129,10 @@ extension EventFanOut {
     func end(_ client: inout EventClient, code: String, reason: String) {
         guard !client.isEnding else { return }
         tally.farewells[code, default: 0] &+= 1
-        enqueuePrivate(&client, EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, client.options.format))
+        let bye =
+            client.options.notifications?.end(code: code, reason: reason)
+            ?? EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, client.options.format)
+        enqueuePrivate(&client, bye)
         if let checksum = client.checksum { client.privateBytes.append(EventClient.PrivateBytes(bytes: checksum.end)) }
         client.isEnding = true
     }

@@ -124,7 +124,8 @@ extension EventHub {
             return assertionFailure("A stream opened for client \(number), which was not prepared or is open.")
         }
         state.value.clients[number]?.isOpen = true
-        state.value.clients[number]?.isReplaying = client.options.replay != nil
+        state.value.clients[number]?.isReplaying = client.options.isFedAlone
+        if let notifications = client.options.notifications { return openNotifications(stream, number, client, notifications) }
         if client.options.replay != nil { return openReplay(stream, number, client) }
         begin(client.streams, from: client.address)
         let (values, head) = values(of: client.streams, client.options.format)
@@ -155,6 +156,7 @@ extension EventHub {
         if !client.paused.isEmpty { state.value.pausedClients -= 1 }
         if client.isOpen, !client.isOfThePast { release(client.streams) }
         if client.options.replay != nil { state.value.replays?.stop(number) }
+        state.value.notifier.remove(number)
         if state.value.clients.isEmpty { finishDraining() }
     }
 

@@ -38,7 +38,7 @@ extension EventHub {
             guard Set(view.streams).union(names).count <= limits.streamsPerClient else {
                 return answer(Problems.badParameter("streams", "would exceed the \(limits.streamsPerClient) streams of one connection.").response)
             }
-            do throws(EventHub.Refusal) { try charge(request.id, names) } catch { return answer(EventHandlers.problem(error)) }
+            do throws(EventHub.Refusal) { try charge(request.id, names) } catch { return answer(EventHandlers.problem(error).response) }
         }
         self.control(control, request.id, request.names) { answer(Self.response($0)) }
     }

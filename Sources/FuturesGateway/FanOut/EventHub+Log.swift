@@ -10,6 +10,7 @@ extension EventHub {
         if !event.isLocal { state.value.tape?.record(event.stream, event.id, FeedRecord(event.kind, of: event.stream.description, event.body)) }
         guard post(event) else { return }
         count(event)
+        noteChange(of: event.stream)
         switch event.kind {
         case .fetchedValue, .fetchedChange: answerWaiters(event.stream, .success(())) { _ in true }
         case .value, .change: answerWaiters(event.stream, .success(())) { $0.awaited != .fetch }
@@ -71,6 +72,7 @@ extension EventHub {
 
     func receiveContent(of name: FuturesServiceStreamName) {
         forgetAnswers(name)
+        noteChange(of: name)
         for (number, client) in state.value.clients where client.isOpen && client.streams.contains(name) {
             if let log = state.value.streams[name]?.logs[client.options.format.rawValue] { refill(number, log: log) }
         }

@@ -53,8 +53,10 @@ extension EventHub {
         return feed.canResume(behind: last) && last.sequence <= head.sequence ? last.sequence : nil
     }
 
-    /// A reader of the tape has taken all it was given.
-    func feedReplay(_ number: UInt64) { state.value.replays?.feed(number) }
+    /// A reader of the tape, or an agent, has taken all it was given.
+    func feedFurther(_ number: UInt64) {
+        if state.value.clients[number]?.options.notifications != nil { notifyFurther(number) } else { state.value.replays?.feed(number) }
+    }
 
     /// The fan-out says whether a reader could go over into live.
     func wentLive(_ number: UInt64, _ isLive: Bool) {

@@ -12,10 +12,7 @@ extension EventHub {
     ///   - depth: the most levels on a side of an order book; nil for all.
     ///   - isGzip: whether the body may be gzip. Bodies below a kibibyte are sent as they are.
     func snapshot(of name: FuturesServiceStreamName, depth: Int? = nil, isGzip: Bool = false) -> Snapshot? {
-        if let stream = state.value.streams[name], stream.demand == 0 {
-            retain([name])
-            release([name])
-        }
+        renewLinger(of: name)
         let read = feed.values(of: [name])
         guard let (content, status) = read.values.first ?? nil else { return nil }
         let now = read.now
@@ -32,6 +29,13 @@ extension EventHub {
         return Snapshot(
             body: sent ?? body, isCompressed: isCompressed && sent != nil, status: status, receivedAt: content.receivedAt,
             lifetime: .nanoseconds((cached.madeAt + Self.snapshotLifetime).nanoseconds &- now.nanoseconds))
+    }
+
+    /// Lets a stream that nobody reads live for as long as if somebody had just left.
+    func renewLinger(of name: FuturesServiceStreamName) {
+        guard let stream = state.value.streams[name], stream.demand == 0 else { return }
+        retain([name])
+        release([name])
     }
 
     /// A stream's content and status at one instant; nil if there is none yet.

@@ -93,6 +93,7 @@ final class EventHub: FeedReader {
         /// Hands events to the tape; nil if nothing is recorded.
         var tape: TapeFeeder?
         var replays: Replays?
+        var notifier = Notifier()
         /// Called once the last client has left while draining.
         var drained: (() -> Void)?
     }
@@ -150,6 +151,7 @@ final class EventHub: FeedReader {
             rings.append(log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, receivedAt: receivedAt)
         }
         note(event)
+        noteChange(of: event.stream)
         switch event.kind {
         case .fetched: answerWaiters(event.stream, .success(())) { _ in true }
         case .updated: answerWaiters(event.stream, .success(())) { $0.awaited != .fetch }

@@ -49,6 +49,7 @@ extension EventEncoder {
     ///
     /// - Parameter replayed: how many events follow from where the reader had been; nil where it begins with full values.
     static func session(_ opening: Opening, replayed: Int?) -> [UInt8] {
+        if let notifications = opening.options.notifications { return notifications.acknowledgement }
         let format = opening.options.format
         return format.retry(opening.retryMs)
             + format.body(

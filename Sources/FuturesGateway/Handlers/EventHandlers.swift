@@ -12,7 +12,7 @@ struct EventHandlers: Sendable {
     let loops: [EventStreamLoop]
     let recorded: TapeHandlers
 
-    private static func headers(_ format: EventFormat, isCompressed: Bool = false) -> [HTTPHeader] {
+    static func headers(_ format: EventFormat, isCompressed: Bool = false) -> [HTTPHeader] {
         [
             HTTPHeader(name: "Content-Type", value: format.contentType),
             HTTPHeader(name: "Cache-Control", value: "no-store, no-transform"),
@@ -58,7 +58,7 @@ struct EventHandlers: Sendable {
                         headers: Self.headers(options.format, isCompressed: options.isCompressed), loop: loops[hub.rings.thread(of: number)],
                         context: number)
                 } catch {
-                    responder.respond(isStrict || error.isPermanent ? Self.problem(error) : Self.passing(error, options.format))
+                    responder.respond(isStrict || error.isPermanent ? Self.problem(error).response : Self.passing(error, options.format))
                 }
             }
             if let replay = options.replay {
@@ -91,14 +91,14 @@ struct EventHandlers: Sendable {
     }
 
     /// A refusal as a problem.
-    static func problem(_ refusal: EventHub.Refusal) -> HTTPResponse {
+    static func problem(_ refusal: EventHub.Refusal) -> HTTPProblem {
         switch refusal {
         case .draining: Problems.draining
-        case .starting: Problems.starting.response
-        case .behind: Problems.behind.response
-        case .full: Problems.full.response
-        case .limited(let limit): Problems.limited(limit).response
-        case .tooManyFetches(let count, let limit): Problems.tooManyFetches(count, limit).response
+        case .starting: Problems.starting
+        case .behind: Problems.behind
+        case .full: Problems.full
+        case .limited(let limit): Problems.limited(limit)
+        case .tooManyFetches(let count, let limit): Problems.tooManyFetches(count, limit)
         }
     }
 
@@ -115,7 +115,7 @@ struct EventHandlers: Sendable {
 
     /// The answer to a request beyond a limit, before its parameters are read.
     static func limited(_ request: HTTPRequest, _ limit: LimitReached) -> HTTPResponse {
-        request.prefers("handling=strict") ? problem(.limited(limit)) : passing(.limited(limit), format(request.header("Accept")) ?? .events)
+        request.prefers("handling=strict") ? problem(.limited(limit)).response : passing(.limited(limit), format(request.header("Accept")) ?? .events)
     }
 
     /// The options of a connection; nil if one is wrong, which the request has then been answered with.

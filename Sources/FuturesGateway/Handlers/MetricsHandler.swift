@@ -6,6 +6,7 @@ struct MetricsHandler: Sendable {
     let hub: EventHub
     let memory: MemoryWatch
     let mirror: VenueMirror?
+    let agents: AgentTally
     let tape: Tape?
     let frames: FrameTape?
     let log: @Sendable () -> LogCounts
@@ -13,15 +14,16 @@ struct MetricsHandler: Sendable {
     /// Asks each thread for its own numbers, and writes the text on none of these threads.
     func answer(_ request: HTTPRequest, _ responder: HTTPResponder) {
         let (http, process, log, memory) = (responder.serverReading, ProcessReading(), log(), memory.reading)
-        hub.tables.read(hub) { [mirror, tape, frames] table in
+        hub.tables.read(hub) { [mirror, agents, tape, frames] table in
             hub.run { hub in
                 let feed = hub.reading
                 let venue = mirror?.reading
                 let rings = hub.rings.reading
                 hub.rings.measure { fanOut in
                     let reading = GatewayReading(
-                        feed: feed, streams: table, tape: tape?.reading, frames: frames?.reading, venue: venue, fanOut: fanOut, rings: rings,
-                        http: http, process: process, memory: memory, log: log)
+                        feed: feed, streams: table, tape: tape?.reading, frames: frames?.reading, venue: venue, agents: agents.reading,
+                        fanOut: fanOut,
+                        rings: rings, http: http, process: process, memory: memory, log: log)
                     responder.respond(200) { Self.response(reading) }
                 }
             }

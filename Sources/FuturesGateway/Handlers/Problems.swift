@@ -62,8 +62,7 @@ enum Problems {
 
     static let draining = HTTPProblem(
         status: 503, title: "Stopping", detail: "The gateway is stopping; try again in a few seconds.",
-        headers: [HTTPHeader(name: "Retry-After", value: "2")]
-    ).response
+        headers: [HTTPHeader(name: "Retry-After", value: "2")])
 
     static let starting = HTTPProblem(
         status: 503, title: "Starting", detail: "This gateway has not read the log of its cluster yet; try again in a second.",

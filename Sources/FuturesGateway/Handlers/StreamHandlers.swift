@@ -85,7 +85,7 @@ struct StreamHandlers: Sendable {
             }
             guard !hub.isRetired(name) else { return responder.respond(Problems.settled(name.description)) }
             do throws(EventHub.Refusal) { try hub.checkRoom(for: [name], from: caller.address) } catch {
-                return responder.respond(EventHandlers.problem(error))
+                return responder.respond(EventHandlers.problem(error).response)
             }
             Self.wait(hub, for: name, .value, timeout: .seconds(wait), caller, responder) { result in
                 switch result {
@@ -109,7 +109,7 @@ struct StreamHandlers: Sendable {
         let isAsync = request.prefers("respond-async")
         hub.run { hub in
             do throws(EventHub.Refusal) { try hub.checkRoom(for: [name], from: caller.address) } catch {
-                return responder.respond(EventHandlers.problem(error))
+                return responder.respond(EventHandlers.problem(error).response)
             }
             guard isAsync else {
                 return Self.wait(hub, for: name, .fetch, timeout: .seconds(15), caller, responder) { result in

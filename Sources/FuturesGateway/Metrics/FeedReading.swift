@@ -24,6 +24,8 @@ struct FeedReading: Sendable {
     let weight: (used: Int, limit: Int)
     let restPause: Duration
     let pausedClients: Int
+    /// Agents that are told of changes.
+    let listeners: Int
     let refusals: [RefusalReason: UInt64]
     /// Nil if this gateway stands alone.
     let node: NodeReading?
@@ -56,6 +58,6 @@ extension EventHub {
         return FeedReading(
             upstreams: feed.dialect.upstreams, counters: gauges.counters, tally: tally, traffic: feed.traffic, connections: connections,
             lines: gauges.lines, weight: gauges.weight, restPause: gauges.restPause,
-            pausedClients: state.value.pausedClients, refusals: gatekeeper.refusals, node: feed.peers?.reading)
+            pausedClients: state.value.pausedClients, listeners: state.value.notifier.count, refusals: gatekeeper.refusals, node: feed.peers?.reading)
     }
 }

@@ -13,6 +13,7 @@ struct GatewayReading: Sendable {
     let frames: FrameTapeReading?
     /// Nil if no upstream is a venue.
     let venue: VenueMirrorReading?
+    let agents: [AgentTally.Count]
     let fanOut: FanOutTally
     let rings: EventRings.Reading
     let http: HTTPServerReading
@@ -30,6 +31,7 @@ struct GatewayReading: Sendable {
         frames?.write(&text)
         venue?.write(&text, http)
         writeEvents(&text)
+        writeAgents(&text)
         writeHTTP(&text)
         writeAccess(&text)
         writeProcess(&text)
@@ -185,6 +187,13 @@ struct GatewayReading: Sendable {
         text.metric("futures_gateway_event_ring_bytes", .gauge, "Bytes of these events.", rings.bytes)
         text.metric("futures_gateway_event_ring_memory_bytes", .gauge, "Bytes of memory taken for them.", rings.memory)
         text.metric("futures_gateway_event_ring_limit_bytes", .gauge, "What they may take together.", rings.budget)
+    }
+
+    private func writeAgents(_ text: inout Exposition) {
+        text.metric(
+            "futures_gateway_agent_listeners", .gauge, "Of the open event streams, those over which agents are told of changes.", feed.listeners)
+        text.metric("futures_gateway_agent_calls_total", .counter, "What agents asked over /mcp, by what they got.")
+        for count in agents { text.sample(["call": count.call, "outcome": count.outcome.rawValue], count.count) }
     }
 
     private func writeHTTP(_ text: inout Exposition) {

@@ -1,9 +1,9 @@
 /// base64url without padding (RFC 7515 §2), only in its canonical form: no other characters, no left-over bits.
-enum Base64URL {
+package enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     private static let values: [UInt8: UInt32] = Dictionary(uniqueKeysWithValues: alphabet.enumerated().map { ($1, UInt32($0)) })
 
-    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+    package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
         var decoded: [UInt8] = []
         decoded.reserveCapacity(text.count / 4 * 3 + 2)

@@ -1,6 +1,6 @@
 /// Reads a JSON text (RFC 8259) strictly: no member twice in one object, no malformed number, at most 16 levels. If a member came twice, two readers
 /// could believe different values, so a credential with such a member is refused (RFC 7519 §4).
-enum StrictJSON: Equatable {
+package enum StrictJSON: Equatable, Sendable {
     case null
     case flag(Bool)
     /// The number's text.
@@ -9,10 +9,10 @@ enum StrictJSON: Equatable {
     case array([StrictJSON])
     case object(Object)
 
-    typealias Object = [String: StrictJSON]
+    package typealias Object = [String: StrictJSON]
 
     /// Nil if the bytes are not one JSON text in UTF-8.
-    init?(_ bytes: some Sequence<UInt8>) {
+    package init?(_ bytes: some Sequence<UInt8>) {
         var reader = Reader(bytes: Array(bytes))
         guard String(validating: reader.bytes, as: UTF8.self) != nil, let value = reader.value(depth: 0) else { return nil }
         reader.skipBlanks()
@@ -20,11 +20,11 @@ enum StrictJSON: Equatable {
         self = value
     }
 
-    var object: Object? { if case .object(let members) = self { members } else { nil } }
-    var string: String? { if case .string(let text) = self { text } else { nil } }
-    var array: [StrictJSON]? { if case .array(let elements) = self { elements } else { nil } }
+    package var object: Object? { if case .object(let members) = self { members } else { nil } }
+    package var string: String? { if case .string(let text) = self { text } else { nil } }
+    package var array: [StrictJSON]? { if case .array(let elements) = self { elements } else { nil } }
     /// A whole number, even if written with a fraction of zero or an exponent.
-    var integer: Int64? {
+    package var integer: Int64? {
         guard case .number(let text) = self else { return nil }
         return Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }
     }
@@ -34,7 +34,7 @@ enum StrictJSON: Equatable {
         return Int64(number)
     }
     /// The elements of an array of strings; nil if an element is something else.
-    var strings: [String]? {
+    package var strings: [String]? {
         guard let array else { return nil }
         let texts = array.compactMap(\.string)
         return texts.count == array.count ? texts : nil

@@ -9,6 +9,7 @@ import Glibc
 @main
 enum Fuzz {
     static let targets: [String: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt] = [
+        "agents": { attempt(AgentTarget.run, $0, $1) },
         "json": { attempt(JSONTarget.run, $0, $1) },
         "venue": { attempt(VenueTarget.run, $0, $1) },
         "equities": { attempt(UpstreamTargets.equities, $0, $1) },

@@ -1,0 +1,369 @@
+import EventLogs
+import FuturesFeed
+import GatewayAccess
+import MicroHTTP
+import NIOCore
+
+/// `/mcp`: the Model Context Protocol for agents. It translates, and asks the hub what other requests ask it too.
+struct AgentHandlers: Sendable {
+    let hub: EventHub
+    /// The loops of the fan-out threads, in their order.
+    let loops: [EventStreamLoop]
+    let tally = AgentTally()
+
+    /// The largest body of a request: a subscription to two hundred streams, and more than any client says of itself.
+    static let maximumBodyBytes = 16 << 10
+    /// How long a list that changes with the program alone may be kept, ms.
+    private static let constantFor = 3_600_000
+    /// The most resources of one page of their list.
+    private static let page = 200
+
+    static let instructions = """
+        Live market data of a futures venue. Every answer says how current it is: state is live if the value is proved to be current, ageMs is the time \
+        since it changed, unverifiedMs the time since there was evidence that nothing newer exists. A value that is not proved to be current is an error; \
+        pass allowStale to get it all the same, and then tell the user its state and age. If simulated is true, the data are made up: say so. Prices are \
+        decimal strings, digit for digit as the venue wrote them; times are ms since 1970 UTC. search_streams finds symbols and streams, get_status tells \
+        why data are missing.
+        """
+
+    /// `POST /mcp`
+    func answer(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
+        guard Self.isJSON(request.header("Content-Type")) else {
+            return responder.respond(Self.response(AgentError(Self.noJSON), id: nil, isModern: true))
+        }
+        var id: String?
+        let (message, isModern): (AgentMessage, Bool)
+        do throws(AgentError) {
+            message = try AgentMessage(request.body)
+            id = message.id
+            isModern = try message.isModern(request.header)
+        } catch {
+            tally.count("unread", .refused)
+            return responder.respond(Self.response(error, id: id, isModern: true))
+        }
+        guard let id else { return responder.respond(HTTPResponse(status: 202, headers: [], body: [])) }
+        let call = AgentCall(id: id, isModern: isModern, caller: caller, responder: responder, tally: tally)
+        do throws(AgentError) {
+            try carryOut(message, call)
+        } catch {
+            call.refuse(error, as: AgentTally.label(of: message.method))
+        }
+    }
+
+    /// The answer to a request that the access rules do not let in.
+    static func refused(_ problem: HTTPProblem) -> HTTPResponse { response(AgentError(problem), id: nil, isModern: true) }
+
+    /// The answer to a request beyond a limit.
+    static func limited(_ request: HTTPRequest, _ limit: LimitReached) -> HTTPResponse { refused(Problems.limited(limit)) }
+
+    static func response(_ error: AgentError, id: String?, isModern: Bool) -> HTTPResponse {
+        var json = JSONWriter()
+        json.object {
+            $0.member("jsonrpc", "2.0")
+            $0.member("id")
+            $0.raw(JSONRow(checked: id ?? "null"))
+            $0.member("error")
+            $0.object {
+                $0.member("code", error.code.rawValue)
+                $0.member("message", error.message)
+                guard let data = error.data else { return }
+                $0.member("data")
+                $0.raw(JSONRow(checked: data))
+            }
+        }
+        return StreamHandlers.json(error.status(isModern: isModern), json.bytes, error.headers)
+    }
+
+    /// A page of another site cannot send this type without asking first.
+    private static let noJSON = HTTPProblem(
+        status: 415, title: "Unsupported media type", detail: "A message comes as application/json; say so in Content-Type.")
+
+    private static func isJSON(_ type: String?) -> Bool {
+        type?.split(separator: ";").first?.trimmed.lowercased() == "application/json"
+    }
+
+    private func carryOut(_ message: AgentMessage, _ call: AgentCall) throws(AgentError) {
+        switch (message.method, call.isModern) {
+        case ("initialize", false): initialize(message, call)
+        case ("ping", false): call.result(as: "ping") { _ in }
+        case ("server/discover", true):
+            call.result(as: "discover", cacheFor: Self.constantFor, isPublic: true) {
+                $0.member("supportedVersions")
+                $0.array { $0.string(AgentMessage.version) }
+                Self.describe(&$0, isModern: call.isModern)
+            }
+        case ("tools/list", _):
+            call.result(as: "list", cacheFor: Self.constantFor, isPublic: true) {
+                $0.member("tools")
+                $0.raw(JSONRow(checked: Self.tools))
+            }
+        case ("tools/call", _): try callTool(message, call)
+        case ("resources/list", _): try listResources(message, call)
+        case ("resources/templates/list", _):
+            call.result(as: "list", cacheFor: Self.constantFor, isPublic: true) {
+                $0.member("resourceTemplates")
+                $0.raw(JSONRow(checked: Self.template))
+            }
+        case ("resources/read", _): try read(message, call)
+        case ("subscriptions/listen", true): try listen(message, call)
+        default:
+            throw AgentError(.unknownMethod, "There is no method of this name. server/discover and tools/list tell what there is.")
+        }
+    }
+
+    static let tools = String(decoding: PackageResources.tools_json, as: UTF8.self)
+
+    private static let template = """
+        [{"uriTemplate":"feed://stream/{name}{?allowStale,depth,last}","name":"stream","title":"A stream's latest content","mimeType":"application/json",\
+        "description":"The latest content of a stream with its state and age, as btcusdt@markPrice. An error if it is not proved to be current, unless \
+        allowStale=true; depth limits the levels of a book, last the trades and bars."}]
+        """
+
+    private func initialize(_ message: AgentMessage, _ call: AgentCall) {
+        let wanted = message.params["protocolVersion"]?.string ?? ""
+        call.result(as: "initialize") {
+            $0.member("protocolVersion", AgentMessage.legacyVersions.contains(wanted) ? wanted : AgentMessage.legacyVersions[0])
+            Self.describe(&$0, isModern: call.isModern)
+            $0.member("serverInfo")
+            AgentCall.writeServer(&$0)
+        }
+    }
+
+    private static func describe(_ json: inout JSONWriter, isModern: Bool) {
+        json.member("capabilities")
+        json.object {
+            $0.member("tools")
+            $0.object { _ in }
+            $0.member("resources")
+            $0.object { if isModern { $0.member("subscribe", true) } }
+        }
+        json.member("instructions", instructions)
+    }
+
+    // MARK: Tools
+
+    private func callTool(_ message: AgentMessage, _ call: AgentCall) throws(AgentError) {
+        guard let name = message.params["name"]?.string, let tool = AgentTool(rawValue: name) else {
+            throw AgentError(.badParameters, "There is no tool of this name. tools/list tells which there are.")
+        }
+        let arguments: StrictJSON.Object
+        switch message.params["arguments"] {
+        case nil, .null?: arguments = [:]
+        case .object(let members)?: arguments = members
+        default: throw AgentError(.badParameters, "params.arguments is an object.")
+        }
+        do throws(AgentMistake) {
+            switch try tool.question(arguments) {
+            case .content(let question):
+                seek(question, call, as: name) { call.toolResult($0, of: question, name) }
+            case .search(let words, let most): search(words, most, call)
+            case .status(let stream): try status(of: stream, call)
+            }
+        } catch {
+            // Told as the tool's result, so that whoever made the call can mend it.
+            call.toolError(.refused, code: "badArguments", error.message, name)
+        }
+    }
+
+    private func search(_ text: String, _ most: Int, _ call: AgentCall) {
+        let (dialect, listing) = (hub.feed.dialect, hub.feed.listing)
+        hub.tables.read(hub) { table in
+            let permission = call.caller.principal.permission
+            call.toolResult(as: AgentTool.search.rawValue) { json in
+                let found = StreamSearch(text, most: most)
+                var hasMore = false
+                json.member("kinds")
+                json.array { json in
+                    for entry in found.first(of: dialect.catalogue, by: { $0.pattern + " " + $0.carries }, &hasMore) {
+                        json.object {
+                            $0.member("pattern", entry.pattern)
+                            $0.member("carries", entry.carries)
+                        }
+                    }
+                }
+                json.member("symbols")
+                json.array { json in
+                    for symbol in found.first(of: listing?.symbols.sorted() ?? [], by: { $0 }, &hasMore) { json.string(symbol) }
+                }
+                json.member("active")
+                json.array { json in
+                    let elapsed = Moment.current.instant.milliseconds(since: table.readAt)
+                    let permitted = table.rows.map(\.status).filter { permission.allows(stream: $0.feed.name.description) }
+                        .sorted { $0.feed.name.description < $1.feed.name.description }
+                    for status in found.first(of: permitted, by: { $0.feed.name.description }, &hasMore) {
+                        json.object {
+                            $0.member("stream", status.feed.name.description)
+                            $0.member("state", status.feed.state.rawValue)
+                            $0.member("ageMs", orNull: status.feed.ageMs.map { $0 &+ elapsed })
+                            $0.member("unverifiedMs", orNull: status.feed.unverifiedMs.map { $0 &+ elapsed })
+                            $0.member("readers", status.readers)
+                        }
+                    }
+                }
+                json.member("more", hasMore)
+                json.member("simulated", dialect.upstreams.contains(where: \.isSimulated))
+            }
+        }
+    }
+
+    private func status(of stream: String?, _ call: AgentCall) throws(AgentMistake) {
+        guard let stream else { return statusOfAll(call) }
+        let name = try name(stream, call)
+        hub.run { hub in
+            let (status, incidents) = (hub.status(of: name), hub.feed.incidents(of: name))
+            let isSimulated = hub.isSimulated(name)
+            call.toolResult(as: AgentTool.status.rawValue) { json in
+                json.member("stream", name.description)
+                json.member("state", status?.feed.state.rawValue ?? "idle")
+                json.member("ageMs", orNull: status?.feed.ageMs)
+                json.member("unverifiedMs", orNull: status?.feed.unverifiedMs)
+                json.member("simulated", isSimulated)
+                json.member("readers", status?.readers ?? 0)
+                if let status { json.member("connected", status.feed.isConnected) }
+                json.member("incidents")
+                json.array { json in
+                    for incident in incidents {
+                        json.object {
+                            $0.member("at", incident.at)
+                            $0.member("kind", incident.kind.rawValue)
+                            $0.member("detail", incident.detail)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private func statusOfAll(_ call: AgentCall) {
+        let upstreams = hub.feed.dialect.upstreams
+        hub.tables.read(hub) { table in
+            call.toolResult(as: AgentTool.status.rawValue) { json in
+                let now = Moment.current.instant
+                json.member("ready", table.isReady)
+                json.member("upstreams")
+                json.array { json in
+                    for (upstream, status) in Array(zip(upstreams, table.upstreams)) {
+                        json.object {
+                            $0.member("name", upstream.name)
+                            if let venue = upstream.venue { $0.member("venue", venue) }
+                            $0.member("simulated", upstream.isSimulated)
+                            $0.member("read", status.read)
+                            $0.member("live", status.live)
+                            if let trouble = status.trouble {
+                                $0.member("trouble", trouble.text)
+                                $0.member("troubleAgeMs", now.milliseconds(since: trouble.at))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    // MARK: Resources
+
+    private func listResources(_ message: AgentMessage, _ call: AgentCall) throws(AgentError) {
+        let after = message.params["cursor"]?.string
+        hub.tables.read(hub) { table in
+            let permission = call.caller.principal.permission
+            call.result(as: "list", cacheFor: 0) { json in
+                let names = table.rows.map(\.status.feed.name).filter { permission.allows(stream: $0.description) }
+                    .filter { name in after.map { name.description > $0 } ?? true }.sorted { $0.description < $1.description }
+                json.member("resources")
+                json.array { json in
+                    for name in names.prefix(Self.page) {
+                        json.object {
+                            $0.member("uri", ContentQuestion.uri(of: name))
+                            $0.member("name", name.description)
+                            $0.member("mimeType", "application/json")
+                        }
+                    }
+                }
+                if names.count > Self.page { json.member("nextCursor", names[Self.page - 1].description) }
+            }
+        }
+    }
+
+    private func read(_ message: AgentMessage, _ call: AgentCall) throws(AgentError) {
+        guard let uri = message.params["uri"]?.string, let question = ContentQuestion(uri: uri) else {
+            throw AgentError(.badParameters, "A resource has the address feed://stream/NAME, with allowStale=true, depth=N or last=N behind a ?.")
+        }
+        seek(question, call, as: "read") { call.resource($0, of: question, uri) }
+    }
+
+    /// Opens the stream of notifications. Nothing else is sent over it, so that a reader of many streams that is slow loses nothing: it reads the
+    /// newest content when it comes to it.
+    private func listen(_ message: AgentMessage, _ call: AgentCall) throws(AgentError) {
+        guard let filter = message.params["notifications"]?.object else { throw AgentError(.badParameters, "params.notifications is an object.") }
+        var streams: [(name: FuturesServiceStreamName, uri: String)] = []
+        if let wanted = filter["resourceSubscriptions"], wanted != .null {
+            guard let uris = wanted.strings, uris.count <= hub.limits.streamsPerClient else {
+                throw AgentError(.badParameters, "resourceSubscriptions is an array of at most \(hub.limits.streamsPerClient) addresses.")
+            }
+            for uri in uris {
+                guard let question = ContentQuestion(uri: uri) else {
+                    throw AgentError(.badParameters, "A resource has the address feed://stream/NAME.")
+                }
+                do throws(AgentMistake) {
+                    let name = try name(question.stream, call)
+                    if !streams.contains(where: { $0.name == name }) { streams.append((name, uri)) }
+                } catch { throw AgentError(.badParameters, error.message) }
+            }
+        }
+        let notifications = AgentNotifications(subscription: call.id, streams: streams)
+        let options = ConnectionOptions(notifying: notifications, heartbeat: hub.limits.heartbeat)
+        hub.run { [loops] hub in
+            do throws(EventHub.Refusal) {
+                let number = try hub.prepare(streams: notifications.names, options, for: call.caller)
+                call.tally.count("listen", .given)
+                call.responder.openStream(headers: EventHandlers.headers(.events), loop: loops[hub.rings.thread(of: number)], context: number)
+            } catch {
+                call.refuse(AgentError(EventHandlers.problem(error)), as: "listen")
+            }
+        }
+    }
+
+    // MARK: Contents
+
+    /// The stream of this name, if there is one, and the caller may read it.
+    private func name(_ text: String, _ call: AgentCall) throws(AgentMistake) -> FuturesServiceStreamName {
+        let name = FuturesServiceStreamName(text)
+        if let name, !call.caller.principal.permission.allows(stream: name.description) {
+            hub.gatekeeper.count(.forbidden)
+            throw AgentMistake(message: "The credential does not permit this stream.")
+        }
+        guard let name, hub.knows(name) else {
+            if let name, hub.isSettled(name) { throw AgentMistake(message: "The venue has settled the symbol; there is nothing more to come.") }
+            throw AgentMistake(message: hub.mistake(in: text).detail + " search_streams finds what there is.")
+        }
+        return name
+    }
+
+    /// Asks the hub for a stream's content, and waits for it if nobody read the stream before.
+    private func seek(
+        _ question: ContentQuestion, _ call: AgentCall, as label: String, _ done: @escaping @Sendable (ContentSearch.Found) -> Void
+    ) {
+        do throws(AgentMistake) {
+            let name = try name(question.stream, call)
+            hub.run { hub in
+                do throws(EventHub.Refusal) {
+                    try hub.checkRoom(for: [name], from: call.caller.address)
+                    let lease: Gatekeeper.Lease
+                    do throws(LimitReached) { lease = try hub.gatekeeper.wait(from: call.caller.address, at: Access.now) } catch {
+                        throw .limited(error)
+                    }
+                    let search = ContentSearch(name, question, from: call.caller.address) { found in
+                        hub.gatekeeper.close(lease, streams: 0)
+                        done(found)
+                    }
+                    search.go(on: hub)
+                    // Only the feed's thread uses it.
+                    call.responder.whenAbandoned { [box = NIOLoopBound(search, eventLoop: hub.feed.loop)] in hub.run { box.value.abandon(on: $0) } }
+                } catch {
+                    let problem = EventHandlers.problem(error)
+                    done(.failed(.refused, code: "refused", problem.detail ?? problem.title))
+                }
+            }
+        } catch { done(.failed(.refused, code: "unknownStream", error.message)) }
+    }
+}

@@ -1,0 +1,166 @@
+import FuturesFeed
+import GatewayAccess
+
+/// What an agent may call. Their schemas are in `tools.json`.
+enum AgentTool: String, CaseIterable {
+    case snapshot = "get_snapshot"
+    case book = "get_book"
+    case trades = "get_trades"
+    case bars = "get_bars"
+    case funding = "get_funding"
+    case search = "search_streams"
+    case status = "get_status"
+
+    /// Reads what a call asks.
+    func question(_ arguments: StrictJSON.Object) throws(AgentMistake) -> AgentQuestion {
+        var arguments = AgentArguments(arguments)
+        let question: AgentQuestion
+        switch self {
+        case .snapshot:
+            let stream = try arguments.text("stream")
+            question = .content(
+                try ContentQuestion(
+                    stream: stream, depth: arguments.number("depth", 1...1000) ?? 20, last: arguments.number("last", 1...1000), &arguments))
+        case .book:
+            question = .content(
+                try ContentQuestion(stream: try arguments.symbol() + "@depth", depth: arguments.number("depth", 1...1000) ?? 10, &arguments))
+        case .trades:
+            question = .content(
+                try ContentQuestion(stream: try arguments.symbol() + "@aggTrade", last: arguments.number("last", 1...1000) ?? 20, &arguments))
+        case .bars:
+            let (symbol, interval) = (try arguments.symbol(), try arguments.text("interval"))
+            // Bars of seconds are made of trades.
+            let stream = symbol + (interval.hasSuffix("s") ? "@bar_" : "@kline_") + interval
+            question = .content(try ContentQuestion(stream: stream, last: arguments.number("last", 1...500) ?? 50, &arguments))
+        case .funding:
+            question = .content(try ContentQuestion(stream: try arguments.symbol() + "@markPrice", &arguments))
+        case .search:
+            question = .search(words: try arguments.optionalText("text") ?? "", most: try arguments.number("limit", 1...100) ?? 20)
+        case .status:
+            question = .status(stream: try arguments.optionalText("stream"))
+        }
+        try arguments.refuseOthers()
+        return question
+    }
+}
+
+/// A call that cannot be carried out as it is, in words for whoever made it.
+struct AgentMistake: Error, Equatable {
+    let message: String
+}
+
+/// What a call asks.
+enum AgentQuestion: Equatable, Sendable {
+    case content(ContentQuestion)
+    case search(words: String, most: Int)
+    case status(stream: String?)
+}
+
+/// A question for the content of a stream, and how current it has to be.
+struct ContentQuestion: Equatable, Sendable {
+    /// The stream's name, as it was asked for.
+    let stream: String
+    /// The most levels of a side of an order book; nil for all.
+    var depth: Int?
+    /// The most bars or trades, the newest; nil for all.
+    var last: Int?
+    /// Whether a content that is not proved to be current will do.
+    var allowsStale = false
+    /// For how long it may be unverified, ms; nil for as long as the stream is live.
+    var maxUnverified: Int64?
+    /// How long to wait for a stream that nobody reads yet, seconds.
+    var wait = 5
+
+    init(stream: String) { self.stream = stream }
+
+    fileprivate init(stream: String, depth: Int? = nil, last: Int? = nil, _ arguments: inout AgentArguments) throws(AgentMistake) {
+        (self.stream, self.depth, self.last) = (stream, depth, last)
+        allowsStale = try arguments.flag("allowStale") ?? false
+        maxUnverified = try arguments.number("maxUnverifiedMs", 0...600_000).map(Int64.init)
+        wait = try arguments.number("waitSeconds", 0...30) ?? 5
+    }
+
+    /// Reads the address of a resource, `feed://stream/btcusdt@markPrice?allowStale=true`; nil if it is of nothing here.
+    init?(uri: String) {
+        guard uri.hasPrefix(Self.scheme), uri.utf8.count <= 1000 else { return nil }
+        let parts = uri.dropFirst(Self.scheme.count).split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        stream = String(parts[0]).percentDecoded
+        guard !stream.isEmpty else { return nil }
+        for field in parts.dropFirst().joined().split(separator: "&") {
+            let pair = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            switch (pair[0], pair.count > 1 ? pair[1] : "") {
+            case ("allowStale", "true"): allowsStale = true
+            case ("allowStale", "false"): break
+            case ("depth", let text): guard let count = Int(text), (1...1000).contains(count) else { return nil }; depth = count
+            case ("last", let text): guard let count = Int(text), (1...1000).contains(count) else { return nil }; last = count
+            default: return nil
+            }
+        }
+    }
+
+    private static let scheme = "feed://stream/"
+
+    /// A stream's address as a resource.
+    static func uri(of name: FuturesServiceStreamName) -> String { scheme + name.description.percentEncoded }
+}
+
+/// The arguments of a call. What is read is known; the rest is refused.
+struct AgentArguments {
+    private let values: StrictJSON.Object
+    private var known: [String] = []
+
+    init(_ values: StrictJSON.Object) { self.values = values }
+
+    /// A string; nil if it is missing.
+    mutating func optionalText(_ name: String) throws(AgentMistake) -> String? {
+        guard let value = value(name) else { return nil }
+        guard let text = value.string, text.utf8.count <= 200 else { throw AgentMistake(message: "\(name) is a string of at most 200 bytes.") }
+        return text
+    }
+
+    /// A string that has to be there.
+    mutating func text(_ name: String) throws(AgentMistake) -> String {
+        guard let text = try optionalText(name), !text.isEmpty else { throw AgentMistake(message: "\(name) is missing.") }
+        return text
+    }
+
+    /// A symbol, as the names of streams write it.
+    mutating func symbol() throws(AgentMistake) -> String {
+        let symbol = try text("symbol")
+        guard !symbol.contains("@") else {
+            throw AgentMistake(message: "symbol is a symbol alone, as in BTCUSDT; get_snapshot takes the names of streams.")
+        }
+        return String(decoding: symbol.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
+    }
+
+    /// A whole number; nil if it is missing.
+    mutating func number(_ name: String, _ range: ClosedRange<Int>) throws(AgentMistake) -> Int? {
+        guard let value = value(name) else { return nil }
+        guard let number = value.integer.flatMap({ Int(exactly: $0) }), range.contains(number) else {
+            throw AgentMistake(message: "\(name) is a whole number from \(range.lowerBound) to \(range.upperBound).")
+        }
+        return number
+    }
+
+    /// True or false; nil if it is missing.
+    mutating func flag(_ name: String) throws(AgentMistake) -> Bool? {
+        switch value(name) {
+        case nil: return nil
+        case .flag(let flag)?: return flag
+        default: throw AgentMistake(message: "\(name) is true or false.")
+        }
+    }
+
+    private mutating func value(_ name: String) -> StrictJSON? {
+        known.append(name)
+        return values[name] == .null ? nil : values[name]
+    }
+
+    /// Refuses arguments that nobody has read, which are mostly misspelt.
+    func refuseOthers() throws(AgentMistake) {
+        guard let other = values.keys.sorted().first(where: { !known.contains($0) }) else { return }
+        let hint = nearMiss(other, in: known).map { " Did you mean \($0)?" } ?? ""
+        throw AgentMistake(
+            message: "There is no argument of the name \(other.prefix(50)). The arguments are \(known.joined(separator: ", ")).\(hint)")
+    }
+}
