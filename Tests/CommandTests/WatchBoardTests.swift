@@ -75,7 +75,7 @@ import Testing
         let tickers = try self.board(
             value("!miniTicker@arr", #"[{"symbol":"A","lastPrice":"1"},{"symbol":"B","lastPrice":"2"}]"#),
             value("!miniTicker@arr", #"[{"symbol":"B","lastPrice":"3"}]"#, kind: "delta"), names: ["!miniTicker@arr"])
-        #expect(tickers.line(of: "!miniTicker@arr") == "!miniTicker@arr  3  B")
+        #expect(tickers.line(of: "!miniTicker@arr") == "!miniTicker@arr  2 symbols: B 3")
     }
 
     @Test func aRecoverySaysHowLongItWentUnnoticed() throws {
@@ -85,10 +85,37 @@ import Testing
         #expect(board.take("recover", event, now: start) == "a@trade: recovered after 31.9 s, noticed after 2.9 s, 7 missed")
     }
 
-    @Test func rowsOfManySymbolsAreCounted() throws {
-        let rows = #"[{"symbol":"A","lastPrice":"1"},{"symbol":"B","lastPrice":"2"}]"#
-        let board = try board(value("!miniTicker@arr", rows), names: ["!miniTicker@arr"])
-        #expect(board.line(of: "!miniTicker@arr") == "!miniTicker@arr  2 rows")
+    @Test func ofManySymbolsThoseThatChangedMostAreShown() throws {
+        let name = "!miniTicker@arr"
+        let rows = (0..<9).map { #"{"symbol":"S\#($0)","lastPrice":"10\#($0)","openPrice":"100"}"# }.joined(separator: ",")
+        let board = try board(
+            value(name, "[\(rows)]"), value(name, #"[{"symbol":"S1","lastPrice":"50.10","openPrice":"100"}]"#, kind: "delta"), names: [name])
+        #expect(board.line(of: name) == "!miniTicker@arr  9 symbols: S1 50.10")
+        let lines = board.lines(now: start, width: 120, palette: .init()).dropFirst().map { $0.split(separator: " ").joined(separator: " ") }
+        #expect(lines == ["S1 50.10 -49.90 %", "S8 108 +8.00 %", "S7 107 +7.00 %", "S6 106 +6.00 %", "S5 105 +5.00 %"])
+    }
+
+    @Test func pricesOfOtherUpstreamsAreShown() throws {
+        for (content, words) in [
+            (#"{"symbol":"AAPL","last":"189.50","bid":"189.49","ask":"189.51","seq":16}"#, "a:b  189.50  0.00 %  189.49  189.51"),
+            (
+                #"{"symbol":"AAPL","trade":{"price":"166.88","size":100},"bid":{"price":"166.87"},"ask":{"price":166.89}}"#,
+                "a:b  166.88  0.00 %  166.87  166.89"
+            ),
+            (#"{"currentPrice":"14639.5","closingPrice":"1"}"#, "a:b  14639.5  0.00 %"),
+            (#"{"symbol":5,"price":7.25,"bids":"none","qty":{}}"#, "a:b  7.25  0.00 %"), (#"{"other":1}"#, "a:b  1 row"),
+        ] {
+            #expect(try board(value("a:b", content), names: ["a:b"]).line(of: "a:b") == words)
+        }
+    }
+
+    @Test func aNarrowTerminalShowsTheStateAndBothSidesOfABook() throws {
+        let name = "btcusdt@depth@100ms"
+        let board = try board(
+            value(name, #"{"lastUpdateId":1,"time":1,"bids":[["108360.4","0.024"]],"asks":[["108360.5","0.031"]]}"#, state: "stale"), names: [name])
+        let lines = board.lines(now: start, width: 60, palette: .init())
+        #expect(lines[0].contains(" stale ") && lines[0].contains("btcusdt@depth@1…"))
+        #expect(lines[1].split(separator: " ") == ["0.024", "108360.4", "108360.5", "0.031"])
     }
 
     @Test func noLineIsWiderThanTheTerminal() throws {

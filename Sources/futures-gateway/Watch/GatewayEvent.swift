@@ -45,25 +45,45 @@ struct GatewayEvent: Decodable {
         }
     }
 
-    /// A row of any stream.
+    /// A row of any stream. Other upstreams name and write things as they like, so a member that is not as expected counts as missing.
     struct Row: Decodable {
-        var markPrice: String?
-        var lastFundingRate: String?
-        var index: String?
-        var lastPrice: String?
-        var openPrice: String?
-        var open: String?
-        var close: String?
-        var price: String?
-        var qty: String?
-        var isBuyerMaker: Bool?
-        var side: String?
-        var symbol: String?
-        var bidPrice: String?
-        var bidQty: String?
-        var askPrice: String?
-        var askQty: String?
         var bids: [[String]]?
         var asks: [[String]]?
+        var isBuyerMaker: Bool?
+        private var texts: [Member: String] = [:]
+
+        enum Member: String, CodingKey, CaseIterable {
+            case markPrice, lastFundingRate, index, lastPrice, openPrice, open, close, price, qty, side, symbol, bidPrice, bidQty, askPrice, askQty
+            /// Of other upstreams.
+            case last, currentPrice, trade, bid, ask
+        }
+
+        private enum OtherMember: String, CodingKey { case bids, asks, isBuyerMaker, price }
+
+        subscript(member: Member) -> String? { texts[member] }
+
+        init(from decoder: any Decoder) throws {
+            if let members = try? decoder.container(keyedBy: Member.self) {
+                for member in Member.allCases where members.contains(member) {
+                    // A side of a quote may be an object with a price.
+                    let part = try? members.nestedContainer(keyedBy: OtherMember.self, forKey: member)
+                    texts[member] = Self.text(members, member) ?? part.flatMap { Self.text($0, .price) }
+                }
+            }
+            guard let members = try? decoder.container(keyedBy: OtherMember.self) else { return }
+            bids = try? members.decodeIfPresent([[String]].self, forKey: .bids)
+            asks = try? members.decodeIfPresent([[String]].self, forKey: .asks)
+            isBuyerMaker = try? members.decodeIfPresent(Bool.self, forKey: .isBuyerMaker)
+        }
+
+        private static func text<Key>(_ members: KeyedDecodingContainer<Key>, _ key: Key) -> String? {
+            (try? members.decode(String.self, forKey: key)) ?? (try? members.decode(Decimal.self, forKey: key))?.description
+        }
+
+        /// The price that says most about the row.
+        var mainPrice: String? {
+            let members: [Member] = [.markPrice, .index, .lastPrice, .close, .price, .last, .trade, .currentPrice]
+            return members.lazy.compactMap { texts[$0] }.first
+        }
     }
 }

@@ -10,25 +10,70 @@ extension WatchBoard {
             up: "\u{1B}[32m", down: "\u{1B}[31m", warn: "\u{1B}[33m", faint: "\u{1B}[2m", strong: "\u{1B}[1m", plain: "\u{1B}[0m")
     }
 
-    /// The whole board, a line for each stream, and the top of each book below its stream. No line is wider than `width`.
+    /// How wide the columns are.
+    private struct Columns {
+        let name: Int
+        let price: Int
+        let change: Int
+        let age: Int
+        let state: Int
+        /// What is left for everything else.
+        let more: Int
+        /// The quantities and prices of a book, and what is before them.
+        let level: Int
+        let indent: Int
+
+        /// A narrow terminal has no room for all; there the state is seen rather than a long name.
+        init(width: Int, longestName: Int) {
+            let isNarrow = width < 90
+            name = min(longestName, isNarrow ? 16 : 32)
+            (price, change, age) = isNarrow ? (15, 8, 6) : (18, 10, 7)
+            let used = name + price + change + age + 8
+            state = min(15, max(0, width - used))
+            more = max(0, width - used - state - 2)
+            (level, indent) = isNarrow ? (11, 0) : (14, name)
+        }
+    }
+
+    /// The whole board: a line for each stream, and below it the top of a book, or the symbols that changed most. No line is wider than `width`.
     func lines(now: ContinuousClock.Instant, width: Int, palette: Palette) -> [String] {
-        let nameWidth = min(names.map(\.count).max() ?? 0, 32)
+        let columns = Columns(width: width, longestName: names.map(\.count).max() ?? 0)
         return names.flatMap { name -> [String] in
             guard let row = rows[name] else { return [] }
             let state = state(row)
             let isLive = state == "live" || state == "connecting"
-            let change = row.change ?? 0
             let cells = [
-                Cell(name, nameWidth),
-                Cell(row.price ?? "–", 18, alignedRight: true, palette: isLive ? palette.strong : palette.faint),
+                Cell(name, columns.name),
+                Cell(row.price ?? "–", columns.price, alignedRight: true, palette: isLive ? palette.strong : palette.faint),
+                Self.cell(change: row.change, columns, palette),
                 Cell(
-                    row.change.map { Self.percent($0, decimals: 2) } ?? "", 10, alignedRight: true,
-                    palette: change >= 0.00005 ? palette.up : change <= -0.00005 ? palette.down : ""),
-                Cell(row.receivedAt.map { Self.age(now - $0) } ?? "–", 7, alignedRight: true, palette: isLive ? palette.faint : palette.warn),
-                Cell(shown(state, row, now), 15, palette: state == "live" ? palette.up : isLive ? palette.faint : palette.warn),
-                Cell(row.more, max(0, width - nameWidth - 58), palette: palette.faint),
+                    row.receivedAt.map { Self.age(now - $0) } ?? "–", columns.age, alignedRight: true, palette: isLive ? palette.faint : palette.warn),
+                Cell(
+                    shown(state, row, now), columns.state, palette: state == "live" ? palette.up : isLive ? palette.faint : palette.warn),
+                Cell(row.more, columns.more, palette: palette.faint),
             ]
-            return [Self.line(cells, width, palette)] + (row.hasBook ? ladder(row, isLive, nameWidth, width, palette) : [])
+            let below = row.hasBook ? ladder(row, isLive, columns, width, palette) : movers(row, isLive, columns, width, palette)
+            return [Self.line(cells, width, palette)] + below
+        }
+    }
+
+    private static func cell(change: Double?, _ columns: Columns, _ palette: Palette) -> Cell {
+        let color = (change ?? 0) >= 0.00005 ? palette.up : (change ?? 0) <= -0.00005 ? palette.down : ""
+        return Cell(change.map { percent($0, decimals: 2) } ?? "", columns.change, alignedRight: true, palette: color)
+    }
+
+    /// Of a stream of several symbols those whose price changed most.
+    private func movers(_ row: Row, _ isLive: Bool, _ columns: Columns, _ width: Int, _ palette: Palette) -> [String] {
+        let sorted = row.quotes.sorted { a, b in
+            let (left, right) = (abs(a.value.change ?? 0), abs(b.value.change ?? 0))
+            return left == right ? a.key < b.key : left > right
+        }
+        return sorted.prefix(Self.levels).map { symbol, quote in
+            let cells = [
+                Cell("  " + symbol, columns.name), Cell(quote.price ?? "–", columns.price, alignedRight: true, palette: isLive ? "" : palette.faint),
+                Self.cell(change: quote.change, columns, palette), Cell(quote.note, columns.more, palette: palette.faint),
+            ]
+            return Self.line(cells, width, palette)
         }
     }
 
@@ -38,15 +83,15 @@ extension WatchBoard {
         return "live \(Self.age(now - verifiedAt)) ago"
     }
 
-    private func ladder(_ row: Row, _ isLive: Bool, _ indent: Int, _ width: Int, _ palette: Palette) -> [String] {
+    private func ladder(_ row: Row, _ isLive: Bool, _ columns: Columns, _ width: Int, _ palette: Palette) -> [String] {
         let (bids, asks) = (row.bids.best(Self.levels), row.asks.best(Self.levels))
         return (0..<Self.levels).map { index in
             let (bid, ask) = (index < bids.count ? bids[index] : nil, index < asks.count ? asks[index] : nil)
             let cells = [
-                Cell("", indent), Cell(bid?.quantity.text ?? "", 18, alignedRight: true, palette: palette.faint),
-                Cell(bid?.price.text ?? "", 14, alignedRight: true, palette: isLive ? palette.up : palette.faint),
-                Cell(ask?.price.text ?? "", 14, palette: isLive ? palette.down : palette.faint),
-                Cell(ask?.quantity.text ?? "", 14, palette: palette.faint),
+                Cell("", columns.indent), Cell(bid?.quantity.text ?? "", columns.level, alignedRight: true, palette: palette.faint),
+                Cell(bid?.price.text ?? "", columns.level, alignedRight: true, palette: isLive ? palette.up : palette.faint),
+                Cell(ask?.price.text ?? "", columns.level, palette: isLive ? palette.down : palette.faint),
+                Cell(ask?.quantity.text ?? "", columns.level, palette: palette.faint),
             ]
             return Self.line(cells, width, palette)
         }

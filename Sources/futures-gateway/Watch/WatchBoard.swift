@@ -2,9 +2,22 @@ import FuturesFeed
 
 /// The watched streams, and how they look in a terminal. It decides and remembers, and prints nothing.
 struct WatchBoard {
-    /// Levels of each side of a book.
+    /// Levels of each side of a book that are shown, and rows of a stream of several symbols.
     static let levels = 5
     private static let bookDepth = 1000
+
+    /// What a stream of several symbols says of one.
+    struct Quote {
+        let price: String?
+        /// The day's open if the stream tells it, else the first price since the watch began.
+        let first: Double?
+        let note: String
+
+        var change: Double? {
+            guard let price = price.flatMap(Double.init), let first, first > 0 else { return nil }
+            return price / first - 1
+        }
+    }
 
     struct Row {
         var price: String?
@@ -20,6 +33,8 @@ struct WatchBoard {
         var verifiedAt: ContinuousClock.Instant?
         /// The symbol of the price, if the stream tells it.
         var symbol: String?
+        /// The rows of a stream of several symbols, by symbol.
+        var quotes: [String: Quote] = [:]
         /// Whether the stream has prices of several symbols, which cannot be compared.
         var hasSeveralSymbols = false
 
@@ -88,21 +103,40 @@ extension WatchBoard.Row {
         guard let row = content.rows.last else { return }
         if let bids = row.bids, let asks = row.asks {
             take(bids: bids, asks: asks, isFull: isFull)
-        } else if let text = row.markPrice ?? row.index ?? row.lastPrice ?? row.close ?? row.price, content.rows.count == 1 || row.symbol == nil {
-            if let symbol, let other = row.symbol, symbol != other { hasSeveralSymbols = true }
-            symbol = row.symbol
+        } else if content.isArray, content.rows.allSatisfy({ $0[.symbol] != nil && $0[.side] == nil }) {
+            take(table: content.rows, isFull: isFull)
+        } else if let text = row.mainPrice, content.rows.count == 1 || row[.symbol] == nil {
+            if let symbol, let other = row[.symbol], symbol != other { hasSeveralSymbols = true }
+            symbol = row[.symbol]
             price = text
-            first = first ?? (row.openPrice ?? (isFull ? content.rows.first?.open : nil) ?? text).asNumber
+            first = first ?? (row[.openPrice] ?? (isFull ? content.rows.first?[.open] : nil) ?? text).asNumber
             more = row.note(naming: content.isArray)
-        } else if let bid = row.bidPrice, let ask = row.askPrice, !content.isArray {
+        } else if let bid = row[.bidPrice], let ask = row[.askPrice], !content.isArray {
             price = bid
             first = first ?? bid.asNumber
-            more = "\(row.bidQty ?? "") × \(bid)  \(ask) × \(row.askQty ?? "")"
+            more = "\(row[.bidQty] ?? "") × \(bid)  \(ask) × \(row[.askQty] ?? "")"
         } else {
             // The earlier price belonged to one of the symbols.
-            if row.symbol != nil { (price, symbol, hasSeveralSymbols) = (nil, nil, true) }
-            more = "\(content.rows.count) rows\(isFull ? "" : " changed")"
+            if row[.symbol] != nil { (price, symbol, hasSeveralSymbols) = (nil, nil, true) }
+            more = "\(content.rows.count) \(content.rows.count == 1 ? "row" : "rows")\(isFull ? "" : " changed")"
         }
+    }
+
+    /// Takes rows of several symbols.
+    private mutating func take(table rows: [GatewayEvent.Row], isFull: Bool) {
+        (price, symbol, hasSeveralSymbols) = (nil, nil, true)
+        let known = quotes
+        if isFull { quotes = [:] }
+        var changed: [String] = []
+        for row in rows {
+            guard let symbol = row[.symbol] else { continue }
+            let price = row.mainPrice ?? row[.bidPrice]
+            quotes[symbol] = WatchBoard.Quote(
+                price: price, first: known[symbol]?.first ?? (row[.openPrice] ?? price)?.asNumber, note: row.note(naming: false))
+            changed.append([symbol, price].compactMap(\.self).joined(separator: " "))
+        }
+        let shown = changed.prefix(3).joined(separator: ", ")
+        more = "\(quotes.count) \(quotes.count == 1 ? "symbol" : "symbols")\(shown.isEmpty ? "" : ": " + shown)\(changed.count > 3 ? " …" : "")"
     }
 
     private mutating func take(bids newBids: [[String]], asks newAsks: [[String]], isFull: Bool) {
@@ -123,9 +157,10 @@ extension WatchBoard.Row {
 
 extension GatewayEvent.Row {
     fileprivate func note(naming isNamed: Bool) -> String {
-        let funding = lastFundingRate.flatMap(Double.init).map { "funding \(WatchBoard.percent($0, decimals: 4))" }
-        let trade = qty.map { [side ?? isBuyerMaker.map { $0 ? "sold" : "bought" }, $0].compactMap { $0 }.joined(separator: " ") }
-        return [isNamed ? symbol : nil, funding, trade].compactMap { $0 }.joined(separator: " ")
+        let funding = self[.lastFundingRate].flatMap(Double.init).map { "funding \(WatchBoard.percent($0, decimals: 4))" }
+        let trade = self[.qty].map { [self[.side] ?? isBuyerMaker.map { $0 ? "sold" : "bought" }, $0].compactMap { $0 }.joined(separator: " ") }
+        let quote = self[.bid].flatMap { bid in self[.ask].map { "\(bid)  \($0)" } }
+        return [isNamed ? self[.symbol] : nil, funding, trade, quote].compactMap { $0 }.joined(separator: " ")
     }
 }
 
