@@ -1,6 +1,6 @@
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libmicrohttpd-dev libzstd-dev pkg-config zlib1g-dev \
+    && apt-get install -y --no-install-recommends libmicrohttpd-dev libzstd-dev pkg-config python3 zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
 # A release gives --only-use-versions-from-resolved-file: the versions in the Package.resolved of its tag, or none.
 ARG SWIFT_FLAGS=
@@ -9,14 +9,26 @@ COPY Package.* ./
 RUN swift package resolve
 COPY . .
 RUN swift build -c release --static-swift-stdlib $SWIFT_FLAGS --product futures-gateway \
-    && install -s "$(swift build -c release --static-swift-stdlib --show-bin-path)/futures-gateway" /futures-gateway
+    && install -s "$(swift build -c release --static-swift-stdlib --show-bin-path)/futures-gateway" /futures-gateway \
+    && swift package show-dependencies --format json | python3 ops/package/sbom.py /futures-gateway > /sbom.cdx.json
 
 FROM debian:bookworm-slim
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+ARG SOURCE=unknown
+LABEL org.opencontainers.image.title="FuturesGateway" \
+      org.opencontainers.image.description="Market data of a futures venue for any number of readers" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="$VERSION" \
+      org.opencontainers.image.revision="$REVISION" \
+      org.opencontainers.image.source="$SOURCE" \
+      org.opencontainers.image.base.name="docker.io/library/debian:bookworm-slim"
 RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates libmicrohttpd12 libstdc++6 libzstd1 zlib1g \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /futures-gateway /usr/local/bin/futures-gateway
 COPY LICENSE /usr/share/doc/futures-gateway/LICENSE
+COPY --from=build /sbom.cdx.json /usr/share/doc/futures-gateway/sbom.cdx.json
 # Inside the container only. docker run's -p decides what is published.
 ENV FUTURES_GATEWAY_HOST=0.0.0.0
 USER 65532:65532

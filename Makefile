@@ -6,7 +6,7 @@ export WITH_TOOLS ?= 1
 export SWIFT_BACKTRACE ?= enable=no
 
 .PHONY: run help check test unit suite suite-edge lint format scripts simulate simulate-log defects prove prove-short soak sanitize fuzz contract proxies browser \
-	conformance graphql agents intrinio bots bots-short cluster cluster-check prove-scale bench bench-ingest setup
+	conformance graphql agents intrinio bots bots-short cluster cluster-check prove-scale bench bench-ingest deb tarball deb-check setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build the gateway and serve the embedded exchange (RUN_ARGS="--venue aster" serves a venue)
@@ -43,7 +43,7 @@ format: ## Format every Swift file
 	swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
 
 scripts: ## Run the unit tests of the Python scripts; some check that each PROOF.md is as its program writes it
-	for folder in $(wildcard Tests/Faults Tests/Soak Tests/Scale Tests/Bots Tests/Clients Tests/Docs); do python3 -B -m unittest discover --quiet --start-directory $$folder || exit 1; done
+	for folder in $(wildcard Tests/Faults Tests/Soak Tests/Scale Tests/Bots Tests/Clients Tests/Docs Tests/Package); do python3 -B -m unittest discover --quiet --start-directory $$folder || exit 1; done
 
 simulate: ## Run the core against a simulated venue and readers (SEEDS=1000; SEED=N replays one, TRACE=1 prints all of it)
 	SEEDS=$(or $(SEEDS),1000) Tests/FeedCoreTests/Simulation/simulate
@@ -132,6 +132,19 @@ bench-ingest: ## Measure what a frame costs, from the venue's text to a reader's
 	swift build -c release --product ingest
 	for what in figures memory growth sweep; do "$$(swift build -c release --show-bin-path)/ingest" $$what; done
 	Benchmarks/instructions "$$(swift build -c release --show-bin-path)/ingest"
+
+deb: setup ## Make a Debian package of the release build, Swift linked in, in .build/packages
+	swift build -c release --scratch-path .build-package --static-swift-stdlib --product futures-gateway
+	ops/package/deb .build-package/release/futures-gateway .build/packages
+
+deb-check: deb ## Install it in a clean Debian 12 and ask for a price within a minute, if debootstrap is there
+	Tests/Package/install "$$(ls -t .build/packages/*.deb | head -1)"
+
+tarball: setup ## Make an archive of the release build, Swift, libmicrohttpd, zlib, zstd and libstdc++ linked in, in .build/packages
+	ops/package/static-libraries .build-static/archives
+	PKG_CONFIG_PATH="$(CURDIR)/.build-static/archives" swift build -c release --scratch-path .build-static --static-swift-stdlib \
+		-Xlinker -L"$(CURDIR)/.build-static/archives" --product futures-gateway
+	SCRATCH=.build-static ops/package/tarball .build-static/release/futures-gateway .build/packages .build-static/archives/*.a
 
 setup: ## Install what a fresh Debian 12 with Swift 6.3 lacks
 	@.ci/setup
