@@ -108,7 +108,10 @@ public final class Gateway: Service {
         feed.listen(hub)
         if let past { hub.remember(past.feed) }
         if let tape, let desk, let recording = configuration.tape { hub.record(on: tape, recording, after: past?.position, desk) }
-        if var feed = past?.feed, let service { service.takeOver(&feed, linger: configuration.feed.linger, now: .current) }
+        if var feed = past?.feed, let service {
+            service.takeOver(&feed, linger: configuration.feed.linger, now: .current)
+            hub.run { $0.recordContents() }
+        }
         feed.peers?.onQuestion { question, reply in hub.run { $0.answer(question, reply) } }
     }
 

@@ -9,25 +9,47 @@ import Testing
 
 /// What the tape is handed besides events.
 @Suite struct TapeFeederTests {
-    @Test func nothingIsRecordedAheadOfTheEventsBeforeIt() async throws {
-        let stream = try #require(FuturesServiceStreamName("btcusdt@aggTrade"))
+    /// An engine that has inherited streams of trades, and what records them on a tape that nobody writes: everything waits. Its readers were told nothing
+    /// when the first turn came.
+    private func heir(
+        of symbols: [String], _ body: (Tape, FuturesFeedService, NIOLoopBound<TapeFeeder>, [FuturesServiceStreamName]) async throws -> Void
+    ) async throws {
+        let streams = symbols.compactMap { FuturesServiceStreamName("\($0)usdt@aggTrade") }
         let venue = FuturesVenue.aster.at(restURLs: ["http://127.0.0.1:1"], webSocketURLs: ["ws://127.0.0.1:1"])
         let service = FuturesFeedService(configuration: FuturesFeedConfiguration(venue: venue, seed: 1))
         let (engine, pattern) = (service.engine, try #require(StreamPattern("*@aggTrade")))
-        // Its thread does not run, so everything waits.
         let tape = Tape(clock: { 0 }, tell: { _ in }, open: { () throws(TapeError) in throw TapeError(.failed, "nobody opens it") })
-        engine.step(.listed(.success(VenueListing(symbols: ["BTCUSDT"]))))
-        let (feeder, checkpoint) = try await engine.loop.submit {
-            let feeder = TapeFeeder(tape, [pattern], after: nil)
-            let inherited = [InheritedStream(name: stream, content: nil, isLost: false)]
+        engine.step(.listed(.success(VenueListing(symbols: Set(symbols.map { "\($0.uppercased())USDT" })))))
+        let feeder = try await engine.loop.submit {
+            let inherited = streams.map { InheritedStream(name: $0, content: nil, isLost: false) }
             engine.inherit(inherited, because: "a test", behind: 10, for: engine.add(nil), heardAt: Moment.current.instant)
-            feeder.tick(engine) { [stream] }
-            return (NIOLoopBound(feeder, eventLoop: engine.loop), engine.checkpoint(of: stream))
+            let feeder = TapeFeeder(tape, [pattern], after: nil)
+            feeder.tick(engine) { streams }
+            for stream in streams { #expect(engine.checkpoint(of: stream) == nil) }
+            return NIOLoopBound(feeder, eventLoop: engine.loop)
         }.get()
-        #expect(checkpoint == nil)
-        #expect(tape.reading.waitingBytes == 0, "the outage was not told yet")
-        try await engine.loop.submit { feeder.value.tick(engine) { [stream] } }.get()
-        #expect(tape.reading.waitingBytes > 0)
+        let result = await Result { try await body(tape, service, feeder, streams) }
         await service.stop()
+        try result.get()
+    }
+
+    @Test func nothingIsRecordedAheadOfTheEventsBeforeIt() async throws {
+        try await heir(of: ["btc"]) { tape, service, feeder, streams in
+            #expect(tape.reading.waitingBytes == 0, "the outage was not told yet")
+            try await service.engine.loop.submit { feeder.value.tick(service.engine) { streams } }.get()
+            #expect(tape.reading.waitingBytes > 0)
+        }
+    }
+
+    /// A kill may come soon, and behind it the tape tells of no content before it.
+    @Test func whatWasInheritedIsRecordedAtOnce() async throws {
+        try await heir(of: (0..<100).map { "coin\($0)" }) { tape, service, feeder, streams in
+            let turn = { service.engine.loop.submit { feeder.value.tick(service.engine) { streams } } }
+            try await turn().get()
+            let bytes = tape.reading.waitingBytes
+            #expect(bytes > 0)
+            try await turn().get()
+            #expect(tape.reading.waitingBytes == bytes, "the second turn recorded what the first one had left out")
+        }
     }
 }

@@ -29,9 +29,10 @@ extension EventHub {
             hub.state.value.tape = TapeFeeder(tape, configuration.streams, after: last)
             hub.state.value.replays = Replays(desk: desk, hub: hub)
             let period = TimeAmount(TapeFeeder.period)
-            hub.feed.loop.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in
-                hub.state.value.tape?.tick(hub.feed) { Array(hub.state.value.streams.keys) }
-            }
+            hub.feed.loop.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in hub.recordContents() }
         }
     }
+
+    /// Records the contents that are due. On the feed's loop.
+    func recordContents() { state.value.tape?.tick(feed) { Array(state.value.streams.keys) } }
 }

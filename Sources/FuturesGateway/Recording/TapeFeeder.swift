@@ -23,7 +23,8 @@ final class TapeFeeder {
 
     /// How often `tick` is called.
     static let period = Duration.milliseconds(100)
-    /// In how long every stream's content comes once, and in how many ticks; and in how many after a gap.
+    /// In how long every stream's content comes once, and in how many ticks; and in how many after a gap. What was inherited comes at once: behind a kill
+    /// the tape tells of no content before it, and this life may be short.
     private static let turn = Duration.seconds(60)
     private static let (ticks, hurriedTicks) = (500, 50)
     private static let mostNames = 100_000
@@ -67,7 +68,7 @@ final class TapeFeeder {
         let hasGap = gaps != self.gaps
         if hasGap || due.isEmpty && beganAt.map({ $0 + Self.turn <= now }) ?? true {
             due = names().filter(records)
-            share = due.count / (hasGap ? Self.hurriedTicks : Self.ticks) + 1
+            share = beganAt == nil ? due.count : due.count / (hasGap ? Self.hurriedTicks : Self.ticks) + 1
             (beganAt, self.gaps) = (now, gaps)
             if let listing = feed.listing { put(ListingRecord.record(listing), head) }
         }
