@@ -10,6 +10,8 @@ let strict: [SwiftSetting] = [
 
 let package = Package(
     name: "FuturesGateway",
+    // `Int128` is from here on.
+    platforms: [.iOS(.v18), .macOS(.v15)],
     products: [
         .library(name: "FuturesFeed", targets: ["FuturesFeed"]),
         .executable(name: "futures-gateway", targets: ["futures-gateway"]),
@@ -33,19 +35,15 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         .target(name: "MicroHTTP", dependencies: ["CMicroHTTPD"], swiftSettings: strict),
-        .target(
-            name: "FeedCore",
-            dependencies: [
-                .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "OrderedCollections", package: "swift-collections"),
-            ],
-            swiftSettings: strict),
+        .target(name: "FeedCore", swiftSettings: strict),
         .target(name: "FeedDialects", dependencies: ["FeedCore"], swiftSettings: strict),
+        .target(name: "FeedObserving", dependencies: ["FeedCore"], swiftSettings: strict),
         .target(
             name: "FuturesFeed",
             dependencies: [
                 "FeedCore",
                 "FeedDialects",
+                "FeedObserving",
                 "NATS",
                 "ReplicatedLog",
                 "Replication",
@@ -90,7 +88,8 @@ let package = Package(
         .target(
             name: "Tape",
             dependencies: [
-                "CZlib", "CZstd", "EventLogs", "FeedCore", "Replication", .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                "CZlib", "CZstd", "EventLogs", "FeedCore", "FeedDialects", "Replication",
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
             ],
             swiftSettings: strict),
         .target(
@@ -111,6 +110,7 @@ let package = Package(
             dependencies: [
                 "FeedCore",
                 "FeedDialects",
+                "FeedObserving",
                 "FuturesFeed",
                 "EventLogs",
                 "GatewayAccess",
@@ -168,6 +168,7 @@ let package = Package(
             dependencies: [
                 "FeedCore",
                 "FeedDialects",
+                "FeedObserving",
                 "FuturesFeed",
                 "DemoExchange",
                 "GatewayTestSupport",
@@ -224,7 +225,7 @@ let package = Package(
         .target(name: "SimulatedLog", dependencies: ["FeedCore", "ReplicatedLog"], path: "Tests/SimulatedLog", swiftSettings: strict),
         .testTarget(
             name: "ReplicationTests",
-            dependencies: ["EventLogs", "FeedCore", "ReplicatedLog", "Replication", "SimulatedLog"], exclude: ["Simulation/simulate"],
+            dependencies: ["EventLogs", "FeedCore", "FeedDialects", "ReplicatedLog", "Replication", "SimulatedLog"], exclude: ["Simulation/simulate"],
             swiftSettings: strict),
         .testTarget(
             name: "TapeTests", dependencies: ["CZlib", "EventLogs", "FeedCore", "Replication", "Tape"], swiftSettings: strict),
@@ -284,6 +285,13 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// The gateway needs Linux and libmicrohttpd; elsewhere the package is its library.
+#if !os(Linux)
+    let libraries = ["FeedCore", "FeedDialects", "FeedObserving", "FuturesFeed", "EventLogs", "NATS", "ReplicatedLog", "Replication"]
+    package.products.removeAll { $0.name == "futures-gateway" }
+    package.targets.removeAll { !libraries.contains($0.name) }
+#endif
 
 // What measures and fuzzes is built by `make`, and by nobody who uses the package.
 let environment = Context.environment

@@ -1,4 +1,10 @@
-package import Glibc
+#if canImport(Darwin)
+    package import Darwin
+#elseif canImport(Glibc)
+    package import Glibc
+#elseif canImport(Musl)
+    package import Musl
+#endif
 
 /// Lists what one call sends one reader from the logs: the events that it lacks, in the order of their sequence. An event is its bytes in the log and
 /// the end of its id, which is the reader's own. A reader of one stream alone gets its events as they stand in the log, in as few vectors as possible.

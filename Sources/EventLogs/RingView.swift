@@ -1,4 +1,10 @@
-package import Glibc
+#if canImport(Darwin)
+    package import Darwin
+#elseif canImport(Glibc)
+    package import Glibc
+#elseif canImport(Musl)
+    package import Musl
+#endif
 
 /// What one stream's ring held at one instant: its events, the oldest first.
 ///

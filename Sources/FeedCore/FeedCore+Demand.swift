@@ -1,5 +1,3 @@
-import OrderedCollections
-
 extension FeedCore {
     mutating func observe(_ observer: ObserverID, _ names: [FuturesServiceStreamName], forceFetch: Bool) {
         for name in names {
@@ -14,7 +12,7 @@ extension FeedCore {
             if streams[index]?.audience.observers.contains(where: { $0.id == observer }) != true {
                 streams[index]?.audience.observers.append(StreamState.Observer(id: observer, since: sequence))
                 streams[index]?.audience.lingersUntil = nil
-                streamsOfObserver[observer, default: []].append(index)
+                if streamsOfObserver[observer]?.contains(index) != true { streamsOfObserver[observer, default: []].append(index) }
             }
             if let content = content(index, kind: .full) { tell(observer, index, .updated(content)) }
             if forceFetch { refetch(name) }
@@ -24,7 +22,7 @@ extension FeedCore {
     mutating func unobserve(_ observer: ObserverID, _ names: [FuturesServiceStreamName]?) {
         for index in affected(observer, names) {
             streams[index]?.audience.observers.removeAll { $0.id == observer }
-            streamsOfObserver[observer]?.remove(index)
+            streamsOfObserver[observer]?.removeAll { $0 == index }
             guard streams[index]?.audience.observers.isEmpty == true else { continue }
             let until = now.instant + configuration.linger
             streams[index]?.audience.lingersUntil = until
@@ -88,7 +86,7 @@ extension FeedCore {
 
     private func affected(_ observer: ObserverID, _ names: [FuturesServiceStreamName]?) -> [Int] {
         guard let observed = streamsOfObserver[observer] else { return [] }
-        guard let names else { return Array(observed) }
+        guard let names else { return observed }
         return names.compactMap { indices[$0] }.filter(observed.contains)
     }
 

@@ -1,5 +1,3 @@
-import DequeModule
-
 /// What is known of a stream, for people and probes.
 package struct StreamStatus: Sendable {
     package let name: FuturesServiceStreamName
@@ -66,7 +64,7 @@ package struct LineStatus: Sendable {
 extension FeedCore {
     /// The stream's last hundred incidents, oldest first.
     package func incidents(of name: FuturesServiceStreamName) -> [StreamIncident] {
-        indices[name].flatMap { streams[$0] }.map { Array($0.incidents) } ?? []
+        indices[name].flatMap { streams[$0] }.map(\.incidents) ?? []
     }
 
     mutating func note(_ index: Int, _ kind: StreamIncident.Kind, _ detail: String) {

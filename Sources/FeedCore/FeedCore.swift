@@ -1,5 +1,3 @@
-import OrderedCollections
-
 /// The decisions of the house: who wants which stream, what is subscribed, what is cached, what is known of its freshness.
 ///
 /// A value without IO. Everything that happens enters by `step`, and what is to be done comes back as effects; the core waits for nothing,
@@ -108,7 +106,7 @@ package struct FeedCore: Sendable {
     var indices: [FuturesServiceStreamName: Int] = [:]
     var streams: [StreamState?] = []
     var freeIndices: [Int] = []
-    var streamsOfObserver: [ObserverID: OrderedSet<Int>] = [:]
+    var streamsOfObserver: [ObserverID: [Int]] = [:]
     var pool: ConnectionPool
     var lastAttempt: UInt64 = 0
     var rest: RESTGate

@@ -1,5 +1,3 @@
-import DequeModule
-
 /// Everything known of one stream that somebody wants, or wanted a moment ago.
 ///
 /// A value in a box: handing it around, or looking at one of its fields, costs a reference and not a copy of them all.
@@ -185,7 +183,7 @@ struct StreamState: Sendable {
         var state = FeedState.connecting
         var freshness: Freshness
         /// The last hundred things that went wrong, and how they ended.
-        var incidents: Deque<StreamIncident> = []
+        var incidents: [StreamIncident] = []
 
         var content: StreamContent
         var contentID: EventID?

@@ -1,2 +1,3 @@
 @_exported public import FeedCore
 @_exported public import FeedDialects
+@_exported public import FeedObserving

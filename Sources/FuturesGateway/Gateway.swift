@@ -12,7 +12,7 @@ public final class Gateway: Service {
     private let logger: Logger
     private let listening: @Sendable (String) -> Void
     /// The feed of a gateway that stands alone, or the node of a cluster.
-    private let service: FuturesFeedService?
+    private let engine: FeedEngine?
     private let node: LogNode?
     let hub: EventHub
     private let loops: [EventStreamLoop]
@@ -49,13 +49,11 @@ public final class Gateway: Service {
         let past = configuration.cluster == nil ? configuration.tape.flatMap { RecordedPast($0, configuration, logger) } : nil
         if let cluster = configuration.cluster {
             let node = LogNode(cluster, feed: configuration.feed, logger: logger)
-            (service, self.node, feed) = (nil, node, node)
+            (engine, self.node, feed) = (nil, node, node)
         } else {
-            let service =
-                if let past { FuturesFeedService(configuration: configuration.feed, behind: past.feed.epochs, logger: logger) } else {
-                    FuturesFeedService(configuration: configuration.feed, logger: logger)
-                }
-            (self.service, node, feed) = (service, nil, service.engine)
+            let epoch: ClosedRange<UInt64> = past == nil ? .min ... .max : 1 ... .max
+            let engine = configuration.feed.engine(epoch: .random(in: epoch), past: past?.feed.epochs, logger)
+            (self.engine, node, feed) = (engine, nil, engine)
         }
         // Prepared snapshots get a sixteenth of the memory for events.
         let prepared = PreparedAnswers(maximumBytes: configuration.events.maximumRingBytes / 16)
@@ -108,8 +106,8 @@ public final class Gateway: Service {
         feed.listen(hub)
         if let past { hub.remember(past.feed) }
         if let tape, let desk, let recording = configuration.tape { hub.record(on: tape, recording, after: past?.position, desk) }
-        if var feed = past?.feed, let service {
-            service.takeOver(&feed, linger: configuration.feed.linger, now: .current)
+        if var feed = past?.feed, let engine {
+            engine.takeOver(&feed, linger: configuration.feed.linger, now: .current)
             hub.run { $0.recordContents() }
         }
         feed.peers?.onQuestion { question, reply in hub.run { $0.answer(question, reply) } }
@@ -130,7 +128,7 @@ public final class Gateway: Service {
     /// - Throws: `HTTPServerError` if the server cannot listen.
     @discardableResult
     public func start() throws -> UInt16 {
-        service?.engine.loadListing()
+        engine?.loadListing()
         node?.start()
         tape?.start()
         frames?.start()
@@ -191,9 +189,9 @@ public final class Gateway: Service {
         desk?.stop()
         memory.stop()
         for loop in loops { loop.stop() }
-        await service?.stop()
+        await engine?.stop()
         await node?.stop()
-        if let tape, let head = service?.engine.head { hub.recordEnd(on: tape, head) }
+        if let tape, let head = engine?.head { hub.recordEnd(on: tape, head) }
         if await tape?.stop(within: .seconds(2)) == false { logger.warning("the tape's last events are not on disk: the disk is too slow") }
         await frames?.stop(within: .seconds(2))
         for inbox in rings.inboxes { inbox.close() }

@@ -1,5 +1,6 @@
 import EventLogs
 package import FeedCore
+import FeedDialects
 
 /// A stream as the log tells it, and as the readers of this node were told.
 package struct MirroredStream: Sendable {

@@ -1,4 +1,5 @@
 package import FeedCore
+import FeedDialects
 
 /// A stream's content as the log tells it. Complete values replace it, changes are merged by the rules of the contract, and nothing is judged again.
 ///

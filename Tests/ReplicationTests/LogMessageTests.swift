@@ -1,5 +1,6 @@
 import EventLogs
 import FeedCore
+import FeedDialects
 import Testing
 
 @testable import Replication

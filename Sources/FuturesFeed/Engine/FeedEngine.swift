@@ -1,4 +1,5 @@
 package import FeedCore
+package import FeedObserving
 package import Logging
 import NIOConcurrencyHelpers
 package import NIOCore
@@ -14,7 +15,7 @@ package final class FeedEngine: Sendable {
         var effects: [FeedEffect] = []
         var readers: [ObserverID: any FeedReader] = [:]
         /// Hears every event, also those of streams that linger without readers.
-        var listener: (any FeedReader)?
+        var listener: (any FeedListener)?
         var lastObserver: UInt64 = 0
         var isScheduled = false
         var isStopped = false
@@ -90,7 +91,7 @@ package final class FeedEngine: Sendable {
     }
 
     /// Hands every event of every stream to `listener`, until the engine stops. There is at most one listener.
-    package func listen(_ listener: any FeedReader) {
+    package func listen(_ listener: any FeedListener) {
         state.withLockedValue { $0.listener = listener }
     }
 

@@ -1,5 +1,6 @@
 package import FeedCore
 package import FeedDialects
+package import FeedObserving
 package import NIOCore
 import Replication
 
@@ -14,7 +15,7 @@ package protocol ServedFeed: AnyObject, Sendable {
     /// Registers a reader, which is held until the feed stops; it observes nothing yet. With nil it registers demand alone and delivers nothing.
     func add(_ reader: (any FeedReader)?) -> ObserverID
     /// Hands every event of every stream to `listener`. There is at most one listener.
-    func listen(_ listener: any FeedReader)
+    func listen(_ listener: any FeedListener)
     /// Takes what readers want. On return the decision stands; what comes of it is carried out later.
     func step(_ input: FeedInput)
 

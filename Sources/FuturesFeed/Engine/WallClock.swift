@@ -1,6 +1,13 @@
 package import FeedCore
-import Glibc
 import NIOCore
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
 
 /// The machine's clock, which may jump: for times that people read, never for ages.
 enum WallClock {

@@ -1,5 +1,6 @@
 import FeedCore
 import FeedDialects
+import FeedObserving
 import Logging
 import NIOConcurrencyHelpers
 import NIOCore
@@ -111,7 +112,7 @@ final class LogIngest {
 }
 
 /// Takes a feed's events on its loop, encodes them, and has the node append all of one turn together.
-private final class Collector: FeedReader {
+private final class Collector: FeedListener {
     private struct State {
         var batches: [(records: [FeedRecord], number: UInt64?)] = []
         var isPlanned = false
@@ -257,7 +258,7 @@ private final class RelayDesk: Sendable {
 
 extension FuturesFeedConfiguration {
     /// An engine for these settings, of a given epoch.
-    func engine(epoch: UInt64, past: EpochTable? = nil, _ logger: Logger) -> FeedEngine {
+    package func engine(epoch: UInt64, past: EpochTable? = nil, _ logger: Logger) -> FeedEngine {
         FeedEngine(
             dialect: dialect, configuration: core, lines: linesByUpstream, epoch: epoch, past: past, seed: seed ?? .random(in: .min ... .max),
             recorder: recorder, logger: logger)

@@ -1,5 +1,6 @@
 package import FeedCore
 package import FeedDialects
+package import FeedObserving
 import NATS
 import NIOConcurrencyHelpers
 import NIOCore
@@ -14,7 +15,7 @@ extension LogNode: ServedFeed {
         }
     }
 
-    package func listen(_ listener: any FeedReader) { shared.withLockedValue { $0.listener = listener } }
+    package func listen(_ listener: any FeedListener) { shared.withLockedValue { $0.listener = listener } }
 
     package func step(_ input: FeedInput) {
         loop.execute {

@@ -1,5 +1,6 @@
 import FeedCore
 package import FeedDialects
+import FeedObserving
 package import Logging
 import NATS
 import NIOConcurrencyHelpers
@@ -16,7 +17,7 @@ package final class LogNode: Sendable {
     /// What other threads may look at.
     struct Shared {
         var mirror: FeedMirror
-        var listener: (any FeedReader)?
+        var listener: (any FeedListener)?
         var lastObserver: UInt64 = 0
         var hasStarted = false
         /// Whether the log was read once.

@@ -1,8 +1,15 @@
 import AsyncHTTPClient
-import Glibc
 import NIOCore
 import NIOPosix
 import NIOSSL
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
 
 /// Why a connection could not be made, or broke, for people: the end of a sentence, without names of types and error numbers.
 package func plainWords(_ error: any Error) -> String {

@@ -1,5 +1,12 @@
 import AsyncHTTPClient
-import Glibc
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
 
 /// The proxy between this process and a server, as the environment says: `HTTPS_PROXY` for `wss` and `https`, `HTTP_PROXY` for `ws` and `http`, else
 /// `ALL_PROXY`; `NO_PROXY` lists hosts that need none. The lower-case names count too, and win. This machine itself is reached directly. Every proxy

@@ -10,7 +10,7 @@ import Replication
 ///
 /// It runs on the feed's thread, where contents change, so what it reads and what it posts to the fan-out threads belong to one instant. The hub knows which
 /// streams each reader has; its fan-out thread has its cursors.
-final class EventHub: FeedReader {
+final class EventHub: FeedListener {
     /// A stream that has, or lately had, readers.
     struct Stream {
         /// The indices of the stream's logs in the fan-out, by format; nil for a format that nobody has read.

@@ -1,7 +1,14 @@
-import Glibc
 package import NIOCore
 import NIOPosix
 import NIOSSL
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
 
 /// What a client tells besides messages and answers.
 package enum NATSEvent: Sendable {

@@ -1,5 +1,10 @@
-import FoundationEssentials
 package import NIOCore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// The few requests to JetStream that a log needs. All are answered by the stream's leader, never by a follower that may be behind.
 ///

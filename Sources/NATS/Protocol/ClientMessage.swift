@@ -1,5 +1,10 @@
-import FoundationEssentials
 package import NIOCore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// What this client sends.
 package enum ClientMessage: Sendable, Equatable {

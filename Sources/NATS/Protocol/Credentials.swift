@@ -1,5 +1,10 @@
 import Crypto
-import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Who this client is to the server. It prints no secret.
 package enum Credentials: Sendable, CustomStringConvertible, CustomReflectable {

@@ -1,5 +1,10 @@
-import FoundationEssentials
 package import NIOCore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Cuts a server's bytes into messages, however they are split.
 ///

@@ -1,5 +1,6 @@
 package import EventLogs
 import FeedCore
+import FeedDialects
 import Replication
 
 /// Events that were not recorded: from when to when, which, and why. The tape has one line of JSON for each (`gaps.ndjson`).

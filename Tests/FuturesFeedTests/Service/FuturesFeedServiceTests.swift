@@ -1,4 +1,5 @@
 import DemoExchange
+import FeedObserving
 import FuturesFeed
 import NIOConcurrencyHelpers
 import Testing
@@ -9,7 +10,7 @@ import Testing
 
     @Test func servicesStartedTogetherHaveEpochsOfTheirOwn() async {
         let services = (0..<40).map { _ in FuturesFeedService(configuration: FuturesFeedConfiguration(seed: 1)) }
-        let epochs = services.map { $0.engine.read { core, _ in core.epoch } }
+        let epochs = services.compactMap { ($0.feed as? FeedEngine)?.read { core, _ in core.epoch } }
         #expect(Set(epochs).count == 40)
         #expect(epochs.contains { $0 >= 1 << 62 }, "they are of 64 bits")
         for service in services { await service.stop() }
@@ -145,7 +146,7 @@ import Testing
     }
 
     @Test func manyThreadsAtOnceLeaveNothingBehind() async throws {
-        final class Endings: FeedReader {
+        final class Endings: FeedListener {
             let names: AsyncStream<FuturesServiceStreamName>.Continuation
             init(_ names: AsyncStream<FuturesServiceStreamName>.Continuation) { self.names = names }
             func receive(_ event: FeedEvent) {
@@ -154,7 +155,7 @@ import Testing
         }
         try await withExchange { _, service in
             let (ended, continuation) = AsyncStream.makeStream(of: FuturesServiceStreamName.self)
-            service.engine.listen(Endings(continuation))
+            try #require(service.feed as? FeedEngine).listen(Endings(continuation))
             await withTaskGroup(of: Void.self) { group in
                 for _ in 0..<50 {
                     group.addTask {

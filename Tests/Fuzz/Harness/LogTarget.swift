@@ -1,5 +1,6 @@
 import EventLogs
 import FeedCore
+import FeedDialects
 
 @testable import Replication
 @testable import Tape

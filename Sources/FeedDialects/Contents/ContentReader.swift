@@ -1,5 +1,4 @@
 package import FeedCore
-import FeedDialects
 
 /// Reads contents as readers get them: what `ContentEncoder` writes.
 package enum ContentReader {

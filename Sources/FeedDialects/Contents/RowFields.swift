@@ -1,5 +1,4 @@
-import FeedCore
-package import FeedDialects
+package import FeedCore
 
 /// The members of one JSON object, each as its text, to be read by name. Only for the time in which the bytes stand.
 package struct RowFields {
@@ -20,7 +19,7 @@ package struct RowFields {
     }
 
     /// Reads a text that is an array of objects; nil if it is none.
-    static func readList<Element>(_ text: ArraySlice<UInt8>, _ read: (RowFields) throws(Failure) -> Element) -> [Element]? {
+    package static func readList<Element>(_ text: ArraySlice<UInt8>, _ read: (RowFields) throws(Failure) -> Element) -> [Element]? {
         text.withUnsafeBufferPointer { bytes in
             do throws(Failure) {
                 var (reader, elements) = (JSONReader(bytes), [Element]())
@@ -31,7 +30,7 @@ package struct RowFields {
         }
     }
 
-    init(_ reader: inout JSONReader) throws(Failure) {
+    package init(_ reader: inout JSONReader) throws(Failure) {
         var members: [(name: UnsafeBufferPointer<UInt8>, text: UnsafeBufferPointer<UInt8>)] = []
         members.reserveCapacity(16)
         try reader.object { (reader, name) throws(Failure) in members.append((name, try reader.raw())) }
@@ -39,12 +38,12 @@ package struct RowFields {
     }
 
     /// A member's JSON text; nil if there is none of the name, or if it is null.
-    subscript(_ name: StaticString) -> UnsafeBufferPointer<UInt8>? {
+    package subscript(_ name: StaticString) -> UnsafeBufferPointer<UInt8>? {
         guard let text = members.first(where: { $0.name.isText(name) })?.text, text.first != UInt8(ascii: "n") else { return nil }
         return text
     }
 
-    func optionalString(_ name: StaticString) throws(Failure) -> String? {
+    package func optionalString(_ name: StaticString) throws(Failure) -> String? {
         guard let text = self[name] else { return nil }
         var reader = JSONReader(text)
         return try reader.string()
@@ -55,14 +54,14 @@ package struct RowFields {
         return value
     }
 
-    func optionalDecimal(_ name: StaticString) throws(Failure) -> DecimalString? {
+    package func optionalDecimal(_ name: StaticString) throws(Failure) -> DecimalString? {
         guard let text = self[name] else { return nil }
         var reader = JSONReader(text)
         guard let digits = try reader.scalar(), let value = DecimalString(digits) else { throw reader.failure("a decimal was expected") }
         return value
     }
 
-    func decimal(_ name: StaticString) throws(Failure) -> DecimalString {
+    package func decimal(_ name: StaticString) throws(Failure) -> DecimalString {
         guard let value = try optionalDecimal(name) else { throw Self.missing }
         return value
     }
@@ -78,20 +77,20 @@ package struct RowFields {
         return value
     }
 
-    func flag(_ name: StaticString) throws(Failure) -> Bool {
+    package func flag(_ name: StaticString) throws(Failure) -> Bool {
         guard let text = self[name] else { throw Self.missing }
         var reader = JSONReader(text)
         return try reader.boolean()
     }
 
-    func levels(_ name: StaticString) throws(Failure) -> [PriceLevel] {
+    package func levels(_ name: StaticString) throws(Failure) -> [PriceLevel] {
         guard let text = self[name] else { throw Self.missing }
         var reader = JSONReader(text)
         return try PriceLevel.levels(&reader)
     }
 
     /// The objects of an array; nil if there is no array.
-    func list<Element>(_ name: StaticString, _ read: (RowFields) throws(Failure) -> Element) throws(Failure) -> [Element]? {
+    package func list<Element>(_ name: StaticString, _ read: (RowFields) throws(Failure) -> Element) throws(Failure) -> [Element]? {
         guard let text = self[name] else { return nil }
         var elements: [Element] = []
         var reader = JSONReader(text)
@@ -100,14 +99,14 @@ package struct RowFields {
     }
 
     /// The object of a member; nil if there is none.
-    func object(_ name: StaticString) throws(Failure) -> RowFields? {
+    package func object(_ name: StaticString) throws(Failure) -> RowFields? {
         guard let text = self[name] else { return nil }
         var reader = JSONReader(text)
         return try RowFields(&reader)
     }
 
     /// The texts of an array.
-    func strings(_ name: StaticString) throws(Failure) -> [String] {
+    package func strings(_ name: StaticString) throws(Failure) -> [String] {
         guard let text = self[name] else { throw Self.missing }
         var (reader, strings) = (JSONReader(text), [String]())
         try reader.array { (reader) throws(Failure) in strings.append(try reader.string()) }

@@ -1,9 +1,9 @@
 package import FeedCore
+package import FeedObserving
 package import Replication
 
-/// Takes a feed's events, one at a time, in order, on the engine's thread and under no lock.
-package protocol FeedReader: AnyObject, Sendable {
-    func receive(_ event: FeedEvent)
+/// Takes every event of a feed, and what a log tells besides.
+package protocol FeedListener: FeedReader {
     /// Takes what a log tells, encoded already.
     func receive(_ event: MirroredEvent)
     /// What was told so far is no part of the log any more: readers need complete values, and resume nowhere before this.
@@ -12,7 +12,7 @@ package protocol FeedReader: AnyObject, Sendable {
     func receiveContent(of name: FuturesServiceStreamName)
 }
 
-extension FeedReader {
+extension FeedListener {
     package func receive(_ event: MirroredEvent) {}
     package func beginAnew() {}
     package func receiveContent(of name: FuturesServiceStreamName) {}

@@ -1,0 +1,61 @@
+public import FeedCore
+
+/// The events of one stream, for a loop. Each loop subscribes when it begins, and unsubscribes when its task is cancelled or its iterator is gone.
+///
+/// A loop that is slower than its stream delays nobody and is told no half-truth: a newer whole value takes the place of older ones, and if more than
+/// 64 changes pile up, they give way to the whole content; where every message counts, `gap` comes before it.
+public struct StreamEvents<Row: Sendable>: AsyncSequence, Sendable {
+    let service: FuturesFeedService
+    let stream: FeedStream<Row>
+    let forceFetch: Bool
+    let isMerged: Bool
+
+    /// Subscribes.
+    public func makeAsyncIterator() -> Iterator { Iterator(EventLease(service, stream.name, forceFetch: forceFetch, isMerged: isMerged), stream) }
+
+    /// Gives a loop its events.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let lease: EventLease
+        private let stream: FeedStream<Row>
+
+        init(_ lease: EventLease, _ stream: FeedStream<Row>) { (self.lease, self.stream) = (lease, stream) }
+
+        /// The next event; nil once the stream has ended, the service has stopped or the task was cancelled. Throws if the stream cannot be had.
+        public mutating func next() async throws(FeedError) -> StreamEvent<Row>? { try await next(isolation: nil) }
+
+        /// The next event.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(FeedError) -> StreamEvent<Row>? {
+            guard let told = try await lease.next() else { return nil }
+            return StreamEvent(kind: told.kind, state: told.state, content: told.content, rows: told.content.map { stream.rows($0.rows) } ?? [])
+        }
+    }
+}
+
+/// A loop's subscription, for as long as its iterator lives.
+final class EventLease: Sendable {
+    private let service: FuturesFeedService
+    private let queue: EventQueue
+    private let id: ObserverID
+
+    init(_ service: FuturesFeedService, _ name: FuturesServiceStreamName, forceFetch: Bool, isMerged: Bool) {
+        self.service = service
+        queue = EventQueue(name, isMerged: isMerged) { [weak service] in service?.content(of: name) }
+        id = service.open(queue)
+        service.feed.step(.observe(id, [name], forceFetch: forceFetch))
+    }
+
+    deinit { end() }
+
+    /// Unsubscribes, and ends the loop.
+    func end() { service.close(id) }
+
+    func next() async throws(FeedError) -> EventQueue.Told? {
+        let (service, id) = (service, id)
+        let result = await withTaskCancellationHandler {
+            await queue.next()
+        } onCancel: {
+            service.close(id)
+        }
+        return try result.get()
+    }
+}
