@@ -1,5 +1,5 @@
 package import FeedCore
-package import FeedObserving
+import FeedObserving
 import NIOCore
 package import Replication
 

@@ -1,11 +1,11 @@
 import FeedCore
 import FeedDialects
 import FeedObserving
-import Logging
+package import Logging
 import NIOConcurrencyHelpers
 import NIOCore
 import ReplicatedLog
-import Replication
+package import Replication
 
 /// The feed of a node that writes the log, for one epoch.
 final class LogIngest {
