@@ -6,7 +6,7 @@ export WITH_TOOLS ?= 1
 export SWIFT_BACKTRACE ?= enable=no
 
 .PHONY: run help check test unit suite suite-edge lint format scripts simulate simulate-log defects prove prove-short soak sanitize fuzz contract proxies browser \
-	conformance graphql agents intrinio bots bots-short cluster cluster-check prove-scale bench bench-ingest deb tarball deb-check setup
+	conformance graphql agents intrinio bots bots-short cluster cluster-check prove-scale bench bench-ingest deb tarball deb-check site setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build the gateway and serve the embedded exchange (RUN_ARGS="--venue aster" serves a venue)
@@ -139,6 +139,9 @@ deb: setup ## Make a Debian package of the release build, Swift linked in, in .b
 
 deb-check: deb ## Install it in a clean Debian 12 and ask for a price within a minute, if debootstrap is there
 	Tests/Package/install "$$(ls -t .build/packages/*.deb | head -1)"
+
+site: ## Make one static site of the documents in .build/site, if mkdocs-material is there (pip install mkdocs-material)
+	@if python3 -c "import material, mkdocs" 2> /dev/null; then ops/site/build .build/site; else echo "skipped: mkdocs-material is not installed"; fi
 
 tarball: setup ## Make an archive of the release build, Swift, libmicrohttpd, zlib, zstd and libstdc++ linked in, in .build/packages
 	ops/package/static-libraries .build-static/archives

@@ -1,0 +1,70 @@
+"""The curl commands of the documents are answered by a gateway that serves the demo."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import threading
+import unittest
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILT = next((file for kind in ("debug", "release") if (file := ROOT / ".build" / kind / "futures-gateway").exists()), None)
+PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("events", "streams", "faq", "bots"))]
+OTHER = r"\$(?:KEY|TICKET)|--header @|-H .?Authorization|/dev/"
+"""What needs keys, which the demo has none of."""
+
+
+def commands(text):
+    """The lines of shell blocks that ask a gateway by curl."""
+    blocks = re.findall(r"(?ms)^```sh\n(.*?)^```", text)
+    return [line for block in blocks for line in block.splitlines() if line.startswith("curl ") and not re.search(OTHER, line) and not line.endswith("\\")]
+
+
+@unittest.skipUnless(BUILT, "the program is not built")
+class CommandTests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.gateway = subprocess.Popen([BUILT, "serve", "--demo", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        cls.url = re.search(r"http://\S+", cls.gateway.stdout.readline())[0]
+        threading.Thread(target=cls.gateway.stdout.read, daemon=True).start()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.gateway.kill()
+        cls.gateway.wait()
+        cls.gateway.stdout.close()
+
+    def run_line(self, line):
+        """Its answer: all of it, or of one that goes on what comes in two seconds."""
+        with urllib.request.urlopen(f"{self.url}/events?streams=btcusdt@markPrice") as reader:
+            client = json.loads(next(text for text in reader if text.startswith(b"data:"))[5:])["client"]
+            line = line.replace("http://127.0.0.1:8080", self.url).replace("curl ", "curl --fail --silent --show-error --max-time 2 ", 1)
+            shell = subprocess.Popen(["bash", "-c", line], env=os.environ | {"GATEWAY": self.url, "CLIENT": client}, stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE, text=True, start_new_session=True)
+            try:
+                out, wrong = shell.communicate(timeout=20)
+            except subprocess.TimeoutExpired:
+                os.killpg(shell.pid, signal.SIGKILL)
+                raise
+        return shell.returncode, out, wrong
+
+    def test_every_curl_command_is_answered(self):
+        ran = 0
+        for page in PAGES:
+            for line in commands(page.read_text()):
+                with self.subTest(page=page.name, line=line):
+                    status, out, wrong = self.run_line(line)
+                    ran += 1
+                    self.assertIn(status, (0, 28), wrong)
+                    self.assertTrue(out or "DELETE" in line or "| jq" in line, "it prints nothing")
+        self.assertGreater(ran, 20)
+
+    def test_a_command_that_the_gateway_refuses_is_found(self):
+        self.assertNotIn(self.run_line("curl 'http://127.0.0.1:8080/streams/btcusdt@nothing'")[0], (0, 28))
+
+
+if __name__ == "__main__":
+    unittest.main()
