@@ -18,10 +18,13 @@ import time
 import urllib.parse
 
 from chromium import EXECUTABLE, Chromium, websockets
-from gate import Gate, Gateway, header
+from gate import Exchange, Gate, Gateway, header
 
 KILLS = int(os.environ.get("KILLS", "50"))
 MARK = "btcusdt@markPrice@1s"
+# A stream that the page reads of itself.
+BOOK = "btcusdt@depth"
+WEB = os.path.join(os.path.dirname(__file__), "../../Sources/FuturesGateway/Web")
 
 
 def expect(condition, what):
@@ -177,18 +180,18 @@ async def tabs_share_one_connection(gateway, gate, browser):
     first = await browser.tab(gate.address)
     await first.until("document.querySelector('#connection')?.dataset.state === 'open'")
     second = await browser.tab(gate.address)
-    await second.until("document.querySelectorAll('#streams tbody tr').length >= 10 && document.querySelector('#price').textContent !== '–'")
+    await second.until("document.querySelectorAll('#streams tbody tr').length >= 8 && document.querySelector('#price').textContent !== '–'")
     await asyncio.sleep(1)
-    expect(await gateway.readers(MARK) == 1, f"{await gateway.readers(MARK)} readers for two tabs")
+    expect(await gateway.readers(BOOK) == 1, f"{await gateway.readers(BOOK)} readers for two tabs")
     third = await browser.tab(gate.address + "healthz")
     await third.until("document.readyState === 'complete'")
-    await third.run(feed([MARK], "{ shared: false }"))
-    await third.until(f"feed.get('{MARK}')")
-    expect(await gateway.readers(MARK) == 2, "a connection of its own was not counted")
+    await third.run(feed([BOOK], "{ shared: false }"))
+    await third.until(f"feed.get('{BOOK}')")
+    expect(await gateway.readers(BOOK) == 2, "a connection of its own was not counted")
     await third.close()
     await first.close()
     await asyncio.sleep(2)
-    expect(await gateway.readers(MARK) == 1, "the second tab lost the connection with the first")
+    expect(await gateway.readers(BOOK) == 1, "the second tab lost the connection with the first")
     crashing = await browser.tab(gate.address + "healthz")
     await crashing.until("document.readyState === 'complete'")
     await crashing.run(feed(["ethusdt@ticker"]))
@@ -198,9 +201,9 @@ async def tabs_share_one_connection(gateway, gate, browser):
     await readers(gateway, "ethusdt@ticker", 0)
     crash.cancel()
     await asyncio.wait([crash])
-    expect(await gateway.readers(MARK) == 1, "the second tab lost the connection with one that crashed")
+    expect(await gateway.readers(BOOK) == 1, "the second tab lost the connection with one that crashed")
     await second.close()
-    await readers(gateway, MARK, 0)
+    await readers(gateway, BOOK, 0)
     return "2 tabs 1 reader, 1 tab 1 reader, a crashed tab none, no tab 0 readers"
 
 
@@ -404,18 +407,31 @@ async def the_page_works_by_keyboard_and_does_not_jump(gateway, gate, browser):
         await tab.call("Input.dispatchKeyEvent", type="keyUp", key=name, code=name)
 
     await key("/", "/")
-    expect(await tab.run("document.activeElement.id") == "name", "/ does not go to the input")
-    await tab.call("Input.insertText", text="trxusdt")
-    await key("Enter", "\r")
-    await tab.until("[...document.querySelectorAll('#streams .name')].some((name) => name.textContent.startsWith('TRXUSDT'))")
-    await tab.until("[...document.querySelectorAll('#streams tr')].at(-1).querySelector('.state').textContent === 'Live'")
-    await tab.run("[...document.querySelectorAll('#streams .name')].at(-1).focus()")
+    expect(await tab.run("document.activeElement.id") == "search", "/ does not go to the search")
+    await tab.call("Input.insertText", text="trx")
     await key("Enter", "\r")
     await tab.until("document.querySelector('#symbol').textContent === 'TRXUSDT' && document.querySelector('#book-state').textContent === 'Live'")
+    await tab.run("document.querySelector('#search').value = ''; document.querySelector('#search').dispatchEvent(new Event('input')); document.querySelector('#markets-scroll').focus()")
+    await key("Home")
+    first = await tab.run("document.querySelector('#symbol').textContent")
+    await key("ArrowDown")
+    await tab.until(f"document.querySelector('#symbol').textContent !== '{first}'")
+    await tab.run("document.querySelector('#markets-scroll').blur()")
+    await key("a", "a")
+    expect(await tab.run("document.activeElement.id") == "name", "a does not go to the field for a stream")
+    await tab.call("Input.insertText", text="trxusdt@bookTicker")
+    await key("Enter", "\r")
+    first_row = "document.querySelector('#streams tbody tr')"
+    await tab.until(f"{first_row}.textContent.includes('trxusdt@bookTicker') && {first_row}.querySelector('.state').textContent === 'Live'")
+    await tab.run(f"{first_row}.querySelector('[title=Remove]').focus()")
+    await key("Enter", "\r")
+    await tab.until(f"!{first_row}.textContent.includes('trxusdt@bookTicker')")
+    await tab.run("document.activeElement.blur()")
     await key("p", "p")
     await tab.until("document.querySelector('#pause').textContent === 'Resume' && document.querySelector('#streams .state').textContent === 'Paused'")
+    expect(await tab.run("document.querySelector('#connection').textContent") == "Paused", "the header does not say that all is paused")
     await key("p", "p")
-    await tab.until("document.querySelector('#pause').textContent === 'Pause' && document.querySelector('#streams .state').textContent === 'Live'")
+    await tab.until("document.querySelector('#pause').textContent === 'Pause' && document.querySelector('#connection').textContent === 'Live'")
     expect(not tab.complaints, tab.complaints)
     await tab.close()
     return f"layout shift {shift}"
@@ -423,45 +439,29 @@ async def the_page_works_by_keyboard_and_does_not_jump(gateway, gate, browser):
 
 # What stands beside the symbol's name.
 HEADER = """(() => { const text = (id) => document.querySelector('#' + id).textContent.trim();
-    return { symbol: text('symbol'), texts: ['price', 'change', 'index', 'funding', 'countdown', 'age'].map(text), title: document.title,
-        chart: document.querySelector('#chart').getAttribute('aria-label'), aged: document.querySelectorAll('.instrument .aged').length }; })()"""
+    return { symbol: text('symbol'), texts: ['price', 'change', 'mark', 'index', 'funding', 'high', 'low', 'interest'].map(text), title: document.title }; })()"""
 
 
 async def no_price_stands_under_another_name(gateway, gate, browser):
-    """A row whose symbol has no mark price leaves the header empty; prices of several symbols are named and not compared; the page says DEMO."""
-    tab = await browser.tab(f"{gate.address}#btcusdt@markPrice@1s,dogeusdt@kline_1m,!forceOrder@arr,ethusdt@markPrice@1s")
-    await tab.until(r"/\d/.test(document.querySelector('#price')?.textContent)")
+    """The moment another symbol is chosen, nothing of the last one is left in the header; liquidations are not compared; the page says DEMO."""
+    tab = await browser.tab(f"{gate.address}#btcusdt,!forceOrder@arr,stocks:AAPL,prices:AAPL@quote,bux:sb26493")
+    await tab.until(r"/\d/.test(document.querySelector('#price')?.textContent)", 60)
     expect(await tab.run("document.querySelector('#venue').textContent") == "DEMO: simulated data", "the page does not say DEMO")
     expect("DEMO" in await tab.run("document.title"), "the title does not say DEMO")
-
-    async def click(name):
-        await tab.run(f"[...document.querySelectorAll('#streams .name')].find((button) => button.textContent.startsWith('{name}')).click()")
-        await tab.until(f"document.querySelector('#symbol').textContent.trim() === '{name}'")
-        return await tab.run(HEADER)
-
-    await tab.until("document.querySelectorAll('#streams td:nth-child(2)')[1].textContent !== '–'")
-    empty = await click("DOGEUSDT")
-    expect(empty["texts"] == ["–"] * 6, f"under DOGEUSDT stands {empty}")
-    expect(empty["aged"] == 0 and not re.search(r"\d", empty["title"]) and "BTC" not in empty["chart"].upper(), f"under DOGEUSDT stands {empty}")
-    other = await click("ETHUSDT")
-    expect(re.match(r"[\d,.]+$", other["texts"][0]) and "ETHUSDT" in other["title"], other)
-    expect(await tab.run("!document.querySelector('#price').matches('.flash-up, .flash-down')"), "one symbol's price is compared with another's")
-    await click("DOGEUSDT")
-    expect((await tab.run(HEADER))["texts"] == ["–"] * 6, "a price stays")
-
-    # Liquidations of several symbols.
-    row = "[...document.querySelectorAll('#streams tbody tr')].find((row) => row.textContent.startsWith('!forceOrder@arr'))"
-    await tab.run(f"""window.seen = []; setInterval(() => {{ const cells = {row}.cells;
-        seen.push([cells[0].querySelector('small').textContent, cells[2].textContent]); }}, 50); true""")
-    await tab.until("new Set(seen.map(([symbol]) => symbol).filter(Boolean)).size > 1", 60)
-    await asyncio.sleep(1)
-    seen = await tab.run("seen")
-    first = next(symbol for symbol, _ in seen if symbol)
-    others = [change for symbol, change in seen[next(i for i, (symbol, _) in enumerate(seen) if symbol not in ("", first)):]]
-    expect(all(change == "–" for change in others), f"a change between symbols: {set(others)}")
+    await tab.run("""window.seen = []; new MutationObserver(() => seen.push(%s)).observe(document.querySelector('.instrument'),
+        { subtree: true, childList: true, characterData: true }); document.querySelector('#name').value = 'dogeusdt'; document.querySelector('#add').requestSubmit(); true""" % HEADER)
+    await tab.until("document.querySelector('#symbol').textContent === 'DOGEUSDT' && document.querySelector('#interest').textContent !== '–'")
+    wrong = [one for one in await tab.run("seen") if one["symbol"] == "DOGEUSDT" and any(re.match(r"\d\d\d", text) for text in one["texts"][:1] + one["texts"][2:4])]
+    expect(not wrong, f"under DOGEUSDT stands {wrong[:1]}")
+    expect(await tab.run("!document.querySelector('#price').dataset.went") or "DOGEUSDT" in (await tab.run(HEADER))["title"], "one symbol's price is compared with another's")
+    rows = "[...document.querySelectorAll('#streams tbody tr')]"
+    for name in ("stocks:AAPL", "prices:AAPL@quote", "bux:sb26493"):
+        await tab.until(f"{rows}.some((row) => row.textContent.startsWith('{name}') && /\\d/.test(row.cells[1].textContent) && row.querySelector('.state').textContent === 'Live')")
+    values = await tab.run(f"{rows}.slice(0, 4).map((row) => [row.cells[0].textContent, row.cells[1].textContent, row.cells[2].textContent])")
+    expect(values[0][2] == "–", f"a change between symbols: {values[0]}")
     expect(not tab.complaints, tab.complaints)
     await tab.close()
-    return f"{empty['symbol']} {empty['texts']}, then {other['texts']}"
+    return values
 
 
 async def a_wrong_stream_is_refused_in_words(gateway, gate, browser):
@@ -475,7 +475,7 @@ async def a_wrong_stream_is_refused_in_words(gateway, gate, browser):
     expect("nope@markPrice" in words and "no such stream" in words, log)
     shown = "[...document.querySelectorAll('tr.refused .actions button')].filter((button) => button.checkVisibility()).map((button) => button.title)"
     expect(await tab.run(shown) == ["Remove"], await tab.run(shown))
-    expect(await tab.run("location.hash") == "#btcusdt@markPrice@1s", await tab.run("location.hash"))
+    expect(await tab.run("location.hash") == "#btcusdt,btcusdt@markPrice@1s", await tab.run("location.hash"))
     await tab.close()
     return words
 
@@ -489,7 +489,8 @@ async def a_value_that_is_overdue_looks_so(gateway, gate, browser):
     began = time.monotonic()
     await tab.until("document.querySelector('#streams .state').textContent === 'Unverified'", 10)
     waited = time.monotonic() - began
-    expect(await tab.run("document.querySelector('#streams td:nth-child(2)').matches('.aged') && document.querySelector('#price').matches('.aged')"), "it looks live")
+    expect(await tab.run("document.querySelector('#streams td:nth-child(2)').matches('.aged')"), "it looks live")
+    await tab.until("document.querySelector('#connection').dataset.level === 'bad' && document.querySelector('#price').matches('.aged')", 20)
     gate.flows.set()
     await tab.until("document.querySelector('#streams .state').textContent === 'Live'")
     await tab.close()
@@ -644,11 +645,159 @@ async def a_revoked_key_is_told(_, __, browser):
         return words
 
 
+async def an_outage_is_seen_in_the_header(_, __, browser):
+    """While the venue is away the header is not green: it says what is lost, for how long and why; and that one of two lines is left."""
+    async with Exchange(sys.argv[1]) as exchange:
+        gateway = await Gateway(sys.argv[1]).start(*exchange.options)
+        try:
+            tab = await browser.tab(f"http://127.0.0.1:{gateway.port}/")
+            await tab.until("document.querySelector('#connection')?.textContent === 'Live' && document.querySelector('#lines').textContent === '2 of 2'")
+            await exchange.fault(fault="refuse", forMs=12_000)
+            await exchange.fault(fault="drop")
+            await tab.until("document.body.dataset.level === 'bad' && document.querySelector('#connection').textContent === 'Venue lost'", 10)
+            await tab.until("document.querySelector('#lines').textContent === '0 of 2'", 8)
+            words = await tab.run("document.querySelector('#status').textContent")
+            expect(" s" in words and await tab.run("document.title.includes('not live')"), words)
+            await tab.until("document.querySelector('#connection').textContent === 'Live'", 60)
+            expect(await tab.run("document.querySelector('#health').textContent") == "", "trouble is told that is over")
+            # That the gateway is not ready is an error to the console.
+            complaints = [line for line in tab.complaints if "/readyz" not in line]
+            expect(not complaints, complaints)
+            await tab.close()
+            return words
+        finally:
+            await gateway.end()
+
+
+async def three_hundred_symbols_are_sorted_and_searched(_, __, browser):
+    """All symbols are in the table, few of them in the document; scrolling shows the others; a search leaves those that fit."""
+    async with Exchange(sys.argv[1], "--symbols", "300") as exchange:
+        gateway = await Gateway(sys.argv[1]).start(*exchange.options)
+        try:
+            tab = await browser.tab(f"http://127.0.0.1:{gateway.port}/", width=1440, height=900)
+            await tab.until("Number(document.querySelector('#markets-count')?.textContent) > 290")
+            symbols = "[...document.querySelectorAll('#markets tbody tr')].filter((row) => !row.hidden).map((row) => row.dataset.symbol)"
+            expect(len(await tab.run(symbols)) < 50, "all rows are in the document")
+            await tab.run("document.querySelector('#markets [data-by=symbol]').click()")
+            first = await tab.run(symbols)
+            expect(first == sorted(first), first)
+            await tab.run("document.querySelector('#markets-scroll').scrollTop = 1e6; true")
+            await tab.until(f"{symbols}[0] !== '{first[0]}'")
+            last = await tab.run(symbols)
+            expect(last == sorted(last) and last[0] > first[-1], last)
+            expect(await tab.run("document.querySelector('#markets').getBoundingClientRect().bottom <= document.querySelector('#markets-scroll').getBoundingClientRect().bottom + 1"), "a row is cut off")
+            await tab.run("document.querySelector('#search').value = 'doge'; document.querySelector('#search').dispatchEvent(new Event('input')); true")
+            found = await tab.run(symbols)
+            expect(found and all("DOGE" in symbol for symbol in found), found)
+            longest = await tab.run("""(async () => { let longest = 0; new PerformanceObserver((list) => list.getEntries().forEach((entry) => { longest = Math.max(longest, entry.duration); }))
+                .observe({ type: 'longtask' }); await new Promise((done) => setTimeout(done, 4000)); return longest; })()""")
+            await tab.close()
+            return f"{len(first)} of 300 rows in the document, longest task {longest} ms"
+        finally:
+            await gateway.end()
+
+
+async def every_digit_of_a_cheap_coin_is_shown(gateway, gate, browser):
+    """Where the venue writes more decimals, the page shows them."""
+    tab = await browser.tab(gate.address + "#1000pepeusdt")
+    await tab.until(r"/\d/.test(document.querySelector('#price')?.textContent)")
+    await asyncio.sleep(1)
+    shown, told = await tab.run("document.querySelector('#price').textContent"), (await gateway.get("streams/1000pepeusdt@aggTrade"))["content"]
+    decimals = max(len(trade["price"].rstrip("0").split(".")[1]) for trade in told)
+    expect(len(shown.split(".")[1]) >= decimals, f"{shown} where the venue writes {decimals} decimals")
+    await tab.close()
+    return shown
+
+
+async def tabs_of_another_origin_share_one_connection(gateway, gate, browser):
+    """Eight tabs of a page of another origin are one reader, one after the other may go, and what a bundler makes of the module is no worker."""
+    tabs = []
+    load = f"import('http://127.0.0.1:{gateway.port}/client.js').then(({{ Feed }}) => {{ window.feed = new Feed(['{MARK}']); return feed.isShared; }})"
+    for _ in range(8):
+        tab = await browser.tab(gate.address + "healthz")
+        await tab.until("document.readyState === 'complete'")
+        expect(await tab.run(load), "the connection is not shared")
+        await tab.until(f"feed.get('{MARK}')", 10)
+        tabs.append(tab)
+    expect(await gateway.readers(MARK) == 1, f"{await gateway.readers(MARK)} readers for eight tabs")
+    while len(tabs) > 2:
+        await tabs.pop(0).close()
+        await tabs[-1].until(f"feed.connection.state === 'open' && feed.get('{MARK}') && feed.status('{MARK}').age < 1500", 20)
+        await readers(gateway, MARK, 1)
+    await tabs[0].run("feed.add('ethusdt@bookTicker')")
+    await tabs[0].until("feed.get('ethusdt@bookTicker')")
+    await tabs[0].run("feed.close()")
+    await tabs[1].until(f"feed.connection.state === 'open' && feed.status('{MARK}').age < 1500", 20)
+    await readers(gateway, "ethusdt@bookTicker", 0)
+    for tab in tabs:
+        await tab.close()
+    await readers(gateway, MARK, 0)
+    # One file of all modules and an app, as a bundler makes it, with the gateway's own page as its place.
+    parts = [open(os.path.join(WEB, f"{name}.js")).read() for name in ("content", "connection", "link", "client")]
+    modules = re.sub(r"^export (?=async|class|function|const)", "", re.sub(r"^(import|export) \{.*$", "", "\n".join(parts), flags=re.M), flags=re.M)
+    app = modules + f"\nglobalThis.runs = (globalThis.runs ?? 0) + 1; globalThis.feed = new Feed(['{MARK}'], {{ url: 'http://127.0.0.1:{gateway.port}' }});"
+    tab = await browser.tab(f"http://127.0.0.1:{gateway.port}/healthz")
+    await tab.until("document.readyState === 'complete'")
+    await tab.run(f"import(URL.createObjectURL(new Blob([{json.dumps(app)}], {{ type: 'text/javascript' }}))).then(() => true)")
+    await tab.until(f"feed.get('{MARK}')")
+    workers = [info for info in (await browser.call("Target.getTargets"))["targetInfos"] if info["type"] == "shared_worker"]
+    expect(await gateway.readers(MARK) == 1 and not workers and await tab.run("feed.isShared"), f"{await gateway.readers(MARK)} readers, {workers}")
+    await tab.close()
+    return "8 tabs 1 reader, down to 2 with 1, a bundle with 1"
+
+
+async def the_page_is_accessible(gateway, gate, browser):
+    """axe-core finds nothing: light, dark, on a phone, paused, lost, and where a key is asked for."""
+    try:
+        import axe_playwright_python
+    except ImportError:
+        return "skipped: the Python package axe-playwright-python, which has axe-core, is not installed"
+    with open(os.path.join(os.path.dirname(axe_playwright_python.__file__), "axe.min.js")) as file:
+        axe = file.read()
+    count = 0
+
+    async def look(tab, state):
+        nonlocal count
+        await tab.run(axe + "; true")
+        found = await tab.run("""axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+            violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ html, any }) => html.slice(0, 120) + ' ' + (any[0]?.message ?? '')).join(' | ')}`))""")
+        expect(not found, f"{state}: {found}")
+        count += 1
+
+    views = {"light": dict(width=1440, height=900), "dark": dict(width=1440, height=900, dark=True), "phone": dict(width=390, height=844, dark=True),
+             "wide": dict(width=2560, height=1300)}
+    for name, view in views.items():
+        tab = await browser.tab(gate.address + "#btcusdt,btcusdt@bookTicker,nope@depth", **view)
+        await tab.until("document.querySelector('#connection')?.textContent === 'Live' && document.querySelector('.bids td').textContent && document.querySelector('tr.refused')")
+        await look(tab, name)
+        await tab.run("document.querySelector('#pause').click()")
+        await tab.until("document.querySelector('#connection').textContent === 'Paused'")
+        await asyncio.sleep(1)
+        await look(tab, name + ", paused")
+        await tab.close()
+    tab = await browser.tab(gate.address)
+    await tab.until("document.querySelector('#connection')?.textContent === 'Live'")
+    await gateway.end()
+    await tab.until("document.querySelector('#connection').textContent === 'Gateway lost'")
+    await asyncio.sleep(1)
+    await look(tab, "lost")
+    await tab.close()
+    async with Keyed() as keyed:
+        tab = await browser.tab(keyed.gate.address)
+        await tab.until(ASKED)
+        await enter(tab, OTHER_KEY)
+        await tab.until("document.querySelector('#access-error').textContent")
+        await look(tab, "key")
+        await tab.close()
+    return f"{count} states, no violation"
+
+
 CHECKS = [event_source_survives, overload_passes, only_the_permanent_is_permanent, merged_is_what_the_gateway_has, tabs_share_one_connection,
           a_late_tab_is_given_all, hidden_tabs_are_paused, a_new_epoch_starts_anew, the_example_of_the_readme_runs, a_gap_is_closed,
           the_page_works_by_keyboard_and_does_not_jump, a_silent_connection_is_left, no_price_stands_under_another_name,
           a_wrong_stream_is_refused_in_words, a_value_that_is_overdue_looks_so, the_page_asks_for_a_key, a_ticket_is_shown_once,
-          a_revoked_key_is_told]
+          a_revoked_key_is_told, an_outage_is_seen_in_the_header, three_hundred_symbols_are_sorted_and_searched, every_digit_of_a_cheap_coin_is_shown,
+          tabs_of_another_origin_share_one_connection, the_page_is_accessible]
 
 
 class Running:

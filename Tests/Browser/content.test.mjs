@@ -1,10 +1,9 @@
 // The merge rules of client.js, without a browser: node --test Tests/Browser
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
-const source = readFileSync(new URL('../../Sources/FuturesGateway/Web/client.js', import.meta.url));
-const { StreamContent, ruleFor } = await import(`data:text/javascript;base64,${source.toString('base64')}`);
+import { StreamContent, ruleFor } from '../../Sources/FuturesGateway/Web/client.js';
+
 const full = (content, id = 'e.1') => ({ id, kind: 'full', content });
 const delta = (content, id = 'e.2') => ({ id, kind: 'delta', content });
 const book = (lastUpdateId, bids, asks, more) => ({ symbol: 'X', lastUpdateId, bids, asks, ...more });

@@ -1,10 +1,9 @@
 // What client.js makes of what a gateway says, with an EventSource and a fetch of the test's own: node --test Tests/Browser
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
-const source = readFileSync(new URL('../../Sources/FuturesGateway/Web/client.js', import.meta.url));
-const { Feed } = await import(`data:text/javascript;base64,${source.toString('base64')}`);
+import { Feed } from '../../Sources/FuturesGateway/Web/client.js';
+
 const turn = () => new Promise((done) => setTimeout(done, 5));
 
 class Source extends EventTarget {
@@ -93,4 +92,55 @@ test('an open connection that is refused is lost', async () => {
   await source.refuse();
   assert.equal(states.at(-1), 'lost');
   feed.close();
+});
+
+test('a store shows the same frozen value until something changes, and is told once a frame', async () => {
+  const { feed, source } = await open(['a@markPrice']);
+  const [store, told] = [feed.stream('a@markPrice'), []];
+  const leave = store.subscribe((value) => told.push(value));
+  assert.equal(feed.stream('a@markPrice'), store);
+  assert.deepEqual([told.length, told[0].state, store.value === told[0], Object.isFrozen(store.value)], [1, 'connecting', true, true]);
+  await begin(source, ['a@markPrice']);
+  source.say('update', value());
+  source.say('update', value({ id: 'e.2', content: { markPrice: '2' } }));
+  await new Promise((done) => setTimeout(done, 50));
+  assert.deepEqual([told.length, told.at(-1).content.markPrice, store.value === told.at(-1), store.value === store.value], [2, '2', true, true]);
+  feed.pause();
+  await new Promise((done) => setTimeout(done, 50));
+  assert.equal(told.at(-1).paused, true);
+  leave();
+  await new Promise((done) => setTimeout(done, 1100));
+  assert.deepEqual(feed.names, ['a@markPrice'], 'what was named is not a subscriber\'s to remove');
+  feed.close();
+});
+
+test('a stream is read while somebody subscribes to it, and a moment longer', async () => {
+  const { feed, source } = await open(['a@markPrice']);
+  await begin(source, ['a@markPrice']);
+  const store = feed.stream('b@markPrice');
+  assert.deepEqual(feed.names, ['a@markPrice'], 'nobody looks yet');
+  const run = () => {};
+  const leaves = [store.subscribe(run), store.subscribe(run)];
+  assert.deepEqual(feed.names, ['a@markPrice', 'b@markPrice']);
+  leaves.forEach((leave) => leave());
+  const again = store.subscribe(run);
+  await new Promise((done) => setTimeout(done, 1100));
+  assert.deepEqual(feed.names, ['a@markPrice', 'b@markPrice'], 'who mounts anew goes on');
+  again();
+  await new Promise((done) => setTimeout(done, 1100));
+  assert.deepEqual(feed.names, ['a@markPrice']);
+  feed.close();
+});
+
+test('a module that did not come from a gateway asks for the address of one', () => {
+  assert.throws(() => new Feed(['a@markPrice']), /url/);
+});
+
+test('where there is no EventSource, as on a server that renders pages, a feed does nothing', () => {
+  delete globalThis.EventSource;
+  try {
+    const feed = new Feed(['a@markPrice'], { url: 'http://gateway.example/' });
+    assert.deepEqual([feed.stream('a@markPrice').value.state, feed.connection.state], ['connecting', 'connecting']);
+    feed.close();
+  } finally { globalThis.EventSource = Source; }
 });

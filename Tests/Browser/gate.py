@@ -1,6 +1,7 @@
-"""A gateway as a program, and a gate in front of it that counts, cuts and refuses."""
+"""A gateway and an exchange as programs, and a gate in front of it that counts, cuts and refuses."""
 import asyncio
 import json
+import socket
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -49,6 +50,31 @@ class Gateway:
     async def readers(self, stream):
         answer = await self.get(f"streams/{urllib.parse.quote(stream)}/status")
         return answer and answer["readers"]
+
+
+class Exchange:
+    """`futures-gateway demo-exchange`, whose faults a test chooses. `options` point a gateway to it."""
+
+    def __init__(self, executable, *options):
+        self.executable, self.flags = executable, options
+
+    async def __aenter__(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.process = await asyncio.create_subprocess_exec(
+            self.executable, "demo-exchange", "--port", str(self.port), *self.flags, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL)
+        await self.process.stdout.readline()
+        self.options = f"--rest-url=http://127.0.0.1:{self.port}", f"--ws-url=ws://127.0.0.1:{self.port}"
+        return self
+
+    async def __aexit__(self, *_):
+        self.process.terminate()
+        await self.process.wait()
+
+    async def fault(self, **body):
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/control/fault", json.dumps(body).encode(), method="POST")
+        await asyncio.to_thread(lambda: urllib.request.urlopen(request).read())
 
 
 class Gate:

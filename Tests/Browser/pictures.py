@@ -5,37 +5,22 @@
 import asyncio
 import json
 import os
-import socket
 import sys
 import tempfile
-import urllib.request
 
 from chromium import Chromium
-from gate import Gateway
+from gate import Exchange, Gateway
 
 VIEWS = {"light": dict(width=1440, height=1080), "dark": dict(width=1440, height=1080, dark=True),
          "phone": dict(width=390, height=844, scale=2), "phone-dark": dict(width=390, height=844, scale=2, dark=True)}
 
 
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
-
-
 async def main():
     executable, directory = sys.argv[1], sys.argv[2]
     os.makedirs(directory, exist_ok=True)
-    port = free_port()
-    exchange = await asyncio.create_subprocess_exec(
-        executable, "demo-exchange", "--port", str(port), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL)
-    await exchange.stdout.readline()
-
-    async def fault(**body):
-        request = urllib.request.Request(f"http://127.0.0.1:{port}/control/fault", json.dumps(body).encode(), method="POST")
-        await asyncio.to_thread(lambda: urllib.request.urlopen(request).read())
-
-    gateway = await Gateway(executable).start(f"--rest-url=http://127.0.0.1:{port}", f"--ws-url=ws://127.0.0.1:{port}")
+    exchange = await Exchange(executable).__aenter__()
+    fault = exchange.fault
+    gateway = await Gateway(executable).start(*exchange.options)
     try:
         async with Chromium() as browser:
             tabs = {name: await browser.tab(f"http://127.0.0.1:{gateway.port}/", **view) for name, view in VIEWS.items()}
@@ -58,6 +43,13 @@ async def main():
             await pictures("recovering")
             await asyncio.sleep(14)
             await pictures("recovered")
+            for tab in tabs.values():
+                await tab.run("document.querySelector('#pause').click()")
+            await asyncio.sleep(2)
+            await pictures("paused")
+            for tab in tabs.values():
+                await tab.run("document.querySelector('#pause').click()")
+            await asyncio.sleep(2)
             await gateway.end()
             await asyncio.sleep(4)
             await pictures("lost")
@@ -77,8 +69,7 @@ async def main():
                 await pictures("key-wrong")
     finally:
         await gateway.end()
-        exchange.terminate()
-        await exchange.wait()
+        await exchange.__aexit__()
 
 
 asyncio.run(main())

@@ -15,7 +15,7 @@ class PathTests(unittest.TestCase):
         for words in [
             "`FeedCore.swift`", "`FeedCore/FeedCore.swift`", "`Tests/Soak`", "`ops/nginx/gateway.conf`", "`FeedCore.step`", "`FeedCore+Demand.pause`",
             "`FeedCore.pause`", "`FeedCore+Demand.swift: pause, resume`", "`EventFormat.swift: body, end`", "`FeedInput.swift: refetch`", "`Dialects/BUX/`",
-            "`client.js: StreamContent, serve`", "`court.py: take`", "`FeedEngine.init`", "`Freshness.Outage`", "[figures](../Benchmarks/RESULTS.md)",
+            "`connection.js: reconcile, serve`", "`court.py: take`", "`FeedEngine.init`", "`Freshness.Outage`", "[figures](../Benchmarks/RESULTS.md)",
             "`EventSource.CLOSED`", "`GET /streams`", "`text/html`", "`shim.h: cmhd_name_thread`",
         ]:
             with self.subTest(words=words):

@@ -8,7 +8,7 @@ private let web = URL(filePath: #filePath).deletingLastPathComponent().appending
     @Test func everyFileOfThePageIsServedAsItIsWithItsType() async throws {
         let types = ["html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"]
         let files = try FileManager.default.contentsOfDirectory(at: web, includingPropertiesForKeys: nil)
-        #expect(files.count >= 9)
+        #expect(files.count >= 20)
         try await House.open { house in
             for file in files {
                 let name = file.lastPathComponent
@@ -39,7 +39,9 @@ private let web = URL(filePath: #filePath).deletingLastPathComponent().appending
             let policy = try #require(page.header("Content-Security-Policy"))
             #expect(policy.hasPrefix("default-src 'none'; script-src 'self'"))
             #expect(!policy.contains("unsafe"))
-            for mark in ["<style", "style=", "onclick", "javascript:", "http://", "https://", "<script>"] { #expect(!page.text.contains(mark)) }
+            // The makers of the chart ask for a link to them. Nothing is loaded by it.
+            let text = page.text.replacing(#"<a href="https://www.tradingview.com/" rel="noreferrer">"#, with: "")
+            for mark in ["<style", "style=", "onclick", "javascript:", "http://", "https://", "<script>"] { #expect(!text.contains(mark)) }
         }
     }
 }

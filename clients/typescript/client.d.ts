@@ -59,7 +59,7 @@ export interface FeedEvents {
 
 export type Credential = string | (() => string | Promise<string>);
 export interface FeedOptions {
-  /** The gateway; by default where the module came from. */
+  /** The gateway; by default where the module came from. Needed if the module is bundled. */
   url?: string | URL;
   /** A key or token, or a function that gives one for each request. */
   credential?: Credential;
@@ -70,6 +70,19 @@ export interface FeedOptions {
 }
 
 type Listener<Name extends keyof FeedEvents> = ((event: CustomEvent<FeedEvents[Name]>) => void) | { handleEvent(event: CustomEvent<FeedEvents[Name]>): void };
+
+/** What a store shows. It is frozen, and the same object until something changes; how old it is, `Feed.status` tells. */
+export interface StreamValue<Content = any> {
+  /** All changes merged; undefined before it came. */
+  readonly content?: Content;
+  readonly state: State; readonly id?: string; readonly paused: boolean; readonly error?: string;
+}
+/** A stream as a store: a store of Svelte as it is, `useSyncExternalStore(store.subscribe, () => store.value)` in React. */
+export interface StreamStore<Content = any> {
+  readonly value: StreamValue<Content>;
+  /** Calls `run` at once, and then after changes, once a frame at most. What it returns ends that. */
+  subscribe(this: void, run: (value: StreamValue<Content>) => void): () => void;
+}
 
 /** Streams of a gateway. It dispatches the server's events as `CustomEvent`s, and reconnects by itself. */
 export class Feed extends EventTarget {
@@ -82,6 +95,8 @@ export class Feed extends EventTarget {
   /** A stream's content, all changes merged; undefined before it came. It is not changed afterwards. */
   get<Content = any>(name: string): Content | undefined;
   status(name: string): StreamStatus;
+  /** A stream as a store. Its first subscriber adds the stream, the last one removes it, unless `add` or the constructor named it. */
+  stream<Content = any>(name: string): StreamStore<Content>;
   add(...names: string[]): void;
   remove(...names: string[]): void;
   /** Pauses streams on the gateway; all, if none is named. */

@@ -7,10 +7,24 @@ export function grouped(text, digits) {
   return digits ? `${separated}.${fraction.slice(0, digits).padEnd(digits, '0')}` : separated;
 }
 
-/** How many decimals make five or six significant digits. @param {string} text */
-export function digitsFor(text) {
-  const size = Math.abs(Number(text));
-  return size >= 1000 ? 2 : size >= 10 ? 3 : size >= 1 ? 4 : 6;
+/** How many decimals a decimal has, without zeros at its end. @param {string} [text] */
+export function decimalsOf(text = '') {
+  const at = text.indexOf('.');
+  if (at < 0) return 0;
+  let end = text.length;
+  while (text[end - 1] === '0') end -= 1;
+  return Math.max(0, end - at - 1);
+}
+
+/** A decimal with all of its digits but zeros at its end. @param {string} text */
+export const whole = (text) => grouped(text, decimalsOf(text));
+
+/** A large number in few characters, `104.2 M`. @param {number} [value] */
+export function short(value) {
+  if (!Number.isFinite(value)) return '–';
+  const [size, unit] = [[1e12, ' T'], [1e9, ' B'], [1e6, ' M'], [1e3, ' K']].find(([size]) => Math.abs(value) >= size) ?? [1, ''];
+  const scaled = value / size;
+  return `${scaled.toFixed(Math.abs(scaled) >= 100 ? 0 : Math.abs(scaled) >= 10 ? 1 : 2)}${unit}`;
 }
 
 /** An age in few characters. @param {number|undefined} ms */
@@ -32,22 +46,12 @@ export function until(time) {
 
 /** A rate as a signed percentage; the digits are moved, not computed. @param {string|undefined} rate */
 export function percent(rate, digits = 4) {
-  if (rate === undefined || rate === '') return '–';
+  if (rate === undefined || rate === '' || !Number.isFinite(Number(rate))) return '–';
   const value = Number(rate) * 100;
   const text = Math.abs(value).toFixed(digits);
   return `${Number(text) === 0 ? '' : value > 0 ? '+' : '−'}${text} %`;
 }
 
-/** The number that says most about a stream's content, as text, whose it is, and the symbol's funding, where these are told. */
-export function headline(content) {
-  if (!content) return {};
-  if (Array.isArray(content)) {
-    const last = content.at(-1);
-    if (last?.close) return { price: last.close, first: content[0].open };
-    if (last?.price) return { price: last.price, symbol: last.symbol };
-    return { count: content.length };
-  }
-  const { symbol, markPrice, index, lastPrice, openPrice, bidPrice, price, bids, lastFundingRate, nextFundingTime } = content;
-  const shown = markPrice ?? index ?? lastPrice ?? bidPrice ?? price ?? bids?.[0]?.[0];
-  return { price: shown, symbol, first: openPrice, lastFundingRate, nextFundingTime };
-}
+const clockFormat = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
+/** A moment as the time of day. @param {number} time */
+export const clock = (time) => clockFormat.format(time);

@@ -1,4 +1,4 @@
-// What a stream's values tell of one another: how long it is silent while all is well, and how far its price has moved.
+// How fresh what is shown is: what the gateway says of each stream, and what this page sees itself if the gateway falls silent.
 
 /** The longest silence of a stream while all was well. */
 export class Cadence {
@@ -17,18 +17,41 @@ export class Cadence {
   isExceededBy(ms) { return this.#count >= 3 && ms > this.#longest + 2000; }
 }
 
-/** The first price of a stream. */
-export class Opening {
-  #first;
+/** The statuses of a feed's streams as the page shows them. */
+export class Freshness {
+  #feed; #cadences = new Map(); #delays = [];
 
-  /** @param {{price?: string, symbol?: string}} value */
-  take({ price, symbol }) {
-    if (price === undefined) return;
-    this.#first ??= { symbol, price: Number(price) };
-    // Prices of several symbols have nothing to do with one another.
-    if (this.#first.symbol !== symbol) this.#first.price = NaN;
+  /** @param {import('./client.js').Feed} feed */
+  constructor(feed) {
+    this.#feed = feed;
+    feed.addEventListener('update', ({ detail }) => this.#hear(detail));
+    feed.addEventListener('fetch', ({ detail }) => this.#hear(detail));
+    feed.addEventListener('status', ({ detail: { stream, state } }) => { if (state !== 'live') this.#cadences.get(stream)?.interrupt(); });
+    feed.addEventListener('session', () => this.interrupt());
+    document.addEventListener('visibilitychange', () => this.interrupt());
   }
 
-  /** What the latest price is to be compared with; NaN where there is no such thing. */
-  get price() { return this.#first?.price ?? NaN; }
+  #hear({ stream, source, kind, eventTime, receivedAt, ageMs }) {
+    if (!this.#cadences.has(stream)) this.#cadences.set(stream, new Cadence());
+    this.#cadences.get(stream).hear(performance.now());
+    // What is told again, or was asked for, says nothing of the way that it came.
+    if (source !== 'websocket' || !eventTime || ageMs > 500 || (kind === 'full' && !stream.includes('markPrice'))) return;
+    this.#delays = [...this.#delays.slice(-30), receivedAt - eventTime];
+  }
+
+  /** The usual time from the venue's clock to the gateway's, in ms; undefined while it is not known. */
+  get delay() { return this.#delays.length < 3 ? undefined : [...this.#delays].sort((a, b) => a - b)[this.#delays.length >> 1]; }
+
+  /** No silence up to now is a usual one. @param {string} [name] of this stream; of all, where none is named */
+  interrupt(name) {
+    if (name) this.#cadences.get(name)?.interrupt(); else this.#cadences.forEach((cadence) => cadence.interrupt());
+  }
+
+  /** A stream's status with what is shown of it: what is live looks so only while nothing is overdue. @param {string} name */
+  look(name) {
+    const status = this.#feed.status(name);
+    const isOverdue = status.state === 'live' && this.#cadences.get(name)?.isExceededBy(status.unverified);
+    const shown = status.error ? 'refused' : status.paused ? 'paused' : isOverdue ? 'unverified' : status.state;
+    return { ...status, shown, words: shown[0].toUpperCase() + shown.slice(1), isAged: !['live', 'connecting', 'refused'].includes(shown) };
+  }
 }

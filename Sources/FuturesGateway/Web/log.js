@@ -20,7 +20,6 @@ const words = {
   fail: ({ error }) => ['bad', 'Failed', error.message],
   gap: ({ dropped }) => ['warn', 'Too slow', `${dropped} events left out`],
   status: ({ state }) => [{ live: 'good', failed: 'bad' }[state] ?? 'warn', `Now ${state}`],
-  fetch: () => ['', 'Fetched over REST'],
   refused: ({ error }) => ['bad', 'Refused', error],
 };
 

@@ -5,6 +5,9 @@ feed.addEventListener('update', ({ detail: { stream } }) => console.log(feed.get
 feed.addEventListener('session', ({ detail }) => { if (detail.resume === 'reset') feed.retry(); });
 feed.addEventListener('recover', { handleEvent: ({ detail }) => console.log(detail.missed ?? 0) });
 feed.addEventListener('gap', ({ detail }) => console.log(detail.dropped.toFixed()));
+const store = feed.stream<Book>('btcusdt@depth');
+const leave: () => void = store.subscribe(({ content, state }) => console.log(content?.bids.length, state === 'live'));
+leave();
 feed.connection.upstreams?.some(({ simulated }) => simulated);
 const content = new StreamContent(ruleFor([], 'x'));
 content.apply({ id: 'a.1', kind: 'full', content: {} });
@@ -18,3 +21,5 @@ feed.status('x').state === 'fresh';
 feed.get<Book>('x').bids;
 // @ts-expect-error
 new Feed('btcusdt', { key: 1 });
+// @ts-expect-error
+store.value.state = 'live';

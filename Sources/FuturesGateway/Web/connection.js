@@ -1,0 +1,157 @@
+// One connection to a gateway, for any number of tabs. This is also the script of the SharedWorker that they share.
+
+import { ruleFor, StreamContent } from './content.js';
+
+/** What shared workers and channels are called; counted up when the tabs and their connection come to say other things to each other. */
+export const sharedName = 'futures-gateway 5';
+const eventNames = ['session', 'update', 'fetch', 'recover', 'fail', 'connect', 'disconnect', 'status', 'gap', 'bye', 'heartbeat'];
+const soon = (ms = 2000) => ms * (0.75 + Math.random() / 2);
+const later = ({ ageMs, unverifiedMs }, passed) => ({ ageMs: ageMs + passed, unverifiedMs: unverifiedMs + passed });
+
+/** Requests a path of the gateway at `base` with a credential, where there is one. */
+export async function request(base, credential, path, { headers, ...options } = {}) {
+  const key = typeof credential === 'function' ? await credential() : credential;
+  return fetch(new URL(path, base), { ...options, headers: { ...headers, ...(key && { Authorization: `Bearer ${key}` }) } });
+}
+
+/** A connection to a gateway. Its tabs say what they want; it brings the server to send that, and passes on what comes. */
+export class Connection {
+  #tabs = new Map(); #streams = new Map(); #reading = new Set(); #paused = new Set(); #broken = new Set(); #work = Promise.resolve();
+  #base; #credential; #catalogue; #upstreams; #listed; #source; #session; #lastID; #timer; #state = { state: 'connecting' };
+  /** Takes what a tab says: which gateway, and all it wants of it. A stream that it begins to show is caught up on. */
+  serve(port, { base, credential, wants, paused, hidden, lock, retry, bye }) {
+    // A port does not tell that its tab is gone, but what the tab has locked becomes free.
+    if (lock) navigator.locks.request(lock, () => this.serve(port, { bye: true }));
+    if (bye) return this.#tabs.delete(port) && this.#reconcile();
+    const [before, live] = [this.#tabs.get(port), new Set(hidden ? [] : wants.filter((name) => !paused.includes(name)))];
+    [this.#base, this.#credential] = [base, credential];
+    this.#tabs.set(port, { wants: new Set(wants), live });
+    if (!before) port.postMessage({ event: 'connection', data: this.#state });
+    if ((retry || !before) && this.#state.state === 'closed') this.#reopen(0);
+    for (const [name, { content, data, rule, at }] of this.#streams) {
+      const isLate = live.has(name) && !before?.live.has(name) && content.id;
+      if (isLate) port.postMessage({ event: 'update', data: { ...data, ...content.full, ...later(data, performance.now() - at) }, rule });
+    }
+    return this.#reconcile();
+  }
+
+  /** Serves no tab any more. */
+  end() { this.#tabs.clear(); this.#reconcile(); }
+
+  #tell(message, name, part = 'live') { this.#tabs.forEach((tab, port) => (!name || tab[part].has(name)) && port.postMessage(message)); }
+  #become(state, error, status) {
+    this.#state = { state, error, status, client: this.#session?.client, upstreams: this.#upstreams };
+    this.#tell({ event: 'connection', data: this.#state });
+  }
+  /** Brings what the server sends to what the tabs want, one request after the other. */
+  #reconcile() { this.#work = this.#work.then(() => this.#step()).catch(() => this.#reopen()); }
+  async #step() {
+    const [wants, live] = ['wants', 'live'].map((part) => new Set([...this.#tabs.values()].flatMap((tab) => [...tab[part]])));
+    if (!wants.size) this.#close();
+    else if (!this.#source && !this.#timer && this.#state.state !== 'closed') await this.#open([...wants]);
+    const [session, reading] = [this.#session, [...this.#reading]];
+    const [action, names] = Object.entries({
+      unsubscribe: reading.filter((name) => !wants.has(name) || this.#broken.has(name)),
+      subscribe: [...wants].filter((name) => !this.#reading.has(name)),
+      pause: reading.filter((name) => !live.has(name) && !this.#paused.has(name)),
+      resume: reading.filter((name) => live.has(name) && this.#paused.has(name)),
+    }).find(([, names]) => names.length) ?? [];
+    if (!session || !action) return;
+    const answer = await this.#ask(`events/${session.client}/${action}?streams=${names.map(encodeURIComponent)}`, 'POST');
+    if (session !== this.#session) return;
+    if (answer.status !== 200) this.#judge(answer, names);
+    else [this.#reading, this.#paused] = [new Set(answer.body.streams), new Set(answer.body.paused)];
+    if (action === 'unsubscribe') for (const name of names) for (const part of [this.#broken, this.#streams]) part.delete(name);
+    await new Promise((done) => setTimeout(done, 100)); // The server takes ten of these a second.
+    this.#reconcile();
+  }
+
+  /** The status of an answer, 0 for none, and its JSON. */
+  async #ask(path, method = 'GET') {
+    const answer = await request(this.#base, this.#credential, path, { method, signal: AbortSignal.timeout(10_000) }).catch(() => ({}));
+    return { status: answer.status ?? 0, body: (await answer.json?.().catch(() => undefined)) ?? {} };
+  }
+
+  /** Opens the event stream, with a ticket of its own where there is a credential: an address can be shown but once. */
+  async #open(wanted) {
+    const list = await this.#ask('streams');
+    const pass = list.body.catalogue && this.#credential ? await this.#ask('tickets', 'POST') : list;
+    if (!pass.body.catalogue && !pass.body.ticket) return this.#judge(pass);
+    [this.#catalogue, this.#upstreams] = [list.body.catalogue, list.body.upstreams];
+    this.#listed = new Map(list.body.active.map((status) => [`${status.stream} ${status.id}`, { ...status, at: performance.now() }]));
+    // An id holds for the streams it came with; what is wanted besides or not any more is changed afterwards.
+    const had = [...this.#reading];
+    const resume = this.#lastID && had.some((name) => wanted.includes(name)) ? `&lastEventId=${this.#lastID}` : '';
+    const path = `events?streams=${(resume ? had : wanted).map(encodeURIComponent)}&heartbeat=15&heartbeatEvent=true${resume}`;
+    const source = (this.#source = new EventSource(new URL(pass === list ? path : `${path}&ticket=${pass.body.ticket}`, this.#base)));
+    for (const event of eventNames) source.addEventListener(event, (message) => this.#hear(event, JSON.parse(message.data), message));
+    source.onerror = async () => {
+      const isRefused = source.readyState === EventSource.CLOSED;
+      this.#reopen(isRefused ? 60_000 : soon(), !isRefused || this.#session ? 'lost' : '');
+      // An EventSource does not tell why it gave up; a request does.
+      if (isRefused) this.#judge(await this.#ask(`${path}&timeout=1`));
+    };
+    this.#expect();
+  }
+
+  #close(state, error, status) {
+    this.#source?.close();
+    clearTimeout(this.#timer);
+    [this.#source, this.#session, this.#timer] = [];
+    if (state) this.#become(state, error, status);
+  }
+  #wait(ms, run) { clearTimeout(this.#timer); this.#timer = setTimeout(run, ms); }
+  /** Comes back where not even a heartbeat is heard. */
+  #expect() { this.#wait(40_000, () => this.#reopen()); }
+  #reopen(ms = soon(), state = 'lost') {
+    this.#close(state);
+    this.#wait(ms, () => { this.#timer = undefined; this.#reconcile(); });
+  }
+
+  /** Does what is due after another answer than was hoped for. @param {string[]} [names] what a control request was about */
+  #judge({ status, body: { streams = status === 400 ? names : undefined, detail } }, names) {
+    for (const stream of streams ?? []) {
+      this.#tell({ event: 'refused', data: { stream, error: detail } }, stream, 'wants');
+      for (const part of [this.#reading, ...[...this.#tabs.values()].flatMap(({ wants, live }) => [wants, live])]) part.delete(stream);
+    }
+    // 409: it is still played what it missed.
+    if (names && (streams || [409, 429].includes(status))) return;
+    if (streams || status >= 500 || [0, 200, 408, 429, names && 404].includes(status)) return this.#reopen(soon(streams && 100), streams ? '' : 'lost');
+    this.#close('closed', detail ?? `The gateway answers ${status}.`, status);
+  }
+
+  #hear(event, data, { lastEventId }) {
+    this.#expect();
+    this.#lastID = lastEventId || this.#lastID;
+    if (event === 'session') {
+      [this.#session, this.#reading, this.#paused, this.#broken] = [data, new Set(data.streams), new Set(), new Set()];
+      if (data.resume !== 'exact') this.#streams.clear();
+      this.#become('open');
+    }
+    if (data.stream) this.#keep(event, data, data.stream);
+    else if (event !== 'heartbeat') this.#tell({ event, data });
+    if (event === 'bye') this.#reopen(data.retryMs);
+    if (event === 'session' || this.#broken.size) this.#reconcile();
+  }
+  /** Keeps what comes of a stream, for tabs that come later, and passes it on. */
+  #keep(event, data, name) {
+    const { rule } = this.#streams.get(name) ?? { rule: ruleFor(this.#catalogue, name) };
+    const stream = this.#streams.get(name) ?? { rule, content: new StreamContent(rule) };
+    if (data.kind && stream.content.has(data)) return;
+    const isWhole = event !== 'gap' && (!data.kind || stream.content.apply(data));
+    // What was left out is in the gateway's content, so that is asked for anew.
+    if (!isWhole) stream.content = new StreamContent(rule);
+    if ((!isWhole || stream.content.isThin) && this.#reading.has(name)) this.#broken.add(name);
+    const listed = this.#listed.get(`${name} ${data.id}`) ?? { ageMs: 0, unverifiedMs: 0, at: performance.now() };
+    if (data.kind && !('ageMs' in data)) Object.assign(data, later(listed, performance.now() - listed.at));
+    if ('ageMs' in data) Object.assign(stream, { at: performance.now(), data: { ...stream.data, ...data } });
+    this.#streams.set(name, stream);
+    if (isWhole || event === 'gap') this.#tell({ event, data, rule }, name);
+  }
+}
+
+// What a bundler made of this module may run in a worker of somebody else's.
+if (typeof SharedWorkerGlobalScope !== 'undefined' && globalThis.name?.startsWith(sharedName)) {
+  const connection = new Connection();
+  globalThis.onconnect = ({ ports: [port] }) => { port.onmessage = ({ data }) => connection.serve(port, data); };
+}

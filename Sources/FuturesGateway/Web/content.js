@@ -1,0 +1,73 @@
+// What a stream holds, by the merge rules of the catalogue.
+
+/** A stream's rule in the catalogue of `GET /streams`. In a pattern `{symbol}` is any text, `{5|10}` one of these, `[@1s]` may lack. */
+export function ruleFor(catalogue, name) {
+  const expression = (pattern) => pattern.replace(/[.*+?^$()\\]/g, '\\$&').replaceAll('[', '(?:').replaceAll(']', ')?')
+    .replace(/\{([^{}]*\|[^{}]*)\}/g, '(?:$1)').replace(/\{[^{}]*\}/g, '[^@]+');
+  return catalogue.find(({ pattern }) => new RegExp(`^${expression(pattern)}$`).test(name));
+}
+
+/** The content of one stream, kept current by the stream's merge rule. Contents handed out are never changed afterwards. */
+export class StreamContent {
+  #rule; #content; #shown; #reach = {};
+  /** @param {{merge: 'replace'|'byKey'|'book'|'append', key?: string, keep?: number}} [rule] without one only full values can be taken */
+  constructor(rule) { this.#rule = rule ?? { merge: 'replace' }; }
+  /** The current content; undefined before the first full value. */
+  get value() {
+    const { merge, keep } = this.#rule;
+    if (merge !== 'book' || !this.#content) return this.#content;
+    this.#shown ??= { ...this.#content, bids: this.#content.bids.slice(0, keep), asks: this.#content.asks.slice(0, keep) };
+    return this.#shown;
+  }
+  /** The full value that makes another one equal to this one. */
+  get full() { return { id: this.id, kind: 'full', content: this.#content, reach: this.#reach }; }
+  /** Whether the market has walked away from the levels a book began with, so that a full value would tell more. */
+  get isThin() { return Object.keys(this.#reach).some((side) => this.#content[side].length < this.#rule.keep / 2); }
+
+  /** Whether these data have been taken: what came without an id may come again after a cut. */
+  has({ id, kind }) {
+    const [[epoch, place], [own, last]] = [id, this.id ?? ''].map((text) => text.split('.'));
+    return epoch === own && parseInt(place, 36) < parseInt(last, 36) + (kind !== 'full');
+  }
+
+  /** Takes the data of a `fetch` or `update`; false where the change does not follow what is here: a full value is needed. */
+  apply({ id, kind, content, reach }) {
+    const { merge, key, keep = Infinity } = this.#rule;
+    if (this.has({ id, kind })) return true;
+    if (kind === 'full' || merge === 'replace') {
+      // What lies beyond a book cut off at its limit is known from updates alone, so nobody knows it whole.
+      const isCut = (side) => merge === 'book' && content[side].length >= keep;
+      this.#reach = reach ?? Object.fromEntries(['bids', 'asks'].filter(isCut).map((side) => [side, Number(content[side].at(-1)[0])]));
+      [this.#content, this.#shown] = [content];
+    } else if (!this.#content || id.split('.')[0] !== this.id.split('.')[0]) {
+      return false;
+    } else if (merge === 'book') {
+      if (content.previousUpdateId > this.#content.lastUpdateId) return false;
+      if (content.lastUpdateId <= this.#content.lastUpdateId) return true;
+      [this.#content, this.#shown] = [{ ...this.#content, ...content, bids: this.#side('bids', -1, content), asks: this.#side('asks', 1, content) }];
+    } else if (merge === 'append') {
+      this.#content = [...this.#content, ...content].slice(-keep);
+    } else {
+      this.#content = [...new Map([...this.#content, ...content].map((row) => [row[key], row])).values()];
+      if (key === 'openTime') this.#content = this.#content.sort((a, b) => a.openTime - b.openTime).slice(-keep);
+    }
+    this.id = id;
+    return true;
+  }
+
+  #side(side, sign, changes) {
+    const levels = [...this.#content[side]];
+    for (const level of changes[side]) {
+      const price = Number(level[0]);
+      let [place, end] = [0, levels.length];
+      while (place < end) {
+        const middle = (place + end) >> 1;
+        if (sign * (levels[middle][0] - price) < 0) place = middle + 1; else end = middle;
+      }
+      const known = Number(levels[place]?.[0]) === price ? 1 : 0;
+      if (Number(level[1]) === 0) levels.splice(place, known);
+      else if (!(sign * (price - this.#reach[side]) > 0)) levels.splice(place, known, level);
+    }
+    return levels;
+  }
+}

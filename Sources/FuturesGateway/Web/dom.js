@@ -1,0 +1,52 @@
+// What the panels do with the document.
+
+/** An element by its id. @param {string} id */
+export const $ = (id) => document.getElementById(id);
+
+/** Sets an element's text, if it is another one. */
+export function set(element, text) { if (element.textContent !== text) element.textContent = text; }
+
+/** Shows a price. A colour shows for a moment, and an arrow until the next change, where it went, if the last one was of the same symbol.
+ * @param {HTMLElement} element @param {string} [price] as a number, to compare @param {string} [text] as it is shown @param {string} [whose] */
+export function setPrice(element, price = '', text = '–', whose = '') {
+  const { price: before, whose: last } = element.dataset;
+  if (before === price && last === whose) return set(element, price ? text : '–');
+  Object.assign(element.dataset, { price, whose });
+  set(element, price ? text : '–');
+  const isComparable = before && price && last === whose && Number(before) !== Number(price);
+  if (isComparable) element.dataset.went = Number(price) > Number(before) ? 'up' : 'down';
+  else if (last !== whose) delete element.dataset.went;
+  if (!isComparable) return undefined;
+  // The animation has two names in turn, so that it begins anew without a layout.
+  element.dataset.flash = element.dataset.flash === 'a' ? 'b' : 'a';
+  return undefined;
+}
+
+/** Shows a change as a share of what it began with. */
+export function setChange(element, from, to, digits = 2) {
+  const change = Number(from) ? Number(to) / Number(from) - 1 : NaN;
+  const text = Number.isFinite(change) ? `${change < 0 ? '−' : change > 0 ? '+' : ''}${Math.abs(change * 100).toFixed(digits)} %` : '–';
+  set(element, text);
+  const way = change >= 0.00005 ? 'up' : change <= -0.00005 ? 'down' : '';
+  if (element.dataset.way !== way) element.dataset.way = way;
+}
+
+/** Which of a group's buttons is pressed. */
+export function press(group, isPressed) {
+  for (const button of group.querySelectorAll('button')) button.setAttribute('aria-pressed', String(isPressed(button)));
+}
+
+/** A colour of the style sheet. @param {string} name */
+export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+/** Fits a canvas to its place and the screen's pixels. @returns {{context: CanvasRenderingContext2D, width: number, height: number}} */
+export function fitted(canvas) {
+  const [ratio, { clientWidth: width, clientHeight: height }] = [devicePixelRatio, canvas];
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
+  }
+  const context = canvas.getContext('2d');
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return { context, width, height };
+}

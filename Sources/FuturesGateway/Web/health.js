@@ -1,0 +1,35 @@
+// What the header says: how it stands with the gateway, the venue and the streams, the worst first.
+
+const plural = (count) => `${count} stream${count === 1 ? '' : 's'}`;
+
+/** How it stands. `level` is one of `good`, `idle`, `paused`, `warn` and `bad`.
+ * @param {{connection: string, shown: string[], isAsking?: boolean}} seen `shown`: what `Freshness.look` shows of each stream
+ * @returns {{level: string, word: string, detail: string}} */
+export function judge({ connection, shown, isAsking }) {
+  if (isAsking) return { level: 'bad', word: 'Key needed', detail: '' };
+  if (connection === 'closed') return { level: 'bad', word: 'Stopped', detail: 'The gateway refuses.' };
+  if (connection === 'lost') return { level: 'bad', word: 'Gateway lost', detail: 'Values stay as they were. It comes back by itself.' };
+  const active = shown.filter((one) => !['paused', 'refused', 'ended'].includes(one));
+  const count = (...states) => active.filter((one) => states.includes(one)).length;
+  const [paused, lost, failed] = [shown.filter((one) => one === 'paused').length, count('recovering'), count('failed')];
+  const old = count('stale', 'unverified');
+  const well = active.length - lost - failed - old - count('connecting');
+  if (lost && !well) return { level: 'bad', word: 'Venue lost', detail: 'Values stay as they were. It comes back by itself.' };
+  if (old && !well) return { level: 'bad', word: 'No new data', detail: 'What should have come did not.' };
+  if (connection === 'connecting' || (active.length && !well && !failed)) return { level: 'idle', word: 'Connecting', detail: '' };
+  if (!active.length) return paused ? { level: 'paused', word: 'Paused', detail: 'Nothing on this page is new.' } : { level: 'idle', word: 'No streams', detail: '' };
+  const parts = [[lost, 'recovering'], [old, 'stale'], [failed, 'failed'], [paused, 'paused']].filter(([number]) => number);
+  const detail = parts.map(([number, what]) => `${plural(number)} ${what}`).join(', ');
+  if (lost + old + failed) return { level: 'warn', word: 'Partly live', detail };
+  return { level: paused ? 'paused' : 'good', word: paused ? 'Partly paused' : 'Live', detail };
+}
+
+/** The lines to the venue, in words, from what `GET /streams` says of an upstream and `GET /readyz` says now.
+ * @param {{lines?: number, linesOpen?: number}} upstream @param {string} [ready] */
+export function lines({ lines, linesOpen }, ready = '') {
+  const lost = ready.match(/(\d) of (\d) lines/);
+  if (lost) return { text: `${lost[1]} of ${lost[2]}`, isLost: true };
+  if (/no data flows from/.test(ready) && lines) return { text: `0 of ${lines}`, isLost: true };
+  if (!lines) return { text: '–', isLost: false };
+  return { text: `${ready ? lines : linesOpen} of ${lines}`, isLost: !ready && linesOpen < lines };
+}

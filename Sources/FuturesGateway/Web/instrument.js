@@ -1,0 +1,50 @@
+// The chosen symbol's numbers. What is shown beside its name is of that symbol alone, or nothing.
+
+import { $, set, setChange, setPrice } from './dom.js';
+import { age, grouped, percent, short, until, whole } from './format.js';
+
+export class Instrument {
+  #view; #freshness;
+
+  constructor(view, freshness) { [this.#view, this.#freshness] = [view, freshness]; }
+
+  /** The streams that the strip shows numbers of. */
+  get #names() {
+    const { streams } = this.#view;
+    return [streams.trades, this.#view.sourceOf('marks'), this.#view.sourceOf('days')];
+  }
+
+  show() {
+    const { symbol, lastPrice: last } = this.#view;
+    const [mark, day, funding] = ['marks', 'days', 'fundings'].map((part) => this.#view.row(part, symbol));
+    const decimals = this.#view.decimals(symbol);
+    const price = (text) => (text && Number(text) ? grouped(text, decimals) : '–');
+    set($('symbol'), symbol.toUpperCase());
+    setPrice($('price'), last, last && grouped(last, decimals), symbol);
+    setChange($('change'), day?.openPrice, last);
+    set($('mark'), mark ? grouped(mark.markPrice, decimals + 1) : '–');
+    set($('index'), mark && Number(mark.indexPrice) ? grouped(mark.indexPrice, decimals + 1) : '–');
+    set($('funding'), percent(mark?.lastFundingRate));
+    set($('countdown'), mark?.nextFundingTime ? until(mark.nextFundingTime) : '–');
+    set($('annualised'), funding ? `${percent(funding.annualised, 1)} / year, every ${funding.intervalHours} h` : '');
+    set($('high'), price(day?.highPrice));
+    set($('low'), price(day?.lowPrice));
+    set($('turnover'), day ? short(Number(day.quoteVolume)) : '–');
+    const interest = this.#view.feed.get(this.#view.streams.interest)?.openInterest;
+    set($('interest'), interest ? short(Number(interest)) : '–');
+    $('interest').title = interest ? `${whole(interest)} contracts${mark ? `, worth ${short(interest * mark.markPrice)} at the mark price` : ''}` : '';
+    const looks = this.#names.map((name) => this.#freshness.look(name));
+    const [trades, marks, days] = looks;
+    for (const [ids, look] of [[['price'], trades], [['mark', 'index', 'funding'], marks], [['change', 'high', 'low', 'turnover'], days],
+      [['interest'], this.#freshness.look(this.#view.streams.interest)]]) {
+      for (const id of ids) $(id).classList.toggle('aged', look.isAged && $(id).textContent !== '–');
+    }
+    set($('age'), last ? age(trades.age) : '–');
+    this.#title(last && price(last), symbol, trades);
+  }
+
+  #title(price, symbol, { shown }) {
+    const demo = document.body.classList.contains('demo') ? 'DEMO ' : '';
+    document.title = price ? `${demo}${price} ${symbol.toUpperCase()}${shown === 'live' ? '' : ` · ${shown === 'connecting' ? 'connecting' : 'not live'}`}` : `${demo}FuturesGateway`;
+  }
+}

@@ -1,0 +1,157 @@
+// The order book: a ladder of a fixed number of rows, so that nothing moves but the numbers, and a chart of the depth around the middle.
+
+import { $, colour, fitted, set } from './dom.js';
+import { age, decimalsOf, grouped, short } from './format.js';
+
+const height = 20;
+const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+
+/** The levels of a side in groups, best first: bids round down and asks up, so that no group seems better than it is.
+ * @param {[string, string][]} levels @param {number} group in units of the last decimal @returns {[number, number][]} price in those units, quantity */
+export function grouping(levels, side, decimals, group, count = Infinity) {
+  const groups = [];
+  const scale = 10 ** decimals;
+  const round = side === 'bids' ? Math.floor : Math.ceil;
+  for (const [price, quantity] of levels) {
+    const place = round(Math.round(price * scale) / group) * group;
+    if (groups.at(-1)?.[0] === place) groups.at(-1)[1] += Number(quantity);
+    else if (groups.length === count) break;
+    else groups.push([place, Number(quantity)]);
+  }
+  return groups;
+}
+
+export class Ladder {
+  #view; #freshness; #table = $('book'); #box = $('book-box'); #rows = { asks: [], bids: [] }; #decimals = {}; #drawn = -Infinity;
+
+  constructor(view, freshness) {
+    [this.#view, this.#freshness] = [view, freshness];
+    $('group').append(...steps.map((step) => new Option(String(step), step)));
+    $('group').addEventListener('change', () => this.show());
+    new ResizeObserver(() => this.#fit()).observe(this.#box);
+  }
+
+  /** As many rows as there is room for. */
+  #fit() {
+    const count = Math.max(8, Math.floor((this.#box.clientHeight - 50) / 2 / height));
+    for (const side of ['asks', 'bids']) {
+      const [rows, body] = [this.#rows[side], this.#table.querySelector(`.${side}`)];
+      while (rows.length < count) {
+        const row = body.insertRow(side === 'asks' ? 0 : -1);
+        rows.push({ row, cells: [row.insertCell(), row.insertCell(), row.insertCell()] });
+      }
+      while (rows.length > count) rows.pop().row.remove();
+    }
+    this.show();
+  }
+
+  show() {
+    if (!this.#view.symbol) return;
+    const { book: name } = this.#view.streams;
+    const [book, look] = [this.#view.feed.get(name), this.#freshness.look(name)];
+    this.#table.classList.toggle('aged-book', Boolean(book) && look.isAged);
+    const state = $('book-state');
+    state.dataset.state = look.shown;
+    // A quiet book may be live; its age tells how quiet.
+    const words = look.error ? 'Not to be had' : look.words;
+    set(state, look.age >= 3000 ? `${words} · ${age(look.age)}` : words);
+    state.title = look.error ?? '';
+    this.#ladder(book, name);
+    if (performance.now() - this.#drawn > 900) this.#depth(book, look.isAged);
+  }
+
+  #ladder(book, name) {
+    if (this.#decimals.name !== name) this.#decimals = { name, price: 0, size: 0 };
+    const top = ['asks', 'bids'].flatMap((side) => book?.[side].slice(0, 40) ?? []);
+    this.#decimals.price = Math.max(this.#decimals.price, ...top.map(([price]) => decimalsOf(price)));
+    this.#decimals.size = Math.max(this.#decimals.size, ...top.map(([, size]) => decimalsOf(size)));
+    const { price: decimals, size: sizes } = this.#decimals;
+    const group = Number($('group').value || 1);
+    this.#label(decimals);
+    const count = this.#rows.bids.length;
+    const sides = ['asks', 'bids'].map((side) => {
+      let total = 0;
+      return [side, grouping(book?.[side] ?? [], side, decimals, group, count).map(([price, size]) => [price, size, (total += size)])];
+    });
+    const most = Math.max(...sides.map(([, rows]) => rows.at(-1)?.[2] ?? 0));
+    for (const [side, rows] of sides) {
+      this.#rows[side].forEach(({ row, cells }, index) => {
+        const [price, size, total] = rows[index] ?? [];
+        set(cells[0], total ? grouped((price / 10 ** decimals).toFixed(decimals), decimals) : '');
+        set(cells[1], total ? grouped(size.toFixed(sizes), sizes) : '');
+        set(cells[2], total ? grouped(total.toFixed(sizes), sizes) : '');
+        const depth = `${total ? Math.round((total / most) * 100) : 0}%`;
+        if (row.dataset.depth !== depth) { row.dataset.depth = depth; row.style.setProperty('--depth', depth); }
+      });
+    }
+    const [ask, bid] = ['asks', 'bids'].map((side) => Number(book?.[side][0]?.[0]));
+    const middle = (ask + bid) / 2;
+    set($('middle'), middle ? grouped(middle.toFixed(decimals + 1), decimals + 1) : '–');
+    set($('spread'), middle ? `Spread ${(ask - bid).toFixed(decimals)} · ${(((ask - bid) / middle) * 1e4).toFixed(2)} bp` : '');
+  }
+
+  /** The groups as prices. */
+  #label(decimals) {
+    if ($('group').dataset.decimals === String(decimals)) return;
+    $('group').dataset.decimals = decimals;
+    for (const option of $('group').options) option.textContent = (option.value / 10 ** decimals).toFixed(Math.max(0, decimals - (option.value.match(/0*$/)[0].length)));
+  }
+
+  /** What could be bought and sold up to each price. Which side is which is told by its place, not by its colour alone. */
+  #depth(book, isAged) {
+    this.#drawn = performance.now();
+    const { context, width, height } = fitted($('depth'));
+    const [ask, bid] = ['asks', 'bids'].map((side) => Number(book?.[side][0]?.[0]));
+    $('depth-empty').hidden = Boolean(ask && bid);
+    if (!ask || !bid || !width) return $('depth').setAttribute('aria-label', 'Depth: nothing yet');
+    const middle = (ask + bid) / 2;
+    const reach = Math.min(...['asks', 'bids'].map((side) => Math.abs(Number(book[side].at(-1)[0]) - middle)), middle * 0.02);
+    const sides = ['asks', 'bids'].map((side) => {
+      let total = 0;
+      const points = [];
+      for (const [price, size] of book[side]) {
+        if (Math.abs(price - middle) > reach) break;
+        points.push([Number(price), (total += Number(size))]);
+      }
+      return [side, points, total];
+    });
+    const most = Math.max(...sides.map(([, , total]) => total)) * 1.08 || 1;
+    const [base, place] = [height - 16, (price) => width / 2 + ((price - middle) / reach) * (width / 2)];
+    context.globalAlpha = isAged ? 0.5 : 1;
+    context.font = '11px system-ui, sans-serif';
+    for (const [side, points] of sides) {
+      if (!points.length) continue;
+      const [tone, edge] = side === 'bids' ? ['up', 0] : ['down', width];
+      context.beginPath();
+      context.moveTo(place(points[0][0]), base);
+      let before = base;
+      for (const [price, total] of points) {
+        context.lineTo(place(price), before);
+        before = base - (total / most) * base;
+        context.lineTo(place(price), before);
+      }
+      context.lineTo(edge, before);
+      context.strokeStyle = colour(tone);
+      context.setLineDash(side === 'asks' ? [4, 2] : []);
+      context.stroke();
+      context.setLineDash([]);
+      context.lineTo(edge, base);
+      context.fillStyle = colour(`${tone}-soft`);
+      context.fill();
+    }
+    const { price: decimals } = this.#decimals;
+    context.fillStyle = colour('muted');
+    for (const [at, align, price] of [[2, 'left', middle - reach], [width / 2, 'center', middle], [width - 2, 'right', middle + reach]]) {
+      context.textAlign = align;
+      context.fillText(grouped(price.toFixed(decimals), decimals), at, height - 4);
+    }
+    const [asks, bids] = sides.map(([, , total]) => total);
+    context.textAlign = 'left';
+    context.fillText(`Bids ${short(bids)}`, 4, 12);
+    context.textAlign = 'right';
+    context.fillText(`Asks ${short(asks)}`, width - 4, 12);
+    const share = `within ${((reach / middle) * 100).toFixed(2)} %`;
+    set($('depth-reach'), share);
+    return $('depth').setAttribute('aria-label', `Depth ${share} of the middle: bids ${short(bids)}, asks ${short(asks)}`);
+  }
+}

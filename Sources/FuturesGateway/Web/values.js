@@ -1,0 +1,29 @@
+// What a stream of any upstream says in one number.
+
+const prices = ['markPrice', 'lastPrice', 'last', 'currentPrice', 'price', 'index', 'close', 'bidPrice', 'bid', 'openInterest', 'fundingRate', 'longShortRatio'];
+const number = (value) => (String(value).includes('e') ? value.toFixed(12) : String(value));
+const text = (value) => (typeof value === 'number' ? number(value) : typeof value === 'string' && value !== '' && Number.isFinite(Number(value)) ? value : undefined);
+
+/** The number that says most about a stream's content: its text, which member it is, whose it is, and the open of 24 h where a ticker tells it. */
+export function headline(content) {
+  if (content === undefined || content === null) return {};
+  if (Array.isArray(content)) {
+    const last = content.at(-1);
+    if (last?.close) return { value: last.close, member: 'close' };
+    if (last?.price) return { value: last.price, member: 'price', symbol: last.symbol };
+    return { count: content.length };
+  }
+  if (typeof content !== 'object') return { value: text(content) };
+  if (content.rows) return { count: content.rows.length };
+  if (content.bids) return { value: content.bids[0]?.[0], member: 'best bid' };
+  const { symbol } = content;
+  const member = prices.find((member) => text(content[member]) !== undefined);
+  if (member) return { value: text(content[member]), member, symbol, open: member === 'lastPrice' ? content.openPrice : undefined };
+  // A quote within the object, as Intrinio has it.
+  for (const part of ['trade', 'ask', 'bid', ...Object.keys(content)]) {
+    const inner = content[part];
+    if (inner && typeof inner === 'object' && text(inner.price) !== undefined) return { value: text(inner.price), member: part, symbol };
+  }
+  const [first, value] = Object.entries(content).find(([, value]) => typeof value === 'number' && value < 1e12) ?? [];
+  return value === undefined ? { symbol } : { value: number(value), member: first, symbol };
+}

@@ -1,0 +1,80 @@
+// What the page derives from values: node --test Tests/Browser
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { age, decimalsOf, grouped, percent, short, whole } from '../../Sources/FuturesGateway/Web/format.js';
+import { Cadence } from '../../Sources/FuturesGateway/Web/freshness.js';
+import { judge, lines } from '../../Sources/FuturesGateway/Web/health.js';
+import { grouping } from '../../Sources/FuturesGateway/Web/ladder.js';
+import { arrange } from '../../Sources/FuturesGateway/Web/markets.js';
+import { headline } from '../../Sources/FuturesGateway/Web/values.js';
+
+test('a silence is overdue two seconds after the longest before', () => {
+  const cadence = new Cadence();
+  for (const time of [0, 1000, 2000]) cadence.hear(time);
+  assert.equal(cadence.isExceededBy(60_000), false, 'too little is known');
+  cadence.hear(3100);
+  assert.deepEqual([3000, 3200, undefined].map((silence) => cadence.isExceededBy(silence)), [false, true, false]);
+});
+
+test('a pause is no usual silence', () => {
+  const cadence = new Cadence();
+  for (const time of [0, 1000, 2000, 3000]) cadence.hear(time);
+  cadence.interrupt();
+  for (const time of [60_000, 61_000]) cadence.hear(time);
+  assert.equal(cadence.isExceededBy(3200), true);
+});
+
+test('every digit of a cheap coin is shown', () => {
+  assert.equal(whole('0.00000812'), '0.00000812');
+  assert.equal(whole('0.00019340'), '0.0001934');
+  assert.deepEqual(['108348.70', '12', '5.000'].map(decimalsOf), [1, 0, 0]);
+  assert.equal(grouped('1234567.8', 2), '1,234,567.80');
+  assert.deepEqual([short(104_200_000), short(999), short(NaN), percent('-0.0001'), percent('x'), age(undefined)], ['104 M', '999', '–', '−0.0100 %', '–', '–']);
+});
+
+test('each upstream has its number, and only a ticker has a change', () => {
+  assert.deepEqual(headline({ symbol: 'AAPL', last: 190.5, bid: 190.4 }), { value: '190.5', member: 'last', symbol: 'AAPL', open: undefined });
+  assert.deepEqual(headline({ ask: { price: '3', size: 1 }, trade: { price: 2.5 } }), { value: '2.5', member: 'trade', symbol: undefined });
+  assert.deepEqual(headline({ securityId: 'sb26493', currentPrice: '12.3', timeStamp: 1 }).value, '12.3');
+  assert.equal(headline({ lastPrice: '110', openPrice: '100' }).open, '100');
+  assert.equal(headline([{ close: '1', open: '2' }]).open, undefined, 'the oldest bar is no day ago');
+  assert.equal(headline([{ symbol: 'DOGEUSDT', price: '0.1' }, { symbol: 'BTCUSDT', price: '5' }]).symbol, 'BTCUSDT', 'the price is told with its symbol');
+  assert.deepEqual([headline(undefined), headline(null), headline([]).count], [{}, {}, 0]);
+});
+
+test('an outage, a pause and a lost gateway are never called live', () => {
+  const word = (connection, ...shown) => judge({ connection, shown }).word;
+  assert.equal(word('open', 'live', 'live', 'connecting'), 'Live');
+  assert.equal(word('open', 'recovering', 'recovering', 'connecting'), 'Venue lost');
+  assert.equal(word('open', 'stale', 'unverified'), 'No new data');
+  assert.equal(word('open', 'live', 'stale'), 'Partly live');
+  assert.equal(word('open', 'paused', 'paused'), 'Paused');
+  assert.equal(word('open', 'paused', 'live'), 'Partly paused');
+  assert.equal(word('open', 'paused', 'recovering'), 'Venue lost', 'a pause hides no outage');
+  assert.equal(word('lost', 'lost', 'paused'), 'Gateway lost');
+  assert.equal(word('closed', 'live'), 'Stopped');
+  assert.equal(word('connecting', 'connecting'), 'Connecting');
+  assert.equal(judge({ connection: 'connecting', shown: [], isAsking: true }).word, 'Key needed');
+});
+
+test('the lines are those of now, if they are known', () => {
+  assert.deepEqual(lines({ lines: 2, linesOpen: 2 }, 'ready\n1 of 2 lines to aster\n'), { text: '1 of 2', isLost: true });
+  assert.deepEqual(lines({ lines: 2, linesOpen: 1 }, 'ready\n'), { text: '2 of 2', isLost: false });
+  assert.deepEqual(lines({ lines: 2, linesOpen: 2 }, 'no data flows from aster (streams read: 8)\n'), { text: '0 of 2', isLost: true });
+  assert.deepEqual(lines({}), { text: '–', isLost: false });
+});
+
+test('no group of levels seems better than it is', () => {
+  assert.deepEqual(grouping([['100.7', '1'], ['100.5', '2'], ['99.9', '4']], 'bids', 1, 10), [[1000, 3], [990, 4]]);
+  assert.deepEqual(grouping([['100.1', '1'], ['101.0', '2'], ['101.1', '4']], 'asks', 1, 10), [[1010, 3], [1020, 4]]);
+  assert.deepEqual(grouping([['0.00000812', '1'], ['0.00000811', '1']], 'bids', 8, 1), [[812, 1], [811, 1]]);
+  assert.equal(grouping([['3', '1'], ['2', '1'], ['1', '1']], 'bids', 0, 1, 2).length, 2);
+});
+
+test('markets are sorted by a number, what lacks it last, and filtered', () => {
+  const rows = () => [{ symbol: 'A', volume: 1, change: 0.1 }, { symbol: 'B', volume: NaN, change: NaN }, { symbol: 'C_261225', volume: 3, change: -0.1 }];
+  const order = (options) => arrange(rows(), options).map(({ symbol }) => symbol[0]).join('');
+  assert.deepEqual([order({}), order({ isRising: true }), order({ by: 'symbol' })], ['CAB', 'ACB', 'CBA']);
+  assert.deepEqual([order({ filter: 'rising' }), order({ filter: 'dated' }), order({ search: 'b' })], ['A', 'C', 'B']);
+});
