@@ -25,6 +25,9 @@ package final class GatherList {
         let end: UInt64
         /// What follows that: the rest of its id, or the end of an event without one.
         let tail: UnsafeRawBufferPointer
+        /// What is sent within it, and before which place in the log; empty if the reader asked for no timings.
+        var timings = UnsafeRawBufferPointer(start: nil, count: 0)
+        var timingsAt: UInt64 = 0
         let bytes: Int
     }
 
@@ -65,6 +68,12 @@ package final class GatherList {
     /// What ends the reader's ids.
     private let idEnd = UnsafeMutableRawBufferPointer.allocate(byteCount: 32, alignment: 1)
     private var idEndCount = 0
+    /// The timings of the gathered events, for a reader that asked for them.
+    private let timings = TimingsText(capacity: capacity / leastVectors)
+    /// The fewest vectors of an event that tells its times.
+    private static let leastVectors = 4
+    /// The most vectors of one event: two pieces of which one wraps, the timings between them, the tail.
+    private static let mostVectors = 5
     /// How many more events with data the reader wants.
     private var remaining = Int.max
     /// How many more bytes to gather; one event at least.
@@ -114,8 +123,11 @@ package final class GatherList {
 
     /// Lists what the reader lacks.
     ///
-    /// - Parameter atMost: about how many bytes; it takes one event at least.
-    package func gather(_ reader: inout ReaderCursors, _ logs: borrowing Slab<EventLog>, atMost: Int = .max) {
+    /// - Parameters:
+    ///   - atMost: about how many bytes; it takes one event at least.
+    ///   - sendTime: the time now, if the reader asked for timings.
+    package func gather(_ reader: inout ReaderCursors, _ logs: borrowing Slab<EventLog>, atMost: Int = .max, _ sendTime: SendTime? = nil) {
+        timings.begin(sendTime)
         vectorCount = 0
         partCount = 0
         room = atMost
@@ -137,7 +149,7 @@ package final class GatherList {
             return
         }
         for place in stride(from: heapCount / 2 - 1, through: 0, by: -1) { sink(place) }
-        while heapCount > 0, vectorCount + 3 <= Self.capacity, room > 0 {
+        while heapCount > 0, vectorCount + Self.mostVectors <= Self.capacity, room > 0 {
             takeFirst(&reader, logs[heap[0].log])
             sink(0)
         }
@@ -188,9 +200,9 @@ package final class GatherList {
         let bareEnd = UnsafeRawBufferPointer(bareEnds[reader.format.rawValue])
         let idEnd = UnsafeRawBufferPointer(rebasing: idEnd.prefix(idEndCount))
         let noEnd = UnsafeRawBufferPointer(start: nil, count: 0)
-        let isAlone = reader.streams == log.streams && remaining == .max
+        let isAlone = reader.streams == log.streams && remaining == .max && !timings.areTold
         var next = first
-        while next < end, remaining > 0, room > 0, vectorCount + 3 <= Self.capacity {
+        while next < end, remaining > 0, room > 0, vectorCount + Self.mostVectors <= Self.capacity {
             let entry = log.ring[next]
             let isBare = next < subscription.withoutIDUntil || entry.sequence >= idFloor
             if isAlone, !isBare {
@@ -199,12 +211,18 @@ package final class GatherList {
             }
             let stop = isBare ? entry.bodyEnd : log.ring.idEnd(of: entry)
             let tail = !entry.carriesData ? noEnd : isBare ? bareEnd : idEnd
-            vectorCount += log.ring.vectors(from: entry.start, to: stop, into: vectors + vectorCount)
-            if tail.count > 0 {
-                vectors[vectorCount] = iovec(iov_base: UnsafeMutableRawPointer(mutating: tail.baseAddress), iov_len: tail.count)
-                vectorCount += 1
+            let text = timings.text(of: entry)
+            let textAt = text.count > 0 ? entry.bodyEnd - reader.format.closing : entry.start
+            if text.count > 0 {
+                vectorCount += log.ring.vectors(from: entry.start, to: textAt, into: vectors + vectorCount)
+                add(text)
             }
-            add(Part(subscription: place, first: next, next: next + 1, end: stop, tail: tail, bytes: Int(stop - entry.start) + tail.count))
+            vectorCount += log.ring.vectors(from: textAt, to: stop, into: vectors + vectorCount)
+            if tail.count > 0 { add(tail) }
+            add(
+                Part(
+                    subscription: place, first: next, next: next + 1, end: stop, tail: tail, timings: text, timingsAt: textAt,
+                    bytes: Int(stop - entry.start) + text.count + tail.count))
             if remaining < .max, entry.carriesData { remaining -= 1 }
             next += 1
         }
@@ -221,6 +239,11 @@ package final class GatherList {
         let noEnd = UnsafeRawBufferPointer(start: nil, count: 0)
         add(Part(subscription: place, first: first, next: next, end: stop, tail: noEnd, bytes: Int(stop - start)))
         return next
+    }
+
+    private func add(_ bytes: UnsafeRawBufferPointer) {
+        vectors[vectorCount] = iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
+        vectorCount += 1
     }
 
     private func add(_ part: Part) {
@@ -265,6 +288,11 @@ package final class GatherList {
 
     /// The rest of an event after its first `sent` bytes.
     private func rest(of part: Part, _ entry: RingView.Entry, _ log: borrowing EventLog, after sent: Int) -> [UInt8] {
+        if part.timings.count > 0 {
+            let whole =
+                log.ring.copy(from: entry.start, to: part.timingsAt) + part.timings + log.ring.copy(from: part.timingsAt, to: part.end) + part.tail
+            return Array(whole.dropFirst(sent))
+        }
         let end = part.next - part.first > 1 ? entry.end : part.end
         let inLog = Int(end - entry.start)
         guard sent < inLog else { return Array(part.tail.dropFirst(sent - inLog)) }

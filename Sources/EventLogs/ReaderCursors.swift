@@ -25,6 +25,8 @@ package struct ReaderCursors {
     }
 
     package let format: EventFormat
+    /// Whether its events tell their times.
+    package let tellsTimings: Bool
     package var subscriptions: [Subscription] = []
     /// The streams whose events have all come, as its ids say, and the end of such an id.
     package var streams = StreamSet() { didSet { idEnd = format.idEnd(of: streams) } }
@@ -34,8 +36,9 @@ package struct ReaderCursors {
     /// How many more events with data it wants; nil for all that come.
     package var remaining: Int?
 
-    package init(format: EventFormat, remaining: Int? = nil) {
+    package init(format: EventFormat, remaining: Int? = nil, tellsTimings: Bool = false) {
         self.format = format
+        self.tellsTimings = tellsTimings
         self.remaining = remaining
     }
 

@@ -20,10 +20,26 @@ package struct RingView: @unchecked Sendable {
         package let bodyEnd: UInt64
         /// Where the event ends, written as for a reader of this stream alone.
         package let end: UInt64
-        /// Monotonic nanoseconds.
+        /// When it was received, monotonic nanoseconds.
         package let appendedAt: Int64
+        /// The venue's time and `carriesData` in one number, so that the entry stays as small as it was.
+        private let mark: Int64
+
+        /// - Parameters:
+        ///   - carriesData: whether the event is a value or a change of one.
+        ///   - eventTime: the venue's time of it, ms since 1970 UTC; nil if the venue told none.
+        init(sequence: UInt64, start: UInt64, bodyEnd: UInt64, end: UInt64, appendedAt: Int64, carriesData: Bool, eventTime: Int64?) {
+            (self.sequence, self.start, self.bodyEnd, self.end, self.appendedAt) = (sequence, start, bodyEnd, end, appendedAt)
+            mark = carriesData ? max(eventTime ?? Self.timeless, Self.timeless) : Self.dataless
+        }
+
+        private static let dataless = Int64.min
+        private static let timeless = Int64.min + 1
+
         /// Whether the event is a value or a change of one.
-        package let carriesData: Bool
+        package var carriesData: Bool { mark != Self.dataless }
+        /// The venue's time of the event, ms since 1970 UTC; nil if it told none.
+        package var eventTime: Int64? { mark > Self.timeless ? mark : nil }
     }
 
     /// Which events the ring holds.

@@ -69,10 +69,13 @@ package struct StreamLog: ~Copyable {
 
     /// Appends an event.
     ///
+    /// - Parameters:
+    ///   - eventTime: the venue's time of it, ms since 1970 UTC; nil if it told none.
+    ///   - now: when it was received, monotonic nanoseconds.
     /// - Returns: whether the extent of the view tells all that has changed. If not, the ring has other memory, or has dropped an event without data.
     @discardableResult
     package mutating func append(
-        sequence: UInt64, body: [UInt8], id: [UInt8], carriesData: Bool, now: Int64, _ readers: Readers = .none
+        sequence: UInt64, body: [UInt8], id: [UInt8], carriesData: Bool, eventTime: Int64? = nil, now: Int64, _ readers: Readers = .none
     ) -> Bool {
         let (memory, gone) = (view.bytes, view.goneNotices.last?.ordinal)
         let ownEnd = id.isEmpty ? [] : ownEnd
@@ -86,7 +89,8 @@ package struct StreamLog: ~Copyable {
         copy(ownEnd, to: bodyEnd + UInt64(id.count))
         view.extent.endOffset = start + length
         view.entries[Int(view.endOrdinal & (view.entryCapacity - 1))] = RingView.Entry(
-            sequence: sequence, start: start, bodyEnd: bodyEnd, end: start + length, appendedAt: now, carriesData: carriesData)
+            sequence: sequence, start: start, bodyEnd: bodyEnd, end: start + length, appendedAt: now, carriesData: carriesData,
+            eventTime: eventTime)
         view.extent.endOrdinal += 1
         return view.bytes == memory && view.goneNotices.last?.ordinal == gone
     }

@@ -57,6 +57,8 @@ package struct CombinedDialect: Dialect {
 
     package func listingURL(host: Int) -> String? { venue.listingURL(host: host) }
     package func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError> { venue.decodeListing(answer) }
+    package func clockURL(host: Int) -> String? { venue.clockURL(host: host) }
+    package func decodeClock(_ answer: RESTAnswer) -> Result<Int64, FeedError> { venue.decodeClock(answer) }
     package var usedWeightHeader: String? { venue.usedWeightHeader }
 }
 

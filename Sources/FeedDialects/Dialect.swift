@@ -41,6 +41,12 @@ public protocol Dialect: Sendable {
     /// Reads what the venue lists and allows.
     func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError>
 
+    /// Where the venue tells its time; nil if it does not.
+    func clockURL(host: Int) -> String?
+
+    /// Reads the venue's time, ms since 1970 UTC.
+    func decodeClock(_ answer: RESTAnswer) -> Result<Int64, FeedError>
+
     /// The header that tells how much of the minute's request weight is used; nil if there is none.
     var usedWeightHeader: String? { get }
 }
@@ -58,6 +64,10 @@ extension Dialect {
     public func listingURL(host: Int) -> String? { nil }
     /// Nothing is listed.
     public func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError> { .success(VenueListing()) }
+    /// It does not.
+    public func clockURL(host: Int) -> String? { nil }
+    /// It does not.
+    public func decodeClock(_ answer: RESTAnswer) -> Result<Int64, FeedError> { .failure(FeedError(.malformed, "The upstream tells no time.")) }
     /// There is none.
     public var usedWeightHeader: String? { nil }
 }

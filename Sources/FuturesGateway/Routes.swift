@@ -48,7 +48,8 @@ enum Routes {
 
     /// The last three are other spellings of `lastEventId`.
     private static let eventParameters = [
-        "streams", "forceFetch", "heartbeat", "lastEventId", "maxRate", "count", "timeout", "event", "heartbeatEvent", "pad", "gzip", "ticket",
+        "streams", "forceFetch", "heartbeat", "lastEventId", "maxRate", "count", "timeout", "event", "heartbeatEvent", "pad", "gzip", "timings",
+        "ticket",
         "from", "to", "speed",
         "last_event_id", "lastEvent", "Last-Event-ID",
     ]

@@ -42,6 +42,9 @@ package enum EventFormat: Int, CaseIterable, Sendable {
         return bytes
     }
 
+    /// How many bytes of an event's body follow the last member of its data.
+    var closing: UInt64 { self == .lines ? 0 : 2 }
+
     /// What ends an event, with the point to resume from if it carries one.
     package func end(_ point: ResumePoint?) -> [UInt8] {
         guard let point else { return Array((self == .lines ? "}\n" : "\n").utf8) }

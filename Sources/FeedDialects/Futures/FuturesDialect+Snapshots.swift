@@ -51,6 +51,20 @@ extension FuturesDialect {
 
     package func listingURL(host: Int) -> String? { base(host) + "exchangeInfo" }
 
+    package func clockURL(host: Int) -> String? { base(host) + "time" }
+
+    package func decodeClock(_ answer: RESTAnswer) -> Result<Int64, FeedError> {
+        if let error = RESTFailure(answer).error { return .failure(error) }
+        do throws(JSONReader.Failure) {
+            var reader = JSONReader(answer.body)
+            let time = try RESTFields(&reader).integer("serverTime", Int64.self)
+            try reader.end()
+            return .success(time)
+        } catch {
+            return .failure(FeedError(.malformed, "The venue's time cannot be read: \(error.reason) at byte \(error.offset)."))
+        }
+    }
+
     private func base(_ host: Int) -> String { venue.restURLs[host % venue.restURLs.count] + "/fapi/v1/" }
 
     package var usedWeightHeader: String? { "X-MBX-USED-WEIGHT-1M" }

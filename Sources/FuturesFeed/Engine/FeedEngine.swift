@@ -46,6 +46,9 @@ package final class FeedEngine: Sendable {
         /// Requests of readers for the venue's REST.
         var relays: [RelayID: Relay] = [:]
         var lastRelay: UInt64 = 0
+        /// When the message was received that is being carried out; nil between messages.
+        var messageReceivedAt: Instant?
+        var clock = ClockComparison()
         /// Why an address cannot be reached, as last logged.
         var troubles: [String: String] = [:]
     }
@@ -143,6 +146,7 @@ package final class FeedEngine: Sendable {
     func received(_ bytes: Int, upstream: Int) {
         performer.value.traffic[upstream].messages &+= 1
         performer.value.traffic[upstream].bytes &+= UInt64(bytes)
+        performer.value.messageReceivedAt = Moment.current.instant
     }
 
     /// Reads what the venue lists and allows, and again every hour because new symbols appear; after a failure sooner.

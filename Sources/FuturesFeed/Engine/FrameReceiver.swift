@@ -87,6 +87,7 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
 
     private func read(_ message: ByteBuffer, isBinary: Bool = false) {
         engine.received(message.readableBytes, upstream: upstream)
+        defer { engine.performer.value.messageReceivedAt = nil }
         let session = state.value.session
         var isReceived = false
         message.withUnsafeReadableBytes { bytes in

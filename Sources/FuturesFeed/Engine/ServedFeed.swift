@@ -7,7 +7,7 @@ import Replication
 /// A feed as those see it who serve its readers: the engine of this process, or what a log tells of another's.
 ///
 /// Events come to the listener on the feed's loop; there contents change, so what is read there belongs to one instant. Everything else may be asked from
-/// any thread, unless it says otherwise. None of it is asked for each event.
+/// any thread, unless it says otherwise, and only if it says so, for each event.
 package protocol ServedFeed: AnyObject, Sendable {
     var loop: any EventLoop { get }
     var dialect: any Dialect { get }
@@ -49,6 +49,12 @@ package protocol ServedFeed: AnyObject, Sendable {
     var listing: VenueListing? { get }
     /// The venue's time as its data tell it, or this machine's, ms since 1970 UTC.
     var venueTime: Int64 { get }
+    /// When the message was received of which the listener is told, or now if there is none; on the feed's loop. It is asked for each event.
+    var messageReceivedAt: Instant { get }
+    /// Compares the venue's clock with this machine's.
+    ///
+    /// - Parameter done: called once, on the loop; with nil if this process asks the venue nothing, or the venue does not answer within two seconds.
+    func compareClock(_ done: @escaping @Sendable (ClockDifference?) -> Void)
     /// The request weight of the clock minute, and what the venue allows in one.
     var weight: (used: Int, limit: Int) { get }
     /// Counts and states for metrics.

@@ -10,12 +10,19 @@ import NIOCore
 #endif
 
 /// The machine's clock, which may jump: for times that people read, never for ages.
-enum WallClock {
+package enum WallClock {
     /// Milliseconds since 1970 UTC.
-    static var milliseconds: Int64 { nanoseconds / 1_000_000 }
+    package static var milliseconds: Int64 { nanoseconds / 1_000_000 }
+
+    /// Milliseconds since 1970 UTC as they were at the kernel's last tick, up to 10 ms ago: for what is asked for each event.
+    package static var coarseMilliseconds: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME_COARSE, &time)
+        return Int64(time.tv_sec) &* 1000 &+ Int64(time.tv_nsec) / 1_000_000
+    }
 
     /// Nanoseconds since 1970 UTC.
-    static var nanoseconds: Int64 {
+    package static var nanoseconds: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)

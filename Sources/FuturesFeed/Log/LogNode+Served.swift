@@ -119,6 +119,13 @@ extension LogNode: ServedFeed {
         return time &+ ahead
     }
 
+    package var messageReceivedAt: Instant { Moment.current.instant }
+
+    package func compareClock(_ done: @escaping @Sendable (ClockDifference?) -> Void) {
+        guard let engine = shared.withLockedValue({ $0.engine }) else { return done(nil) }
+        engine.loop.execute { engine.compareClock { clock in self.loop.execute { done(clock) } } }
+    }
+
     package var weight: (used: Int, limit: Int) { shared.withLockedValue { $0.mirror.gauges?.weight ?? (0, 0) } }
 
     /// What only the engine counts is told where it is.

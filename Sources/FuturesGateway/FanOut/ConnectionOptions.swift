@@ -1,4 +1,5 @@
 import EventLogs
+import FuturesFeed
 
 /// The options of an event connection, as its request gave them.
 struct ConnectionOptions: Sendable {
@@ -27,6 +28,10 @@ struct ConnectionOptions: Sendable {
     let count: Int?
     /// After how many seconds the connection ends; nil if no time was given.
     let timeout: Int?
+    /// Whether events tell when the venue made them, when they were received and when they are sent.
+    var tellsTimings = false
+    /// What is known of the venue's clock, if the reader asked for timings; nil if nothing is.
+    var clock: ClockDifference?
     /// What is played to the reader from the tape; nil if it reads what is live.
     var replay: ReplayOptions?
     /// What an agent is told instead of events; nil for other readers.

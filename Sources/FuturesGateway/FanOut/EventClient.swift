@@ -58,7 +58,7 @@ struct EventClient: ~Copyable {
         self.stream = stream
         self.options = options
         endsAt = options.timeout.map { now &+ Int64($0) * 1_000_000_000 } ?? .max
-        reader = ReaderCursors(format: options.format, remaining: options.count)
+        reader = ReaderCursors(format: options.format, remaining: options.count, tellsTimings: options.tellsTimings)
         checksum = options.isCompressed ? GzipChecksum() : nil
         isReplaying = options.isFedAlone
         lastWrite = now

@@ -73,7 +73,8 @@ extension EventFanOut {
         repeat {
             catchFallen(&client)
             if !client.privateBytes.isEmpty, !sendPrivate(&client, now) { return .open }
-            batch.gather(&client.reader, logs, atMost: client.checksum == nil ? .max : Compression.blockBytes)
+            batch.gather(
+                &client.reader, logs, atMost: client.checksum == nil ? .max : Compression.blockBytes, client.reader.tellsTimings ? .now : nil)
         } while batch.count > 0 && sendBatch(&client, now)
         joinGroup(&client, now)
         guard client.reader.remaining == 0, !client.isBlocked, !client.isEnding else { return .open }
@@ -155,4 +156,8 @@ extension EventFanOut {
         leaveAll(&client)
         end(&client, code: "slow", reason: reason)
     }
+}
+
+extension SendTime {
+    fileprivate static var now: SendTime { SendTime(wallClock: WallClock.nanoseconds / 1000, monotonic: EventFanOut.now) }
 }

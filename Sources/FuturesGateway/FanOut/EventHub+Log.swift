@@ -39,7 +39,8 @@ extension EventHub {
             let carriesData = event.kind.carriesData
             let body = format.body(name, of: event.stream.description, members) + (carriesData ? [] : format.end(nil))
             let id = carriesData ? format.idStart(event.id) : []
-            rings.append(log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, receivedAt: receivedAt)
+            rings.append(
+                log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, eventTime: nil, receivedAt: receivedAt)
         }
         return true
     }

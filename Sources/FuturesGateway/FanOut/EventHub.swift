@@ -142,13 +142,14 @@ final class EventHub: FeedListener {
         guard let words = encoded else { return drop(event.stream) }
         _ = log(of: event.stream, .events, floor: event.id.sequence &- 1)
         count(event)
-        let receivedAt = Int64(clamping: NIODeadline.now().uptimeNanoseconds)
+        let (receivedAt, eventTime) = times(of: event)
         let carriesData = words.id != nil
         for format in EventFormat.allCases {
             guard let log = state.value.streams[event.stream]?.logs[format.rawValue] else { continue }
             let body = format.body(words.name, of: event.stream.description, words.members) + (carriesData ? [] : format.end(nil))
             let id = words.id.map { format.idStart($0) } ?? []
-            rings.append(log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, receivedAt: receivedAt)
+            rings.append(
+                log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, eventTime: eventTime, receivedAt: receivedAt)
         }
         note(event)
         noteChange(of: event.stream)
@@ -163,6 +164,21 @@ final class EventHub: FeedListener {
         case .recovered, .connected, .ended: break
         }
     }
+
+    /// When an event was received, monotonic nanoseconds, and the venue's time of it, ms since 1970 UTC. Content that the core held back for a while was
+    /// received before the message that set it free.
+    private func times(of event: FeedEvent) -> (receivedAt: Int64, eventTime: Int64?) {
+        let receivedAt = feed.messageReceivedAt.nanoseconds
+        switch event.kind {
+        case .fetched(let content), .updated(let content):
+            let held = WallClock.coarseMilliseconds &- content.receivedAt
+            return (Self.heldBackMs.contains(held) ? receivedAt &- held &* 1_000_000 : receivedAt, content.eventTime)
+        case .recovered, .failed, .connected, .disconnected, .status, .ended: return (receivedAt, nil)
+        }
+    }
+
+    /// Less is a late thread, more a clock that was set.
+    private static let heldBackMs: ClosedRange<Int64> = 100...60_000
 
     /// Keeps the stream's last failure until content comes.
     private func note(_ event: FeedEvent) {

@@ -135,9 +135,10 @@ final class EventRings: @unchecked Sendable {
         tell(.removeLog(index))
     }
 
-    /// Appends an event. `receivedAt` is monotonic nanoseconds.
-    func append(_ index: Int, body: [UInt8], id: [UInt8], carriesData: Bool, sequence: UInt64, receivedAt: Int64) {
-        let isPlain = rings[index].log.append(sequence: sequence, body: body, id: id, carriesData: carriesData, now: receivedAt, progress)
+    /// Appends an event. `eventTime` is the venue's, ms since 1970 UTC; `receivedAt` is monotonic nanoseconds.
+    func append(_ index: Int, body: [UInt8], id: [UInt8], carriesData: Bool, sequence: UInt64, eventTime: Int64?, receivedAt: Int64) {
+        let isPlain = rings[index].log.append(
+            sequence: sequence, body: body, id: id, carriesData: carriesData, eventTime: eventTime, now: receivedAt, progress)
         let dataAt = carriesData ? receivedAt : .max
         tell(isPlain ? .grow(index, rings[index].log.view.extent, dataAt) : .renew(index, rings[index].log.view, dataAt))
         balance(receivedAt)
@@ -173,7 +174,7 @@ final class EventRings: @unchecked Sendable {
             let id = events.copy(from: entry.bodyEnd, to: events.idEnd(of: entry))
             log.append(
                 sequence: entry.sequence, body: entry.carriesData ? body : body + format.end(nil), id: format.idStart(like: id),
-                carriesData: entry.carriesData, now: entry.appendedAt)
+                carriesData: entry.carriesData, eventTime: entry.eventTime, now: entry.appendedAt)
         }
         return log
     }

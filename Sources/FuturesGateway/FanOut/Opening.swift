@@ -61,6 +61,17 @@ extension EventEncoder {
                     $0.member("resume", opening.resumption(replayed: replayed))
                     $0.member("replayed", replayed ?? 0)
                     $0.member("heartbeat", opening.options.heartbeat)
+                    if opening.options.tellsTimings {
+                        $0.member("clock")
+                        if let clock = opening.options.clock {
+                            $0.object { json in
+                                json.member("offset", clock.offset)
+                                json.member("error", clock.error)
+                            }
+                        } else {
+                            $0.null()
+                        }
+                    }
                     if opening.options.isCompressed { $0.member("gzip", true) }
                     if let replay = opening.options.replay {
                         $0.member("replay")

@@ -45,8 +45,9 @@ struct EventHandlers: Sendable {
             guard !isHead else {
                 return responder.openStream(headers: Self.headers(options.format, isCompressed: options.isCompressed), loop: loops[0], context: 0)
             }
-            let begin = { @Sendable (hub: EventHub, play: Replays.Play?) in
+            let begin = { @Sendable (hub: EventHub, play: Replays.Play?, clock: ClockDifference?) in
                 var options = options
+                options.clock = clock
                 if let play {
                     options.replay = play.options
                     options.isCompressed = false
@@ -61,16 +62,19 @@ struct EventHandlers: Sendable {
                     responder.respond(isStrict || error.isPermanent ? Self.problem(error).response : Self.passing(error, options.format))
                 }
             }
+            if options.tellsTimings { return hub.feed.compareClock { clock in begin(hub, nil, clock) } }
             if let replay = options.replay {
                 return play(replay, of: names, options.format) { hub, play in
-                    do throws(TapeHandlers.Refused) { begin(hub, try play.get()) } catch { responder.respond(error.answer) }
+                    do throws(TapeHandlers.Refused) { begin(hub, try play.get(), nil) } catch { responder.respond(error.answer) }
                 }
             }
-            guard let point = options.replayablePoint, point.streams == StreamSet(names), recorded.areRecorded(names) else { return begin(hub, nil) }
-            guard !hub.reach(names, options.format, backTo: point.id), !hub.feed.isBehind(point.id) else { return begin(hub, nil) }
+            guard let point = options.replayablePoint, point.streams == StreamSet(names), recorded.areRecorded(names) else {
+                return begin(hub, nil, nil)
+            }
+            guard !hub.reach(names, options.format, backTo: point.id), !hub.feed.isBehind(point.id) else { return begin(hub, nil, nil) }
             let replay = ReplayOptions(start: .after(point.id), to: nil, speed: 0, isResume: true)
             // What cannot be played is told as a reset.
-            play(replay, of: names, options.format) { hub, play in begin(hub, try? play.get()) }
+            play(replay, of: names, options.format) { hub, play in begin(hub, try? play.get(), nil) }
         }
     }
 
@@ -135,7 +139,8 @@ struct EventHandlers: Sendable {
             return nil
         }
         guard let forceFetch = flag("forceFetch", of: request, responder), let sendsHeartbeatEvents = flag("heartbeatEvent", of: request, responder),
-            let isPadded = flag("pad", of: request, responder), let heartbeat = number("heartbeat", 5...60, of: request, responder),
+            let isPadded = flag("pad", of: request, responder), let tellsTimings = flag("timings", of: request, responder),
+            let heartbeat = number("heartbeat", 5...60, of: request, responder),
             let count = number("count", 1...1_000_000, of: request, responder), let timeout = number("timeout", 1...86_400, of: request, responder),
             let lastEventID = lastEventID(of: request, responder), let maxRate = maxRate(of: request, responder),
             let mayCompress = flag("gzip", of: request, default: Self.isBrowser(request), responder),
@@ -145,7 +150,8 @@ struct EventHandlers: Sendable {
             heartbeat: heartbeat ?? hub.limits.heartbeat, sendsHeartbeatEvents: sendsHeartbeatEvents, lastEventID: lastEventID,
             forceFetch: forceFetch,
             interval: maxRate.map { Int64(1_000_000_000 / $0) } ?? 0, format: format, isPadded: isPadded && format != .lines,
-            isCompressed: mayCompress && request.acceptsGzip && replay == nil, count: count, timeout: timeout, replay: replay)
+            isCompressed: mayCompress && request.acceptsGzip && replay == nil && !tellsTimings, count: count, timeout: timeout,
+            tellsTimings: tellsTimings, replay: replay)
     }
 
     /// The answer to a request that may succeed later: 200 with an event stream that ends at once. On any other status a browser's `EventSource`
@@ -269,7 +275,7 @@ struct EventHandlers: Sendable {
             }
             return .some(nil)
         }
-        for other in ["forceFetch", "maxRate", "count"] where request.query(other) != nil {
+        for other in ["forceFetch", "maxRate", "count", "timings"] where request.query(other) != nil {
             responder.respond(Problems.badParameter(other, "does not go with from.").response)
             return nil
         }

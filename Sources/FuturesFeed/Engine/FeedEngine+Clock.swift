@@ -1,0 +1,50 @@
+import FeedCore
+import NIOCore
+
+/// How the venue's clock is compared with this machine's: by a few requests for its time, if a reader wants to know.
+extension FeedEngine {
+    /// The comparison that runs, and the last one.
+    struct ClockComparison {
+        var waiting: [@Sendable (ClockDifference?) -> Void] = []
+        var last: (difference: ClockDifference?, at: Instant)?
+    }
+
+    /// A comparison holds for so many nanoseconds: two clocks that are one part in 50,000 apart have moved by 0.6 ms then.
+    private static let validity: Int64 = 30_000_000_000
+    private static let requests = 4
+
+    package var messageReceivedAt: Instant { performer.value.messageReceivedAt ?? Moment.current.instant }
+
+    package func compareClock(_ done: @escaping @Sendable (ClockDifference?) -> Void) {
+        let now = Moment.current.instant
+        if let last = performer.value.clock.last, now.nanoseconds &- last.at.nanoseconds < Self.validity { return done(last.difference) }
+        performer.value.clock.waiting.append(done)
+        guard performer.value.clock.waiting.count == 1 else { return }
+        guard let url = dialect.clockURL(host: read { core, _ in core.restHost }), read({ core, now in core.restPause(now: now) }) == .zero else {
+            return compared(nil)
+        }
+        askTime(url, besides: nil, left: Self.requests, until: now.nanoseconds &+ 2_000_000_000)
+    }
+
+    private func askTime(_ url: String, besides known: ClockDifference?, left: Int, until deadline: Int64) {
+        let patience = deadline &- Moment.current.instant.nanoseconds
+        guard left > 0, patience > 0 else { return compared(known) }
+        let requested = WallClock.nanoseconds / 1000
+        get(RESTRequest(url: url, timeout: .nanoseconds(patience))).assumeIsolated().whenComplete { result in
+            let answered = WallClock.nanoseconds / 1000
+            guard case .success(let response) = result,
+                case .success(let time) = self.dialect.decode(response, { self.dialect.decodeClock($0) }),
+                let difference = ClockDifference(requested: requested, answered: answered, time: time)
+            else { return self.compared(known) }
+            var narrowed = known ?? difference
+            narrowed.narrow(difference)
+            self.askTime(url, besides: narrowed, left: left - 1, until: deadline)
+        }
+    }
+
+    private func compared(_ difference: ClockDifference?) {
+        let waiting = performer.value.clock.waiting
+        performer.value.clock = ClockComparison(last: (difference, Moment.current.instant))
+        for done in waiting { done(difference) }
+    }
+}
