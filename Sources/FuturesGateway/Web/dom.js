@@ -6,7 +6,7 @@ export const $ = (id) => document.getElementById(id);
 /** Sets an element's text, if it is another one. */
 export function set(element, text) { if (element.textContent !== text) element.textContent = text; }
 
-/** Shows a price. A colour shows for a moment, and an arrow until the next change, where it went, if the last one was of the same symbol.
+/** Shows a price, and by an arrow until the next change where it went, if the last one was of the same symbol.
  * @param {HTMLElement} element @param {string} [price] as a number, to compare @param {string} [text] as it is shown @param {string} [whose] */
 export function setPrice(element, price = '', text = '–', whose = '') {
   const { price: before, whose: last } = element.dataset;
