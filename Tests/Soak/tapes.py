@@ -13,7 +13,7 @@ import time
 import house
 import restarts
 
-TRADES = 6
+TRADES = 4
 """Streams of trades, of which each reader has three: trades are numbered, so whatever is missing or comes twice is seen. Few, because a start asks for
 the missed ones of each, and the venue gives 2,400 of weight a minute to up to sixteen starts."""
 LOST = 1.2
