@@ -6,7 +6,7 @@ export WITH_TOOLS ?= 1
 export SWIFT_BACKTRACE ?= enable=no
 
 .PHONY: run help check test unit suite suite-edge lint format scripts simulate simulate-log defects prove prove-short soak sanitize fuzz contract proxies browser \
-	conformance graphql agents intrinio bots bots-short cluster cluster-check prove-scale bench bench-ingest deb tarball deb-check site setup
+	conformance graphql agents intrinio bots bots-short cluster cluster-check prove-scale bench bench-ingest instructions deb tarball deb-check site setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build the gateway and serve the embedded exchange (RUN_ARGS="--venue aster" serves a venue)
@@ -19,7 +19,7 @@ help: ## Show this list
 check: setup ## Check what differs from main: format, build, unit tests, in under two minutes (LIMIT=100 seconds of tests, DRY=1 only prints)
 	@Tests/check
 
-test: setup lint scripts suite prove-short bots-short ## Run everything that has to pass before a merge
+test: setup lint scripts suite instructions prove-short bots-short ## Run everything that has to pass before a merge
 
 unit: ## Build with warnings as errors and run the unit tests of every target
 	swift build --build-tests $(SWIFT_FLAGS)
@@ -132,6 +132,11 @@ bench-ingest: ## Measure what a frame costs, from the venue's text to a reader's
 	swift build -c release --product ingest
 	for what in figures memory growth sweep; do "$$(swift build -c release --show-bin-path)/ingest" $$what; done
 	Benchmarks/instructions "$$(swift build -c release --show-bin-path)/ingest"
+	Benchmarks/simdjson/compare "$$(swift build -c release --show-bin-path)/ingest"
+
+instructions: ## Count the instructions that a frame costs; fail if one costs more than 5 % more than Benchmarks/instructions.txt says
+	@command -v valgrind >/dev/null || { echo "valgrind is not installed; instructions are not counted"; exit 0; }; \
+	swift build -c release --product ingest && Benchmarks/instructions "$$(swift build -c release --show-bin-path)/ingest" check
 
 deb: setup ## Make a Debian package of the release build, Swift linked in, in .build/packages
 	swift build -c release --scratch-path .build-package --static-swift-stdlib --product futures-gateway

@@ -82,11 +82,14 @@ package struct Ingest {
         _ = core.step(.deadline, now: now)
     }
 
-    /// Effect to the bytes in a reader's log; how many they are.
+    /// Effect to the bytes of a reader's log, handed to whoever appends them; how many they are.
     @inline(never)
-    package static func encode(_ effect: FeedEffect) -> Int {
+    package static func encode(_ effect: FeedEffect, _ append: (_ body: [UInt8], _ id: [UInt8], _ sequence: UInt64) -> Void = { _, _, _ in }) -> Int {
         guard case .publish(let event) = effect, let words = EventEncoder.words(event) else { return 0 }
-        return EventFormat.events.body(words.name, of: nil, words.members).count + (words.id.map { EventFormat.events.idStart($0).count } ?? 0)
+        let body = EventFormat.events.body(words, of: event.stream.description)
+        let id = words.id.map { EventFormat.events.idStart($0) } ?? []
+        append(body, id, event.id.sequence)
+        return body.count + id.count
     }
 
     /// Decodes and merges one frame on its stream's connection.

@@ -1,3 +1,4 @@
+import EventLogs
 package import FeedCore
 import FeedDialects
 
@@ -28,6 +29,12 @@ package struct Workload {
     private let ids: [ConnectionID]
     private let events: [UpstreamEvent]
     private let effects: [FeedEffect]
+    private let ring = Ring()
+
+    /// Where the events go, as large as the gateway's own; full after some frames, so that old events make room.
+    private final class Ring {
+        var log = StreamLog(floor: 0, maximumBytes: 256 << 10, maximumEvents: 1024, maximumAge: .max)
+    }
 
     /// Frames of one kind of stream, each stream's in turn.
     package init(_ kind: FrameKind, streams: Int = 1, frames count: Int) {
@@ -111,7 +118,11 @@ package struct Workload {
         case .encode: for effect in effects { made += Ingest.encode(effect) }
         case .whole:
             var house = start
-            for index in frames.indices { _ = house.receive(frames[index], on: ids[index]) { made += Ingest.encode($0) } }
+            for index in frames.indices {
+                _ = house.receive(frames[index], on: ids[index]) { effect in
+                    made += Ingest.encode(effect) { ring.log.append(sequence: $2, body: $0, id: $1, carriesData: true, now: 0) }
+                }
+            }
         }
         return made
     }

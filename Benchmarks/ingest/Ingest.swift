@@ -3,7 +3,8 @@ import FeedCore
 import Glibc
 import Workload
 
-/// What one core ingests, told as tables: `ingest figures`, and `ingest round KIND STAGE ROUNDS` for a tool that counts instructions.
+/// What one core ingests, told as tables: `ingest figures`, and `ingest round KIND STAGE ROUNDS` for a tool that counts instructions. `ingest frames
+/// KIND` prints frames, one a line, and `ingest whole KIND` the nanoseconds that one takes, for a comparison with others that read the same.
 @main
 enum IngestCommand {
     static func main() {
@@ -17,6 +18,8 @@ enum IngestCommand {
             let workload = workload(kind)
             guard workload.isSound else { fatalError("the frames of \(kind) are not what they should be") }
             print(workload.frames.count, counted(workload, stage, rounds: rounds))
+        case "frames": named(arguments.dropFirst().first).frames.forEach { print(String(decoding: $0, as: UTF8.self)) }
+        case "whole": print(nanoseconds(named(arguments.dropFirst().first), .whole))
         case "growth": growth()
         case "sweep": sweep()
         case "memory": memory(books: arguments.dropFirst().first.flatMap { Int($0) } ?? 200)
@@ -25,6 +28,15 @@ enum IngestCommand {
             mix()
         }
     }
+
+    /// The frames of a kind, or of a busy market.
+    static func named(_ name: String?) -> Workload {
+        let workload = name.flatMap { FrameKind(rawValue: $0) }.map { Self.workload($0) } ?? mixed
+        guard workload.isSound else { fatalError("the frames of \(name ?? "the mix") are not what they should be") }
+        return workload
+    }
+
+    static var mixed: Workload { Workload(mixOf: 5000) }
 
     static func workload(_ kind: FrameKind) -> Workload { Workload(kind, frames: kind == .markPrices ? 20 : kind == .depth ? 500 : 2000) }
 
@@ -84,7 +96,7 @@ enum IngestCommand {
     }
 
     static func mix() {
-        let workload = Workload(mixOf: 5000)
+        let workload = mixed
         let time = nanoseconds(workload, .whole)
         print(
             "\nA mix of 60 % book tickers, 30 % depth updates, 10 % mark prices of 100 symbols: \(time) ns a frame, \(1_000_000_000 / max(1, time)) frames/s"

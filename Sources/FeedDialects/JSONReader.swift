@@ -41,26 +41,44 @@ package struct JSONReader {
     }
 
     /// Reads an object; calls `member` with each name, which has to read the value.
+    @inline(__always)
     package mutating func object(_ member: (inout JSONReader, UnsafeBufferPointer<UInt8>) throws(Failure) -> Void) throws(Failure) {
-        try open(UInt8(ascii: "{"))
-        if close(UInt8(ascii: "}")) { return }
-        repeat {
-            let name = try rawString()
-            try expect(UInt8(ascii: ":"))
-            try member(&self, name)
-        } while try another(before: UInt8(ascii: "}"))
+        guard try open(UInt8(ascii: "{"), UInt8(ascii: "}")) else { return }
+        repeat { try member(&self, try name()) } while try another(before: UInt8(ascii: "}"))
     }
 
     /// Reads an array; calls `element` at each element, which has to read it.
+    @inline(__always)
     package mutating func array(_ element: (inout JSONReader) throws(Failure) -> Void) throws(Failure) {
-        try open(UInt8(ascii: "["))
-        if close(UInt8(ascii: "]")) { return }
+        guard try open(UInt8(ascii: "["), UInt8(ascii: "]")) else { return }
         repeat { try element(&self) } while try another(before: UInt8(ascii: "]"))
     }
 
+    /// Reads a member's name and the colon behind it.
+    @inline(__always)
+    mutating func name() throws(Failure) -> UnsafeBufferPointer<UInt8> {
+        let name = try rawString()
+        try expect(UInt8(ascii: ":"))
+        return name
+    }
+
+    /// Reads a member's name and the colon behind it if the name is one character and no space stands between them; else reads nothing.
+    @inline(__always)
+    mutating func shortName() -> UInt8? {
+        guard bytes.count - position >= 4, let start = bytes.baseAddress else { return nil }
+        let four = UInt32(littleEndian: UnsafeRawPointer(start + position).loadUnaligned(as: UInt32.self))
+        guard four & 0xFFFF_00FF == 0x3A22_0022 else { return nil }
+        position += 4
+        return UInt8(truncatingIfNeeded: four >> 8)
+    }
+
+    /// How many bytes are still to be read.
+    var remaining: Int { bytes.count - position }
+
     /// Reads the bracket of an array and its first two elements, which are scalars, and skips the others.
+    @inline(__always)
     mutating func pair() throws(Failure) -> (UnsafeBufferPointer<UInt8>?, UnsafeBufferPointer<UInt8>?) {
-        try open(UInt8(ascii: "["))
+        guard try open(UInt8(ascii: "["), UInt8(ascii: "]")) else { throw failure("a value was expected") }
         let first = try scalar()
         try expect(UInt8(ascii: ","))
         let second = try scalar()
@@ -80,10 +98,39 @@ package struct JSONReader {
     }
 
     /// Reads a string and returns the bytes between the quotes, with its escapes.
+    @inline(__always)
     mutating func rawString() throws(Failure) -> UnsafeBufferPointer<UInt8> {
         try expect(UInt8(ascii: "\""))
         let start = position
-        var end = position
+        let end = plainEnd(from: start)
+        if end < bytes.count, bytes[end] == UInt8(ascii: "\"") {
+            position = end + 1
+            return text(from: start, to: end)
+        }
+        return try rawString(from: start, at: end)
+    }
+
+    /// The next byte that is a quote, a backslash or a control character, or is among the last seven. Eight bytes are looked at in one number.
+    @inline(__always)
+    private func plainEnd(from start: Int) -> Int {
+        guard let base = bytes.baseAddress else { return start }
+        var end = start
+        while bytes.count - end >= 8 {
+            let eight = UInt64(littleEndian: UnsafeRawPointer(base + end).loadUnaligned(as: UInt64.self))
+            let quotes = eight ^ 0x2222_2222_2222_2222
+            let slashes = eight ^ 0x5C5C_5C5C_5C5C_5C5C
+            // Of what is found, the first is right: a borrow marks bytes behind it only.
+            let found =
+                ((quotes &- 0x0101_0101_0101_0101) & ~quotes | (slashes &- 0x0101_0101_0101_0101) & ~slashes
+                    | (eight &- 0x2020_2020_2020_2020) & ~eight) & 0x8080_8080_8080_8080
+            if found != 0 { return end + found.trailingZeroBitCount / 8 }
+            end += 8
+        }
+        return end
+    }
+
+    private mutating func rawString(from start: Int, at first: Int) throws(Failure) -> UnsafeBufferPointer<UInt8> {
+        var end = first
         while end < bytes.count {
             let byte = bytes[end]
             if byte == UInt8(ascii: "\"") {
@@ -112,7 +159,9 @@ package struct JSONReader {
     }
 
     /// Reads a number, or a string, as its text; nil for null.
+    @inline(__always)
     package mutating func scalar() throws(Failure) -> UnsafeBufferPointer<UInt8>? {
+        if current == UInt8(ascii: "\"") { return try rawString() }
         switch try peek() {
         case .string: return try rawString()
         case .number: return try number()
@@ -168,7 +217,9 @@ package struct JSONReader {
         return copy
     }
 
-    private var current: UInt8 { position < bytes.count ? bytes[position] : 0 }
+    /// The next byte; 0 behind the end.
+    @inline(__always)
+    var current: UInt8 { position < bytes.count ? bytes[position] : 0 }
 
     /// Reads a number as its text.
     mutating func number() throws(Failure) -> UnsafeBufferPointer<UInt8> {
@@ -209,12 +260,16 @@ package struct JSONReader {
         }
     }
 
-    private mutating func open(_ bracket: UInt8) throws(Failure) {
+    /// Reads the bracket that opens an object or an array; false if the one that closes it follows, which is read too.
+    @inline(__always)
+    mutating func open(_ bracket: UInt8, _ end: UInt8) throws(Failure) -> Bool {
         try expect(bracket)
         depth += 1
         guard depth <= 32 else { throw failure("values are nested deeper than 32") }
+        return !close(end)
     }
 
+    @inline(__always)
     private mutating func close(_ bracket: UInt8) -> Bool {
         skipSpace()
         guard current == bracket else { return false }
@@ -223,19 +278,25 @@ package struct JSONReader {
         return true
     }
 
-    private mutating func another(before bracket: UInt8) throws(Failure) -> Bool {
+    /// Reads a comma, or the bracket that closes an object or an array: whether there is another member or element.
+    @inline(__always)
+    mutating func another(before bracket: UInt8) throws(Failure) -> Bool {
         if close(bracket) { return false }
         try expect(UInt8(ascii: ","))
         return true
     }
 
+    @inline(__always)
     private mutating func expect(_ byte: UInt8) throws(Failure) {
         skipSpace()
         guard current == byte, position < bytes.count else { throw failure("another character was expected") }
         position += 1
     }
 
-    private mutating func skipSpace() {
+    @inline(__always)
+    private mutating func skipSpace() { if current <= 0x20 { skipSpaces() } }
+
+    private mutating func skipSpaces() {
         while position < bytes.count {
             switch bytes[position] {
             case 0x20, 0x0A, 0x0D, 0x09: position += 1

@@ -27,7 +27,8 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
     }
 
     @Test func aPriceOfTooManyDigitsCannotBeCompared() {
-        #expect(DecimalString("999999999999999999.999999999999999999")?.scaled != nil)
+        #expect(DecimalString("-99999999999999999.9999999999999")?.scaled != nil)
+        #expect(DecimalString("999999999999999999")?.scaled != nil)
         #expect(DecimalString("1000000000000000000")?.scaled == nil)
         #expect(DecimalString("0.0000000000000000001")?.scaled == nil)
     }

@@ -101,22 +101,3 @@ import Testing
         #expect(EventID(text) == nil)
     }
 }
-
-@Suite struct DecimalStringTests {
-    @Test(arguments: ["0", "-0.5", "11794.15000000", "0.00000000", "123456789012345678901234567890.5"])
-    func theVenuesDigitsAreKept(_ text: String) throws {
-        #expect(try #require(DecimalString(text)).text == text)
-    }
-
-    @Test(arguments: [
-        "", "-", ".5", "5.", "1e400", "NaN", "Infinity", "0x10", "1,5", "1 ", "+1", "--1", "1.2.3", "１", String(repeating: "9", count: 65),
-    ])
-    func whatIsNoDecimalIsRefused(_ text: String) {
-        #expect(DecimalString(text) == nil)
-    }
-
-    @Test func zeroIsZeroHoweverItIsWritten() {
-        #expect(["0", "0.000", "-0.0"].allSatisfy { DecimalString($0)?.isZero == true })
-        #expect(DecimalString("0.001")?.isZero == false)
-    }
-}

@@ -132,10 +132,10 @@ struct TradeBarsTests {
     }
 
     @Test func figuresTooLongToAddMarkTheBar() {
-        let long = String(repeating: "9", count: 38)
+        let long = String(repeating: "9", count: 32)
         var harness = live([trade(1, at: 0), trade(2, long, "1", at: 5_000), trade(3, long, "1", at: 5_001), trade(4, at: 10_000)])
         #expect(bars(harness).map(\.isComplete) == [false, false, true])
-        harness.receive(Self.name, .aggregateTrade([trade(5, String(repeating: "9", count: 60), "1", at: 10_001)]))
+        harness.receive(Self.name, .aggregateTrade([trade(5, long, "2", at: 10_001)]))
         #expect(bars(harness).last?.isComplete == false)
     }
 

@@ -99,6 +99,30 @@ import Testing
         for text in ["", "-", "+1", "1a", "1.0", "1e3", " 1"] { #expect(Self.integer(text, Int64.self) == nil, "\(text)") }
     }
 
+    /// Strings are looked at eight bytes at a time: what ends or breaks one is found wherever it stands.
+    @Test func aStringEndsAtItsQuoteAndHoldsNoControlCharacter() {
+        for length in 0...20 {
+            let plain = String(repeating: "é", count: length / 2) + String(repeating: "x", count: length % 2)
+            #expect(Self.string("\"\(plain)\",\"more\"") == plain)
+            #expect(Self.string("\"\(plain)") == nil)
+            for place in 0..<length {
+                let parts = (String(repeating: "x", count: place), String(repeating: "!", count: length - place))
+                #expect(Self.string("\"\(parts.0)\\\"\(parts.1)\"") == "\(parts.0)\"\(parts.1)")
+                #expect(Self.string("\"\(parts.0)\\\\\(parts.1)\"") == "\(parts.0)\\\(parts.1)")
+                for control in [0x00, 0x0A, 0x1F] as [UInt8] {
+                    #expect(Self.string("\"\(parts.0)\(Unicode.Scalar(control))\(parts.1)\"") == nil)
+                }
+            }
+        }
+    }
+
+    private static func string(_ text: String) -> String? {
+        Array(text.utf8).withUnsafeBufferPointer { bytes in
+            var reader = JSONReader(bytes)
+            return try? reader.string()
+        }
+    }
+
     private static func integer<Integer: FixedWidthInteger>(_ text: String, _ type: Integer.Type) -> Integer? {
         Array(text.utf8).withUnsafeBufferPointer { Integer(digits: $0) }
     }

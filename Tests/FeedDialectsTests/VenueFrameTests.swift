@@ -356,7 +356,7 @@ struct ReadFrame {
 }
 
 extension DecimalString: ExpressibleByStringLiteral {
-    /// A golden value. One that is no decimal number equals none.
+    /// A golden value; one that is no decimal number stops the test.
     init(stringLiteral text: String) { self.init(checked: text) }
 }
 

@@ -29,7 +29,20 @@ package enum ContentEncoder {
     private static func write(
         _ content: FuturesServiceFeedContent, _ status: StreamStatus?, kind: FuturesServiceFeedContent.Kind?
     ) -> [UInt8] {
-        var writer = JSONWriter(capacity: 200 + content.rows.count * 220)
+        var writer = JSONWriter(capacity: capacity(content))
+        write(content, status, kind: kind, &writer)
+        return writer.bytes
+    }
+
+    /// Room for most contents.
+    static func capacity(_ content: FuturesServiceFeedContent) -> Int {
+        let levels = if case .depth(let rows) = content.rows { rows.reduce(0) { $0 + $1.bids.count + $1.asks.count } } else { 0 }
+        return 256 + content.rows.count * 256 + levels * 28
+    }
+
+    static func write(
+        _ content: FuturesServiceFeedContent, _ status: StreamStatus?, kind: FuturesServiceFeedContent.Kind?, _ writer: inout JSONWriter
+    ) {
         writer.object { json in
             json.member("stream", content.streamName.description)
             json.member("id", content.id)
@@ -44,7 +57,6 @@ package enum ContentEncoder {
             json.member("content")
             write(content.rows, asArray: content.streamName.isArray, &json)
         }
-        return writer.bytes
     }
 
     /// The kind of content, by which `openapi.yaml` tells its schemas apart.

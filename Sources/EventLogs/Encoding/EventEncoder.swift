@@ -1,35 +1,57 @@
 package import FeedCore
 
-/// What a reader hears of a feed event, before a format writes it.
+/// What a reader hears of a feed event, written once, in the format `events`.
 package struct EventWords {
     package let name: StaticString
-    /// The data, a JSON object.
-    package let members: [UInt8]
+    /// The event up to where its id would stand.
+    package let body: [UInt8]
+    private let start: Int
     /// The point to resume from; nil for events that carry none.
     package let id: EventID?
+
+    /// The data, a JSON object.
+    package var members: ArraySlice<UInt8> { body[start..<(body.count - 1)] }
+
+    init(_ name: StaticString, id: EventID? = nil, capacity: Int = 256, _ members: (inout JSONWriter) -> Void) {
+        self.name = name
+        self.id = id
+        var writer = JSONWriter(capacity: capacity)
+        writer.plain("event: ")
+        writer.plain(name)
+        writer.plain("\ndata: ")
+        start = writer.length
+        members(&writer)
+        writer.plain("\n")
+        body = writer.bytes
+    }
 }
 
 /// Writes feed events. Data is JSON on one line, and event names are constants, so nothing that a venue or a client says can end a line.
 package enum EventEncoder {
     package static func words(_ event: FeedEvent) -> EventWords? {
-        switch event.kind {
-        case .fetched(let content): EventWords(name: "fetch", members: ContentEncoder.event(content), id: event.id)
-        case .updated(let content): EventWords(name: "update", members: ContentEncoder.event(content), id: event.id)
-        case .recovered(let recovery): EventWords(name: "recover", members: recovered(event.stream, recovery), id: nil)
-        case .failed(let error, _): EventWords(name: "fail", members: failed(event.stream, error), id: nil)
-        case .connected: EventWords(name: "connect", members: object { $0.member("stream", event.stream.description) }, id: nil)
-        case .disconnected(let reason): EventWords(name: "disconnect", members: disconnected(event.stream, reason), id: nil)
+        let stream = event.stream.description
+        return switch event.kind {
+        case .fetched(let content): words("fetch", content, event.id)
+        case .updated(let content): words("update", content, event.id)
+        case .recovered(let recovery): EventWords("recover") { recovered(stream, recovery, &$0) }
+        case .failed(let error, _): EventWords("fail") { failed(stream, error, &$0) }
+        case .connected: EventWords("connect") { $0.object { $0.member("stream", stream) } }
+        case .disconnected(let reason): EventWords("disconnect") { disconnected(stream, reason, &$0) }
         case .status(let state, let ageMs, let unverifiedMs):
-            EventWords(
-                name: "status",
-                members: object {
-                    $0.member("stream", event.stream.description)
+            EventWords("status") {
+                $0.object {
+                    $0.member("stream", stream)
                     $0.member("state", state.rawValue)
                     $0.member("ageMs", orNull: ageMs)
                     $0.member("unverifiedMs", orNull: unverifiedMs)
-                }, id: nil)
+                }
+            }
         case .ended: nil
         }
+    }
+
+    private static func words(_ name: StaticString, _ content: FuturesServiceFeedContent, _ id: EventID) -> EventWords {
+        EventWords(name, id: id, capacity: ContentEncoder.capacity(content)) { ContentEncoder.write(content, nil, kind: content.kind, &$0) }
     }
 
     /// A cached content as an `update`, without its end.
@@ -38,8 +60,14 @@ package enum EventEncoder {
     }
 
     package static func disconnected(_ stream: FuturesServiceStreamName, _ reason: String) -> [UInt8] {
-        object {
-            $0.member("stream", stream.description)
+        var writer = JSONWriter()
+        disconnected(stream.description, reason, &writer)
+        return writer.bytes
+    }
+
+    private static func disconnected(_ stream: String, _ reason: String, _ json: inout JSONWriter) {
+        json.object {
+            $0.member("stream", stream)
             $0.member("reason", reason)
         }
     }
@@ -69,9 +97,9 @@ package enum EventEncoder {
                 }) + format.end(nil)
     }
 
-    private static func recovered(_ stream: FuturesServiceStreamName, _ recovery: FeedRecovery) -> [UInt8] {
-        object {
-            $0.member("stream", stream.description)
+    private static func recovered(_ stream: String, _ recovery: FeedRecovery, _ json: inout JSONWriter) {
+        json.object {
+            $0.member("stream", stream)
             $0.member("result", recovery.error == nil ? "success" : "failure")
             if let error = recovery.error {
                 $0.member("error")
@@ -84,9 +112,9 @@ package enum EventEncoder {
         }
     }
 
-    private static func failed(_ stream: FuturesServiceStreamName, _ error: FeedError) -> [UInt8] {
-        object {
-            $0.member("stream", stream.description)
+    private static func failed(_ stream: String, _ error: FeedError, _ json: inout JSONWriter) {
+        json.object {
+            $0.member("stream", stream)
             $0.member("error")
             write(error, &$0)
         }

@@ -9,6 +9,11 @@ package enum EventFormat: Int, CaseIterable, Sendable {
     /// One JSON object a line; its `event` says what happened.
     case lines
 
+    /// An event up to where its id would stand.
+    package func body(_ words: EventWords, of stream: String) -> [UInt8] {
+        self == .events ? words.body : words.name.withUTF8Buffer { body(named: $0, of: stream, words.members) }
+    }
+
     /// One event up to where its id would stand. `members` is its data, a JSON object.
     package func body(_ event: StaticString, of stream: String?, _ members: [UInt8]) -> [UInt8] {
         event.withUTF8Buffer { body(named: $0, of: stream, members[...]) }
@@ -53,7 +58,14 @@ package enum EventFormat: Int, CaseIterable, Sendable {
 
     /// The part of an event's end that is the same for all its readers.
     package func idStart(_ id: EventID) -> [UInt8] {
-        Array((self == .lines ? ",\"lastEventId\":\"\(id)." : "id: \(id).").utf8)
+        let name: StaticString = self == .lines ? ",\"lastEventId\":\"" : "id: "
+        return [UInt8](unsafeUninitializedCapacity: name.utf8CodeUnitCount + EventID.longest + 1) { buffer, count in
+            guard let start = buffer.baseAddress else { return }
+            start.initialize(from: name.utf8Start, count: name.utf8CodeUnitCount)
+            count = name.utf8CodeUnitCount + id.write(to: start + name.utf8CodeUnitCount)
+            start[count] = UInt8(ascii: ".")
+            count += 1
+        }
     }
 
     /// The same, made from that of the format `events`.

@@ -1,4 +1,4 @@
-/// Exact sums and products of numbers that together need no more than 38 digits; nil where they need more.
+/// Exact sums and products of numbers that need no more than 32 characters; nil where they need more.
 extension DecimalString {
     /// All digits as one whole number, and how many of them follow the point.
     private struct Digits {
@@ -39,7 +39,7 @@ extension DecimalString {
         }
 
         /// The number as text, without zeros behind the last decimal that says something.
-        var shortest: DecimalString {
+        var shortest: DecimalString? {
             var digits = self
             while digits.decimals > 0, digits.number % 10 == 0 {
                 digits.number /= 10
@@ -48,13 +48,13 @@ extension DecimalString {
             return digits.decimal
         }
 
-        var decimal: DecimalString {
+        var decimal: DecimalString? {
             var text = String(number.magnitude)
             if decimals > 0 {
                 text = String(repeating: "0", count: max(0, decimals + 1 - text.utf8.count)) + text
                 text.insert(".", at: text.index(text.endIndex, offsetBy: -decimals))
             }
-            return DecimalString(checked: number < 0 ? "-" + text : text)
+            return DecimalString(number < 0 ? "-" + text : text)
         }
     }
 

@@ -10,6 +10,15 @@ package struct JSONWriter: ~Copyable {
 
     deinit { buffer.deallocate() }
 
+    /// How many bytes the text so far has.
+    package var length: Int { count }
+
+    /// Writes bytes as they are, which are no JSON.
+    package mutating func plain(_ text: StaticString) {
+        reserve(text.utf8CodeUnitCount)
+        put(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
     /// The text so far.
     package var bytes: [UInt8] { Array(buffer[..<count]) }
 
@@ -69,21 +78,32 @@ package struct JSONWriter: ~Copyable {
 
     package mutating func member(_ name: StaticString, _ decimal: DecimalString) {
         member(name)
-        quoted(decimal.text)
+        self.decimal(decimal)
     }
 
-    package mutating func decimal(_ decimal: DecimalString) { quoted(decimal.text) }
+    package mutating func decimal(_ decimal: DecimalString) {
+        reserve(DecimalString.longest + 3)
+        separate()
+        put(UInt8(ascii: "\""))
+        if let start = buffer.baseAddress { count += decimal.write(to: start + count) }
+        put(UInt8(ascii: "\""))
+        needsComma = true
+    }
 
     package mutating func member(_ name: StaticString, _ id: EventID) {
         member(name)
-        quoted(id.description)
+        reserve(EventID.longest + 3)
+        put(UInt8(ascii: "\""))
+        if let start = buffer.baseAddress { count += id.write(to: start + count) }
+        put(UInt8(ascii: "\""))
+        needsComma = true
     }
 
     /// Writes an array of two decimals.
     package mutating func pair(_ first: DecimalString, _ second: DecimalString) {
         open(UInt8(ascii: "["))
-        quoted(first.text)
-        quoted(second.text)
+        decimal(first)
+        decimal(second)
         close(UInt8(ascii: "]"))
     }
 
@@ -123,12 +143,7 @@ package struct JSONWriter: ~Copyable {
         separate()
         if isNegative { put(UInt8(ascii: "-")) }
         var rest = magnitude
-        var end = count + 1
-        var power = rest / 10
-        while power > 0 {
-            end += 1
-            power /= 10
-        }
+        var end = count + Self.digits(magnitude)
         count = end
         repeat {
             end -= 1
@@ -138,11 +153,17 @@ package struct JSONWriter: ~Copyable {
         needsComma = true
     }
 
+    /// How many decimal digits a number has: three tenths of its binary ones, or one more.
+    private static func digits(_ number: UInt64) -> Int {
+        let digits = ((64 - (number | 1).leadingZeroBitCount) &* 1233) >> 12
+        return number < UInt64.powersOfTen[digits] ? max(digits, 1) : digits + 1
+    }
+
     /// Writes a string and escapes control characters, quotes and backslashes, so that the text has no line break of any kind.
     package mutating func string(_ text: String) {
         var copy = text
         copy.withUTF8 { units in
-            guard units.contains(where: Self.needsEscape) else { return quoted(units) }
+            guard Self.needEscape(units) else { return quoted(units) }
             reserve(units.count * 6 + 3)
             separate()
             put(UInt8(ascii: "\""))
@@ -150,6 +171,24 @@ package struct JSONWriter: ~Copyable {
             put(UInt8(ascii: "\""))
             needsComma = true
         }
+    }
+
+    /// Whether any of the bytes needs an escape. Eight are looked at in one number.
+    private static func needEscape(_ units: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let start = units.baseAddress else { return false }
+        var place = 0
+        while units.count - place >= 8 {
+            let eight = UnsafeRawPointer(start + place).loadUnaligned(as: UInt64.self)
+            let quotes = eight ^ 0x2222_2222_2222_2222
+            let slashes = eight ^ 0x5C5C_5C5C_5C5C_5C5C
+            let deletes = eight ^ 0x7F7F_7F7F_7F7F_7F7F
+            let found =
+                ((quotes &- 0x0101_0101_0101_0101) & ~quotes | (slashes &- 0x0101_0101_0101_0101) & ~slashes
+                    | (deletes &- 0x0101_0101_0101_0101) & ~deletes | (eight &- 0x2020_2020_2020_2020) & ~eight) & 0x8080_8080_8080_8080
+            if found != 0 { return true }
+            place += 8
+        }
+        return units[place...].contains(where: needsEscape)
     }
 
     private static func needsEscape(_ unit: UInt8) -> Bool {

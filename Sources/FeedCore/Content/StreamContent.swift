@@ -177,6 +177,16 @@ extension RowTable: ContentTable {
         return comparison
     }
 
+    @specialized(where Row == MarkPrice)
+    @specialized(where Row == AssetIndex)
+    @specialized(where Row == BookTicker)
+    @specialized(where Row == AggregateTrade)
+    @specialized(where Row == Trade)
+    @specialized(where Row == Liquidation)
+    @specialized(where Row == DepthLevels)
+    @specialized(where Row == Kline)
+    @specialized(where Row == MiniTicker)
+    @specialized(where Row == Ticker)
     func leap(to other: FeedRows) -> UInt64? {
         guard !isOutdated, let new = Row.rows(in: other)?.last, let number = new.changeNumber, let known = known(new.key) ?? rows.last,
             let before = known.changeNumber

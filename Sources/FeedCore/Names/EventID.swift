@@ -23,13 +23,23 @@ public struct EventID: Hashable, Sendable, CustomStringConvertible, LosslessStri
 
     /// The id as printed, `k3f9a.1z4`.
     public var description: String {
-        let (first, second) = (Self.digits(epoch), Self.digits(sequence))
-        return String(unsafeUninitializedCapacity: first + 1 + second) { buffer in
-            Self.write(epoch, to: buffer, endingAt: first)
-            buffer[first] = UInt8(ascii: ".")
-            Self.write(sequence, to: buffer, endingAt: first + 1 + second)
-            return first + 1 + second
+        String(unsafeUninitializedCapacity: Self.longest) { buffer in
+            guard let start = buffer.baseAddress else { return 0 }
+            return write(to: start)
         }
+    }
+
+    /// How many bytes an id has at most, printed.
+    package static let longest = 27
+
+    /// Writes the id as printed and returns how many bytes it has. There has to be room for the longest one.
+    package func write(to start: UnsafeMutablePointer<UInt8>) -> Int {
+        let point = Self.digits(epoch)
+        let end = point + 1 + Self.digits(sequence)
+        Self.write(epoch, to: start, endingAt: point)
+        start[point] = UInt8(ascii: ".")
+        Self.write(sequence, to: start, endingAt: end)
+        return end
     }
 
     private static func digits(_ number: UInt64) -> Int {
@@ -38,12 +48,12 @@ public struct EventID: Hashable, Sendable, CustomStringConvertible, LosslessStri
         return count
     }
 
-    private static func write(_ number: UInt64, to buffer: UnsafeMutableBufferPointer<UInt8>, endingAt end: Int) {
+    private static func write(_ number: UInt64, to start: UnsafeMutablePointer<UInt8>, endingAt end: Int) {
         var (place, rest) = (end, number)
         repeat {
             place -= 1
             let digit = UInt8(truncatingIfNeeded: rest % 36)
-            buffer[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+            start[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
             rest /= 36
         } while rest > 0
     }

@@ -51,33 +51,61 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         case upstream
     }
 
+    /// What is known of a name. Every frame hands names around, so a copy of one costs a reference.
+    private final class Parts: Sendable {
+        let channel: Channel
+        let symbol: String?
+        let interval: KlineInterval?
+        let barLength: BarLength?
+        let levels: DepthLevelCount?
+        let speed: UpdateSpeed?
+        let description: String
+        /// Of the description, reckoned once.
+        let hash: Int
+
+        init(
+            _ channel: Channel, _ symbol: String?, _ interval: KlineInterval?, _ barLength: BarLength?, _ levels: DepthLevelCount?,
+            _ speed: UpdateSpeed?, _ description: String
+        ) {
+            self.channel = channel
+            self.symbol = symbol
+            self.interval = interval
+            self.barLength = barLength
+            self.levels = levels
+            self.speed = speed
+            self.description = description
+            var hasher = Hasher()
+            hasher.combine(description)
+            hash = hasher.finalize()
+        }
+    }
+
+    private let parts: Parts
+
     /// What the stream carries.
-    public let channel: Channel
+    public var channel: Channel { parts.channel }
     /// The symbol as in payloads, `BTCUSDT`, a pair and a contract type for `continuousKline`, `BTCUSDT_PERPETUAL`; nil for a stream of all
     /// symbols.
-    public let symbol: String?
+    public var symbol: String? { parts.symbol }
     /// The bars' interval, or the periods' of `longShortRatio`; nil for others.
-    public let interval: KlineInterval?
+    public var interval: KlineInterval? { parts.interval }
     /// The length of the bars of `bar`; nil for others.
-    public let barLength: BarLength?
+    public var barLength: BarLength? { parts.barLength }
     /// How many levels; nil but for `partialDepth`.
-    public let levels: DepthLevelCount?
+    public var levels: DepthLevelCount? { parts.levels }
     /// The speed asked for; nil for the venue's default.
-    public let speed: UpdateSpeed?
+    public var speed: UpdateSpeed? { parts.speed }
     /// The venue's name of the stream; two names are equal where it is.
-    public let description: String
+    public var description: String { parts.description }
 
     init(
         channel: Channel, symbol: String?, interval: KlineInterval? = nil, barLength: BarLength? = nil, levels: DepthLevelCount? = nil,
         speed: UpdateSpeed? = nil
     ) {
-        self.channel = channel
-        self.symbol = symbol.map { String(decoding: $0.utf8.map(FuturesServiceStreamName.uppercased), as: UTF8.self) }
-        self.interval = interval
-        self.barLength = barLength
-        self.levels = levels
-        self.speed = speed
-        description = Self.text(channel, self.symbol, period: interval?.rawValue ?? barLength?.rawValue, levels, speed)
+        let symbol = symbol.map { String(decoding: $0.utf8.map(FuturesServiceStreamName.uppercased), as: UTF8.self) }
+        parts = Parts(
+            channel, symbol, interval, barLength, levels, speed,
+            Self.text(channel, symbol, period: interval?.rawValue ?? barLength?.rawValue, levels, speed))
     }
 
     /// A stream of another upstream, `name:stream`; nil where that cannot be written.
@@ -87,13 +115,7 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
     ///   - stream: 1 to 100 printable characters of ASCII without space, comma, quotes and backslash.
     public init?(upstream: String, stream: String) {
         guard Self.isUpstream(upstream), Self.isUpstreamStream(stream) else { return nil }
-        channel = .upstream
-        symbol = nil
-        interval = nil
-        barLength = nil
-        levels = nil
-        speed = nil
-        description = upstream + ":" + stream
+        parts = Parts(.upstream, nil, nil, nil, nil, nil, upstream + ":" + stream)
     }
 
     /// The upstream and the upstream's own name of the stream; nil for a stream of the venue.
@@ -104,7 +126,9 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
 
     /// Whether both are the same stream: byte for byte, where a `String` is also equal to another spelling of its characters.
     public static func == (a: Self, b: Self) -> Bool {
-        // In their buffers: to walk through views of texts takes ten times as long, and each frame is looked up by its stream's name.
+        if a.parts === b.parts { return true }
+        guard a.parts.hash == b.parts.hash else { return false }
+        // In their buffers: to walk through views of texts takes ten times as long.
         let areEqual = a.description.utf8.withContiguousStorageIfAvailable { a in
             b.description.utf8.withContiguousStorageIfAvailable { b in a.count == b.count && a.elementsEqual(b) }
         }
@@ -112,7 +136,7 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
     }
 
     /// Hashes what `==` compares.
-    public func hash(into hasher: inout Hasher) { hasher.combine(description) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(parts.hash) }
 
     /// How an update changes the content.
     public var mergeRule: MergeRule {

@@ -16,11 +16,22 @@ struct WireFields: ~Copyable {
     private(set) var contractType = ""
 
     /// The value of each letter. Only those in `present` count, so the next row begins without clearing them.
-    private var texts = [UnsafeBufferPointer<UInt8>](repeating: UnsafeBufferPointer(start: nil, count: 0), count: 64)
+    private let texts: UnsafeMutableBufferPointer<UnsafeBufferPointer<UInt8>>
     /// A bit for each letter: whether its text is present, whether it is a flag, and the flag's value.
     private var present: UInt64 = 0
     private var flags: UInt64 = 0
     private var trueFlags: UInt64 = 0
+
+    /// Reads objects one by one, with room for a value for each letter.
+    static func with<Result>(_ body: (inout WireFields) throws(Failure) -> Result) throws(Failure) -> Result {
+        try withUnsafeTemporaryAllocation(of: UnsafeBufferPointer<UInt8>.self, capacity: 64) { texts throws(Failure) in
+            texts.initialize(repeating: UnsafeBufferPointer(start: nil, count: 0))
+            var fields = WireFields(texts: texts)
+            return try body(&fields)
+        }
+    }
+
+    private init(texts: UnsafeMutableBufferPointer<UnsafeBufferPointer<UInt8>>) { self.texts = texts }
 
     /// Reads an object, and forgets the one before.
     mutating func read(_ reader: inout JSONReader) throws(Failure) {
@@ -31,19 +42,36 @@ struct WireFields: ~Copyable {
     }
 
     private mutating func readMembers(_ reader: inout JSONReader) throws(Failure) {
-        try reader.object { (reader, key) throws(Failure) in try take(&reader, key) }
+        guard try reader.open(UInt8(ascii: "{"), UInt8(ascii: "}")) else { return }
+        repeat {
+            if let letter = reader.shortName() {
+                try take(&reader, letter)
+            } else {
+                let name = try reader.name()
+                switch name.count {
+                case 1: try take(&reader, name[0])
+                case 2: try takePair(&reader, name)
+                default: try reader.skip()
+                }
+            }
+        } while try reader.another(before: UInt8(ascii: "}"))
     }
 
-    private mutating func take(_ reader: inout JSONReader, _ key: UnsafeBufferPointer<UInt8>) throws(Failure) {
-        if key.count == 2 {
-            try takePair(&reader, key)
-            return
-        }
-        guard key.count == 1, let slot = Self.slot(key[0]) else {
+    @inline(__always)
+    private mutating func take(_ reader: inout JSONReader, _ letter: UInt8) throws(Failure) {
+        guard let slot = Self.slot(letter) else {
             try reader.skip()
             return
         }
-        switch (try reader.peek(), key[0]) {
+        switch reader.current {
+        case UInt8(ascii: "\"") where letter != UInt8(ascii: "s"): put(try reader.rawString(), at: slot)
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): put(try reader.number(), at: slot)
+        default: try take(&reader, letter, slot)
+        }
+    }
+
+    private mutating func take(_ reader: inout JSONReader, _ letter: UInt8, _ slot: Int) throws(Failure) {
+        switch (try reader.peek(), letter) {
         case (.string, UInt8(ascii: "s")): symbol = try reader.string()
         case (.string, _): put(try reader.rawString(), at: slot)
         case (.number, _): put(try reader.number(), at: slot)
@@ -78,13 +106,8 @@ struct WireFields: ~Copyable {
         }
     }
 
-    private static func slot(_ letter: UInt8) -> Int? {
-        switch letter {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): Int(letter - UInt8(ascii: "A"))
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): Int(letter - UInt8(ascii: "a")) + 32
-        default: nil
-        }
-    }
+    @inline(__always)
+    private static func slot(_ letter: UInt8) -> Int? { (letter | 0x20) &- UInt8(ascii: "a") < 26 ? Int(letter & 63) : nil }
 
     private func text(_ letter: Unicode.Scalar) -> UnsafeBufferPointer<UInt8>? {
         guard let slot = Self.slot(UInt8(ascii: letter)), present & 1 << UInt64(slot) != 0 else { return nil }
@@ -102,7 +125,9 @@ struct WireFields: ~Copyable {
     }
 
     func decimal(_ letter: Unicode.Scalar, _ reader: JSONReader) throws(Failure) -> DecimalString {
-        guard let text = text(letter), let decimal = DecimalString(text) else { throw reader.failure("a decimal is missing or is none") }
+        guard let text = text(letter), let decimal = DecimalString(text) else {
+            throw reader.failure("a decimal is missing, is none or has more than 32 characters")
+        }
         return decimal
     }
 
@@ -139,18 +164,23 @@ struct WireFields: ~Copyable {
 }
 
 extension PriceLevel {
+    /// How many bytes most levels have at least, to make room for all of a list at once.
+    private static let leastBytes = 24
+
     /// Reads `[["price","quantity"],…]`. Refuses a price that cannot be compared (more than 18 digits before or after the point).
     package static func levels(_ reader: inout JSONReader) throws(JSONReader.Failure) -> [PriceLevel] {
+        guard try reader.open(UInt8(ascii: "["), UInt8(ascii: "]")) else { return [] }
         var levels: [PriceLevel] = []
-        try reader.array { (reader) throws(JSONReader.Failure) in
+        levels.reserveCapacity(min(reader.remaining / leastBytes, 1000) + 1)
+        repeat {
             let (first, second) = try reader.pair()
-            guard let price = first.flatMap({ DecimalString($0) }), let quantity = second.flatMap({ DecimalString($0) }) else {
-                throw reader.failure("a level is not decimal")
+            guard let first, let second, let price = DecimalString(first), let quantity = DecimalString(second) else {
+                throw reader.failure("a level is not decimal or has more than 32 characters")
             }
             let level = PriceLevel(price: price, quantity: quantity)
             guard level.isComparable else { throw reader.failure("a level is not a price and a quantity") }
             levels.append(level)
-        }
+        } while try reader.another(before: UInt8(ascii: "]"))
         return levels
     }
 }

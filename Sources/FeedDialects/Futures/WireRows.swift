@@ -30,7 +30,14 @@ struct WireRows {
     ) throws(Failure) -> (FeedRows, eventTime: Int64?) {
         var rows: [Row] = []
         var latest: Int64?
-        var fields = WireFields()
+        try WireFields.with { fields throws(Failure) in try readRows(&reader, &fields, &rows, &latest, read) }
+        return (wrap(rows), latest)
+    }
+
+    private func readRows<Row>(
+        _ reader: inout JSONReader, _ fields: inout WireFields, _ rows: inout [Row], _ latest: inout Int64?,
+        _ read: (borrowing WireFields, JSONReader) throws(Failure) -> Row
+    ) throws(Failure) {
         if try reader.peek() == .array {
             try reader.array { (reader) throws(Failure) in try readRow(&reader, &fields, &rows, &latest, read) }
             // An empty list is normal for all symbols. For one symbol it is refused, or it would count as fresh.
@@ -38,7 +45,6 @@ struct WireRows {
         } else {
             try readRow(&reader, &fields, &rows, &latest, read)
         }
-        return (wrap(rows), latest)
     }
 
     private func readRow<Row>(

@@ -40,10 +40,10 @@ enum EventTargets {
             kind = .recovered(FeedRecovery(error: error, method: .snapshot, downMs: 1))
         }
         guard let words = EventEncoder.words(FeedEvent(stream: name, id: id, kind: kind)) else { return }
-        promise(StrictJSON.depth(of: words.members) != nil, "data are no JSON")
+        promise(StrictJSON.depth(of: Array(words.members)) != nil, "data are no JSON")
         for format in EventFormat.allCases {
             let point = words.id.map { ResumePoint($0, of: StreamSet(name)) }
-            let bytes = format.body(words.name, of: name.description, words.members) + format.end(point)
+            let bytes = format.body(words, of: name.description) + format.end(point)
             guard format != .lines else {
                 promise(bytes.last == 0x0A && bytes.count { $0 == 0x0A || $0 == 0x0D } == 1, "a line is not one line")
                 promise(StrictJSON.depth(of: bytes) != nil, "a line is no JSON")

@@ -45,7 +45,5 @@ enum LogTarget {
         }
     }
 
-    private static func write(_ content: FuturesServiceFeedContent) -> [UInt8] {
-        EventEncoder.words(FeedEvent(stream: content.streamName, id: content.id, kind: .updated(content)))?.members ?? []
-    }
+    private static func write(_ content: FuturesServiceFeedContent) -> [UInt8] { ContentEncoder.event(content) }
 }

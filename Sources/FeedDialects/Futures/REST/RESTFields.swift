@@ -51,7 +51,9 @@ struct RESTFields {
     }
 
     func decimal(_ key: String) throws(Failure) -> DecimalString {
-        guard let text = texts[key], let decimal = DecimalString(text) else { throw failure("a decimal is missing or is none") }
+        guard let text = texts[key], let decimal = DecimalString(text) else {
+            throw failure("a decimal is missing, is none or has more than 32 characters")
+        }
         return decimal
     }
 
