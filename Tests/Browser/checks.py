@@ -18,7 +18,7 @@ import time
 import urllib.parse
 
 from chromium import EXECUTABLE, Chromium, websockets
-from gate import Exchange, Gate, Gateway, header
+from gate import Exchange, Gate, Gateway, Wire, header
 
 KILLS = int(os.environ.get("KILLS", "50"))
 MARK = "btcusdt@markPrice@1s"
@@ -659,10 +659,32 @@ async def an_outage_is_seen_in_the_header(_, __, browser):
             words = await tab.run("document.querySelector('#status').textContent")
             expect(" s" in words and await tab.run("document.title.includes('not live')"), words)
             await tab.until("document.querySelector('#connection').textContent === 'Live'", 60)
-            expect(await tab.run("document.querySelector('#health').textContent") == "", "trouble is told that is over")
+            await tab.until("document.querySelector('#lines').textContent === '2 of 2' && !document.querySelector('#health').textContent", 20)
             # That the gateway is not ready is an error to the console.
             complaints = [line for line in tab.complaints if "/readyz" not in line]
             expect(not complaints, complaints)
+            await tab.close()
+            return words
+        finally:
+            await gateway.end()
+
+
+async def a_lost_line_is_seen_though_nothing_is_missing(_, __, browser):
+    """With one of two lines lost the header stays green, and says that no line is to spare."""
+    async with Exchange(sys.argv[1]) as exchange, Wire(exchange.port) as wire:
+        rest, _ = exchange.options
+        gateway = await Gateway(sys.argv[1]).start(rest, f"--ws-url=ws://127.0.0.1:{wire.port}")
+        try:
+            tab = await browser.tab(f"http://127.0.0.1:{gateway.port}/")
+            await tab.until("document.querySelector('#connection')?.textContent === 'Live' && document.querySelector('#lines').textContent === '2 of 2'")
+            wire.cut(1)
+            words = await tab.until("document.querySelector('#lines').textContent === '1 of 2' && document.querySelector('#health').textContent", 20)
+            expect("no line is to spare" in words, words)
+            expect(await tab.run("document.body.dataset.level === 'good' && document.querySelector('#lines').matches('.lost')"), "a lost line is told as an outage")
+            log = await tab.run("document.querySelector('#log').textContent")
+            expect("lost" not in log, log)
+            wire.mend()
+            await tab.until("document.querySelector('#lines').textContent === '2 of 2' && !document.querySelector('#health').textContent", 60)
             await tab.close()
             return words
         finally:
@@ -796,7 +818,8 @@ CHECKS = [event_source_survives, overload_passes, only_the_permanent_is_permanen
           a_late_tab_is_given_all, hidden_tabs_are_paused, a_new_epoch_starts_anew, the_example_of_the_readme_runs, a_gap_is_closed,
           the_page_works_by_keyboard_and_does_not_jump, a_silent_connection_is_left, no_price_stands_under_another_name,
           a_wrong_stream_is_refused_in_words, a_value_that_is_overdue_looks_so, the_page_asks_for_a_key, a_ticket_is_shown_once,
-          a_revoked_key_is_told, an_outage_is_seen_in_the_header, three_hundred_symbols_are_sorted_and_searched, every_digit_of_a_cheap_coin_is_shown,
+          a_revoked_key_is_told, an_outage_is_seen_in_the_header, a_lost_line_is_seen_though_nothing_is_missing,
+          three_hundred_symbols_are_sorted_and_searched, every_digit_of_a_cheap_coin_is_shown,
           tabs_of_another_origin_share_one_connection, the_page_is_accessible]
 
 

@@ -77,6 +77,51 @@ class Exchange:
         await asyncio.to_thread(lambda: urllib.request.urlopen(request).read())
 
 
+class Wire:
+    """Passes bytes on to a port. If connections are cut, it refuses new ones until it is mended. `port` is its own."""
+
+    def __init__(self, target):
+        self.target, self.open, self.is_cut = target, [], False
+
+    async def __aenter__(self):
+        self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.port = self.server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_):
+        self.cut()
+        self.server.close()
+
+    def cut(self, count=None):
+        """Cuts as many of the oldest connections, or all."""
+        self.is_cut = True
+        for writer in self.open[:count]:
+            writer.transport.abort()
+
+    def mend(self):
+        self.is_cut = False
+
+    async def _serve(self, reader, writer):
+        if self.is_cut:
+            return writer.transport.abort()
+        back, forth = await asyncio.open_connection("127.0.0.1", self.target)
+        self.open.append(writer)
+        try:
+            await asyncio.gather(self._pass(reader, forth), self._pass(back, writer))
+        finally:
+            self.open.remove(writer)
+
+    async def _pass(self, reader, writer):
+        try:
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+        except OSError:
+            pass
+        finally:
+            writer.close()
+
+
 class Gate:
     """Passes connections on to a gateway. Keeps the targets of all requests and the heads of those for events; can cut connections, hold them up and answer in the gateway's place."""
 

@@ -56,6 +56,8 @@ test('an outage, a pause and a lost gateway are never called live', () => {
   assert.equal(word('closed', 'live'), 'Stopped');
   assert.equal(word('connecting', 'connecting'), 'Connecting');
   assert.equal(judge({ connection: 'connecting', shown: [], isAsking: true }).word, 'Key needed');
+  const oneLeft = judge({ connection: 'open', shown: ['live'], lines: { text: '1 of 2', isLost: true } });
+  assert.ok(oneLeft.level === 'good' && oneLeft.detail.startsWith('On 1 of 2 lines'), 'a lost line is told, and is no outage');
 });
 
 test('the lines are those of now, if they are known', () => {

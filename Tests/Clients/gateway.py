@@ -114,6 +114,8 @@ class Handler(socketserver.StreamRequestHandler):
                 self.answer(200, "application/json", json.dumps({"catalogue": self.server.catalogue, "active": self.server.active}))
             elif line[0] == "POST":
                 self.answer(200, "application/json", json.dumps({"client": "c", "streams": [], "paused": []}))
+            elif line[1].startswith("/streams/") and self.server.status == 204:
+                self.wfile.write(b"HTTP/1.1 204 X\r\nX-Feed-State: connecting\r\nConnection: close\r\n\r\n")
             elif line[1].startswith("/streams/"):
                 book = {"stream": "btcusdt@depth", "id": "a.1", "kind": "full", "state": "stale", "ageMs": 90, "unverifiedMs": 80, "content": BOOK}
                 self.answer(200, "application/json", json.dumps(book))

@@ -104,6 +104,12 @@ class AnswerTests(unittest.TestCase):
             book = Feed(server.url).book("btcusdt@depth", levels=1)
         self.assertEqual((book["bids"], book["asks"], book["state"], book["unverifiedMs"]), ([["10.0", "1"]], [["10.5", "1"]], "stale", 80))
 
+    def test_a_quiet_stream_and_ended_ones_are_told_apart(self):
+        with gateway.Gateway() as server:
+            server.status = 204
+            self.assertEqual(self.code(lambda: Feed(server.url).snapshot("btcusdt@forceOrder")), "nothingYet")
+            self.assertEqual(self.code(lambda: next(Feed(server.url, gateway.STREAM))), "ended")
+
     @unittest.skipUnless(importlib.util.find_spec("polars") or importlib.util.find_spec("pandas"), "neither polars nor pandas is installed")
     def test_a_frame_has_a_row_for_each_level(self):
         with gateway.Gateway() as server:

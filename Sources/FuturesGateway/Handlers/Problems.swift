@@ -27,15 +27,6 @@ enum Problems {
             ])
     }
 
-    /// The stream exists and has sent nothing yet. That is no failure (5xx), but there is no representation either (RFC 9110 §15.5.5).
-    static func nothingYet(_ name: FuturesServiceStreamName) -> HTTPProblem {
-        HTTPProblem(
-            status: 404, title: "Nothing yet",
-            detail: "The stream is subscribed and its connection stands, but nothing has happened in it since, and nothing else tells of it. "
-                + "Follow /events, which waits.",
-            extensions: [("code", .string("nothingYet")), ("streams", .strings([name.description]))])
-    }
-
     /// - Parameter known: the parameters that the resource takes.
     static func unknownParameter(_ name: String, _ known: [String]) -> HTTPProblem {
         let hint = nearMiss(name, in: known).map { " Did you mean \($0)?" } ?? ""

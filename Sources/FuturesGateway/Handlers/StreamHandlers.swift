@@ -92,7 +92,7 @@ struct StreamHandlers: Sendable {
                 case .success: answer() ?? Self.vanished(name)
                 case .failure(let error):
                     switch hub.absence(of: name, error) {
-                    case .quiet: Problems.nothingYet(name).response
+                    case .quiet: Self.nothingYet(name)
                     case .failed(let error): Problems.failure(error)
                     }
                 }
@@ -265,6 +265,17 @@ struct StreamHandlers: Sendable {
         // A 304 states the length of the body that it omits (RFC 9110 §8.6), so it needs that body.
         if let noneMatch, noneMatch.matches(entityTag: tag) { return HTTPResponse(status: 304, headers: headers, content: body) }
         return HTTPResponse(status: 200, headers: headers + contentHeaders, content: body)
+    }
+
+    /// The stream is subscribed, its connection stands, nothing has happened in it since, and nothing else tells of it. All is well (2xx), but there is
+    /// no content (RFC 9110 §15.3.5).
+    private static func nothingYet(_ name: FuturesServiceStreamName) -> HTTPResponse {
+        HTTPResponse(
+            status: 204,
+            headers: [
+                HTTPHeader(name: "X-Feed-State", value: FeedState.connecting.rawValue), HTTPHeader(name: "Cache-Control", value: "no-store"),
+                HTTPHeader(name: "Link", value: "</events?streams=\(name.description.percentEncoded)>; rel=\"monitor\""),
+            ], body: [])
     }
 
     private static func vanished(_ name: FuturesServiceStreamName) -> HTTPResponse {

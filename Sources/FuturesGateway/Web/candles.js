@@ -129,7 +129,9 @@ export class Candles {
     const last = isOld && this.#shown.bars?.at(-1);
     const x = last ? this.#chart.timeScale().timeToCoordinate(last.openTime / 1000) : null;
     $('chart-hatch').hidden = x === null;
-    if (x !== null) $('chart-hatch').style.left = `${Math.max(0, x + 4)}px`;
+    if (x === null) return;
+    $('chart-hatch').style.left = `${Math.max(0, x + 4)}px`;
+    $('chart-hatch').style.right = `${this.#chart.priceScale('right').width()}px`;
   }
 
   /** The numbers of the bar that is pointed at, or of the last one. */

@@ -52,6 +52,8 @@ export class Freshness {
     const status = this.#feed.status(name);
     const isOverdue = status.state === 'live' && this.#cadences.get(name)?.isExceededBy(status.unverified);
     const shown = status.error ? 'refused' : status.paused ? 'paused' : isOverdue ? 'unverified' : status.state;
-    return { ...status, shown, words: shown[0].toUpperCase() + shown.slice(1), isAged: !['live', 'connecting', 'refused'].includes(shown) };
+    // Liquidations may not come for hours.
+    const words = shown === 'connecting' && this.#feed.connection.state === 'open' ? 'waiting' : shown;
+    return { ...status, shown, words: words[0].toUpperCase() + words.slice(1), isAged: !['live', 'connecting', 'refused'].includes(shown) };
   }
 }

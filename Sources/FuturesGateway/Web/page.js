@@ -66,7 +66,7 @@ const remember = () => history.replaceState(null, '', `#${view.address}`);
 function showHealth() {
   const shown = feed.names.map((name) => ({ name, ...freshness.look(name) }));
   const { state } = feed.connection;
-  const { level, word, detail } = judge({ connection: state, shown: shown.filter(({ name }) => !isPolled(name)).map((look) => look.shown), isAsking: access.isAsking });
+  const { level, word, detail } = judge({ connection: state, shown: shown.filter(({ name }) => !isPolled(name)).map((look) => look.shown), isAsking: access.isAsking, lines: standing() });
   const isTrouble = ['bad', 'warn'].includes(level);
   troubleSince = isTrouble ? troubleSince ?? performance.now() : undefined;
   if (!isTrouble) reason = '';
@@ -75,6 +75,8 @@ function showHealth() {
   set($('connection'), word);
   const lasting = isTrouble && !access.isAsking ? `for ${age(performance.now() - troubleSince)}` : '';
   set($('health'), [lasting, detail, level === 'bad' && state === 'open' ? reason : ''].filter(Boolean).join(' · '));
+  $('health').title = $('health').textContent;
+  showStanding();
   const verified = shown.filter(({ name, shown, unverified }) => !['paused', 'refused', 'ended'].includes(shown) && unverified !== undefined && !isPolled(name));
   const longest = verified.reduce((longest, { unverified }) => Math.max(longest, unverified), -1);
   set($('unverified'), longest < 0 ? '–' : age(longest));
@@ -110,7 +112,7 @@ feed.addEventListener('refused', ({ detail }) => {
 feed.addEventListener('session', () => { farewell = undefined; remember(); planAll(); });
 feed.addEventListener('bye', ({ detail: { code, reason } }) => { farewell = ['expired', 'revoked'].includes(code) ? reason : undefined; });
 feed.addEventListener('connection', ({ detail: { state, error, status, upstreams } }) => {
-  if (upstreams) showUpstream(upstreams[0]);
+  if (upstreams?.length) showUpstream(upstreams[0]);
   const before = $('connection').dataset.state;
   if (state === 'open' && before === 'connecting' && isFirst) log.say('good', 'Connected to the gateway', 'on the connection of another tab');
   isFirst = false;
@@ -140,13 +142,19 @@ setInterval(() => plan('candles', 'ladder', 'trades', 'markets'), 2000);
 setInterval(showLines, 5000);
 
 /** Whose data these are, and above all whether they are any venue's. */
-function showUpstream({ name, venue, simulated, ...upstream }) {
+function showUpstream({ name, venue, simulated }) {
   document.body.classList.toggle('demo', simulated === true);
   set($('venue').firstElementChild, simulated ? 'DEMO' : name);
   set($('venue').lastElementChild, simulated ? ': simulated data' : '');
   $('venue').title = simulated ? `Streams like those of ${venue}; no price here is real.` : '';
   $('venue').hidden = false;
-  const { text, isLost } = lines(feed.connection.upstreams?.[0] ?? upstream, ready);
+  showStanding();
+}
+
+/** The lines to the venue as far as this page knows; nothing, while it hears of none. */
+const standing = () => (feed.connection.state === 'open' ? lines(feed.connection.upstreams?.[0] ?? {}, ready) : lines({}));
+function showStanding() {
+  const { text, isLost } = standing();
   set($('lines'), text);
   $('lines').classList.toggle('lost', isLost);
 }
@@ -155,7 +163,7 @@ function showUpstream({ name, venue, simulated, ...upstream }) {
 async function showLines() {
   if (document.hidden || feed.connection.state !== 'open') return;
   try { ready = await (await fetch('readyz')).text(); } catch { return; }
-  if (feed.connection.upstreams) showUpstream(feed.connection.upstreams[0]);
+  showHealth();
 }
 
 function askForKey(why) {
@@ -163,7 +171,7 @@ function askForKey(why) {
   showData(Boolean(view.symbol));
   showHealth();
 }
-function showData(isShown) { document.querySelector('main').hidden = $('pause').hidden = !isShown; }
+function showData(isShown) { $('panels').hidden = $('pause').hidden = !isShown; }
 
 async function begin() {
   const answer = await feed.request('streams/!markPrice@arr').catch(() => undefined);

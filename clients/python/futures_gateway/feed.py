@@ -176,10 +176,12 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
             body = b"" if response.status == 200 else response.read(_PIECE)
         if (status := response.status) != 200:
             line.close()
-            problem: dict[str, Any] = {"detail": "Every stream has ended; ask for others." if status == 204 else "Check the address."}
+            is_quiet = status == 204 and method == "GET" and kind == "application/json"
+            nothing = "Nothing has happened in the stream yet; wait." if is_quiet else "Every stream has ended; ask for others."
+            problem: dict[str, Any] = {"detail": nothing if status == 204 else "Check the address."}
             with suppress(*_UNREADABLE):
                 problem |= json.loads(body)
-            code = "nothingYet" if problem.get("code") == "nothingYet" else _CODES.get(status, "unavailable" if status >= 500 else "refused")
+            code = "nothingYet" if is_quiet else _CODES.get(status, "unavailable" if status >= 500 else "refused")
             raise FeedError(code, f"The gateway at {self._url} answers {status}. {problem['detail']}", status)
         if not response.headers.get("Content-Type", "").startswith(kind):
             raise FeedError("notAGateway", f"What answers at {self._url} is no gateway. Give the gateway's address.")
