@@ -1,6 +1,6 @@
 SWIFT_FLAGS ?=
 # One after the other: several tests measure the processor time and the promptness of the process they run in.
-UNIT_TARGETS = FeedCoreTests FeedDialectsTests EventLogsTests ReplicationTests TapeTests NATSTests GatewayAccessTests FuturesFeedTests MicroHTTPTests DemoExchangeTests FuturesGatewayTests CommandTests
+UNIT_TARGETS = FeedCoreTests FeedDialectsTests EventLogsTests ReplicationTests TapeTests NATSTests GatewayAccessTests FuturesFeedTests FuturesGatewayClientTests MicroHTTPTests DemoExchangeTests FuturesGatewayTests CommandTests
 RUN_ARGS ?= --demo
 export WITH_TOOLS ?= 1
 export SWIFT_BACKTRACE ?= enable=no
@@ -37,10 +37,10 @@ suite-edge: unit ## Run the gateway's tests at an edge of a cluster; some fail i
 	STREAM_ROUTE=edge swift test --skip-build $(SWIFT_FLAGS) --filter "^FuturesGatewayTests\."
 
 lint: ## Check the format of every Swift file
-	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
+	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks Examples
 
 format: ## Format every Swift file
-	swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
+	swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks Examples
 
 scripts: ## Run the unit tests of the Python scripts; some check that each PROOF.md is as its program writes it
 	for folder in $(wildcard Tests/Faults Tests/Soak Tests/Scale Tests/Bots Tests/Clients Tests/Docs Tests/Package); do python3 -B -m unittest discover --quiet --start-directory $$folder || exit 1; done

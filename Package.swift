@@ -14,6 +14,7 @@ let package = Package(
     platforms: [.iOS(.v18), .macOS(.v15)],
     products: [
         .library(name: "FuturesFeed", targets: ["FuturesFeed"]),
+        .library(name: "FuturesGatewayClient", targets: ["FuturesGatewayClient"]),
         .executable(name: "futures-gateway", targets: ["futures-gateway"]),
     ],
     dependencies: [
@@ -135,6 +136,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(name: "ServerSentEvents", swiftSettings: strict),
+        .target(
+            name: "FuturesGatewayClient", dependencies: ["FeedCore", "FeedDialects", "FeedObserving", "ServerSentEvents"], swiftSettings: strict),
         .executableTarget(
             name: "futures-gateway",
             dependencies: [
@@ -179,6 +182,20 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FuturesGatewayClientTests",
+            dependencies: [
+                "EventLogs",
+                "FeedCore",
+                "FeedDialects",
+                "FeedObserving",
+                "FuturesGatewayClient",
+                "GatewayTestSupport",
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: strict),
         .testTarget(
@@ -279,6 +296,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "DemoExchange",
+                "FuturesGatewayClient",
                 "GatewayTestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -290,7 +308,10 @@ let package = Package(
 
 // The gateway needs Linux and libmicrohttpd; elsewhere the package is its library.
 #if !os(Linux)
-    let libraries = ["FeedCore", "FeedDialects", "FeedObserving", "FuturesFeed", "EventLogs", "NATS", "ReplicatedLog", "Replication"]
+    let libraries = [
+        "FeedCore", "FeedDialects", "FeedObserving", "FuturesFeed", "EventLogs", "NATS", "ReplicatedLog", "Replication", "ServerSentEvents",
+        "FuturesGatewayClient",
+    ]
     package.products.removeAll { $0.name == "futures-gateway" }
     package.targets.removeAll { !libraries.contains($0.name) }
 #endif
@@ -301,6 +322,7 @@ if environment["WITH_TOOLS"] != nil || environment["WITH_BENCHMARKS"] != nil {
     package.targets += [
         .target(name: "Workload", dependencies: ["EventLogs", "FeedCore", "FeedDialects"], path: "Benchmarks/Workload", swiftSettings: strict),
         .executableTarget(name: "ingest", dependencies: ["FeedCore", "Workload"], path: "Benchmarks/ingest", swiftSettings: strict),
+        .executableTarget(name: "live-price", dependencies: ["FuturesGatewayClient"], path: "Examples/live-price", swiftSettings: strict),
         .executableTarget(
             name: "tape", dependencies: ["EventLogs", "FeedCore", "Replication", "Tape"], path: "Benchmarks/tape",
             swiftSettings: strict),

@@ -32,9 +32,9 @@ extension FuturesFeedService {
             if told.content != nil { last = told } else { last?.state = told.state }
             if last != nil, told.state == .live { break }
         }
-        guard let last, let content = last.content else {
+        guard let last else {
             throw FeedError(.timedOut, "Nothing of \(stream.name) came in \(timeout). Look at what the service's observers are told, or wait longer.")
         }
-        return StreamEvent(kind: .update, state: last.state, content: content, rows: stream.rows(content.rows))
+        return StreamEvent(last, of: stream)
     }
 }

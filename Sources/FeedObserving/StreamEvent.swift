@@ -34,3 +34,14 @@ public struct StreamEvent<Row: Sendable>: Sendable {
     /// The last row; for a stream of one symbol's value that is the value.
     public var row: Row? { rows.last }
 }
+
+extension StreamEvent {
+    init(_ told: EventQueue.Told, of stream: FeedStream<Row>) {
+        self.init(kind: told.kind, state: told.state, content: told.content, rows: told.content.map { stream.rows($0.rows) } ?? [])
+    }
+
+    /// A whole content that was asked for.
+    package init(_ content: FuturesServiceFeedContent, of stream: FeedStream<Row>) {
+        self.init(kind: .update, state: content.state, content: content, rows: stream.rows(content.rows))
+    }
+}

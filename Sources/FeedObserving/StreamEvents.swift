@@ -25,8 +25,7 @@ public struct StreamEvents<Row: Sendable>: AsyncSequence, Sendable {
 
         /// The next event.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(FeedError) -> StreamEvent<Row>? {
-            guard let told = try await lease.next() else { return nil }
-            return StreamEvent(kind: told.kind, state: told.state, content: told.content, rows: told.content.map { stream.rows($0.rows) } ?? [])
+            try await lease.next().map { StreamEvent($0, of: stream) }
         }
     }
 }

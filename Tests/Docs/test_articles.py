@@ -30,6 +30,10 @@ class ArticleTests(unittest.TestCase):
                     self.assertTrue(stands_in(block, text))
         self.assertGreater(blocks, 5)
 
+    def test_the_manuals_example_is_compiled_against_the_client_too(self):
+        block = re.search(r"^```swift\n(.*?)^```", (ARTICLES / "FromTheManual.md").read_text(), re.M | re.S)[1]
+        self.assertTrue(stands_in(block, (ROOT / "Tests" / "FuturesGatewayClientTests" / "ManualExampleTests.swift").read_text()))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -19,7 +19,7 @@ package enum ContentReader {
         return FuturesServiceFeedContent(
             streamName: name, id: id, kind: try fields.optionalString("kind") == "delta" ? .delta : .full, state: state, source: source,
             eventTime: try fields.optionalInteger("eventTime"), receivedAt: try fields.integer("receivedAt"),
-            rows: try rows(text, of: try fields.string("type")))
+            unverifiedMs: try fields.optionalInteger("unverifiedMs") ?? 0, rows: try rows(text, of: try fields.string("type")))
     }
 
     private static func rows(_ text: UnsafeBufferPointer<UInt8>, of type: String) throws(JSONReader.Failure) -> FeedRows {

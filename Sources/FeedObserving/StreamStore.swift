@@ -1,0 +1,52 @@
+#if canImport(Observation)
+    public import FeedCore
+    public import Observation
+
+    /// A stream's whole content, for views of SwiftUI and whatever else observes: it reads the stream for as long as it lives.
+    ///
+    /// ```swift
+    /// struct PriceView: View {
+    ///     @State private var price = StreamStore(.markPrice(symbol: "BTCUSDT"), of: .shared)
+    ///     var body: some View { Text(price.row?.markPrice.description ?? "–").opacity(price.state == .live ? 1 : 0.4) }
+    /// }
+    /// ```
+    @MainActor @Observable public final class StreamStore<Row: Sendable> {
+        /// The rows, all changes merged; empty before the first snapshot.
+        public private(set) var rows: [Row] = []
+        /// The stream's freshness; `live` alone says that nothing newer is known to exist.
+        public private(set) var state = FeedState.connecting
+        /// Why the stream cannot be had, or what went wrong last; nil once data come.
+        public private(set) var error: FeedError?
+        /// What a loss of the connection cost last; nil if none was told.
+        public private(set) var recovery: FeedRecovery?
+
+        /// The last row; for a stream of one symbol's value that is the value.
+        public var row: Row? { rows.last }
+
+        @ObservationIgnored private var reading: Task<Void, Never>?
+
+        /// Reads a stream of a service.
+        public init(_ stream: FeedStream<Row>, of service: FuturesFeedService) {
+            let events = service.events(of: stream, merged: true)
+            reading = Task { [weak self] in
+                do throws(FeedError) {
+                    for try await event in events { self?.take(event) }
+                } catch { self?.fail(error) }
+            }
+        }
+
+        isolated deinit { reading?.cancel() }
+
+        private func take(_ event: StreamEvent<Row>) {
+            state = event.state
+            switch event.kind {
+            case .update: (rows, error) = (event.rows, nil)
+            case .fail(let failure): error = failure
+            case .recover(let told): recovery = told
+            case .status, .connect, .disconnect, .gap: break
+            }
+        }
+
+        private func fail(_ failure: FeedError) { (state, error) = (.failed, failure) }
+    }
+#endif

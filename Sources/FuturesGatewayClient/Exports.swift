@@ -1,0 +1,2 @@
+@_exported public import FeedCore
+@_exported public import FeedObserving

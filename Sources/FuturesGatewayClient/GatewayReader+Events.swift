@@ -1,0 +1,108 @@
+import FeedCore
+import FeedDialects
+import ServerSentEvents
+
+/// What the gateway's events say (docs/events.md). What nobody knows yet is passed over.
+extension GatewayReader {
+    private typealias Failure = RowFields.Failure
+
+    mutating func take(_ event: ServerSentEvent) {
+        let data = Array(event.data.utf8)
+        guard let head = RowFields.read(data[...], { (fields) throws(Failure) in try Head(fields) }) else { return malformed() }
+        switch event.name {
+        case "session":
+            guard let client = head.client else { return malformed() }
+            return begin(client: client, isExact: head.resume == "exact")
+        case "bye": return leave(head.code ?? "", head.reason ?? "", retryMs: head.retryMs)
+        default: break
+        }
+        guard let name = head.stream.flatMap({ FuturesServiceStreamName($0) }), streams[name] != nil else { return }
+        switch event.name {
+        case "update", "fetch": take(data, of: name, isFetch: event.name == "fetch", tellsAge: head.unverifiedMs != nil)
+        case "status":
+            // A state that nobody knows is not taken for live.
+            let state = head.state.map { FeedState(rawValue: $0) ?? .stale } ?? .stale
+            if state == .live, streams[name]?.outage?.isUpstreams == true { upstreamIsBack(name) }
+            setState(of: name, state, ageMs: head.ageMs, unverifiedMs: head.unverifiedMs)
+        case "connect": publish(name, .connected)
+        case "disconnect":
+            streams[name]?.outage?.isUpstreams = true
+            publish(name, .disconnected(reason: head.reason ?? ""))
+        case "recover": recover(name, data)
+        case "fail": publish(name, .failed(head.error ?? FeedError(.malformed, "The gateway does not say why."), fetch: false))
+        case "gap": renew(name, missed: head.dropped ?? 0)
+        default: break
+        }
+    }
+
+    /// The members that say what an event is about.
+    private struct Head {
+        var stream, client, resume, code, reason, state: String?
+        var ageMs, unverifiedMs: Int64?
+        var retryMs: Int?
+        var dropped: UInt64?
+        var error: FeedError?
+
+        init(_ fields: RowFields) throws(Failure) {
+            (stream, client, resume) = (try fields.optionalString("stream"), try fields.optionalString("client"), try fields.optionalString("resume"))
+            (code, reason, state) = (try fields.optionalString("code"), try fields.optionalString("reason"), try fields.optionalString("state"))
+            (ageMs, unverifiedMs) = (try fields.optionalInteger("ageMs"), try fields.optionalInteger("unverifiedMs"))
+            (retryMs, dropped) = (try fields.optionalInteger("retryMs"), try fields.optionalInteger("dropped"))
+            error = try fields.object("error").map { (error) throws(Failure) in
+                FeedError(
+                    FeedError.Code(rawValue: try error.string("code")) ?? .venueRejected, try error.string("message"),
+                    venueCode: try error.optionalInteger("venueCode"), retryAfterMs: try error.optionalInteger("retryAfterMs"))
+            }
+        }
+    }
+
+    private mutating func malformed() { giveUp("The gateway sent what cannot be read.") }
+
+    /// Ends this client's outage too, unless it still waits for a value.
+    private mutating func upstreamIsBack(_ name: FuturesServiceStreamName) {
+        streams[name]?.outage?.isUpstreams = false
+        if streams[name]?.id != nil { endOutage(of: name, .snapshot) }
+    }
+
+    private mutating func take(_ data: [UInt8], of name: FuturesServiceStreamName, isFetch: Bool, tellsAge: Bool) {
+        guard let content = ContentReader.content(data, of: name) else {
+            streams[name]?.forget()
+            let error = FeedError(.malformed, "What the gateway sent of \(name) cannot be read; a newer version of this client may read it.")
+            publish(name, .failed(error, fetch: isFetch))
+            return setState(of: name, .failed)
+        }
+        switch streams[name]?.judge(content) {
+        case .known, nil: return
+        case .doesNotFollow:
+            // Of what is being subscribed to anew, changes may be on their way.
+            let isAwaited = streams[name]?.outage?.needsValue == true && (streams[name]?.isBroken == true || connection?.carried[name] == nil)
+            return isAwaited ? () : renew(name, missed: nil)
+        case .follows: break
+        }
+        // What is replayed was new before this connection.
+        let listed = connection?.isExact == true ? connection?.catalogue.unverifiedMs(of: name, content.id, now: now) : nil
+        let unverifiedMs = tellsAge ? content.unverifiedMs : listed ?? 0
+        streams[name]?.take(content, unverifiedMs: unverifiedMs, now: now)
+        if content.kind == .full, let outage = streams[name]?.outage, outage.needsValue, !outage.isUpstreams { endOutage(of: name, .snapshot) }
+        if streams[name]?.content.isThin == true { streams[name]?.isBroken = true }
+        guard let told = streams[name]?.handedOut(content, now) else { return }
+        publish(name, isFetch ? .fetched(told) : .updated(told))
+    }
+
+    private mutating func recover(_ name: FuturesServiceStreamName, _ data: [UInt8]) {
+        let own = streams[name]?.outage.map { now.milliseconds(since: $0.since) } ?? 0
+        let recovery = RowFields.read(data[...]) { (fields) throws(Failure) in
+            let error = try Head(fields).error.map { StreamSubscriberRecoverError(reason: $0, attempts: 1) }
+            let method = try fields.optionalString("method").flatMap { FeedRecovery.Method(rawValue: $0) } ?? .snapshot
+            return FeedRecovery(
+                error: error, method: method, downMs: max(own, try fields.integer("downMs")), detectedMs: try fields.optionalInteger("detectedMs"),
+                missed: try fields.optionalInteger("missed"))
+        }
+        guard let recovery else { return malformed() }
+        if recovery.error == nil, let outage = streams[name]?.outage {
+            guard !outage.needsValue || streams[name]?.id != nil else { return upstreamIsBack(name) }
+            streams[name]?.outage = nil
+        }
+        publish(name, .recovered(recovery))
+    }
+}

@@ -1,0 +1,265 @@
+import FeedCore
+import FeedDialects
+import ServerSentEvents
+
+/// Decides what a client of a gateway asks for and what its observers are told: takes what happened and the time, and returns what is to be done.
+///
+/// One connection to `/events` carries all streams. What observers want and what the connection carries may differ; `reconcile` asks the gateway for the
+/// difference, one request at a time.
+struct GatewayReader {
+    enum Input {
+        case wish(FeedInput)
+        /// What `GET /streams` answered, before the connection opens.
+        case listed(attempt: UInt64, [UInt8])
+        /// The connection's bytes, cut anywhere.
+        case received(attempt: UInt64, [UInt8])
+        /// The connection ended, or did not open.
+        case ended(attempt: UInt64, GatewayFailure)
+        case controlled(attempt: UInt64, GatewayFailure?)
+        case fetchFailed(FuturesServiceStreamName, GatewayFailure)
+        case deadline
+    }
+
+    enum Effect {
+        /// Open a connection for these streams, after `GET /streams`.
+        case open(attempt: UInt64, [FuturesServiceStreamName], lastEventID: String)
+        case close
+        case control(attempt: UInt64, client: String, Control, [FuturesServiceStreamName])
+        case fetch(FuturesServiceStreamName)
+        case tell(ObserverID, FeedEvent)
+    }
+
+    /// What can be asked of an open connection.
+    enum Control: String { case subscribe, unsubscribe, pause, resume }
+
+    struct Connection {
+        let attempt: UInt64
+        let asked: [FuturesServiceStreamName]
+        var catalogue = Catalogue()
+        /// Its id; nil before `session`.
+        var client: String?
+        /// Whether it goes on where the last one ended.
+        var isExact = false
+        /// What the gateway sends on it, and whether that is paused.
+        var carried: [FuturesServiceStreamName: Bool] = [:]
+        var control: (Control, [FuturesServiceStreamName])?
+        var lastHeard: Instant
+    }
+
+    /// The most streams of a connection.
+    static let mostStreams = 200
+    /// The gateway says something every 15 s.
+    static let silence = Duration.seconds(40)
+
+    var now = Instant(nanoseconds: 0)
+    var effects: [Effect] = []
+    var streams: [FuturesServiceStreamName: ReadStream] = [:]
+    var connection: Connection?
+    private var parser = ServerSentEventParser()
+    /// The point to resume from; empty if there is none.
+    private var lastEventID = ""
+    /// What the parser had as the last id when the connection was opened, or was left.
+    private var idBefore = ""
+    private var attempts: UInt64 = 0
+    /// How often no connection came about since the last one.
+    var failures = 0
+    /// Why there is no connection, until there is one.
+    var failure: GatewayFailure?
+    private var retryAt: Instant?
+    /// Before this the gateway is not asked to change the connection.
+    private var controlAt = Instant(nanoseconds: 0)
+    /// Whether the credential allows to change a connection; if not, a new one is opened.
+    private var mayControl = true
+    let linger: Duration
+    private var random: SplitMix64
+
+    /// - Parameter linger: how long a stream is read after its last observer has left.
+    init(linger: Duration, seed: UInt64) { (self.linger, random) = (linger, SplitMix64(seed: seed)) }
+
+    /// Takes what happened.
+    mutating func step(_ input: Input, now: Instant) -> [Effect] {
+        self.now = now
+        switch input {
+        case .wish(let wish): take(wish)
+        case .listed(let attempt, let answer): if attempt == connection?.attempt { listed(answer) }
+        case .received(let attempt, let bytes): if attempt == connection?.attempt { received(bytes) }
+        case .ended(let attempt, let why): if attempt == connection?.attempt { lose(why) }
+        case .controlled(let attempt, let failure): if attempt == connection?.attempt { controlled(failure) }
+        case .fetchFailed(let name, let failure): publish(name, .failed(failure.feedError, fetch: true))
+        case .deadline: pass()
+        }
+        connect()
+        reconcile()
+        defer { effects = [] }
+        return effects
+    }
+
+    /// When `deadline` is to be stepped.
+    var nextDeadline: Instant? {
+        let waits = connection.map { $0.lastHeard + Self.silence } ?? (streams.isEmpty ? nil : retryAt)
+        let control = connection?.client != nil && controlAt > now ? controlAt : nil
+        let renewals = streams.values.map { connection?.client != nil && $0.isBroken && $0.renewAt > now ? $0.renewAt : nil }
+        return (streams.values.map(\.lingersUntil) + renewals + [waits, control]).compactMap(\.self).min()
+    }
+
+    private mutating func pass() {
+        for (name, stream) in streams where stream.lingersUntil.map({ $0 <= now }) == true { streams[name] = nil }
+        if let connection, connection.lastHeard + Self.silence <= now { lose(GatewayFailure(detail: "The gateway fell silent.", isTransient: true)) }
+        if let retryAt, retryAt <= now { self.retryAt = nil }
+    }
+}
+
+extension GatewayReader {
+    private mutating func connect() {
+        if streams.isEmpty, connection != nil {
+            effects.append(.close)
+            (connection, lastEventID) = (nil, "")
+        }
+        let names = streams.values.filter { $0.state != .ended }.map(\.name).sorted { $0.description < $1.description }
+        guard connection == nil, retryAt == nil, !names.isEmpty, failure?.isTransient ?? true else { return }
+        attempts &+= 1
+        connection = Connection(attempt: attempts, asked: names, lastHeard: now)
+        parser.restart()
+        idBefore = parser.lastEventID
+        effects.append(.open(attempt: attempts, names, lastEventID: lastEventID))
+    }
+
+    private mutating func listed(_ answer: [UInt8]) {
+        connection?.lastHeard = now
+        if let catalogue = Catalogue(answer, at: now) { connection?.catalogue = catalogue } else { lose(.notAGateway("the address")) }
+    }
+
+    private mutating func received(_ bytes: [UInt8]) {
+        connection?.lastHeard = now
+        let attempt = connection?.attempt
+        do throws(ServerSentEventParser.TooLong) {
+            for event in try parser.read(bytes) where connection?.attempt == attempt { take(event) }
+            if parser.lastEventID != idBefore { lastEventID = parser.lastEventID }
+        } catch { giveUp("The gateway sent an event that is too long.") }
+    }
+
+    /// What this connection brought is not gone on with.
+    mutating func giveUp(_ reason: String) {
+        (lastEventID, idBefore) = ("", parser.lastEventID)
+        lose(GatewayFailure(detail: reason, isTransient: true))
+    }
+
+    /// Ends the connection, or the attempt to open one. If that can help, another attempt follows.
+    mutating func lose(_ why: GatewayFailure, retryMs: Int? = nil) {
+        guard let lost = connection else { return }
+        effects.append(.close)
+        connection = nil
+        if lost.client != nil {
+            for name in lost.carried.keys { beginOutage(of: name, since: lost.lastHeard, why.detail) }
+        } else {
+            failures = min(failures + 1, 20)
+            if why.status == 204 { return end(lost.asked) }
+            if why.status == 404, drop(why.mistakes) { return }
+            for (name, stream) in streams where failure == nil && stream.outage == nil || !why.isTransient {
+                publish(name, .failed(why.feedError, fetch: false))
+                guard !why.isTransient else { continue }
+                streams[name]?.isRefused = true
+                setState(of: name, stream.state)
+            }
+            failure = why
+        }
+        let least = min(max(retryMs ?? parser.retryMs ?? 2000, 1), 600_000)
+        let wait = Int64(min(least << failures, max(least, 30_000))) * Int64.random(in: 750...1250, using: &random)
+        retryAt = now + .microseconds(max(wait, (why.retryAfterMs ?? 0) * 1000))
+    }
+
+    /// All streams of the connection have ended.
+    private mutating func end(_ names: [FuturesServiceStreamName]) { for name in names { setState(of: name, .ended) } }
+
+    /// Tells who wants these names what is wrong with them; false if nobody does.
+    private mutating func drop(_ mistakes: [String: String]) -> Bool {
+        let wrong = streams.keys.filter { mistakes[$0.description] != nil }
+        for name in wrong {
+            publish(name, .failed(FeedError(.unknownStream, mistakes[name.description] ?? ""), fetch: false))
+            streams[name] = nil
+        }
+        return !wrong.isEmpty
+    }
+
+    /// The gateway has said whether this connection goes on where the last one ended.
+    mutating func begin(client: String, isExact: Bool) {
+        guard let asked = connection?.asked else { return }
+        (failure, failures, mayControl, controlAt) = (nil, 0, true, now)
+        connection?.client = client
+        connection?.isExact = isExact
+        if !isExact { lastEventID = "" }
+        for name in asked {
+            carry(name)
+            guard streams[name] != nil else { continue }
+            streams[name]?.isRefused = false
+            if !isExact {
+                streams[name]?.forget()
+                streams[name]?.isBroken = false
+            }
+            guard let outage = streams[name]?.outage else { continue }
+            publish(name, .connected)
+            if !isExact { streams[name]?.outage?.needsValue = true }
+            if isExact, !outage.needsValue {
+                endOutage(of: name, .continuous)
+                setState(of: name, streams[name]?.state ?? .connecting)
+            }
+        }
+    }
+
+    private mutating func carry(_ name: FuturesServiceStreamName) {
+        connection?.carried[name] = false
+        if let catalogue = connection?.catalogue { streams[name]?.limit = catalogue.limit(of: name) }
+    }
+
+    /// The gateway gives nothing more on this connection.
+    mutating func leave(_ code: String, _ reason: String, retryMs: Int?) {
+        lose(GatewayFailure(detail: "The gateway ended the connection (\(code)): \(reason)", isTransient: true), retryMs: retryMs)
+    }
+
+    /// Asks the gateway for what differs between what is wanted and what the connection carries.
+    private mutating func reconcile() {
+        guard let open = connection, let client = open.client, open.control == nil, now >= controlAt else { return }
+        for name in open.carried.keys where streams[name]?.wantsFetch == true {
+            streams[name]?.wantsFetch = false
+            effects.append(.fetch(name))
+        }
+        let carried = open.carried.keys
+        let broken = streams.values.filter { $0.isBroken && $0.renewAt <= now }.map(\.name)
+        // What a credential forbids, another connection does; but it cannot pause.
+        let wishes: [(Control, [FuturesServiceStreamName])] = [
+            (.unsubscribe, carried.filter { streams[$0] == nil || broken.contains($0) }),
+            (.subscribe, streams.values.filter { open.carried[$0.name] == nil && $0.state != .ended }.map(\.name)),
+            (.pause, carried.filter { streams[$0]?.isPaused == true && open.carried[$0] == false }),
+            (.resume, carried.filter { streams[$0]?.isPaused == false && open.carried[$0] == true }),
+        ]
+        let possible = mayControl ? wishes : Array(wishes.prefix(2))
+        guard let (control, names) = possible.first(where: { !$0.1.isEmpty }) else { return }
+        guard mayControl else {
+            lastEventID = ""
+            return lose(GatewayFailure(detail: "The credential does not allow to change a connection; another one is opened.", isTransient: true))
+        }
+        connection?.control = (control, names)
+        effects.append(.control(attempt: open.attempt, client: client, control, names))
+    }
+
+    private mutating func controlled(_ why: GatewayFailure?) {
+        guard let (control, names) = connection?.control else { return }
+        connection?.control = nil
+        guard let why else {
+            for name in names {
+                switch control {
+                case .subscribe: carry(name)
+                case .pause, .resume: connection?.carried[name] = control == .pause
+                case .unsubscribe:
+                    connection?.carried[name] = nil
+                    streams[name]?.isBroken = false
+                    streams[name]?.renewAt = now + .seconds(1)
+                }
+            }
+            return
+        }
+        if why.status == 404, drop(why.mistakes) { return }
+        if why.status == 404 { return lose(why) }
+        if why.isTransient { controlAt = now + .milliseconds(max(why.retryAfterMs ?? 0, 1000)) } else { mayControl = false }
+    }
+}
