@@ -110,6 +110,9 @@ export class Candles {
       this.#bars.setData(bars.map(point));
       this.#volume.setData(bars.map(column));
     }
+    // A bar that rises is hollow, so its own colour would show no line.
+    const tone = colour(Number(bars.at(-1)?.close) < Number(bars.at(-1)?.open) ? 'down' : 'up');
+    if (this.#bars.options().priceLineColor !== tone) this.#bars.applyOptions({ priceLineColor: tone });
     if (before.name !== name || !(before.bars?.length > 2)) this.#home();
   }
 
