@@ -49,7 +49,10 @@ package struct Ingest {
             names[id] = StreamNames()
             return core.step(.opened(id), now: now)
         case .subscribe(let id, let names, let request):
-            for name in names { connections[name] = id }
+            for name in names {
+                connections[name] = id
+                self.names[id]?.remember(name)
+            }
             return core.step(.received(id, .acknowledged(request: request)), now: now)
         case .fetch(let name, let request):
             guard let rows = complete(name) else { return [] }

@@ -118,6 +118,7 @@ package struct Workload {
         case .encode: for effect in effects { made += Ingest.encode(effect) }
         case .whole:
             var house = start
+            let (frames, ids, ring) = (frames, ids, ring)
             for index in frames.indices {
                 _ = house.receive(frames[index], on: ids[index]) { effect in
                     made += Ingest.encode(effect) { ring.log.append(sequence: $2, body: $0, id: $1, carriesData: true, now: 0) }

@@ -12,11 +12,10 @@ enum IngestCommand {
         switch arguments.first {
         case "round":
             let words = Array(arguments.dropFirst())
-            guard words.count == 3, let kind = FrameKind(rawValue: words[0]), let stage = Stage(rawValue: words[1]), let rounds = Int(words[2]) else {
-                return print("ingest round \(FrameKind.allCases.map(\.rawValue)) \(Stage.allCases.map(\.rawValue)) ROUNDS")
-            }
-            let workload = workload(kind)
-            guard workload.isSound else { fatalError("the frames of \(kind) are not what they should be") }
+            guard words.count == 3, FrameKind(rawValue: words[0]) != nil || words[0] == "mix", let stage = Stage(rawValue: words[1]),
+                let rounds = Int(words[2])
+            else { return print("ingest round \(FrameKind.allCases.map(\.rawValue) + ["mix"]) \(Stage.allCases.map(\.rawValue)) ROUNDS") }
+            let workload = named(words[0])
             print(workload.frames.count, counted(workload, stage, rounds: rounds))
         case "frames": named(arguments.dropFirst().first).frames.forEach { print(String(decoding: $0, as: UTF8.self)) }
         case "whole": print(nanoseconds(named(arguments.dropFirst().first), .whole))

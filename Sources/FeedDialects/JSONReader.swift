@@ -1,3 +1,5 @@
+import FeedCore
+
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Glibc)
@@ -83,6 +85,22 @@ package struct JSONReader {
         try expect(UInt8(ascii: ","))
         let second = try scalar()
         while try another(before: UInt8(ascii: "]")) { try skip() }
+        return (first, second)
+    }
+
+    /// Reads the pair `["1.50","2"]` if it is written like that; else reads nothing.
+    @inline(__always)
+    mutating func plainPair() -> (DecimalString, DecimalString)? {
+        guard let start = bytes.baseAddress, bytes.count - position >= 38 else { return nil }
+        let here = start + position
+        guard here[0] == UInt8(ascii: "["), here[1] == UInt8(ascii: "\"") else { return nil }
+        var (length, secondLength) = (0, 0)
+        guard let first = DecimalString(quotedAt: here + 2, count: &length) else { return nil }
+        let behind = here + 3 + length
+        guard behind[0] == UInt8(ascii: ","), behind[1] == UInt8(ascii: "\""),
+            let second = DecimalString(quotedAt: behind + 2, count: &secondLength), behind[3 + secondLength] == UInt8(ascii: "]")
+        else { return nil }
+        position += 7 + length + secondLength
         return (first, second)
     }
 
@@ -243,6 +261,13 @@ package struct JSONReader {
 
     private mutating func digits() throws(Failure) {
         var end = position
+        if let base = bytes.baseAddress {
+            while bytes.count - end >= 8 {
+                let others = EightCharacters(at: base + end).others
+                end += others.trailingZeroBitCount / 8
+                if others != 0 { break }
+            }
+        }
         while end < bytes.count, bytes[end] &- UInt8(ascii: "0") < 10 { end += 1 }
         guard end > position else { throw failure("a digit was expected") }
         position = end
@@ -377,17 +402,21 @@ extension FixedWidthInteger {
         let start = bytes.first == UInt8(ascii: "-") ? 1 : 0
         guard bytes.count > start else { return nil }
         var value: UInt64 = 0
-        for place in start..<bytes.count {
-            let digit = bytes[place] &- UInt8(ascii: "0")
-            guard digit < 10 else { return nil }
-            if place < 18 {
-                value = value &* 10 &+ UInt64(digit)
-            } else {
-                let (shifted, isTooLarge) = value.multipliedReportingOverflow(by: 10)
-                let (sum, overflows) = shifted.addingReportingOverflow(UInt64(digit))
-                guard !isTooLarge, !overflows else { return nil }
-                value = sum
-            }
+        var place = start
+        // Sixteen digits fit into the number for sure.
+        while let base = bytes.baseAddress, place - start <= 8, bytes.count - place > 0 {
+            let count = Swift.min(bytes.count - place, 8)
+            let eight = EightCharacters(at: base + place, count)
+            guard eight.others == 0 else { return nil }
+            value = value &* UInt64.powersOfTen[count] &+ eight.number(count)
+            place += count
+        }
+        for byte in bytes[place...] {
+            guard byte &- UInt8(ascii: "0") < 10 else { return nil }
+            let (shifted, isTooLarge) = value.multipliedReportingOverflow(by: 10)
+            let (sum, overflows) = shifted.addingReportingOverflow(UInt64(byte &- UInt8(ascii: "0")))
+            guard !isTooLarge, !overflows else { return nil }
+            value = sum
         }
         if start == 1 { self.init(exactly: -Int128(value)) } else { self.init(exactly: value) }
     }

@@ -1,4 +1,4 @@
-import FeedCore
+package import FeedCore
 
 /// The names of the streams on one connection, looked up by their bytes, so that a name is read once and not with every frame.
 ///
@@ -20,8 +20,9 @@ package final class StreamNames {
         return nil
     }
 
-    func remember(_ name: FuturesServiceStreamName) {
+    package func remember(_ name: FuturesServiceStreamName) {
         var description = name.description
+        guard description.withUTF8({ self.name($0) }) == nil else { return }
         let place = description.withUTF8 { self.place(of: $0) }
         let free = (place..<place + Self.probes).first { names[$0 & (names.count - 1)] == nil }
         names[(free ?? place) & (names.count - 1)] = name

@@ -33,4 +33,51 @@ import Testing
         #expect(id.description == String(epoch, radix: 36) + "." + String(sequence, radix: 36))
         #expect(EventID(id.description) == id)
     }
+
+    @Test func anIntegerIsWrittenDigitForDigit() {
+        let seed = UInt64.random(in: .min ... .max)
+        print("seed", seed)
+        var random = SplitMix64(seed: seed)
+        var numbers: [UInt64] = [0, .max]
+        for power in UInt64.powersOfTen {
+            numbers += [power - 1, power, power + 1]
+            for _ in 0..<200 { numbers.append(UInt64.random(in: 0..<power, using: &random)) }
+        }
+        for number in numbers {
+            #expect(Self.text { $0.integer(number) } == String(number))
+            guard let number = Int64(exactly: number) else { continue }
+            #expect(Self.text { $0.integer(-number) } == String(-number))
+        }
+        #expect(Self.text { $0.integer(Int64.min) } == String(Int64.min))
+    }
+
+    /// Short texts are copied in two pieces that overlap.
+    @Test func aTextOfAnyLengthIsWrittenWhole() {
+        for length in 0...40 {
+            let text = String("abcdefghijklmnopqrstuvwxyz0123456789ABCD".prefix(length))
+            #expect(Self.text { $0.string(text) } == "\"\(text)\"")
+        }
+    }
+
+    @Test func pairsGrowTheBufferInTime() throws {
+        let longest = try #require(DecimalString(String(repeating: "9", count: DecimalString.longest)))
+        let text = Self.text { json in
+            json.array { json in for _ in 0..<50 { json.pair(longest, longest) } }
+        }
+        #expect(text == "[" + Array(repeating: "[\"\(longest)\",\"\(longest)\"]", count: 50).joined(separator: ",") + "]")
+    }
+
+    @Test func whatOutgrowsItsArrayIsWrittenAlike() {
+        for length in [0, 40, 60, 61, 62, 63, 64, 65, 200] {
+            let text = String(repeating: "x", count: length)
+            let bytes = JSONWriter.bytes(capacity: 64) { json in json.array { $0.string(text) } }
+            #expect(String(decoding: bytes, as: UTF8.self) == "[\"\(text)\"]")
+        }
+    }
+
+    private static func text(_ write: (inout JSONWriter) -> Void) -> String {
+        var writer = JSONWriter(capacity: 1)
+        write(&writer)
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
 }

@@ -116,6 +116,35 @@ import Testing
         }
     }
 
+    /// Where enough bytes follow, a level is read sixteen bytes at a time. That takes nothing that the other way refuses, and reads it alike.
+    @Test func aLevelIsReadAlikeHoweverMuchFollows() {
+        let seed = UInt64.random(in: .min ... .max)
+        print("seed", seed)
+        var dice = SplitMix64(seed: seed)
+        let characters = Array("0123456789019.-,\"[]:=M é\\".unicodeScalars)
+        for _ in 0..<20_000 {
+            let isPlain = Int.random(in: 0..<4, using: &dice) > 0
+            let numbers = (0..<2).map { _ in
+                let length = Int.random(in: 0...18, using: &dice)
+                let digits = (0..<length).map { _ in
+                    String(isPlain ? characters[Int.random(in: 0..<10, using: &dice)] : characters.randomElement(using: &dice) ?? "0")
+                }
+                let point = Int.random(in: 0...length, using: &dice)
+                return digits[..<point].joined() + (point < length ? "." : "") + digits[point...].joined()
+            }
+            let level = #"[["\#(numbers[0])","\#(numbers[1])"]]"#
+            #expect(Self.levels(level) == Self.levels(level + String(repeating: " ", count: 60)), "\(level)")
+        }
+        #expect(Self.levels(#"[["1.50","2"]]"#)?.map(\.price.text) == ["1.50"])
+    }
+
+    private static func levels(_ text: String) -> [PriceLevel]? {
+        Array(text.utf8).withUnsafeBufferPointer { bytes in
+            var reader = JSONReader(bytes)
+            return try? PriceLevel.levels(&reader)
+        }
+    }
+
     private static func string(_ text: String) -> String? {
         Array(text.utf8).withUnsafeBufferPointer { bytes in
             var reader = JSONReader(bytes)

@@ -15,14 +15,16 @@ package struct EventWords {
     init(_ name: StaticString, id: EventID? = nil, capacity: Int = 256, _ members: (inout JSONWriter) -> Void) {
         self.name = name
         self.id = id
-        var writer = JSONWriter(capacity: capacity)
-        writer.plain("event: ")
-        writer.plain(name)
-        writer.plain("\ndata: ")
-        start = writer.length
-        members(&writer)
-        writer.plain("\n")
-        body = writer.bytes
+        var start = 0
+        body = JSONWriter.bytes(capacity: capacity) { writer in
+            writer.plain("event: ")
+            writer.plain(name)
+            writer.plain("\ndata: ")
+            start = writer.length
+            members(&writer)
+            writer.plain("\n")
+        }
+        self.start = start
     }
 }
 

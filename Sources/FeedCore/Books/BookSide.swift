@@ -78,12 +78,18 @@ package struct BookSide: Sendable {
     }
 
     private func place(of key: Int128) -> Int {
-        var (low, high) = (0, levels.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if self.key(levels[middle]) < key { low = middle + 1 } else { high = middle }
+        // Without a jump that depends on a price: nobody can foresee it.
+        levels.withUnsafeBufferPointer { levels in
+            let (isBid, bound) = (isBid, isBid ? key : -key &+ 1)
+            var (low, count) = (0, levels.count)
+            while count > 0 {
+                let half = count / 2
+                let isBefore = (levels[low + half].scaledPrice < bound) == isBid
+                low = isBefore ? low + half + 1 : low
+                count = isBefore ? count - half - 1 : half
+            }
+            return low
         }
-        return low
     }
 
     /// Rises towards the better price.

@@ -8,8 +8,8 @@ public struct DecimalString: Hashable, Sendable, CustomStringConvertible {
 
     /// The first sixteen characters from the lowest bits up, then the others: each is by how much it is greater than `-`. Where no character stands,
     /// all bits are set.
-    private let low: UInt64
-    private let high: UInt64
+    @usableFromInline let low: UInt64
+    @usableFromInline let high: UInt64
 
     /// The text as the venue wrote it: optional minus, digits, optional fraction; at most 32 bytes.
     public var text: String {
@@ -27,11 +27,67 @@ public struct DecimalString: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The same from bytes.
+    @inline(__always)
     package init?(_ bytes: UnsafeBufferPointer<UInt8>) {
-        guard let start = bytes.baseAddress, bytes.count > 0, bytes.count <= Self.longest else { return nil }
+        guard let start = bytes.baseAddress, bytes.count > 0 else { return nil }
+        if bytes.count <= 16 {
+            let first = EightCharacters(at: start, min(bytes.count, 8))
+            let second = bytes.count > 8 ? EightCharacters(at: start + 8, bytes.count - 8) : EightCharacters(packed: Self.zeros)
+            self.init(first, second, bytes.count)
+        } else {
+            self.init(long: bytes, start)
+        }
+    }
+
+    /// Takes what stands between a quote and the next one, if it has at most 15 characters and no sign; nil for anything else, which may still be a
+    /// number.
+    ///
+    /// - Parameters:
+    ///   - start: where sixteen bytes can be read.
+    ///   - count: how many characters there are before the second quote.
+    @inlinable @inline(__always)
+    package init?(quotedAt start: UnsafePointer<UInt8>, count: inout Int) {
+        let (first, second) = (EightCharacters(at: start), EightCharacters(at: start + 8))
+        var others = first.otherPlaces | second.otherPlaces << 8
+        guard others != 0 else { return nil }
+        var end = others.trailingZeroBitCount
+        if start[end] == UInt8(ascii: ".") {
+            others &= others &- 1
+            guard end > 0, others != 0, others.trailingZeroBitCount > end + 1 else { return nil }
+            end = others.trailingZeroBitCount
+        }
+        guard end > 0, start[end] == UInt8(ascii: "\"") else { return nil }
+        count = end
+        self.init(low: Self.packed(first, second, end), high: .max)
+    }
+
+    /// One to sixteen characters.
+    @inline(__always)
+    private init?(_ first: EightCharacters, _ second: EightCharacters, _ count: Int) {
+        var others = first.otherPlaces | second.otherPlaces << 8
+        let low = Self.packed(first, second, count)
+        let isNegative = low & 15 == Self.minus
+        if isNegative { others &= ~1 }
+        guard count > (isNegative ? 1 : 0) else { return nil }
+        if others != 0 {
+            let point = others.trailingZeroBitCount
+            let isPoint = others & (others &- 1) == 0 && Self.character(point, first, second) == UInt8(ascii: ".")
+            guard isPoint, point > (isNegative ? 1 : 0), point < count - 1 else { return nil }
+        }
+        // Packing keeps four bits of each character: what packs like a minus has to be one.
+        guard !isNegative || UInt8(truncatingIfNeeded: first.bits) == UInt8(ascii: "-") else { return nil }
+        self.init(low: low, high: .max)
+    }
+
+    private init?(long bytes: UnsafeBufferPointer<UInt8>, _ start: UnsafePointer<UInt8>) {
+        guard bytes.count <= Self.longest else { return nil }
         let sign = start[0] == UInt8(ascii: "-") ? 1 : 0
         guard Self.isUnsigned(start + sign, bytes.count - sign) else { return nil }
-        self.init(start, bytes.count)
+        low = Self.packed(EightCharacters(at: start), EightCharacters(at: start + 8), 16)
+        let rest = bytes.count - 16
+        high = Self.packed(
+            EightCharacters(at: start + 16, min(rest, 8)),
+            rest > 8 ? EightCharacters(at: start + 24, rest - 8) : EightCharacters(packed: Self.zeros), rest)
     }
 
     /// Takes a decimal number of our own making, never a text from outside: traps at anything that `init(_:)` refuses.
@@ -40,13 +96,7 @@ public struct DecimalString: Hashable, Sendable, CustomStringConvertible {
         self = decimal
     }
 
-    private init(low: UInt64, high: UInt64) { (self.low, self.high) = (low, high) }
-
-    /// Packs eight bytes at a time.
-    private init(_ start: UnsafePointer<UInt8>, _ count: Int) {
-        low = Self.packed(start, min(count, 16))
-        high = count > 16 ? Self.packed(start + 16, count - 16) : .max
-    }
+    @usableFromInline init(low: UInt64, high: UInt64) { (self.low, self.high) = (low, high) }
 
     /// The text.
     public var description: String { text }
@@ -58,11 +108,11 @@ public struct DecimalString: Hashable, Sendable, CustomStringConvertible {
     package func write(to start: UnsafeMutablePointer<UInt8>) -> Int {
         let place = UnsafeMutableRawPointer(start)
         let count = count
-        place.storeBytes(of: Self.spread(low).littleEndian, as: UInt64.self)
-        if count > 8 { place.storeBytes(of: Self.spread(low >> 32).littleEndian, toByteOffset: 8, as: UInt64.self) }
+        place.storeBytes(of: EightCharacters(packed: low).bits.littleEndian, as: UInt64.self)
+        if count > 8 { place.storeBytes(of: EightCharacters(packed: low >> 32).bits.littleEndian, toByteOffset: 8, as: UInt64.self) }
         if count > 16 {
-            place.storeBytes(of: Self.spread(high).littleEndian, toByteOffset: 16, as: UInt64.self)
-            place.storeBytes(of: Self.spread(high >> 32).littleEndian, toByteOffset: 24, as: UInt64.self)
+            place.storeBytes(of: EightCharacters(packed: high).bits.littleEndian, toByteOffset: 16, as: UInt64.self)
+            place.storeBytes(of: EightCharacters(packed: high >> 32).bits.littleEndian, toByteOffset: 24, as: UInt64.self)
         }
         return count
     }
@@ -76,43 +126,19 @@ public struct DecimalString: Hashable, Sendable, CustomStringConvertible {
         return (packed & ~(unused &* 15)) & 0xCCCC_CCCC_CCCC_CCCC == 0
     }
 
-    // Eight characters at a time, as the bytes of a number; the first one is in the lowest bits.
+    /// Eight digits 0.
+    private static let zeros: UInt64 = 0x3333_3333
 
-    /// Up to sixteen characters, four bits each.
-    private static func packed(_ start: UnsafePointer<UInt8>, _ count: Int) -> UInt64 {
-        let first = packed(load(start, min(count, 8)))
-        let both = count > 8 ? first | packed(load(start + 8, count - 8)) << 32 : first
+    /// One to sixteen characters, four bits each.
+    @inlinable @inline(__always)
+    static func packed(_ first: EightCharacters, _ second: EightCharacters, _ count: Int) -> UInt64 {
+        let both = first.packed | second.packed << 32
         return count < 16 ? both | .max &<< UInt64(count * 4) : both
     }
 
-    private static func packed(_ bytes: UInt64) -> UInt64 {
-        var bits = (bytes &- 0x2D2D_2D2D_2D2D_2D2D) & 0x0F0F_0F0F_0F0F_0F0F
-        bits = (bits | bits >> 4) & 0x00FF_00FF_00FF_00FF
-        bits = (bits | bits >> 8) & 0x0000_FFFF_0000_FFFF
-        return (bits | bits >> 16) & 0xFFFF_FFFF
-    }
-
-    /// The lower eight characters as bytes.
-    private static func spread(_ packed: UInt64) -> UInt64 {
-        var bits = packed & 0xFFFF_FFFF
-        bits = (bits | bits << 16) & 0x0000_FFFF_0000_FFFF
-        bits = (bits | bits << 8) & 0x00FF_00FF_00FF_00FF
-        bits = (bits | bits << 4) & 0x0F0F_0F0F_0F0F_0F0F
-        return bits &+ 0x2D2D_2D2D_2D2D_2D2D
-    }
-
-    /// One to eight bytes; zeros, the digit, follow fewer.
-    private static func load(_ start: UnsafePointer<UInt8>, _ count: Int) -> UInt64 {
-        let place = UnsafeRawPointer(start)
-        if count == 8 { return UInt64(littleEndian: place.loadUnaligned(as: UInt64.self)) }
-        let zeros = 0x3030_3030_3030_3030 &<< UInt64(count * 8)
-        if count >= 4 {
-            let first = UInt64(UInt32(littleEndian: place.loadUnaligned(as: UInt32.self)))
-            let last = UInt64(UInt32(littleEndian: place.loadUnaligned(fromByteOffset: count - 4, as: UInt32.self)))
-            return first | last &<< UInt64((count - 4) * 8) | zeros
-        }
-        let (middle, last) = (count / 2, count - 1)
-        return UInt64(start[0]) | UInt64(start[middle]) &<< UInt64(middle * 8) | UInt64(start[last]) &<< UInt64(last * 8) | zeros
+    @inline(__always)
+    private static func character(_ place: Int, _ first: EightCharacters, _ second: EightCharacters) -> UInt8 {
+        UInt8(truncatingIfNeeded: (place < 8 ? first.bits : second.bits) &>> UInt64((place & 7) * 8))
     }
 
     /// Whether the bytes are digits, with a point between two of them at most.
@@ -121,9 +147,7 @@ public struct DecimalString: Hashable, Sendable, CustomStringConvertible {
         var point: Int?
         var place = 0
         while place < count {
-            let bytes = load(start + place, min(count - place, 8))
-            let digits = bytes ^ 0x3030_3030_3030_3030
-            let others = ((digits & 0x7F7F_7F7F_7F7F_7F7F) &+ 0x7676_7676_7676_7676 | digits) & 0x8080_8080_8080_8080
+            let others = EightCharacters(at: start + place, min(count - place, 8)).others
             if others != 0 {
                 let found = place + others.trailingZeroBitCount / 8
                 guard others & (others &- 1) == 0, point == nil, start[found] == UInt8(ascii: ".") else { return false }
@@ -151,19 +175,12 @@ public struct DecimalString: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static let minus: UInt64 = 0
+
     /// Up to sixteen packed digits as a number.
     private static func number(_ packed: UInt64, _ count: Int) -> UInt64 {
-        count <= 8
-            ? number(eight: spread(packed), count)
-            : number(eight: spread(packed), 8) &* UInt64.powersOfTen[count - 8] &+ number(eight: spread(packed >> 32), count - 8)
-    }
-
-    /// Up to eight digits: pairs, then fours, then all of them are added up at once.
-    private static func number(eight bytes: UInt64, _ count: Int) -> UInt64 {
-        guard count > 0 else { return 0 }
-        var sum = (((bytes &- 0x3030_3030_3030_3030) &<< UInt64((8 - count) * 8)) &* 2561) >> 8
-        sum = ((sum & 0x00FF_00FF_00FF_00FF) &* 6_553_601) >> 16
-        return ((sum & 0x0000_FFFF_0000_FFFF) &* 42_949_672_960_001) >> 32
+        let first = EightCharacters(packed: packed)
+        guard count > 8 else { return first.number(count) }
+        return first.number(8) &* UInt64.powersOfTen[count - 8] &+ EightCharacters(packed: packed >> 32).number(count - 8)
     }
 
     /// The same, character by character.
@@ -194,7 +211,7 @@ public struct DecimalString: Hashable, Sendable, CustomStringConvertible {
 
 extension UInt64 {
     /// 1, 10 and so on, up to 10^19.
-    static let powersOfTen: [UInt64] = [
+    package static let powersOfTen: [UInt64] = [
         1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000, 100_000_000_000, 1_000_000_000_000,
         10_000_000_000_000, 100_000_000_000_000, 1_000_000_000_000_000, 10_000_000_000_000_000, 100_000_000_000_000_000, 1_000_000_000_000_000_000,
         10_000_000_000_000_000_000,

@@ -5,10 +5,28 @@ package struct JSONWriter: ~Copyable {
     private var buffer: UnsafeMutableBufferPointer<UInt8>
     private var count = 0
     private var needsComma = false
+    /// Whether the buffer is somebody else's.
+    private var isLent = false
 
     package init(capacity: Int = 256) { buffer = .allocate(capacity: max(capacity, 64)) }
 
-    deinit { buffer.deallocate() }
+    private init(lent buffer: UnsafeMutableBufferPointer<UInt8>) {
+        self.buffer = buffer
+        isLent = true
+    }
+
+    deinit { if !isLent { buffer.deallocate() } }
+
+    /// What is written, in one array from the start. If `capacity` bytes are too few, what was written moves.
+    package static func bytes(capacity: Int, _ write: (inout JSONWriter) -> Void) -> [UInt8] {
+        var moved: [UInt8]?
+        let bytes = [UInt8](unsafeUninitializedCapacity: max(capacity, 64)) { buffer, count in
+            var writer = JSONWriter(lent: buffer)
+            write(&writer)
+            if writer.isLent { count = writer.count } else { moved = writer.bytes }
+        }
+        return moved ?? bytes
+    }
 
     /// How many bytes the text so far has.
     package var length: Int { count }
@@ -84,10 +102,15 @@ package struct JSONWriter: ~Copyable {
     package mutating func decimal(_ decimal: DecimalString) {
         reserve(DecimalString.longest + 3)
         separate()
+        put(decimal)
+        needsComma = true
+    }
+
+    @inline(__always)
+    private mutating func put(_ decimal: DecimalString) {
         put(UInt8(ascii: "\""))
         if let start = buffer.baseAddress { count += decimal.write(to: start + count) }
         put(UInt8(ascii: "\""))
-        needsComma = true
     }
 
     package mutating func member(_ name: StaticString, _ id: EventID) {
@@ -101,10 +124,14 @@ package struct JSONWriter: ~Copyable {
 
     /// Writes an array of two decimals.
     package mutating func pair(_ first: DecimalString, _ second: DecimalString) {
-        open(UInt8(ascii: "["))
-        decimal(first)
-        decimal(second)
-        close(UInt8(ascii: "]"))
+        reserve(2 * DecimalString.longest + 8)
+        separate()
+        put(UInt8(ascii: "["))
+        put(first)
+        put(UInt8(ascii: ","))
+        put(second)
+        put(UInt8(ascii: "]"))
+        needsComma = true
     }
 
     /// Leaves the member out if there is no value.
@@ -139,24 +166,30 @@ package struct JSONWriter: ~Copyable {
     package mutating func integer(_ number: UInt64) { integer(number, isNegative: false) }
 
     private mutating func integer(_ magnitude: UInt64, isNegative: Bool) {
-        reserve(22)
+        reserve(32)
         separate()
         if isNegative { put(UInt8(ascii: "-")) }
-        var rest = magnitude
-        var end = count + Self.digits(magnitude)
-        count = end
-        repeat {
-            end -= 1
-            buffer[end] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
-        } while rest > 0
+        if magnitude < 100_000_000 {
+            put(EightCharacters(number: magnitude), isFirst: true)
+        } else if magnitude < 10_000_000_000_000_000 {
+            put(EightCharacters(number: magnitude / 100_000_000), isFirst: true)
+            put(EightCharacters(number: magnitude % 100_000_000))
+        } else {
+            let rest = magnitude % 10_000_000_000_000_000
+            put(EightCharacters(number: magnitude / 10_000_000_000_000_000), isFirst: true)
+            put(EightCharacters(number: rest / 100_000_000))
+            put(EightCharacters(number: rest % 100_000_000))
+        }
         needsComma = true
     }
 
-    /// How many decimal digits a number has: three tenths of its binary ones, or one more.
-    private static func digits(_ number: UInt64) -> Int {
-        let digits = ((64 - (number | 1).leadingZeroBitCount) &* 1233) >> 12
-        return number < UInt64.powersOfTen[digits] ? max(digits, 1) : digits + 1
+    /// Writes digits; the first ones without leading zeros. There has to be room for eight.
+    @inline(__always)
+    private mutating func put(_ digits: EightCharacters, isFirst: Bool = false) {
+        guard let start = buffer.baseAddress else { return }
+        let zeros = isFirst ? digits.leadingZeros : 0
+        UnsafeMutableRawPointer(start + count).storeBytes(of: (digits.bits >> UInt64(zeros * 8)).littleEndian, as: UInt64.self)
+        count += 8 - zeros
     }
 
     /// Writes a string and escapes control characters, quotes and backslashes, so that the text has no line break of any kind.
@@ -245,8 +278,9 @@ package struct JSONWriter: ~Copyable {
         guard buffer.count - count < room else { return }
         let larger = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(buffer.count * 2, count + room))
         _ = larger.update(fromContentsOf: buffer[..<count])
-        buffer.deallocate()
+        if !isLent { buffer.deallocate() }
         buffer = larger
+        isLent = false
     }
 
     private mutating func put(_ byte: UInt8) {
@@ -256,7 +290,18 @@ package struct JSONWriter: ~Copyable {
 
     private mutating func put(_ units: UnsafeBufferPointer<UInt8>) {
         guard let source = units.baseAddress, let start = buffer.baseAddress else { return }
-        (start + count).update(from: source, count: units.count)
+        let (from, to) = (UnsafeRawPointer(source), UnsafeMutableRawPointer(start + count))
+        let end = units.count - 8
+        if end >= 0, end <= 8 {
+            // Names and words: two pieces that overlap cost a fraction of a call.
+            let (first, last) = (from.loadUnaligned(as: UInt64.self), from.loadUnaligned(fromByteOffset: end, as: UInt64.self))
+            to.storeBytes(of: first, as: UInt64.self)
+            to.storeBytes(of: last, toByteOffset: end, as: UInt64.self)
+        } else if end < 0 {
+            for place in 0..<units.count { (start + count)[place] = source[place] }
+        } else {
+            to.copyMemory(from: from, byteCount: units.count)
+        }
         count += units.count
     }
 

@@ -17,7 +17,10 @@ final class FuturesSession: DialectSession {
             guard let source = name.tradesOfBars, madeOfTrades[source]?.contains(name) != true else { continue }
             madeOfTrades[source, default: []].append(name)
         }
-        return [dialect.subscribe(wireNames(names), request: request)]
+        let wireNames = wireNames(names)
+        // As the core has them, so that the names of frames are found to be the same at a glance.
+        for name in wireNames { self.names.remember(name) }
+        return [dialect.subscribe(wireNames, request: request)]
     }
 
     /// A subscription that another stream needs stays.

@@ -173,14 +173,19 @@ extension PriceLevel {
         var levels: [PriceLevel] = []
         levels.reserveCapacity(min(reader.remaining / leastBytes, 1000) + 1)
         repeat {
-            let (first, second) = try reader.pair()
-            guard let first, let second, let price = DecimalString(first), let quantity = DecimalString(second) else {
-                throw reader.failure("a level is not decimal or has more than 32 characters")
-            }
+            let (price, quantity) = if let pair = reader.plainPair() { pair } else { try pair(&reader) }
             let level = PriceLevel(price: price, quantity: quantity)
             guard level.isComparable else { throw reader.failure("a level is not a price and a quantity") }
             levels.append(level)
         } while try reader.another(before: UInt8(ascii: "]"))
         return levels
+    }
+
+    private static func pair(_ reader: inout JSONReader) throws(JSONReader.Failure) -> (DecimalString, DecimalString) {
+        let (first, second) = try reader.pair()
+        guard let first, let second, let price = DecimalString(first), let quantity = DecimalString(second) else {
+            throw reader.failure("a level is not decimal or has more than 32 characters")
+        }
+        return (price, quantity)
     }
 }

@@ -146,7 +146,8 @@ final class EventHub: FeedListener {
         let carriesData = words.id != nil
         for format in EventFormat.allCases {
             guard let log = state.value.streams[event.stream]?.logs[format.rawValue] else { continue }
-            let body = format.body(words, of: event.stream.description) + (carriesData ? [] : format.end(nil))
+            var body = format.body(words, of: event.stream.description)
+            if !carriesData { body += format.end(nil) }
             let id = words.id.map { format.idStart($0) } ?? []
             rings.append(
                 log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, eventTime: eventTime, receivedAt: receivedAt)
