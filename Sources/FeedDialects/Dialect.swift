@@ -23,7 +23,9 @@ public protocol Dialect: Sendable {
 
     /// A new session, which remembers one connection while it lasts.
     ///
-    /// - Parameter subprotocol: The server's choice; nil if it chose none or there is no WebSocket.
+    /// - Parameters:
+    ///   - endpoint: the upstream's connection, as `StreamTraits.endpoint` numbers them.
+    ///   - subprotocol: the server's choice; nil if it chose none or there is no WebSocket.
     func session(endpoint: Int, subprotocol: String?) -> any DialectSession
 
     /// The request for a stream's snapshot, or for its messages from an id on; nil if the upstream has neither.

@@ -10,6 +10,7 @@ extension FuturesFeedService {
     /// ```
     ///
     /// - Parameters:
+    ///   - stream: the stream, such as `.markPrice(symbol: "BTCUSDT")`.
     ///   - forceFetch: also asks REST for a snapshot.
     ///   - merged: gives the whole content with each update, all changes merged, instead of the rows that changed. A book is one row of levels.
     public func events<Row>(of stream: FeedStream<Row>, forceFetch: Bool = false, merged: Bool = false) -> StreamEvents<Row> {
