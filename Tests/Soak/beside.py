@@ -43,7 +43,7 @@ class Replays:
 
     def play(self):
         while not self.ends:
-            done = subprocess.run(["nice", "-n", "19", "curl", "-sN", "-m", "60", "-o", "/dev/null", "-w", "%{http_code} %{size_download}", self.address], capture_output=True, text=True)
+            done = subprocess.run(["chrt", "--idle", "0", "curl", "-sN", "-m", "60", "-o", "/dev/null", "-w", "%{http_code} %{size_download}", self.address], capture_output=True, text=True)
             status, size = done.stdout.split()
             if status != "200":
                 time.sleep(0.2)

@@ -275,6 +275,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         tally.closed(clients[slot].options.format, isCompressed: clients[slot].options.isCompressed)
         slots[number] = nil
         clients.remove(slot)
+        // Without readers there is no tick that would tell it.
+        if slots.isEmpty { inbox.hold(blocks: compression.memory) }
         callbacks.closed(number)
     }
 }

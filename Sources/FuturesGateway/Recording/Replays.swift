@@ -23,6 +23,8 @@ final class Replays: Sendable {
     /// What is played to one reader. Before it starts, whoever prepares it uses it alone; then the desk's thread.
     final class Play: @unchecked Sendable {
         fileprivate var number: UInt64 = 0
+        /// When the pieces that it was given are paid for.
+        fileprivate var paidUp = Instant(nanoseconds: 0)
         let options: ReplayOptions
         fileprivate var replay: TapeReplay
         /// When what instant of the past was due; nil before the first piece.
@@ -39,6 +41,7 @@ final class Replays: Sendable {
     private let desk: TapeDesk
     private let hub: EventHub
     private let plays = NIOLockedValueBox<[UInt64: Play]>([:])
+    private let budget = NIOLockedValueBox(ReplayBudget())
 
     private static let most = 32
     /// How many readers may get what they missed.
@@ -87,10 +90,15 @@ final class Replays: Sendable {
 
     private func step(_ play: Play) {
         guard plays.withLockedValue({ $0[play.number] }) != nil else { return }
+        let now = Moment.current.instant
+        guard play.paidUp <= now else { return feed(play.number, in: .nanoseconds(play.paidUp.nanoseconds - now.nanoseconds)) }
         do throws(TapeError) {
             let due = due(play)
             let (bytes, next) = try play.replay.next(until: due, atMost: Self.pieceBytes)
-            guard bytes.isEmpty else { return hub.rings.post(.play(number: play.number, bytes), to: play.number) }
+            guard bytes.isEmpty else {
+                play.paidUp = budget.withLockedValue { $0.pay(bytes.count, now: now) }
+                return hub.rings.post(.play(number: play.number, bytes), to: play.number)
+            }
             switch next {
             case .piece: feed(play.number, in: .zero)
             case .later(let at): feed(play.number, in: wait(play, Double(at - due)))

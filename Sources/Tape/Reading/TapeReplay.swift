@@ -95,6 +95,9 @@ package struct TapeReplay {
         }
     }
 
+    /// How many streams' values the reader begins with.
+    package var valuesAtStart: Int { values == nil ? 0 : known.count }
+
     /// When what comes next was received, ms since 1970 UTC; nil if that is not known before it is read.
     package var firstAt: Int64? { messages.first?.sentAt }
 
