@@ -113,7 +113,7 @@ async def siege(options):
     symbols = [symbol.lower() for symbol in venue.symbols(BOOKS)]
     streams = ([f"{symbol}@aggTrade" for symbol in symbols[:TRADES]] + [f"{symbol}@bookTicker" for symbol in symbols[:QUOTES]]
                + [f"{symbol}@depth@100ms" for symbol in symbols])
-    gateway = house.Gateway(options.executable, venue, "--tape-directory", directory, "--pinned", ",".join(streams))
+    gateway = house.Gateway(options.executable, venue, "--tape-directory", directory, "--pinned", ",".join(streams), log=options.log)
     names, faults, dice = ",".join(streams), restarts.Faults(), options.dice
     live = Reader(gateway.port)
     living = asyncio.create_task(live.read(f"streams={names}", lambda reader: False))
