@@ -45,13 +45,14 @@ package struct Workload {
         self.init(text: text, first: first, books: books, frames: (0..<count).map { text.next(kind, $0 % streams) })
     }
 
-    /// A busy market: of a thousand frames 600 are book tickers, 300 depth updates and 100 mark prices of 100 symbols.
+    /// A busy market: of a thousand frames 600 are book tickers, 300 depth updates and 100 mark prices of 100 symbols. A symbol has one kind of frames,
+    /// because the frames of a symbol move its prices and numbers, and a book would miss what other frames moved.
     package init(mixOf count: Int) {
         var text = FrameText(symbols: 100)
         let books = Dictionary(uniqueKeysWithValues: text.symbols.indices.map { (text.symbols[$0], Optional(text.book($0))) })
         let kinds: [FrameKind] = [.bookTicker, .depth, .bookTicker, .markPrice, .bookTicker, .depth, .bookTicker, .depth, .bookTicker, .bookTicker]
-        let first = [FrameKind.bookTicker, .depth, .markPrice].flatMap { kind in text.symbols.indices.map { text.next(kind, $0) } }
-        let frames = (0..<count).map { text.next(kinds[$0 % kinds.count], $0 * 7919 % 100) }
+        let first = text.symbols.indices.map { text.next(kinds[$0 % kinds.count], $0) }
+        let frames = (0..<count).map { text.next(kinds[$0 * 7919 % 100 % kinds.count], $0 * 7919 % 100) }
         self.init(text: text, first: first, books: books, frames: frames)
     }
 

@@ -95,7 +95,7 @@ enum IngestCommand {
     }
 
     static func mix() {
-        let workload = mixed
+        let workload = named("mix")
         let time = nanoseconds(workload, .whole)
         print(
             "\nA mix of 60 % book tickers, 30 % depth updates, 10 % mark prices of 100 symbols: \(time) ns a frame, \(1_000_000_000 / max(1, time)) frames/s"
