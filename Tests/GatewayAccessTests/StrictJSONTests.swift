@@ -22,6 +22,8 @@ import Testing
                 ]))
         #expect(StrictJSON("1e3".utf8)?.integer == 1000)
         #expect(StrictJSON("1.5".utf8)?.integer == nil)
+        #expect(StrictJSON("-9223372036854775808".utf8)?.integer == .min)
+        #expect(StrictJSON("-9223372036854775809".utf8)?.integer == nil)
         #expect(StrictJSON("1e400".utf8)?.seconds == nil)
     }
 

@@ -26,7 +26,9 @@ package enum StrictJSON: Equatable, Sendable {
     /// A whole number, even if written with a fraction of zero or an exponent.
     package var integer: Int64? {
         guard case .number(let text) = self else { return nil }
-        return Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }
+        if let number = Int64(text) { return number }
+        // Digits alone that are no Int64 are beyond it, and a Double would round them to its bound.
+        return text.contains { ".eE".contains($0) } ? Double(text).flatMap { Int64(exactly: $0) } : nil
     }
     /// The number rounded towards zero; nil beyond 2^53.
     var seconds: Int64? {
