@@ -4,6 +4,7 @@ import asyncio
 import bisect
 import json
 import shutil
+import socket
 import tempfile
 import time
 
@@ -33,9 +34,11 @@ class Reader:
         self.numbers, self.events, self.told, self.bytes = [], [], [], 0
 
     async def read(self, query, until):
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port, limit=1 << 26)
+        # In one go: a comparison may take the program for so long that the gateway ends a connection that asks for nothing.
+        connection = socket.create_connection(("127.0.0.1", self.port))
+        connection.sendall(f"GET /events?{query} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".encode())
+        reader, writer = await asyncio.open_connection(sock=connection, limit=1 << 26)
         try:
-            writer.write(f"GET /events?{query} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".encode())
             head = await reader.readuntil(b"\r\n\r\n")
             if not head.startswith(b"HTTP/1.1 200"):
                 raise ConnectionError((head + await reader.read(2000)).decode())
