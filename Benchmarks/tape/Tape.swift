@@ -41,11 +41,11 @@ import Tape
             return true
         }
         guard let first = taped.first, let last = taped.last, last.at > first.at else { throw TapeError(.notFound, "nothing is on the tape") }
-        let (span, numbers) = (last.at - first.at + 10, last.id.sequence - first.id.sequence + 1)
+        let span = last.at - first.at + 10
         let names = Set(taped.filter { $0.record.kind.carriesData }.map(\.record.subject)).compactMap { FuturesServiceStreamName($0) }
         let end = Int64(Date().timeIntervalSince1970 * 1000)
         let begin = end - hours * 3_600_000
-        let recorder = try write(taped, span, numbers, from: begin, to: end)
+        let recorder = try write(taped, span, from: begin, to: end)
         let events = recorder.records
         print("\(hours) h of \(names.count) streams: \(events) records, \(recorder.storedBytes) bytes of \(recorder.plainBytes)")
         try search(names, begin, end)
@@ -58,13 +58,14 @@ import Tape
         return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6
     }
 
-    private func write(_ taped: [TapedRecord], _ span: Int64, _ numbers: UInt64, from begin: Int64, to end: Int64) throws -> TapeReading {
+    private func write(_ taped: [TapedRecord], _ span: Int64, from begin: Int64, to end: Int64) throws -> TapeReading {
         let storage = TapeDirectory(target)
         let recorder = try TapeRecorder(
             storage: storage, lock: try storage.lock(), keep: (hours + 1) * 3_600_000, bytes: 1 << 40, streams: "*", now: begin)
         let before = Self.processor
         guard let first = taped.first else { return recorder.state }
-        var (shift, offset, batch, due): (Int64, UInt64, [TapedRecord], Int64) = (begin - first.at, 0, [], begin + Int64(Tape.period))
+        // Without holes: behind one, nothing is known before the next full value.
+        var (shift, number, batch, due): (Int64, UInt64, [TapedRecord], Int64) = (begin - first.at, 1, [], begin + Int64(Tape.period))
         while first.at + shift < end {
             for record in taped where record.at + shift < end {
                 let at = record.at + shift
@@ -73,9 +74,10 @@ import Tape
                     recorder.rest(now: at)
                     (batch, due) = ([], at + Int64(Tape.period))
                 }
-                batch.append(TapedRecord(record.record, id: EventID(epoch: 1, sequence: record.id.sequence + offset), at: at))
+                batch.append(TapedRecord(record.record, id: EventID(epoch: 1, sequence: number), at: at))
+                number += record.record.numbers
             }
-            (shift, offset) = (shift + span, offset + numbers)
+            shift += span
         }
         recorder.take(HandOver.Batch(records: batch), isHurried: false, now: end)
         recorder.finish(now: end)
