@@ -43,7 +43,8 @@ import Tape
         guard let first = taped.first, let last = taped.last, last.at > first.at else { throw TapeError(.notFound, "nothing is on the tape") }
         let span = last.at - first.at + 10
         let names = Set(taped.filter { $0.record.kind.carriesData }.map(\.record.subject)).compactMap { FuturesServiceStreamName($0) }
-        let end = Int64(Date().timeIntervalSince1970 * 1000)
+        // Later than the source, since a value tells when it was received.
+        let end = last.at + hours * 3_600_000
         let begin = end - hours * 3_600_000
         let recorder = try write(taped, span, from: begin, to: end)
         let events = recorder.records
