@@ -2,6 +2,10 @@ import FuturesGatewayClient
 import NIOConcurrencyHelpers
 import Testing
 
+#if canImport(Observation)
+    import Observation
+#endif
+
 @Suite(.timeLimit(.minutes(1))) struct GatewayFeedTests {
     /// How many times the connection is cut.
     private static let cuts = 200
@@ -87,7 +91,15 @@ import Testing
             let gateway = try await CuttingGateway.start(seed: 7, piece: 4000)
             let service = FuturesFeedService(gateway: Gateway(gateway.url), linger: .zero)
             var store: StreamStore<AggregateTrade>? = StreamStore(.aggregateTrade(symbol: "BTCUSDT"), of: service)
-            while store?.row == nil || store?.recovery == nil { try await Task.sleep(for: .milliseconds(5)) }
+            while store?.row == nil || store?.recovery == nil {
+                await withCheckedContinuation { change in
+                    withObservationTracking {
+                        _ = (store?.row, store?.recovery)
+                    } onChange: {
+                        change.resume()
+                    }
+                }
+            }
             #expect(store?.row?.price.description == "1.50")
             store = nil
             while service.state(of: CuttingGateway.stream) != nil { try await Task.sleep(for: .milliseconds(5)) }
