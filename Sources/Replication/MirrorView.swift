@@ -50,6 +50,49 @@ package struct MirroredStream: Sendable {
     /// The core keeps no more.
     private static let mostIncidents = 100
 
+    /// Takes an event's record, and adds what readers are to be told.
+    fileprivate mutating func take(
+        _ record: FeedRecord, _ id: EventID, _ sentAt: Int64, _ limit: (FuturesServiceStreamName) -> Int, _ events: inout [MirroredEvent]
+    ) {
+        let (wasDown, wasCut) = (isDown, isCut)
+        switch record.kind {
+        case .change, .value, .fetchedChange, .fetchedValue:
+            if record.kind.isFull, awaitsWord || hasGap {
+                // The writer knows nothing of what readers have.
+                let before = EventID(epoch: id.epoch, sequence: id.sequence - 1)
+                if !wasDown { events += [MirroredEvent.lost(name, before, "Another ingest took over.")].compactMap(\.self) }
+                events += [MirroredEvent.back(name, before, .snapshot, downMs: 0)].compactMap(\.self)
+                settle(isLost: false)
+            }
+            content.take(record.body, id: id, isFull: record.kind.isFull, of: name, limit: limit)
+            if state == .connecting { state = content.head?.state ?? .live }
+            if content.head?.source == .websocket { isConnected = true }
+        case .connected: isConnected = true
+        case .disconnected:
+            isConnected = false
+            let hadGap = hasGap
+            settle(isLost: true)
+            hasGap = hadGap
+            if wasDown { return }
+        case .recovered:
+            settle(isLost: false)
+            if !wasDown { return }
+        case .status:
+            guard let (told, unverifiedMs) = MirroredWords.status(record.body) else { break }
+            state = told
+            if let unverifiedMs { verifiedAt = sentAt &- unverifiedMs }
+            if state == .stale || state == .recovering || state == .failed {
+                settle(isLost: true)
+            } else {
+                if !awaitsWord { isLost = false }
+                if wasCut { return }
+            }
+        default: break
+        }
+        let head = record.kind.carriesData ? content.head : nil
+        events.append(MirroredEvent(stream: name, kind: record.kind, id: id, body: record.body, isLocal: false, head: head))
+    }
+
     /// The log has said what became of the stream.
     mutating func settle(isLost: Bool) { (self.isLost, isCut, hasGap, awaitsWord) = (isLost, false, false, false) }
 }
@@ -82,13 +125,16 @@ struct MirrorView: Sendable {
             case .verified:
                 VerifiedRecord.read(record.body) { if let name = name($0), streams[name] != nil { streams[name]?.verifiedAt = $1 } }
             case .resigned: isResigned = true
-            case .epoch: break
+            case .epoch, .nothing: break
             default:
                 guard let name = name(record.subject) else { continue }
                 switch record.kind {
-                case .checkpoint: restore(name, record.body, limit(name))
+                case .checkpoint: restore(name, record.body, limit)
                 case .incidents: for incident in IncidentsRecord.incidents(record.body) { streams[name]?.note(incident) }
-                default: take(record, name, EventID(epoch: message.epoch, sequence: number), message.sentAt, limit(name), &events)
+                default:
+                    let id = EventID(epoch: message.epoch, sequence: number)
+                    streams[name, default: MirroredStream(name)].take(record, id, message.sentAt, limit, &events)
+                    if record.kind == .ended { streams[name] = nil }
                 }
             }
         }
@@ -100,52 +146,6 @@ struct MirrorView: Sendable {
         (clock, isResigned) = (WriterClock(), false)
         clock.hear(claim.sentAt, now)
         for name in streams.keys { streams[name]?.awaitsWord = true }
-    }
-
-    private mutating func take(
-        _ record: FeedRecord, _ name: FuturesServiceStreamName, _ id: EventID, _ sentAt: Int64, _ limit: Int, _ events: inout [MirroredEvent]
-    ) {
-        var stream = streams[name] ?? MirroredStream(name)
-        streams[name] = nil
-        defer { if record.kind != .ended { streams[name] = stream } }
-        let (wasDown, wasCut) = (stream.isDown, stream.isCut)
-        switch record.kind {
-        case .change, .value, .fetchedChange, .fetchedValue:
-            if record.kind.isFull, stream.awaitsWord || stream.hasGap {
-                // The writer knows nothing of what readers have.
-                let before = EventID(epoch: id.epoch, sequence: id.sequence - 1)
-                if !wasDown { events += [MirroredEvent.lost(name, before, "Another ingest took over.")].compactMap(\.self) }
-                events += [MirroredEvent.back(name, before, .snapshot, downMs: 0)].compactMap(\.self)
-                stream.settle(isLost: false)
-            }
-            stream.content.take(record.body, id: id, isFull: record.kind.isFull, of: name, limit: limit)
-            if stream.state == .connecting { stream.state = stream.content.head?.state ?? .live }
-            if stream.content.head?.source == .websocket { stream.isConnected = true }
-        case .connected: stream.isConnected = true
-        case .disconnected:
-            stream.isConnected = false
-            let hasGap = stream.hasGap
-            stream.settle(isLost: true)
-            stream.hasGap = hasGap
-            if wasDown { return }
-        case .recovered:
-            stream.settle(isLost: false)
-            if !wasDown { return }
-        case .status:
-            guard let (state, unverifiedMs) = MirroredWords.status(record.body) else { break }
-            stream.state = state
-            if let unverifiedMs { stream.verifiedAt = sentAt &- unverifiedMs }
-            if state == .stale || state == .recovering || state == .failed {
-                stream.settle(isLost: true)
-            } else {
-                if !stream.awaitsWord { stream.isLost = false }
-                if wasCut { return }
-            }
-        case .nothing: return
-        default: break
-        }
-        let head = record.kind.carriesData ? stream.content.head : nil
-        events.append(MirroredEvent(stream: name, kind: record.kind, id: id, body: record.body, isLocal: false, head: head))
     }
 
     private mutating func name(_ text: String) -> FuturesServiceStreamName? {
@@ -221,7 +221,7 @@ package struct Checkpoint: Sendable {
 
 extension MirrorView {
     /// Takes a checkpoint, unless the stream is known better.
-    private mutating func restore(_ name: FuturesServiceStreamName, _ body: ArraySlice<UInt8>, _ limit: Int) {
+    private mutating func restore(_ name: FuturesServiceStreamName, _ body: ArraySlice<UInt8>, _ limit: (FuturesServiceStreamName) -> Int) {
         let parts = body.split(separator: UInt8(ascii: " "), maxSplits: 3)
         guard parts.count == 4, let state = FeedState(rawValue: String(decoding: parts[0], as: UTF8.self)) else { return }
         if streams[name] == nil {

@@ -20,7 +20,11 @@ package struct MirroredContent: Sendable {
     package init() {}
 
     /// Takes the data of an event.
-    mutating func take(_ body: ArraySlice<UInt8>, id: EventID, isFull: Bool, of name: FuturesServiceStreamName, limit: Int) {
+    ///
+    /// - Parameter limit: how many rows or levels of a stream are kept.
+    mutating func take(
+        _ body: ArraySlice<UInt8>, id: EventID, isFull: Bool, of name: FuturesServiceStreamName, limit: (FuturesServiceStreamName) -> Int
+    ) {
         (self.id, head) = (id, ContentHead(body))
         if isFull {
             unread.removeAll(keepingCapacity: true)
@@ -28,7 +32,7 @@ package struct MirroredContent: Sendable {
         }
         guard isWhole else { return }
         unread.append(Array(body))
-        if unread.count >= Self.mostUnread { readAll(name, limit) }
+        if unread.count >= Self.mostUnread { readAll(name, limit(name)) }
     }
 
     /// The content as of its id; nil if there is none, or if it is not complete.

@@ -15,10 +15,27 @@ public struct EventID: Hashable, Sendable, CustomStringConvertible, LosslessStri
 
     /// Reads an id as printed; nil for anything else (at most 27 bytes, lower case, no sign, no leading zero).
     public init?(_ text: String) {
-        guard text.utf8.count <= 27 else { return nil }
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 2, let epoch = Self.number(parts[0]), let sequence = Self.number(parts[1]) else { return nil }
-        self.init(epoch: epoch, sequence: sequence)
+        guard text.utf8.count <= Self.longest else { return nil }
+        var numbers: (before: UInt64?, current: UInt64, digits: Int) = (nil, 0, 0)
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "."):
+                guard numbers.before == nil, numbers.digits > 0 else { return nil }
+                numbers = (numbers.current, 0, 0)
+                continue
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"): break
+            default: return nil
+            }
+            // A zero stands alone.
+            guard numbers.digits == 0 || numbers.current > 0 else { return nil }
+            let digit = byte <= UInt8(ascii: "9") ? byte - UInt8(ascii: "0") : byte - UInt8(ascii: "a") + 10
+            let (product, isTooLarge) = numbers.current.multipliedReportingOverflow(by: 36)
+            let (sum, overflows) = product.addingReportingOverflow(UInt64(digit))
+            guard !isTooLarge, !overflows else { return nil }
+            (numbers.current, numbers.digits) = (sum, numbers.digits + 1)
+        }
+        guard let epoch = numbers.before, numbers.digits > 0 else { return nil }
+        self.init(epoch: epoch, sequence: numbers.current)
     }
 
     /// The id as printed, `k3f9a.1z4`.
@@ -56,10 +73,5 @@ public struct EventID: Hashable, Sendable, CustomStringConvertible, LosslessStri
             start[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
             rest /= 36
         } while rest > 0
-    }
-
-    private static func number(_ text: Substring) -> UInt64? {
-        guard let number = UInt64(text, radix: 36), String(number, radix: 36) == text else { return nil }
-        return number
     }
 }

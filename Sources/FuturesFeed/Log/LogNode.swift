@@ -172,7 +172,7 @@ package final class LogNode: Sendable {
         if hasNewIngest { planDemand(in: .milliseconds(50)) }
         if state.value.ingest != nil {
             if let effects = state.value.ingest?.writer.step(event, now: .current) { perform(effects) }
-        } else {
+        } else if state.value.standby != nil {
             let mirror = shared.withLockedValue { $0.mirror }
             if let effects = state.value.standby?.step(event, mirror, now: .current) { perform(effects) }
         }
@@ -263,11 +263,13 @@ package final class LogNode: Sendable {
     }
 
     func setTimer() {
-        let mirror = shared.withLockedValue { $0.mirror }
-        let deadlines = [
-            mirror.deadline, state.value.ingest?.writer.deadline, state.value.ingest == nil ? state.value.standby?.deadline(mirror) : nil,
-        ]
-        guard let deadline = deadlines.compactMap(\.self).min(), deadline < state.value.timer?.at ?? Instant(nanoseconds: .max) else { return }
+        let writer = state.value.ingest?.writer.deadline
+        let (mirror, standby) = shared.withLockedValue { shared in
+            (shared.mirror.deadline, state.value.ingest == nil ? state.value.standby?.deadline(shared.mirror) : nil)
+        }
+        guard let deadline = [mirror, writer, standby].compactMap(\.self).min(), deadline < state.value.timer?.at ?? Instant(nanoseconds: .max) else {
+            return
+        }
         state.value.timer?.task.cancel()
         // A deadline that has passed already is looked at soon, not at once, or the loop would do nothing else.
         let at = max(deadline, Moment.current.instant + .milliseconds(5))

@@ -6,60 +6,60 @@ import Replication
 /// What a log tells, if this gateway is a node of a cluster. It comes encoded, the same on every node.
 extension EventHub {
     func receive(_ event: MirroredEvent) {
-        forgetAnswers(event.stream)
         if !event.isLocal { state.value.tape?.record(event.stream, event.id, FeedRecord(event.kind, of: event.stream.description, event.body)) }
-        guard post(event) else { return }
-        count(event)
+        guard let stream = post(event) else { return }
+        count(event, of: stream)
         noteChange(of: event.stream)
         switch event.kind {
         case .fetchedValue, .fetchedChange: answerWaiters(event.stream, .success(())) { _ in true }
         case .value, .change: answerWaiters(event.stream, .success(())) { $0.awaited != .fetch }
         case .status: answerWaiters(event.stream, .success(())) { $0.awaited == .change }
         case .fetchFailed:
-            guard let error = state.value.streams[event.stream]?.failure else { break }
+            guard let error = stream.failure else { break }
             answerWaiters(event.stream, .failure(error)) { $0.awaited == .fetch }
         default: break
         }
     }
 
-    /// Appends the event to its rings, in every format that has one; false if readers are told nothing of it.
+    /// Appends the event to its rings, in every format that has one; nil if readers are told nothing of it.
     @discardableResult
-    func post(_ event: MirroredEvent) -> Bool {
+    func post(_ event: MirroredEvent) -> Stream? {
+        forgetAnswers(event.stream)
         if event.kind == .ended {
             state.value.lastDropped = event.id.sequence
             drop(event.stream)
-            return false
+            return nil
         }
-        guard let name = event.kind.eventName else { return false }
-        _ = log(of: event.stream, .events, floor: max(feed.floor, state.value.lastDropped))
+        guard let name = event.kind.eventName else { return nil }
+        let stream = stream(event.stream, floor: max(feed.floor, state.value.lastDropped))
         let receivedAt = Int64(clamping: NIODeadline.now().uptimeNanoseconds)
         let members = Array(event.body)
         for format in EventFormat.allCases {
-            guard let log = state.value.streams[event.stream]?.logs[format.rawValue] else { continue }
+            guard let log = stream.logs[format.rawValue] else { continue }
             let carriesData = event.kind.carriesData
             let body = format.body(name, of: event.stream.description, members) + (carriesData ? [] : format.end(nil))
             let id = carriesData ? format.idStart(event.id) : []
             rings.append(
                 log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, eventTime: nil, receivedAt: receivedAt)
         }
-        return true
+        return stream
     }
 
     /// Counts the event for the metrics, and keeps what went wrong: the stream's last failure until content comes, and its upstream's last trouble.
-    private func count(_ event: MirroredEvent) {
-        let kind = state.value.streams[event.stream]?.kind ?? state.value.tally.kind(of: event.stream)
-        state.value.streams[event.stream]?.kind = kind
+    private func count(_ event: MirroredEvent, of stream: Stream) {
+        let kind = stream.kind ?? state.value.tally.kind(of: event.stream)
+        stream.kind = kind
         state.value.tally.count(event, kind)
         switch event.kind {
         case .failed, .fetchFailed:
             guard let error = MirroredWords.error(event.body) else { return }
-            state.value.streams[event.stream]?.failure = error
+            stream.failure = error
             noteTrouble(.failed(error, fetch: event.kind == .fetchFailed), upstream: state.value.tally.kinds[kind].upstream)
         case .disconnected:
             guard let reason = MirroredWords.reason(event.body) else { return }
             noteTrouble(.disconnected(reason: reason), upstream: state.value.tally.kinds[kind].upstream)
         default:
-            if event.kind.carriesData, state.value.streams[event.stream]?.failure != nil { state.value.streams[event.stream]?.failure = nil }
+            if event.kind.carriesData { stream.failure = nil }
         }
     }
 

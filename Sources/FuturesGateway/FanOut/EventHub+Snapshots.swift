@@ -61,17 +61,20 @@ extension EventHub {
     /// the hub again and renews the linger.
     func prepare(_ answer: PreparedAnswer, for name: FuturesServiceStreamName, _ key: PreparedAnswers.Key) {
         guard let stream = state.value.streams[name], stream.prepared.count < Self.preparedAnswersOfAStream else { return }
-        if !stream.prepared.contains(key) { state.value.streams[name]?.prepared.append(key) }
+        if !stream.prepared.contains(key) { stream.prepared.append(key) }
         preparedAnswers.put(answer, for: key)
     }
 
     /// Drops the bytes and prepared answers made from a stream's content, because the stream has changed.
     func forgetAnswers(_ name: FuturesServiceStreamName) {
-        guard let stream = state.value.streams[name] else { return }
-        if stream.cachedSnapshots.id != nil { state.value.streams[name]?.cachedSnapshots = CachedSnapshots() }
+        if let stream = state.value.streams[name] { forgetAnswers(stream) }
+    }
+
+    func forgetAnswers(_ stream: Stream) {
+        if stream.cachedSnapshots.id != nil { stream.cachedSnapshots = CachedSnapshots() }
         guard !stream.prepared.isEmpty else { return }
         preparedAnswers.remove(stream.prepared)
-        state.value.streams[name]?.prepared.removeAll(keepingCapacity: true)
+        stream.prepared.removeAll(keepingCapacity: true)
     }
 
     /// The streams' snapshots as events without their ends, and the core's newest id. All are read at one instant, so the snapshots hold every event

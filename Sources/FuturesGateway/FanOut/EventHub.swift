@@ -12,7 +12,7 @@ import Replication
 /// streams each reader has; its fan-out thread has its cursors.
 final class EventHub: FeedListener {
     /// A stream that has, or lately had, readers.
-    struct Stream {
+    final class Stream {
         /// The indices of the stream's logs in the fan-out, by format; nil for a format that nobody has read.
         var logs: [Int?] = EventFormat.allCases.map { _ in nil }
         /// How many readers it has: event connections, including paused ones, waiting requests, and one if it is pinned.
@@ -29,6 +29,8 @@ final class EventHub: FeedListener {
         var kind: Int?
         /// The last failure; nil once content has come since.
         var failure: FeedError?
+
+        init(beginner: [UInt8]? = nil) { self.beginner = beginner }
     }
 
     /// A snapshot as an event, with what it was made from, and when.
@@ -136,23 +138,26 @@ final class EventHub: FeedListener {
 
     /// Appends the event to its rings, in every format that has one, and answers the requests that wait for it.
     func receive(_ event: FeedEvent) {
-        forgetAnswers(event.stream)
         let encoded = EventEncoder.words(event)
         state.value.tape?.record(event.stream, event.id, FeedRecord(event, encoded))
-        guard let words = encoded else { return drop(event.stream) }
-        _ = log(of: event.stream, .events, floor: event.id.sequence &- 1)
-        count(event)
+        guard let words = encoded else {
+            forgetAnswers(event.stream)
+            return drop(event.stream)
+        }
+        let stream = stream(event.stream, floor: event.id.sequence &- 1)
+        forgetAnswers(stream)
+        count(event, of: stream)
         let (receivedAt, eventTime) = times(of: event)
         let carriesData = words.id != nil
         for format in EventFormat.allCases {
-            guard let log = state.value.streams[event.stream]?.logs[format.rawValue] else { continue }
+            guard let log = stream.logs[format.rawValue] else { continue }
             var body = format.body(words, of: event.stream.description)
             if !carriesData { body += format.end(nil) }
             let id = words.id.map { format.idStart($0) } ?? []
             rings.append(
                 log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, eventTime: eventTime, receivedAt: receivedAt)
         }
-        note(event)
+        note(event, of: stream)
         noteChange(of: event.stream)
         switch event.kind {
         case .fetched: answerWaiters(event.stream, .success(())) { _ in true }
@@ -161,7 +166,7 @@ final class EventHub: FeedListener {
         case .failed(let error, let fetch):
             if fetch { answerWaiters(event.stream, .failure(error)) { $0.awaited == .fetch } }
         // The hub is one observer of the core, however many readers it has. The core fetches the streams with most readers first.
-        case .disconnected: feed.step(.readers(event.stream, state.value.streams[event.stream]?.demand ?? 0))
+        case .disconnected: feed.step(.readers(event.stream, stream.demand))
         case .recovered, .connected, .ended: break
         }
     }
@@ -182,10 +187,10 @@ final class EventHub: FeedListener {
     private static let heldBackMs: ClosedRange<Int64> = 100...60_000
 
     /// Keeps the stream's last failure until content comes.
-    private func note(_ event: FeedEvent) {
+    private func note(_ event: FeedEvent, of stream: Stream) {
         switch event.kind {
-        case .failed(let error, _): state.value.streams[event.stream]?.failure = error
-        case .fetched, .updated: if state.value.streams[event.stream]?.failure != nil { state.value.streams[event.stream]?.failure = nil }
+        case .failed(let error, _): stream.failure = error
+        case .fetched, .updated: stream.failure = nil
         case .connected, .disconnected, .recovered, .status, .ended: break
         }
     }
@@ -195,18 +200,28 @@ final class EventHub: FeedListener {
     ///
     /// - Parameter floor: the sequence of the newest event before the log; nil for the feed's newest.
     func log(of name: FuturesServiceStreamName, _ format: EventFormat, floor: UInt64? = nil) -> Int {
-        if let log = state.value.streams[name]?.logs[format.rawValue] { return log }
-        let events = format == .events ? nil : self.log(of: name, .events)
-        let log = rings.add(name, format, floor: floor ?? feed.head.sequence, like: events)
-        state.value.streams[name, default: Stream()].logs[format.rawValue] = log
-        tables.outdate()
+        let stream = stream(name, floor: floor)
+        if let log = stream.logs[format.rawValue] { return log }
+        let log = rings.add(name, format, floor: floor ?? feed.head.sequence, like: stream.logs[EventFormat.events.rawValue])
+        stream.logs[format.rawValue] = log
         return log
     }
 
+    /// The stream, with a log of `events` at least.
+    func stream(_ name: FuturesServiceStreamName, floor: @autoclosure () -> UInt64? = nil) -> Stream {
+        let known = state.value.streams[name]
+        if let known, known.logs[EventFormat.events.rawValue] != nil { return known }
+        let stream = known ?? Stream()
+        stream.logs[EventFormat.events.rawValue] = rings.add(name, .events, floor: floor() ?? feed.head.sequence, like: nil)
+        state.value.streams[name] = stream
+        tables.outdate()
+        return stream
+    }
+
     /// Counts the event for the metrics, and notes a trouble of the upstream.
-    private func count(_ event: FeedEvent) {
-        let kind = state.value.streams[event.stream]?.kind ?? state.value.tally.kind(of: event.stream)
-        state.value.streams[event.stream]?.kind = kind
+    private func count(_ event: FeedEvent, of stream: Stream) {
+        let kind = stream.kind ?? state.value.tally.kind(of: event.stream)
+        stream.kind = kind
         state.value.tally.count(event.kind, kind)
         noteTrouble(event.kind, upstream: state.value.tally.kinds[kind].upstream)
     }
@@ -247,9 +262,9 @@ final class EventHub: FeedListener {
     func retain(_ names: [FuturesServiceStreamName], forceFetch: Bool = false) {
         var new: [FuturesServiceStreamName] = []
         for name in names {
-            _ = log(of: name, .events)
-            state.value.streams[name]?.demand += 1
-            if state.value.streams[name]?.demand == 1 { new.append(name) }
+            let stream = stream(name)
+            stream.demand += 1
+            if stream.demand == 1 { new.append(name) }
         }
         if !new.isEmpty { feed.step(.observe(demand, new, forceFetch: false)) }
         if forceFetch { for name in names { feed.step(.refetch(name)) } }
@@ -259,12 +274,12 @@ final class EventHub: FeedListener {
     func release(_ names: [FuturesServiceStreamName]) {
         var gone: [FuturesServiceStreamName] = []
         for name in names {
-            guard let demand = state.value.streams[name]?.demand, demand > 0 else {
+            guard let stream = state.value.streams[name], stream.demand > 0 else {
                 assertionFailure("\(name) lost more readers than it had.")
                 continue
             }
-            state.value.streams[name]?.demand = demand - 1
-            if demand == 1 { gone.append(name) }
+            stream.demand -= 1
+            if stream.demand == 0 { gone.append(name) }
         }
         if !gone.isEmpty { feed.step(.unobserve(demand, gone)) }
     }

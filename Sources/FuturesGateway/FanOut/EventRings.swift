@@ -35,7 +35,7 @@ final class EventRings: @unchecked Sendable {
     private var freeIndices: [Int] = []
     /// Open and opening connections by thread.
     private var readers: [Int]
-    /// The threads that are told of events. The first one always is.
+    /// The threads that are told of events: those that have readers.
     private var isTold: [Bool]
     /// The number of the last change that they were told of.
     private var lastChange: UInt64 = 0
@@ -48,7 +48,7 @@ final class EventRings: @unchecked Sendable {
         self.limits = limits
         self.inboxes = inboxes
         readers = inboxes.map { _ in 0 }
-        isTold = inboxes.indices.map { $0 == 0 }
+        isTold = inboxes.map { _ in false }
         quota = RingQuota(of: limits.ringBytes)
         budget = Synchronization.Atomic(limits.maximumRingBytes)
         balancedBudget = limits.maximumRingBytes
@@ -98,7 +98,7 @@ final class EventRings: @unchecked Sendable {
     func leave(_ number: UInt64) {
         let thread = thread(of: number)
         readers[thread] -= 1
-        guard thread > 0, readers[thread] == 0 else { return }
+        guard readers[thread] == 0 else { return }
         isTold[thread] = false
         inboxes[thread].post(.rest)
     }
