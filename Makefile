@@ -6,7 +6,7 @@ export WITH_TOOLS ?= 1
 export SWIFT_BACKTRACE ?= enable=no
 
 .PHONY: run help check test unit suite suite-edge lint format scripts simulate simulate-log defects prove prove-short soak sanitize fuzz contract proxies browser \
-	conformance graphql agents intrinio bots bots-short cluster cluster-check prove-scale bench bench-ingest instructions deb tarball deb-check site setup
+	conformance graphql agents intrinio bots bots-short cluster cluster-check prove-scale bench bench-ingest instructions deb tarball deb-check site docs setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build the gateway and serve the embedded exchange (RUN_ARGS="--venue aster" serves a venue)
@@ -19,7 +19,7 @@ help: ## Show this list
 check: setup ## Check what differs from main: format, build, unit tests, in under two minutes (LIMIT=100 seconds of tests, DRY=1 only prints)
 	@Tests/check
 
-test: setup lint scripts suite instructions prove-short bots-short ## Run everything that has to pass before a merge
+test: setup lint scripts suite docs instructions prove-short bots-short ## Run everything that has to pass before a merge
 
 unit: ## Build with warnings as errors and run the unit tests of every target
 	swift build --build-tests $(SWIFT_FLAGS)
@@ -147,6 +147,11 @@ deb-check: deb ## Install it in a clean Debian 12 and ask for a price within a m
 
 site: ## Make one static site of the documents in .build/site, if mkdocs-material is there (pip install mkdocs-material)
 	@if python3 -c "import material, mkdocs" 2> /dev/null; then ops/site/build .build/site; else echo "skipped: mkdocs-material is not installed"; fi
+
+docs: ## Make the documentation of the Swift libraries in .build/docs; a warning is an error
+	env -u WITH_TOOLS WITH_DOCS=1 swift package --allow-writing-to-directory .build/docs generate-documentation \
+		$(foreach target,FeedCore FeedDialects FeedObserving FuturesFeed FuturesGatewayClient,--target $(target)) \
+		--enable-experimental-combined-documentation --warnings-as-errors --output-path .build/docs
 
 tarball: setup ## Make an archive of the release build, Swift, libmicrohttpd, zlib, zstd and libstdc++ linked in, in .build/packages
 	ops/package/static-libraries .build-static/archives

@@ -10,8 +10,8 @@ let strict: [SwiftSetting] = [
 
 let package = Package(
     name: "FuturesGateway",
-    // `Int128` is from here on.
-    platforms: [.iOS(.v18), .macOS(.v15)],
+    // `OSAllocatedUnfairLock` and `Observation` are there from here on.
+    platforms: [.iOS(.v17), .macOS(.v14)],
     products: [
         .library(name: "FuturesFeed", targets: ["FuturesFeed"]),
         .library(name: "FuturesGatewayClient", targets: ["FuturesGatewayClient"]),
@@ -321,7 +321,8 @@ let environment = Context.environment
 if environment["WITH_TOOLS"] != nil || environment["WITH_BENCHMARKS"] != nil {
     package.targets += [
         .target(name: "Workload", dependencies: ["EventLogs", "FeedCore", "FeedDialects"], path: "Benchmarks/Workload", swiftSettings: strict),
-        .executableTarget(name: "ingest", dependencies: ["FeedCore", "Workload"], path: "Benchmarks/ingest", swiftSettings: strict),
+        .executableTarget(
+            name: "ingest", dependencies: ["FeedCore", "ReplicatedLog", "Replication", "Workload"], path: "Benchmarks/ingest", swiftSettings: strict),
         .executableTarget(name: "live-price", dependencies: ["FuturesGatewayClient"], path: "Examples/live-price", swiftSettings: strict),
         .executableTarget(
             name: "tape", dependencies: ["EventLogs", "FeedCore", "Replication", "Tape"], path: "Benchmarks/tape",
@@ -339,6 +340,11 @@ if environment["WITH_TOOLS"] != nil || environment["WITH_BENCHMARKS"] != nil {
             path: "Tests/Fuzz/Harness",
             swiftSettings: strict),
     ]
+}
+
+// `make docs` needs a package that nothing else needs.
+if environment["WITH_DOCS"] != nil {
+    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }
 
 // `swift package benchmark` needs a package that nothing else needs.

@@ -107,6 +107,14 @@ package struct Workload {
             }
     }
 
+    /// The events that the frames become.
+    package var published: [FeedEvent] {
+        effects.compactMap { effect in
+            guard case .publish(let event) = effect else { return nil }
+            return event
+        }
+    }
+
     /// One pass over all frames; the number that comes back keeps the work from being left out.
     @inline(never)
     package func run(_ stage: Stage) -> Int {

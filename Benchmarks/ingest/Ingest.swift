@@ -4,7 +4,8 @@ import Glibc
 import Workload
 
 /// What one core ingests, told as tables: `ingest figures`, and `ingest round KIND STAGE ROUNDS` for a tool that counts instructions. `ingest frames
-/// KIND` prints frames, one a line, and `ingest whole KIND` the nanoseconds that one takes, for a comparison with others that read the same.
+/// KIND` prints frames, one a line, and `ingest whole KIND` the nanoseconds that one takes, for a comparison with others that read the same. `ingest mirror`
+/// tells what an edge's mirror takes for the same events, as they come by the log.
 @main
 enum IngestCommand {
     static func main() {
@@ -21,6 +22,7 @@ enum IngestCommand {
         case "whole": print(nanoseconds(named(arguments.dropFirst().first), .whole))
         case "growth": growth()
         case "sweep": sweep()
+        case "mirror": mirror()
         case "memory": memory(books: arguments.dropFirst().first.flatMap { Int($0) } ?? 200)
         default:
             stages()

@@ -109,7 +109,7 @@ package struct JSONReader {
         let raw = try rawString()
         if let text = String(short: raw) { return text }
         guard raw.contains(UInt8(ascii: "\\")) else {
-            guard let text = String(validating: raw, as: UTF8.self) else { throw failure("a string is not UTF-8") }
+            guard let text = String(utf8: raw) else { throw failure("a string is not UTF-8") }
             return text
         }
         return try unescape(raw)
@@ -365,7 +365,7 @@ package struct JSONReader {
                 units.append(contentsOf: String(scalar).utf8)
             }
         }
-        guard pendingHigh == nil, let text = String(validating: units, as: UTF8.self) else { throw failure("a string is not UTF-8") }
+        guard pendingHigh == nil, let text = String(utf8: units) else { throw failure("a string is not UTF-8") }
         return text
     }
 
@@ -418,6 +418,11 @@ extension FixedWidthInteger {
             guard !isTooLarge, !overflows else { return nil }
             value = sum
         }
-        if start == 1 { self.init(exactly: -Int128(value)) } else { self.init(exactly: value) }
+        guard start == 1 else {
+            self.init(exactly: value)
+            return
+        }
+        guard value <= 1 << 63 else { return nil }
+        self.init(exactly: Int64(bitPattern: 0 &- value))
     }
 }

@@ -1,5 +1,4 @@
 import FeedCore
-import Synchronization
 
 /// The events of one stream that a loop has yet to take, bounded.
 final class EventQueue: FeedReader {
@@ -32,7 +31,7 @@ final class EventQueue: FeedReader {
     private let name: FuturesServiceStreamName
     private let isMerged: Bool
     private let whole: @Sendable () -> FuturesServiceFeedContent?
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     /// - Parameters:
     ///   - isMerged: whether each update is the whole content.

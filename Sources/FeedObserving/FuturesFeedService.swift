@@ -1,5 +1,4 @@
 public import FeedCore
-import Synchronization
 
 /// Market data of futures: one upstream connection, the latest snapshot of every stream, any number of observers.
 ///
@@ -24,8 +23,8 @@ import Synchronization
 /// ```
 public final class FuturesFeedService: Sendable {
     package let feed: any ObservedFeed
-    private let adapters = Mutex<[ObjectIdentifier: ObserverAdapter]>([:])
-    private let queues = Mutex<[ObserverID: EventQueue]>([:])
+    private let adapters = Guarded<[ObjectIdentifier: ObserverAdapter]>([:])
+    private let queues = Guarded<[ObserverID: EventQueue]>([:])
 
     /// Makes a service of what a feed brings.
     package init(_ feed: any ObservedFeed) { self.feed = feed }
@@ -130,15 +129,15 @@ public final class FuturesFeedService: Sendable {
 
 /// Turns a feed's events into an observer's calls.
 private final class ObserverAdapter: FeedReader {
-    private let observer: Mutex<Weak>
-    private let registration = Mutex<(id: ObserverID, feed: (any ObservedFeed)?)>((ObserverID(0), nil))
+    private let observer: Guarded<Weak>
+    private let registration = Guarded<(id: ObserverID, feed: (any ObservedFeed)?)>((ObserverID(0), nil))
 
     private struct Weak {
         weak var observer: (any FuturesFeedObserving)?
     }
 
     init(_ observer: any FuturesFeedObserving) {
-        self.observer = Mutex(Weak(observer: observer))
+        self.observer = Guarded(Weak(observer: observer))
     }
 
     func register(with feed: any ObservedFeed) {

@@ -29,13 +29,15 @@
         public init(_ stream: FeedStream<Row>, of service: FuturesFeedService) {
             let events = service.events(of: stream, merged: true)
             reading = Task { [weak self] in
+                // A `for` loop loses the error's type on systems before iOS 18 and macOS 15.
+                var iterator = events.makeAsyncIterator()
                 do throws(FeedError) {
-                    for try await event in events { self?.take(event) }
+                    while let event = try await iterator.next() { self?.take(event) }
                 } catch { self?.fail(error) }
             }
         }
 
-        isolated deinit { reading?.cancel() }
+        deinit { reading?.cancel() }
 
         private func take(_ event: StreamEvent<Row>) {
             state = event.state

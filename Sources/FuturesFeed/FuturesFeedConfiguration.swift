@@ -60,8 +60,10 @@ public struct FuturesFeedConfiguration: Sendable {
     /// for what `secret` returns for the name.
     ///
     /// - Parameters:
+    ///   - text: the file.
     ///   - kinds: kinds of your own, which win over known ones of the same name; see `docs/write-a-dialect.md`.
     ///   - areSimulated: whether their data are made up; readers are told.
+    ///   - secret: what a name in the file stands for; nil if there is nothing of that name.
     /// - Throws: `FeedError` with code `malformed`, which says what is wrong and where.
     public mutating func readUpstreams(
         _ text: String, kinds: [UpstreamKind] = [], areSimulated: Bool = false, secret: (String) -> String?

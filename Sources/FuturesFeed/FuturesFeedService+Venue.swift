@@ -7,7 +7,9 @@ extension FuturesFeedService {
 
     /// Makes a service that reads a venue; it connects with the first subscription.
     ///
-    /// - Parameter logger: logs connections that open and close; by default nothing is logged.
+    /// - Parameters:
+    ///   - configuration: the venue, and what else is to be read.
+    ///   - logger: logs connections that open and close; by default nothing is logged.
     public convenience init(configuration: FuturesFeedConfiguration, logger: Logger = Logger(label: "futures-feed") { _ in SwiftLogNoOpLogHandler() })
     {
         self.init(configuration.engine(epoch: .random(in: .min ... .max), logger))

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -26,7 +25,7 @@ final class EventConnection: NSObject, URLSessionDataDelegate, Sendable {
 
     private let url: String
     private let tell: @Sendable (Told) -> Void
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private let request: URLRequest
 
     init(_ request: URLRequest, to url: String, tell: @escaping @Sendable (Told) -> Void) {

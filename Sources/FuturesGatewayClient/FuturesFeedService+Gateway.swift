@@ -9,6 +9,8 @@ extension FuturesFeedService {
     /// If the connection is lost, observers hear `didDisconnect`. Once it is back, `didRecover` tells whether everything that was missed has come or
     /// follows (`continuous`), or each stream begins with its snapshot (`snapshot`).
     ///
-    /// - Parameter linger: how long a stream is read after its last observer has left.
+    /// - Parameters:
+    ///   - gateway: where it is, and how to be let in.
+    ///   - linger: how long a stream is read after its last observer has left.
     public convenience init(gateway: Gateway, linger: Duration = .seconds(10)) { self.init(GatewayFeed(gateway, linger: linger)) }
 }

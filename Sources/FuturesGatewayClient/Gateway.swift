@@ -29,6 +29,7 @@ public struct Gateway: Sendable {
     /// A stream's snapshot, as `GET /streams/NAME` answers.
     ///
     /// - Parameters:
+    ///   - stream: the stream, with the type of its rows.
     ///   - depth: the most levels of a side of an order book: 5, 10, 20, 50, 100, 500 or 1000; nil for all.
     ///   - maxAge: throws if the content is older; nil for any age.
     ///   - maxUnverified: throws if for longer nothing has proved that the content is current; nil for any time.

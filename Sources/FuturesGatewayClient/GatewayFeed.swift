@@ -3,7 +3,6 @@ import FeedCore
 import FeedDialects
 import FeedObserving
 import Foundation
-import Synchronization
 
 /// Carries out what a `GatewayReader` decides: requests, the connection, the timer and the observers' calls, in order and on one queue.
 final class GatewayFeed: ObservedFeed {
@@ -21,11 +20,11 @@ final class GatewayFeed: ObservedFeed {
 
     private let gateway: Gateway
     private let queue = DispatchQueue(label: "futures-gateway-client")
-    private let state: Mutex<State>
+    private let state: Guarded<State>
 
     init(_ gateway: Gateway, linger: Duration, seed: UInt64 = .random(in: .min ... .max)) {
         self.gateway = gateway
-        state = Mutex(State(reader: GatewayReader(linger: linger, seed: seed)))
+        state = Guarded(State(reader: GatewayReader(linger: linger, seed: seed)))
     }
 
     deinit { state.withLock { $0.connection }?.cancel() }

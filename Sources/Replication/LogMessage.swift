@@ -1,3 +1,5 @@
+import FeedCore
+
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Glibc)
@@ -138,7 +140,7 @@ package struct FeedRecord: Sendable, Equatable {
         let start = line.lowerBound + 2
         guard line.count > 3, bytes[start - 1] == UInt8(ascii: " "), let kind = Kind(rawValue: bytes[line.lowerBound]),
             let end = bytes.place(of: UInt8(ascii: " "), in: start..<line.upperBound),
-            let subject = String(validating: bytes[start..<end], as: UTF8.self)
+            let subject = String(utf8: bytes[start..<end])
         else { return nil }
         self.init(kind, of: subject, bytes[end + 1..<line.upperBound])
     }

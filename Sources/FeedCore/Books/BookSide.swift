@@ -4,7 +4,7 @@ package struct BookSide: Sendable {
     private let isBid: Bool
     private let limit: Int
     /// The worst price a full snapshot reached. What is beyond it is known from updates alone, so it is incomplete and not handed out.
-    private var horizon: Int128?
+    private var horizon: ScaledNumber?
 
     /// How many levels may gather before the worst go, and how many then stay: a quarter, and an eighth, more than are handed out.
     private var most: Int { limit + limit / 4 }
@@ -19,7 +19,7 @@ package struct BookSide: Sendable {
     var count: Int { levels.count }
 
     /// The best level's price, comparable with the other side's; nil where the side is empty.
-    var bestPrice: Int128? { levels.last?.scaledPrice }
+    var bestPrice: ScaledNumber? { levels.last?.scaledPrice }
 
     /// Whether fewer than half of the levels that are to be handed out are known to be complete.
     var isThin: Bool { horizon.map { levels.count - place(of: $0) < limit / 2 } ?? false }
@@ -77,7 +77,7 @@ package struct BookSide: Sendable {
         return known ?? level.emptied
     }
 
-    private func place(of key: Int128) -> Int {
+    private func place(of key: ScaledNumber) -> Int {
         // Without a jump that depends on a price: nobody can foresee it.
         levels.withUnsafeBufferPointer { levels in
             let (isBid, bound) = (isBid, isBid ? key : -key &+ 1)
@@ -93,5 +93,5 @@ package struct BookSide: Sendable {
     }
 
     /// Rises towards the better price.
-    private func key(_ level: PriceLevel) -> Int128 { isBid ? level.scaledPrice : -level.scaledPrice }
+    private func key(_ level: PriceLevel) -> ScaledNumber { isBid ? level.scaledPrice : -level.scaledPrice }
 }

@@ -5,14 +5,14 @@ public struct PriceLevel: Equatable, Sendable {
     /// The absolute quantity; zero removes the level in an update.
     public let quantity: DecimalString
     /// The price times 10^18, reckoned once; `.min` where it has more than 18 digits before or after the point.
-    let scaledPrice: Int128
+    let scaledPrice: ScaledNumber
 
     /// Makes a level.
     public init(price: DecimalString, quantity: DecimalString) {
         self.init(price: price, quantity: quantity, scaledPrice: price.scaled ?? .min)
     }
 
-    private init(price: DecimalString, quantity: DecimalString, scaledPrice: Int128) {
+    private init(price: DecimalString, quantity: DecimalString, scaledPrice: ScaledNumber) {
         self.price = price
         self.quantity = quantity
         self.scaledPrice = scaledPrice

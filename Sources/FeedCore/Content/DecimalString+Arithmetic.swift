@@ -2,23 +2,23 @@
 extension DecimalString {
     /// All digits as one whole number, and how many of them follow the point.
     private struct Digits {
-        var number: Int128
+        var number: ScaledNumber
         var decimals: Int
 
-        init(number: Int128, decimals: Int) {
+        init(number: ScaledNumber, decimals: Int) {
             self.number = number
             self.decimals = decimals
         }
 
         init?(_ decimal: DecimalString) {
-            var (number, decimals, isFraction, isNegative): (Int128, Int, Bool, Bool) = (0, 0, false, false)
+            var (number, decimals, isFraction, isNegative): (ScaledNumber, Int, Bool, Bool) = (0, 0, false, false)
             for byte in decimal.text.utf8 {
                 switch byte {
                 case UInt8(ascii: "-"): isNegative = true
                 case UInt8(ascii: "."): isFraction = true
                 default:
                     let (tens, isOver) = number.multipliedReportingOverflow(by: 10)
-                    let (sum, isFarOver) = tens.addingReportingOverflow(Int128(byte &- UInt8(ascii: "0")))
+                    let (sum, isFarOver) = tens.addingReportingOverflow(ScaledNumber(byte &- UInt8(ascii: "0")))
                     guard !isOver, !isFarOver else { return nil }
                     number = sum
                     if isFraction { decimals += 1 }
@@ -28,7 +28,7 @@ extension DecimalString {
         }
 
         /// The same number with more decimals.
-        func padded(to decimals: Int) -> Int128? {
+        func padded(to decimals: Int) -> ScaledNumber? {
             var number = number
             for _ in self.decimals..<max(decimals, self.decimals) {
                 let (tens, isOver) = number.multipliedReportingOverflow(by: 10)
@@ -49,7 +49,7 @@ extension DecimalString {
         }
 
         var decimal: DecimalString? {
-            var text = String(number.magnitude)
+            var text = "\(number.magnitude)"
             if decimals > 0 {
                 text = String(repeating: "0", count: max(0, decimals + 1 - text.utf8.count)) + text
                 text.insert(".", at: text.index(text.endIndex, offsetBy: -decimals))

@@ -159,19 +159,18 @@ public struct DecimalString: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The number times 10^18, to compare by; nil beyond 18 digits before or after the point.
-    package var scaled: Int128? {
+    package var scaled: ScaledNumber? {
         guard high == .max, low & 15 != Self.minus else { return scaledAtLength }
         let count = count
         // The point is the only character whose bits but the lowest are clear, if there is no minus.
         let above = low >> 1
         let points = ~(above | above >> 1 | above >> 2) & 0x1111_1111_1111_1111 & (count < 16 ? (1 &<< UInt64(count * 4)) &- 1 : .max)
-        guard points != 0 else { return Int128(Self.number(low, count)) * Int128(UInt64.powersOfTen[18]) }
+        guard points != 0 else { return ScaledNumber(product: Self.number(low, count), UInt64.powersOfTen[18]) }
         let place = points.trailingZeroBitCount
         let before = low & ((1 &<< UInt64(place)) &- 1)
         let behind = place < 60 ? (low &>> UInt64(place + 4)) &<< UInt64(place) : 0
         let number = Self.number(before | behind, count - 1)
-        let product = number.multipliedFullWidth(by: UInt64.powersOfTen[18 - (count - 1 - place / 4)])
-        return Int128(truncatingIfNeeded: product.high) << 64 | Int128(truncatingIfNeeded: product.low)
+        return ScaledNumber(product: number, UInt64.powersOfTen[18 - (count - 1 - place / 4)])
     }
 
     private static let minus: UInt64 = 0
@@ -184,7 +183,7 @@ public struct DecimalString: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The same, character by character.
-    private var scaledAtLength: Int128? {
+    private var scaledAtLength: ScaledNumber? {
         var copy = text
         return copy.withUTF8 { bytes in
             var (whole, fraction): (UInt64, UInt64) = (0, 0)
@@ -203,7 +202,7 @@ public struct DecimalString: Hashable, Sendable, CustomStringConvertible {
             }
             let decimals = max(0, bytes.count - point - 1)
             guard point - start <= 18, decimals <= 18 else { return nil }
-            let value = Int128(whole) * 1_000_000_000_000_000_000 + Int128(fraction &* UInt64.powersOfTen[18 - decimals])
+            let value = ScaledNumber(product: whole, UInt64.powersOfTen[18]) + ScaledNumber(fraction &* UInt64.powersOfTen[18 - decimals])
             return isNegative ? -value : value
         }
     }

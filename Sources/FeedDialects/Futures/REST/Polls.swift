@@ -123,9 +123,9 @@ private enum FundingTable {
     /// The rate of a year of 365 days, without compounding, to eight decimals.
     private static func annual(_ rate: DecimalString, hours: Int64) -> DecimalString? {
         guard let scaled = rate.scaled else { return nil }
-        let (year, isTooLarge) = scaled.multipliedReportingOverflow(by: Int128(8_760 / hours))
+        let (year, isTooLarge) = scaled.multipliedReportingOverflow(by: ScaledNumber(8_760 / hours))
         guard !isTooLarge else { return nil }
-        let digits = String((year / 10_000_000_000).magnitude)
+        let digits = "\((year / 10_000_000_000).magnitude)"
         let padded = String(repeating: "0", count: max(0, 9 - digits.count)) + digits
         return DecimalString((year < 0 ? "-" : "") + padded.dropLast(8) + "." + padded.suffix(8))
     }
