@@ -51,6 +51,8 @@ public struct GatewayConfiguration: Sendable {
         public var fanOutThreads: Int
         /// So many readers cost one thread about a millisecond an event, so fewer would not be served sooner by several threads.
         package var fewReaders = 128
+        /// The most readers of a fan-out thread that the feed's thread sends an event to itself.
+        package var readersServedHere = 4
         /// The most compression groups of each of these threads. A gzip reader without a group gets blocks of its own.
         public var compressedSets: Int
 

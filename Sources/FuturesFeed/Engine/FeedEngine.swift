@@ -142,11 +142,11 @@ package final class FeedEngine: Sendable {
         count(&performer.value.traffic[dialect.upstream(of: endpoint)])
     }
 
-    /// Counts a message of an endpoint's connection.
-    func received(_ bytes: Int, upstream: Int) {
+    /// Counts a message of an endpoint's connection, received at `instant`.
+    func received(_ bytes: Int, upstream: Int, at instant: Instant) {
         performer.value.traffic[upstream].messages &+= 1
         performer.value.traffic[upstream].bytes &+= UInt64(bytes)
-        performer.value.messageReceivedAt = Moment.current.instant
+        performer.value.messageReceivedAt = instant
     }
 
     /// Reads what the venue lists and allows, and again every hour because new symbols appear; after a failure sooner.

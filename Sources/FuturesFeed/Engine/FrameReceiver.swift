@@ -85,8 +85,8 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
         state.value.heartbeat?.cancel()
     }
 
-    private func read(_ message: ByteBuffer, isBinary: Bool = false) {
-        engine.received(message.readableBytes, upstream: upstream)
+    private func read(_ message: ByteBuffer, isBinary: Bool = false, at instant: Instant) {
+        engine.received(message.readableBytes, upstream: upstream, at: instant)
         defer { engine.performer.value.messageReceivedAt = nil }
         let session = state.value.session
         var isReceived = false
@@ -120,9 +120,9 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
         return false
     }
 
-    func webSocket(_ connection: WebSocketConnection, didReceive text: ByteBuffer) { read(text) }
+    func webSocket(_ connection: WebSocketConnection, didReceive text: ByteBuffer) { read(text, at: connection.readAt) }
 
-    func webSocket(_ connection: WebSocketConnection, didReceiveBinary bytes: ByteBuffer) { read(bytes, isBinary: true) }
+    func webSocket(_ connection: WebSocketConnection, didReceiveBinary bytes: ByteBuffer) { read(bytes, isBinary: true, at: connection.readAt) }
 
     func webSocketDidHear(_ connection: WebSocketConnection) { engine.step(.heard(id)) }
 
@@ -136,7 +136,7 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
 
     func httpStreamDidHear(_ stream: HTTPStream) { engine.step(.heard(id)) }
 
-    func httpStream(_ stream: HTTPStream, didReceive message: ByteBuffer) { read(message) }
+    func httpStream(_ stream: HTTPStream, didReceive message: ByteBuffer) { read(message, at: Moment.current.instant) }
 
     func httpStream(_ stream: HTTPStream, didClose error: TransportError?) {
         ended(error?.description ?? "the upstream ended the subscription", closeCode: nil, status: error?.status, retryAfter: error?.retryAfter)

@@ -9,6 +9,7 @@ final class WebSocketConnectAttempt {
     let request: WebSocketRequest
     let limits: WebSocketLimits
     let receiver: any WebSocketReceiver
+    let readTime = ReadTime()
     private let trust: TLSTrust
     private let proxies: ProxySettings
     private let localAddress: String?
@@ -130,6 +131,7 @@ final class WebSocketConnectAttempt {
         guard !isFinished else { return channel.cut() }
         do {
             let pipeline = channel.pipeline.syncOperations
+            try pipeline.addHandler(readTime)
             if let tls {
                 try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: request.url.serverName))
             }

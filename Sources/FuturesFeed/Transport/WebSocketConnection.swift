@@ -1,3 +1,4 @@
+package import FeedCore
 package import NIOCore
 import NIOWebSocket
 
@@ -13,12 +14,14 @@ package final class WebSocketConnection: Sendable {
     /// Succeeds when the socket is gone, up to `closeTimeout` after `didClose`.
     package let closeFuture: EventLoopFuture<Void>
     private let handler: NIOLoopBound<WebSocketMessageHandler>
+    private let readTime: NIOLoopBound<ReadTime>
 
-    init(subprotocol: String?, handler: WebSocketMessageHandler, channel: any Channel) {
+    init(subprotocol: String?, handler: WebSocketMessageHandler, readTime: ReadTime, channel: any Channel) {
         self.subprotocol = subprotocol
         eventLoop = channel.eventLoop
         closeFuture = channel.closeFuture
         self.handler = NIOLoopBound(handler, eventLoop: channel.eventLoop)
+        self.readTime = NIOLoopBound(readTime, eventLoop: channel.eventLoop)
     }
 
     /// Opens a connection: name look-up, TCP, TLS with full verification and SNI for `wss`, upgrade (RFC 6455 §4.1).
@@ -63,6 +66,9 @@ package final class WebSocketConnection: Sendable {
         if loop.inEventLoop { begin() } else { loop.execute(begin) }
         return promise.futureResult
     }
+
+    /// When the bytes were read that completed the message that the receiver is given. On the connection's event loop.
+    package var readAt: Instant { readTime.value.latest }
 
     /// Sends one text message in one frame. Without effect once the connection is closing. A failure to send ends the connection and is reported
     /// there.

@@ -98,7 +98,7 @@ final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableChannelHa
         } catch {
             return attempt.fail(Self.lost)
         }
-        let connection = WebSocketConnection(subprotocol: subprotocol, handler: messages, channel: context.channel)
+        let connection = WebSocketConnection(subprotocol: subprotocol, handler: messages, readTime: attempt.readTime, channel: context.channel)
         messages.connection = connection
         attempt.succeed(connection)
         for bytes in followingBytes { context.fireChannelRead(bytes) }

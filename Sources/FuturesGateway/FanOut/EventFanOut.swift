@@ -4,9 +4,9 @@ import MicroHTTP
 
 /// Sends every reader of one event stream loop the events that it lacks.
 ///
-/// It runs on the loop's thread only. Other threads post commands to its inbox. It knows of each ring what it was told last.
+/// It runs in the loop's turn only. Other threads post commands to its inbox. It knows of each ring what it was told last.
 final class EventFanOut: EventStreamWriter, @unchecked Sendable {
-    /// The fan-out's calls to the hub, on the loop's thread.
+    /// The fan-out's calls to the hub, in the loop's turn.
     struct Callbacks: Sendable {
         /// The head of the response is sent; the hub answers with the command `open`.
         let opened: @Sendable (EventStream, UInt64) -> Void
@@ -24,7 +24,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     let callbacks: Callbacks
     let limits: GatewayConfiguration.Events
 
-    // Only the loop's thread uses the properties below.
+    // The properties below are used in the loop's turn only.
     var logs = Slab<EventLog>()
     /// The readers, by the slots of their streams.
     var clients = Slab<EventClient>()
@@ -71,6 +71,9 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     var patience: Duration? {
         queuedClients.isEmpty ? nextTurnAt.map { .nanoseconds(max(5_000_000, $0 - Self.now)) } : .zero
     }
+
+    /// Compressing takes longer than waking the loop's thread.
+    var mayBeServedElsewhere: Bool { patience == nil && tally.compressedReaders == 0 }
 
     func streamDidOpen(_ stream: EventStream, context: UInt64) {
         unclaimed.insert(stream)

@@ -37,6 +37,7 @@ final class EventRings: @unchecked Sendable {
     private var readers: [Int]
     /// The threads that are told of events: those that have readers.
     private var isTold: [Bool]
+    private var servingHere: ServingHere
     /// The number of the last change that they were told of.
     private var lastChange: UInt64 = 0
     private var quota: RingQuota
@@ -50,6 +51,7 @@ final class EventRings: @unchecked Sendable {
         readers = inboxes.map { _ in 0 }
         isTold = inboxes.map { _ in false }
         quota = RingQuota(of: limits.ringBytes)
+        servingHere = ServingHere(mostReaders: limits.readersServedHere)
         budget = Synchronization.Atomic(limits.maximumRingBytes)
         balancedBudget = limits.maximumRingBytes
     }
@@ -103,9 +105,13 @@ final class EventRings: @unchecked Sendable {
         inboxes[thread].post(.rest)
     }
 
-    private func tell(_ command: FanOutInbox.Command) {
+    /// - Parameter receivedAt: when the event was received that a ring has more; nil if the rings have no new event.
+    private func tell(_ command: FanOutInbox.Command, receivedAt: Int64? = nil) {
         lastChange &+= 1
-        for thread in inboxes.indices where isTold[thread] { inboxes[thread].post(command, change: lastChange) }
+        for thread in inboxes.indices where isTold[thread] {
+            let isHere = if let receivedAt { servingHere.allows(readers[thread], receivedAt) } else { false }
+            inboxes[thread].post(command, change: lastChange, here: isHere)
+        }
     }
 
     private var progress: StreamLog.Readers {
@@ -140,7 +146,7 @@ final class EventRings: @unchecked Sendable {
         let isPlain = rings[index].log.append(
             sequence: sequence, body: body, id: id, carriesData: carriesData, eventTime: eventTime, now: receivedAt, progress)
         let dataAt = carriesData ? receivedAt : .max
-        tell(isPlain ? .grow(index, rings[index].log.view.extent, dataAt) : .renew(index, rings[index].log.view, dataAt))
+        tell(isPlain ? .grow(index, rings[index].log.view.extent, dataAt) : .renew(index, rings[index].log.view, dataAt), receivedAt: receivedAt)
         balance(receivedAt)
     }
 

@@ -56,15 +56,17 @@ final class FanOutInbox: Sendable {
 
     /// Adds a command behind those before it. Call it from any thread. A closed inbox drops it.
     ///
-    /// - Parameter change: the number of the change of a ring that it tells; nil if it tells of none.
-    func post(_ command: Command, change: UInt64? = nil) {
+    /// - Parameters:
+    ///   - change: the number of the change of a ring that it tells; nil if it tells of none.
+    ///   - here: whether the calling thread serves the readers itself, if the loop's sleeps.
+    func post(_ command: Command, change: UInt64? = nil, here: Bool = false) {
         let isFirst = state.withLockedValue { state in
             guard !state.isClosed else { return false }
             state.commands.append(command)
             if let change { state.lastChange = change }
             return state.commands.count == 1
         }
-        if isFirst { waker.wake() }
+        if isFirst, !(here && waker.serveHere()) { waker.wake() }
     }
 
     /// Removes the commands posted since the last call, and returns them with the number of the last change among them.

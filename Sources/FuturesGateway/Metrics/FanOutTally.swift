@@ -54,6 +54,8 @@ struct FanOutTally: Sendable {
 
     mutating func closed(_ format: EventFormat, isCompressed: Bool) { readers[format.rawValue][isCompressed ? 1 : 0] -= 1 }
 
+    var compressedReaders: Int { readers.reduce(0) { $0 + $1[1] } }
+
     mutating func sent(_ count: Int, isCompressed: Bool) {
         writes &+= 1
         bytes[isCompressed ? 1 : 0] &+= UInt64(count)

@@ -3,10 +3,10 @@ public import Glibc
 /// A handle to one open stream: a slot and its generation. So a handle that is used after its stream has ended means nothing, rather than another
 /// client.
 ///
-/// Call all methods on the loop's thread, inside a call of its ``EventStreamWriter``. In the clear, ``write(_:)`` neither locks nor counts
+/// Call all methods inside a call of the loop's ``EventStreamWriter``. In the clear, ``write(_:)`` neither locks nor counts
 /// references.
 ///
-/// Sendable: the table it points to lives as long as its loop, and is used on the loop's thread only.
+/// Sendable: the table it points to lives as long as its loop, and is used in the loop's turn only.
 public struct EventStream: @unchecked Sendable, Hashable {
     private let table: UnsafeMutablePointer<StreamTable>
     private let index: Int32

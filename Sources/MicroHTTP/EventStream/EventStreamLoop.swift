@@ -4,7 +4,7 @@ import Synchronization
 
 /// One thread with one epoll set that writes to the sockets of event streams. In the clear, a write is one system call.
 ///
-/// The loop keeps its writer alive until it has stopped.
+/// While the thread sleeps, another one may take its turn (``EventStreamWaker/serveHere()``). The loop keeps its writer alive until it has stopped.
 public final class EventStreamLoop: ThreadBody {
     private enum Message: Sendable {
         case open(DetachedStream)
@@ -32,6 +32,8 @@ public final class EventStreamLoop: ThreadBody {
     /// The ticks between two looks at one client.
     private let ticksPerLook: Int
     nonisolated(unsafe) private let table: UnsafeMutablePointer<StreamTable>
+    /// Held by whoever calls the writer or uses the table: the loop's thread whenever it does not sleep, or a thread that takes its turn.
+    private let turn = Mutex(())
 
     /// A loop for this writer. Its thread starts with ``start()`` or with the first stream.
     ///
@@ -45,9 +47,10 @@ public final class EventStreamLoop: ThreadBody {
         table = .allocate(capacity: 1)
         table.initialize(to: StreamTable(epoll: epoll))
         var event = epoll_event()
-        event.events = EPOLLIN.rawValue
+        event.events = EPOLLIN.rawValue | EPOLLET.rawValue
         event.data.u64 = Self.wakeKey
         epoll_ctl(epoll, EPOLL_CTL_ADD, waker.descriptor, &event)
+        waker.serves(self)
     }
 
     deinit {
@@ -114,37 +117,62 @@ public final class EventStreamLoop: ThreadBody {
         let capacity = 512
         let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
         defer { events.deallocate() }
-        var nextTick = ContinuousClock.now + Self.tick
-        var isStopped = false
-        while !isStopped {
-            let wakeAt = writer.patience.map { ContinuousClock.now + $0 }
-            let until = min(nextTick, wakeAt ?? nextTick)
-            let count = epoll_wait(epoll, events, Int32(capacity), table.pointee.openCount == 0 ? -1 : milliseconds(until: until))
-            var bits: UInt8 = 0
-            for index in 0..<max(Int(count), 0) {
-                let key = events[index].data.u64
-                if key == Self.wakeKey {
-                    bits = waker.take()
-                } else {
-                    let stream = EventStream(table: table, index: Int32(truncatingIfNeeded: key), generation: UInt32(key >> 32))
-                    handle(stream, events[index].events, writer)
-                }
-            }
-            if bits & EventStreamWaker.mail != 0 { isStopped = takeMail(writer) }
-            if bits & EventStreamWaker.woken != 0 || wakeAt.map({ $0 <= .now }) ?? false {
-                writer.streamsDidWake()
-                closeDoomed(writer)
-            }
-            let now = ContinuousClock.now
-            if now >= nextTick {
-                if table.pointee.openCount > 0 { writer.streamsDidTick(now: now) }
-                closeDoomed(writer)
-                closeUnanswered(writer)
-                nextTick = now + Self.tick
+        var sleep = Sleep(nextTick: .now + Self.tick)
+        while !sleep.isOver {
+            let count = epoll_wait(epoll, events, Int32(capacity), sleep.milliseconds)
+            turn.withLock { _ in work(UnsafeBufferPointer(start: events, count: max(Int(count), 0)), writer, &sleep) }
+        }
+        turn.withLock { _ in closeAll(writer) { _ in true } }
+        state.withLock { $0.writer = nil }
+    }
+
+    /// How long the thread may sleep.
+    private struct Sleep {
+        var nextTick: ContinuousClock.Instant
+        /// When the writer is to be called though nobody woke the loop.
+        var wakeAt: ContinuousClock.Instant?
+        var milliseconds: Int32 = -1
+        /// Whether the loop has to stop.
+        var isOver = false
+    }
+
+    /// Handles what woke the thread, in its turn.
+    private func work(_ events: UnsafeBufferPointer<epoll_event>, _ writer: any EventStreamWriter, _ sleep: inout Sleep) {
+        var bits: UInt8 = 0
+        for event in events {
+            let key = event.data.u64
+            if key == Self.wakeKey {
+                bits = waker.take()
+            } else {
+                handle(EventStream(table: table, index: Int32(truncatingIfNeeded: key), generation: UInt32(key >> 32)), event.events, writer)
             }
         }
-        closeAll(writer) { _ in true }
-        state.withLock { $0.writer = nil }
+        if bits & EventStreamWaker.mail != 0 { sleep.isOver = takeMail(writer) }
+        if bits & EventStreamWaker.woken != 0 || sleep.wakeAt.map({ $0 <= .now }) ?? false {
+            writer.streamsDidWake()
+            closeDoomed(writer)
+        }
+        let now = ContinuousClock.now
+        if now >= sleep.nextTick {
+            if table.pointee.openCount > 0 { writer.streamsDidTick(now: now) }
+            closeDoomed(writer)
+            closeUnanswered(writer)
+            sleep.nextTick = now + Self.tick
+        }
+        sleep.wakeAt = writer.patience.map { .now + $0 }
+        sleep.milliseconds = table.pointee.openCount == 0 ? -1 : milliseconds(until: min(sleep.nextTick, sleep.wakeAt ?? sleep.nextTick))
+    }
+
+    /// Calls the writer in the thread's turn, if the thread sleeps.
+    func serveHere() -> Bool {
+        guard let writer = state.withLock({ $0.isStopped ? nil : $0.writer }) else { return false }
+        return turn.withLockIfAvailable { _ in
+            guard table.pointee.openCount > 0, writer.mayBeServedElsewhere else { return false }
+            writer.streamsDidWake()
+            closeDoomed(writer)
+            if writer.patience != nil { waker.wake() }
+            return true
+        } ?? false
     }
 
     private func handle(_ stream: EventStream, _ events: UInt32, _ writer: any EventStreamWriter) {

@@ -1,4 +1,5 @@
-/// Writes the streams of one ``EventStreamLoop``, which calls all its methods on its thread.
+/// Writes the streams of one ``EventStreamLoop``, which calls all its methods on its thread, or on one that takes its turn, and
+/// never two at once.
 public protocol EventStreamWriter: AnyObject, Sendable {
     /// The kernel has the head of the response, so the body may follow. `context` is the one given to
     /// ``HTTPResponder/openStream(headers:loop:context:)``.
@@ -15,6 +16,9 @@ public protocol EventStreamWriter: AnyObject, Sendable {
     func streamsDidWake()
     /// How long the loop may sleep before it calls `streamsDidWake` by itself; nil, the default, for as long as nobody wakes it.
     var patience: Duration? { get }
+    /// Whether another thread than the loop's may call `streamsDidWake` now, because nothing waits for a time and the call would take microseconds. False
+    /// unless implemented.
+    var mayBeServedElsewhere: Bool { get }
     /// Called about every 250 ms while a stream is open.
     func streamsDidTick(now: ContinuousClock.Instant)
 }
@@ -24,4 +28,6 @@ extension EventStreamWriter {
     public func streamDidNotOpen(context: UInt64) {}
     /// Nil.
     public var patience: Duration? { nil }
+    /// False.
+    public var mayBeServedElsewhere: Bool { false }
 }

@@ -1,7 +1,7 @@
 import CMicroHTTPD
 import Glibc
 
-/// The open streams of one loop. Only the loop's thread uses it. The loop keeps it behind a pointer, so that a write counts no references.
+/// The open streams of one loop. It is used in the loop's turn only. The loop keeps it behind a pointer, so that a write counts no references.
 struct StreamTable {
     struct Entry {
         var descriptor: Int32 = -1

@@ -26,5 +26,13 @@
             defer { pthread_mutex_unlock(lock) }
             return try body(&value.pointee)
         }
+
+        func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
+            _ body: (inout Value) throws(Failure) -> sending Result
+        ) throws(Failure) -> sending Result? {
+            guard pthread_mutex_trylock(lock) == 0 else { return nil }
+            defer { pthread_mutex_unlock(lock) }
+            return try body(&value.pointee)
+        }
     }
 #endif

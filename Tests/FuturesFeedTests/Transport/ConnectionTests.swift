@@ -1,4 +1,6 @@
+import FeedCore
 import GatewayTestSupport
+import Glibc
 import NIOCore
 import NIOPosix
 import Testing
@@ -72,6 +74,22 @@ struct ConnectionTests {
         try await Self.withOpen(recorder: recorder) { _, peer, _ async throws in
             peer.write(text(String(repeating: "x", count: 500)))
             #expect(try await slices.next())
+        }
+    }
+
+    @Test func messagesOfOneReadWereReceivedTogetherHoweverLongTheFirstTakes() async throws {
+        let times = Mailbox<Instant>()
+        let recorder = Recorder { connection, _ in
+            times.post(connection.readAt)
+            usleep(20_000)
+        }
+        let began = Moment.current.instant
+        try await Self.withOpen(recorder: recorder) { _, peer, _ async throws in
+            peer.write(text("first") + text("second"))
+            let (first, second) = (try await times.next(), try await times.next())
+            #expect(began < first && first == second)
+            peer.write(text("third"))
+            #expect(try await times.next() > second)
         }
     }
 

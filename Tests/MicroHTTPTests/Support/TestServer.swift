@@ -107,11 +107,16 @@ final class RecordingWriter: EventStreamWriter {
 
     let events = Inbox<Event>()
     let ticks = Atomic<Int>(0)
+    let mayBeServedElsewhere: Bool
     private let tasks = Inbox<@Sendable () -> Void>()
     private let whenOpened: @Sendable (EventStream) -> Void
     private let whenWritable: @Sendable (EventStream) -> Void
 
-    init(whenOpened: @escaping @Sendable (EventStream) -> Void = { _ in }, whenWritable: @escaping @Sendable (EventStream) -> Void = { _ in }) {
+    init(
+        mayBeServedElsewhere: Bool = true, whenOpened: @escaping @Sendable (EventStream) -> Void = { _ in },
+        whenWritable: @escaping @Sendable (EventStream) -> Void = { _ in }
+    ) {
+        self.mayBeServedElsewhere = mayBeServedElsewhere
         self.whenOpened = whenOpened
         self.whenWritable = whenWritable
     }
@@ -141,9 +146,25 @@ final class RecordingWriter: EventStreamWriter {
     /// Runs `task` on the loop's thread and returns its result.
     func onLoop<Result: Sendable>(_ loop: EventStreamLoop, _ task: @escaping @Sendable () -> Result) -> Result? {
         let results = Inbox<Result>()
-        tasks.put { results.put(task()) }
-        loop.waker.wake()
+        later(loop) { results.put(task()) }
         return results.next()
+    }
+
+    /// Has the loop's thread run `task`.
+    func later(_ loop: EventStreamLoop, _ task: @escaping @Sendable () -> Void) {
+        tasks.put(task)
+        loop.waker.wake()
+    }
+
+    /// Runs `task` on this thread in the loop's turn and returns its result; nil if the loop does not give its turn.
+    func onThisThread<Result: Sendable>(_ loop: EventStreamLoop, _ task: @escaping @Sendable () -> Result) -> Result? {
+        let results = Inbox<Result>()
+        tasks.put { results.put(task()) }
+        guard loop.waker.serveHere() else {
+            _ = tasks.all()
+            return nil
+        }
+        return results.next(within: 0)
     }
 
     func nextOpened() -> EventStream? {
