@@ -124,11 +124,11 @@ prove-scale: setup ## Prove what a cluster promises, in about two hours; write T
 	swift build -c release --product futures-gateway
 	Tests/Scale/prove "$$(swift build -c release --show-bin-path)/futures-gateway" $(PROVE_ARGS)
 
-bench: setup ## Measure the release build's fan-out and snapshots
-	swift build -c release --product futures-gateway
-	Benchmarks/run "$$(swift build -c release --show-bin-path)/futures-gateway"
+bench: setup ## Measure every figure beside its limit or peer, in about twenty minutes; write Benchmarks/RESULTS.md (ROWS="hops tls" measures those)
+	for product in futures-gateway crowd ingest; do swift build -c release --product $$product || exit 1; done
+	Benchmarks/bench/bench "$$(swift build -c release --show-bin-path)" $(ROWS)
 
-bench-ingest: ## Measure what a frame costs, from the venue's text to a reader's ring
+bench-ingest: ## Show what a frame costs, step by step, from the venue's text to a reader's ring
 	swift build -c release --product ingest
 	for what in figures memory growth sweep; do "$$(swift build -c release --show-bin-path)/ingest" $$what; done
 	Benchmarks/instructions "$$(swift build -c release --show-bin-path)/ingest"

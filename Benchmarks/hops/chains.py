@@ -72,6 +72,7 @@ def chains(stamps, received, head):
                 chain.setdefault("encoded", at)
         elif kind == SIGNALLED and thread == feed:
             chain.setdefault("signalled", at)
+            chain.setdefault("signalling", value)
         elif kind == SENDING and descriptor == reader:
             chain["sending"] = at
             if thread != feed:
@@ -94,6 +95,8 @@ def summary(found):
                 hops.setdefault(place, []).append((chain[place] - chain[last]) / 1000)
                 last = place
     told = {place: (len(values) / len(found), quantile(values, 0.5), quantile(values, 0.99)) for place, values in hops.items()}
+    if signals := [chain["signalling"] / 1000 for chain in found if "signalling" in chain]:
+        told["call that signals"] = (len(signals) / len(found), quantile(signals, 0.5), quantile(signals, 0.99))
     for name in ("received", "sending", "sent", "at the reader"):
         whole = [(chain[name] - chain["arrived"]) / 1000 for chain in found if name in chain]
         if whole:

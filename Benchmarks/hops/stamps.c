@@ -100,8 +100,10 @@ int epoll_wait(int set, struct epoll_event *events, int most, int timeout) {
 }
 
 ssize_t write(int descriptor, const void *bytes, size_t count) {
-    if (count == sizeof(uint64_t)) noteNow(SIGNALLED, descriptor, count);
-    return syscall(SYS_write, descriptor, bytes, count);
+    uint64_t at = nanoseconds(CLOCK_MONOTONIC);
+    ssize_t size = syscall(SYS_write, descriptor, bytes, count);
+    if (count == sizeof(uint64_t)) note(SIGNALLED, descriptor, at, nanoseconds(CLOCK_MONOTONIC) - at);
+    return size;
 }
 
 ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags) {

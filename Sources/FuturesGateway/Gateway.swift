@@ -19,7 +19,7 @@ public final class Gateway: Service {
     private let server: HTTPServer
     private let gatekeeper: Gatekeeper
     private let memory: MemoryWatch
-    private let rings: EventRings
+    let rings: EventRings
     private let tape: Tape?
     private let frames: FrameTape?
     private let desk: TapeDesk?

@@ -1,7 +1,8 @@
 import DemoExchange
-import FuturesGateway
 import GatewayTestSupport
 import Testing
+
+@testable import FuturesGateway
 
 /// `Accept-Encoding: gzip`: the same events, in blocks made once for all readers of the same streams.
 struct CompressionTests {
@@ -114,6 +115,26 @@ struct CompressionTests {
             }
         }
         #expect(lastTrade != nil)
+    }
+
+    /// Without readers nobody ticks, so the last one's leaving has to tell it.
+    @Test func theMemoryOfAGroupIsGivenBackWithItsLastReader() async throws {
+        try await House.open(Self.busy()) { house in
+            let reader = try await house.client.events("streams=btcusdt@depth@100ms,btcusdt@aggTrade", Self.gzip)
+            for _ in 0..<50 { _ = try await reader.next("update") }
+            try await Self.awaitBlocks(of: house) { $0 > 0 }
+            #expect(try await house.client.request("DELETE", "/events/\(reader.client)").status == 200)
+            _ = try await reader.rest()
+            try await Self.awaitBlocks(of: house) { $0 == 0 }
+        }
+    }
+
+    private static func awaitBlocks(of house: House, _ fits: (UInt64) -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while case let bytes = house.gateway.rings.inboxes.reduce(0, { $0 + $1.blockMemory }), !fits(bytes) {
+            guard ContinuousClock.now < deadline else { throw Unexpected("the groups' blocks take \(bytes) bytes") }
+            try await Task.sleep(for: .milliseconds(10))
+        }
     }
 
     /// Blocks refer to those before them, and a heartbeat is no block.
