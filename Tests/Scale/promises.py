@@ -33,6 +33,8 @@ ROWS = [
     row("The log adds at most 1 ms at p50 and 5 ms at p99, at 2,000 events/s", "latency --rate 2000", None, r"alone: .*|cluster: .*|added by .*|\d+ messages of .*"),
     row("An edge makes at least 0.95 of the deliveries of a gateway alone in the same processor time", "deliveries", None,
         r"alone: .*|edge: .*|in the same processor time .*"),
+    row("A further edge costs the servers at most 20 us a message, and takes what the only one takes, within 5 %", "edges", None,
+        r"\d+ edges: .*|a further edge costs .*"),
     row("If an edge dies, all of its readers are back exactly, soon after their own retry", "crowd --readers 15000 --kills 3", None,
         r"\d+ readers came in .*|\d+ proxies.*|edge-\d was killed: .*"),
     row("A far region reads a mirror of the log, with the same ids and bytes", "regions", None, r"the far edge's readers .*|a reader that goes .*|the link was .*|the ingest was .*"),
