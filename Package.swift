@@ -206,7 +206,7 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
             swiftSettings: strict),
-        .testTarget(name: "MicroHTTPTests", dependencies: ["MicroHTTP"], swiftSettings: strict),
+        .testTarget(name: "MicroHTTPTests", dependencies: ["CMicroHTTPD", "GatewayTestSupport", "MicroHTTP"], swiftSettings: strict),
         .testTarget(
             name: "DemoExchangeTests", dependencies: ["DemoExchange", "GatewayTestSupport"], exclude: ["Fixtures"], swiftSettings: strict),
         .target(
@@ -328,7 +328,7 @@ if environment["WITH_TOOLS"] != nil || environment["WITH_BENCHMARKS"] != nil {
             name: "tape", dependencies: ["EventLogs", "FeedCore", "Replication", "Tape"], path: "Benchmarks/tape",
             swiftSettings: strict),
         .systemLibrary(name: "CEpoll", path: "Benchmarks/CEpoll"),
-        .executableTarget(name: "crowd", dependencies: ["CEpoll"], path: "Benchmarks/crowd", swiftSettings: strict),
+        .executableTarget(name: "crowd", dependencies: ["CEpoll", "CMicroHTTPD"], path: "Benchmarks/crowd", swiftSettings: strict),
         .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
         .executableTarget(
             name: "fuzz",

@@ -6,7 +6,9 @@ import Glibc
 enum Crowd {
     static func main() {
         guard let options = Options(Array(CommandLine.arguments.dropFirst())) else {
-            print("usage: crowd PORT STREAM... [--readers N] [--each K] [--seconds S] [--sequence FIELD] [--stamp FIELD] [--pid PID] [--seed N]")
+            print(
+                "usage: crowd PORT STREAM... [--readers N] [--each K] [--seconds S] [--sequence FIELD] [--stamp FIELD] [--pid PID] "
+                    + "[--tls PRIORITIES] [--seed N]")
             exit(2)
         }
         var limit = rlimit()
@@ -14,6 +16,7 @@ enum Crowd {
         limit.rlim_cur = limit.rlim_max
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         let epoll = epoll_create1(0)
+        let empty = Usage(options.pid)
         var readers: [Reader] = []
         var seed = options.seed
         for number in 0..<options.readers {
@@ -54,10 +57,10 @@ enum Crowd {
                 }
             }
         }
-        tell(options, tally, ended, before, Usage(options.pid))
+        tell(options, tally, ended, empty, before, Usage(options.pid))
     }
 
-    private static func tell(_ options: Options, _ tally: Tally, _ ended: Int, _ before: Usage, _ after: Usage) {
+    private static func tell(_ options: Options, _ tally: Tally, _ ended: Int, _ empty: Usage, _ before: Usage, _ after: Usage) {
         let delays = tally.delays.sorted()
         func delay(_ share: Double) -> Double {
             delays.isEmpty ? 0 : Double(delays[min(delays.count - 1, Int(share * Double(delays.count)))]) / 1000
@@ -69,7 +72,8 @@ enum Crowd {
                 + #""perSecond":\#(Int(Double(tally.events) / options.seconds)),"megabytesPerSecond":\#(Int(Double(tally.bytes) / options.seconds / 1e6)),"#
                 + #""missing":\#(tally.missing),"repeated":\#(tally.repeated),"disordered":\#(tally.disordered),"ended":\#(ended),"#
                 + #""p50Ms":\#(delay(0.5)),"p99Ms":\#(delay(0.99)),"cpuSecondsPerMillion":\#(million > 0 ? seconds / million : 0),"#
-                + #""cores":\#(seconds / options.seconds),"kibPerReader":\#(Double(after.kibibytes) / Double(options.readers))}"#)
+                + #""cores":\#(seconds / options.seconds),"kibPerReader":\#(Double(after.kibibytes) / Double(options.readers)),"#
+                + #""kibGrownPerReader":\#(Double(after.kibibytes - empty.kibibytes) / Double(options.readers))}"#)
     }
 }
 

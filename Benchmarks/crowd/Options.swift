@@ -1,6 +1,6 @@
 import Glibc
 
-/// `crowd PORT STREAM... [--readers N] [--each K] [--seconds S] [--sequence FIELD] [--stamp FIELD] [--pid PID] [--seed N]`
+/// `crowd PORT STREAM... [--readers N] [--each K] [--seconds S] [--sequence FIELD] [--stamp FIELD] [--pid PID] [--tls PRIORITIES] [--seed N]`
 struct Options {
     var port: UInt16 = 8080
     var streams: [String] = []
@@ -14,6 +14,8 @@ struct Options {
     var stamp: String?
     /// The process whose processor time and memory are told.
     var pid: Int32?
+    /// GnuTLS's priorities, such as `NORMAL`; nil in the clear.
+    var tls: String?
     var seed: UInt64 = 1
 
     init?(_ arguments: [String]) {
@@ -33,6 +35,7 @@ struct Options {
             case "--sequence": sequence = value
             case "--stamp": stamp = value
             case "--pid": pid = Int32(value)
+            case "--tls": tls = value
             case "--seed": seed = UInt64(value) ?? seed
             default: return nil
             }

@@ -1,9 +1,12 @@
 import CEpoll
+import CMicroHTTPD
 import Glibc
 
 /// One connection to `/events` and what it was sent.
 struct Reader {
     let descriptor: Int32
+    /// Nil in the clear.
+    private var session: gnutls_session_t?
     /// By the stream's place in the list; nil before its first event.
     var last: [Int: UInt64] = [:]
     var lastID: UInt64 = 0
@@ -23,17 +26,51 @@ struct Reader {
         guard connected == 0 else { return nil }
         let names = streams.map { options.streams[$0] }.joined(separator: ",")
         let request = Array("GET /events?streams=\(names) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".utf8)
-        guard send(descriptor, request, request.count, 0) == request.count else { return nil }
+        if let priorities = options.tls {
+            guard let made = Self.shakeHands(descriptor, priorities) else { return nil }
+            session = made
+        }
+        let sent = session.map { gnutls_record_send($0, request, request.count) } ?? send(descriptor, request, request.count, 0)
+        guard sent == request.count else { return nil }
         guard fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 else { return nil }
         self.descriptor = descriptor
         buffer = .allocate(capacity: Self.capacity)
     }
 
+    /// A session on a descriptor that blocks; nil if there is none.
+    private static func shakeHands(_ descriptor: Int32, _ priorities: String) -> gnutls_session_t? {
+        var session: gnutls_session_t?
+        gnutls_init(&session, UInt32(GNUTLS_CLIENT.rawValue) | UInt32(GNUTLS_NO_SIGNAL.rawValue))
+        guard let session, gnutls_priority_set_direct(session, priorities, nil) == 0 else { return nil }
+        gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, UnsafeMutableRawPointer(credentials))
+        gnutls_transport_set_int2(session, descriptor, descriptor)
+        var result: Int32
+        repeat { result = gnutls_handshake(session) } while result < 0 && gnutls_error_is_fatal(result) == 0
+        return result == 0 ? session : nil
+    }
+
+    /// No certificate is checked.
+    nonisolated(unsafe) private static let credentials: gnutls_certificate_credentials_t? = {
+        var made: gnutls_certificate_credentials_t?
+        gnutls_certificate_allocate_credentials(&made)
+        return made
+    }()
+
+    /// The number of bytes; 0 if there are none now, less at the end.
+    private func receive() -> Int {
+        guard let session else {
+            let count = recv(descriptor, buffer + filled, Self.capacity - filled, 0)
+            return count > 0 ? count : count < 0 && errno == EAGAIN ? 0 : -1
+        }
+        let count = gnutls_record_recv(session, buffer + filled, Self.capacity - filled)
+        return count > 0 ? count : count == Int(GNUTLS_E_AGAIN) ? 0 : -1
+    }
+
     /// Reads what there is, event by event. False at the end.
     mutating func read(_ tally: inout Tally) -> Bool {
         while true {
-            let count = recv(descriptor, buffer + filled, Self.capacity - filled, 0)
-            guard count > 0 else { return count < 0 && errno == EAGAIN }
+            let count = receive()
+            guard count > 0 else { return count == 0 }
             tally.bytes += count
             filled += count
             var start = 0

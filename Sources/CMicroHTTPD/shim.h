@@ -1,6 +1,7 @@
 #pragma once
 #include <errno.h>
 #include <gnutls/abstract.h>
+#include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
 #include <malloc.h>
 #include <microhttpd.h>
@@ -140,6 +141,90 @@ static inline void cmhd_send(struct MHD_Connection *connection, const void *byte
     else if (info) send(info->connect_fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+/// The sending half of a TLS session that has left libmicrohttpd.
+struct cmhd_sending_half {
+    gnutls_aead_cipher_hd_t cipher;
+    /// The part of the nonces that the handshake made, and the number of the next record.
+    uint8_t salt[12];
+    uint64_t sequence;
+    /// The most bytes that the client takes in one record.
+    size_t record_limit;
+    /// How many more bytes the key may encrypt.
+    uint64_t room;
+    bool is_tls13;
+    /// Whether each record carries the second part of its nonce (RFC 5288, RFC 6655). If not, the sequence is mixed into the salt.
+    bool has_explicit_nonce;
+};
+
+enum { cmhd_tag_size = 16, cmhd_application_data = 23, cmhd_alert = 21, cmhd_longest_record = 5 + 8 + 16384 + 1 + cmhd_tag_size };
+
+static inline ssize_t cmhd_drop(gnutls_transport_ptr_t transport, const giovec_t *pieces, int count) {
+    (void)transport;
+    ssize_t size = 0;
+    for (int i = 0; i < count; i++) size += pieces[i].iov_len;
+    return size;
+}
+
+/// Takes the sending half out of a session. What the session sends from now on is dropped. False if this half can send nothing.
+static inline bool cmhd_take_sending_half(gnutls_session_t session, struct cmhd_sending_half *half) {
+    static const uint8_t blank[16384];
+    gnutls_datum_t mac, salt, key;
+    unsigned char sequence[8];
+    gnutls_cipher_algorithm_t cipher = gnutls_cipher_get(session);
+    gnutls_protocol_t version = gnutls_protocol_get_version(session);
+    bool is_chacha = cipher == GNUTLS_CIPHER_CHACHA20_POLY1305;
+    half->is_tls13 = version == GNUTLS_TLS1_3;
+    half->has_explicit_nonce = !half->is_tls13 && !is_chacha;
+    // RFC 8446 §5.5: with AES, 2^24.5 records of full size; in less than half as many bytes. ChaCha20 has no such limit.
+    half->room = is_chacha ? UINT64_MAX : (uint64_t)1 << 37;
+    if (version != GNUTLS_TLS1_3 && version != GNUTLS_TLS1_2) return false;
+    if (gnutls_record_get_state(session, 0, &mac, &salt, &key, sequence) < 0) return false;
+    if (salt.size != (half->has_explicit_nonce ? 4 : 12) || gnutls_cipher_get_tag_size(cipher) != cmhd_tag_size) return false;
+    memcpy(half->salt, salt.data, salt.size);
+    half->sequence = 0;
+    for (int i = 0; i < 8; i++) half->sequence = half->sequence << 8 | sequence[i];
+    if (gnutls_aead_cipher_init(&half->cipher, cipher, &key) < 0) return false;
+    gnutls_transport_set_vec_push_function(session, cmhd_drop);
+    // GnuTLS tells what the client takes in one record only by how much it sends in one. This one is dropped.
+    ssize_t limit = gnutls_record_send(session, blank, sizeof blank);
+    if (limit > 0) {
+        half->record_limit = (size_t)limit;
+        return true;
+    }
+    gnutls_aead_cipher_deinit(half->cipher);
+    return false;
+}
+
+/// Writes `count` bytes as one record (RFC 8446 §5.2, RFC 5246 §6.2.3.3) and returns its size; 0 if the key may encrypt no more. `bytes` has room for
+/// one byte more, which is written to.
+static inline size_t cmhd_seal(struct cmhd_sending_half *half, uint8_t type, uint8_t *bytes, size_t count, uint8_t *record) {
+    // The end has to have room, too.
+    if (count + (type == cmhd_alert ? 2 : 6) * cmhd_tag_size > half->room) return 0;
+    uint8_t sequence[8], nonce[12], associated[13];
+    for (int i = 0; i < 8; i++) sequence[i] = (uint8_t)(half->sequence >> (56 - 8 * i));
+    memcpy(nonce, half->salt, sizeof nonce);
+    if (half->has_explicit_nonce) memcpy(nonce + 4, sequence, 8);
+    else for (int i = 0; i < 8; i++) nonce[4 + i] ^= sequence[i];
+    if (half->is_tls13) bytes[count++] = type;
+    size_t explicit_size = half->has_explicit_nonce ? 8 : 0, length = explicit_size + count + cmhd_tag_size;
+    uint8_t head[5] = {half->is_tls13 ? cmhd_application_data : type, 3, 3, (uint8_t)(length >> 8), (uint8_t)length};
+    memcpy(record, head, sizeof head);
+    if (explicit_size) memcpy(record + sizeof head, sequence, explicit_size);
+    if (!half->is_tls13) {
+        memcpy(associated, sequence, 8);
+        memcpy(associated + 8, head, 3);
+        associated[11] = (uint8_t)(count >> 8);
+        associated[12] = (uint8_t)count;
+    }
+    size_t sealed_size = count + cmhd_tag_size;
+    if (gnutls_aead_cipher_encrypt(
+            half->cipher, nonce, sizeof nonce, half->is_tls13 ? head : associated, half->is_tls13 ? sizeof head : sizeof associated,
+            cmhd_tag_size, bytes, count, record + sizeof head + explicit_size, &sealed_size) < 0) return 0;
+    half->sequence++;
+    half->room -= count + cmhd_tag_size;
+    return sizeof head + length;
+}
+
 /// Everything that `MHD_start_daemon` takes as variadic options, typed so that the C compiler checks it.
 struct cmhd_options {
     int listening_socket;
@@ -170,8 +255,8 @@ static inline struct MHD_Daemon *cmhd_start(const struct cmhd_options *o) {
     };
     errno = 0;
     return MHD_start_daemon(
-        // Turbo: new sockets are read at once, and a closed one is not shut down, so that a duplicate of it lives on. An encrypted connection
-        // is shut down, for its client could not tell the end from a cut.
+        // Turbo: new sockets are read at once, and a closed one is not shut down, so that a duplicate of it lives on. Without it, libmicrohttpd has
+        // the TLS session say that this is the end, and shuts the socket down only if that fails; of a session that was handed over it cannot fail.
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (o->is_encrypted ? MHD_USE_TLS : MHD_USE_TURBO), 0,
         o->accept, o->context, o->handle, o->context,
         MHD_OPTION_LISTEN_SOCKET, o->listening_socket,
@@ -215,11 +300,6 @@ static inline void *cmhd_connection_context(struct MHD_Connection *connection) {
 /// has ended the response, and would keep the descriptor until the client leaves.
 static inline void cmhd_release_soon(struct MHD_Connection *connection) {
     MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, 1u);
-}
-
-/// Leaves the connection without libmicrohttpd's timeout.
-static inline void cmhd_never_time_out(struct MHD_Connection *connection) {
-    MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
 }
 
 /// Marks a body that ends with the connection: no chunks, status line still HTTP/1.1, `Connection: close`.

@@ -42,7 +42,6 @@ struct House {
         configuration.events.ringBytes = ringBytes
         configuration.http.port = 0
         configuration.http.allowedHosts = []
-        configuration.http.writesSocketsDirectly = StreamRoute.current == .socket || StreamRoute.current == .threads
         if StreamRoute.current == .threads { (configuration.events.fanOutThreads, configuration.events.fewReaders) = (3, 1) }
         if StreamRoute.current == .tls {
             let good = TestCertificates.good

@@ -6,9 +6,7 @@ package enum StreamRoute: String {
     case socket
     /// The same, by three fan-out threads, each of which gets a reader as soon as the ones before it have one.
     case threads
-    /// Through libmicrohttpd, in the clear.
-    case server
-    /// Through libmicrohttpd, encrypted.
+    /// The same over TLS, encrypted by the fan-out.
     case tls
     /// Written to the socket at an edge of a cluster, where another process feeds the log.
     case edge

@@ -5,12 +5,12 @@ import Testing
 extension MicroHTTPTests {
     /// A loop's writer is called by one thread at a time, which need not be the loop's.
     @Suite struct Turns {
-        @Test(arguments: StreamRoute.allCases) func anotherThreadTakesTheTurnOfALoopThatSleeps(_ route: StreamRoute) async throws {
+        @Test(arguments: Wire.allCases) func anotherThreadTakesTheTurnOfALoopThatSleeps(_ wire: Wire) async throws {
             let writer = RecordingWriter()
             let loop = EventStreamLoop(writer: writer)
             defer { loop.stop() }
-            try await withServer(route.configuration, routes: { $0.onStream("/events", loop) }) { _, port in
-                let client = try RawClient(port: port)
+            try await withServer(wire.configuration, routes: { $0.onStream("/events", loop) }) { _, port in
+                let client = try wire.client(port: port)
                 client.get("/events")
                 _ = try #require(client.receive(until: "\r\n\r\n"))
                 let stream = try #require(writer.nextOpened())

@@ -3,12 +3,14 @@ import Testing
 
 extension MicroHTTPTests {
     @Suite struct VanishedClients {
-        @Test(arguments: StreamRoute.allCases) func aClientThatAnswersNothingAnyMoreIsGivenUp(_ route: StreamRoute) async throws {
+        @Test(arguments: Wire.allCases) func aClientThatAnswersNothingAnyMoreIsGivenUp(_ wire: Wire) async throws {
             let writer = RecordingWriter()
             let loop = EventStreamLoop(writer: writer, patience: .seconds(2))
             defer { loop.stop() }
-            try await withServer(route.configuration, routes: { $0.onStream("/events", loop) }) { _, port in
-                let (gone, silent, full) = (try RawClient(port: port), try RawClient(port: port), try RawClient(port: port, receiveBuffer: 4096))
+            try await withServer(wire.configuration, routes: { $0.onStream("/events", loop) }) { _, port in
+                let (gone, silent, full) = (
+                    try wire.client(port: port), try wire.client(port: port), try wire.client(port: port, receiveBuffer: 4096)
+                )
                 let streams = try [gone, silent, full].map { client in
                     client.get("/events")
                     let stream = try #require(writer.nextOpened())

@@ -3,8 +3,7 @@ public import Glibc
 /// A handle to one open stream: a slot and its generation. So a handle that is used after its stream has ended means nothing, rather than another
 /// client.
 ///
-/// Call all methods inside a call of the loop's ``EventStreamWriter``. In the clear, ``write(_:)`` neither locks nor counts
-/// references.
+/// Call all methods inside a call of the loop's ``EventStreamWriter``. ``write(_:)`` neither locks nor counts references.
 ///
 /// Sendable: the table it points to lives as long as its loop, and is used in the loop's turn only.
 public struct EventStream: @unchecked Sendable, Hashable {
@@ -27,7 +26,7 @@ public struct EventStream: @unchecked Sendable, Hashable {
     ///   `streamDidClose` follows, unless the writer has ended the stream.
     public func write(_ vectors: UnsafeBufferPointer<iovec>) -> Int {
         guard let entry, !entry.pointee.isDoomed else { return -1 }
-        if let pipe = entry.pointee.pipe { return pipe._withUnsafeGuaranteedRef { $0.write(vectors) } }
+        if let sealer = entry.pointee.sealer { return write(vectors, sealer, entry) }
         var total = 0
         var start = 0
         while start < vectors.count {
@@ -55,6 +54,20 @@ public struct EventStream: @unchecked Sendable, Hashable {
         return total
     }
 
+    private func write(
+        _ vectors: UnsafeBufferPointer<iovec>, _ sealer: Unmanaged<RecordSealer>, _ entry: UnsafeMutablePointer<StreamTable.Entry>
+    ) -> Int {
+        let (descriptor, desk) = (entry.pointee.descriptor, table.pointee.desk)
+        guard let taken = sealer._withUnsafeGuaranteedRef({ $0.write(vectors, to: descriptor, desk) }) else {
+            fail()
+            return -1
+        }
+        var offered = 0
+        for vector in vectors { offered &+= vector.iov_len }
+        if taken < offered { entry.pointee.awaitsWritable = true }
+        return taken
+    }
+
     /// Ends the body after the bytes that were written. `streamDidClose` is not called. Does nothing if the stream has ended.
     public func finish() {
         guard let entry else { return }
@@ -77,10 +90,16 @@ public struct EventStream: @unchecked Sendable, Hashable {
     }
 
     /// The table's entry while the stream is open.
-    var entry: UnsafeMutablePointer<StreamTable.Entry>? {
+    var entry: UnsafeMutablePointer<StreamTable.Entry>? { held.flatMap { $0.pointee.isOpen ? $0 : nil } }
+
+    /// The table's entry until its socket is closed.
+    var held: UnsafeMutablePointer<StreamTable.Entry>? {
         let entry = table.pointee.entries + Int(index)
-        return entry.pointee.generation == generation && entry.pointee.isOpen ? entry : nil
+        return entry.pointee.generation == generation && entry.pointee.owner != nil ? entry : nil
     }
+
+    /// Whether the stream's key may encrypt nothing more but the end.
+    var keyIsSpent: Bool { entry?.pointee.sealer?._withUnsafeGuaranteedRef(\.isSpent) ?? false }
 
     /// The kernel's limit, UIO_MAXIOV.
     private static let vectorsPerCall = 1024

@@ -2,7 +2,7 @@ import CMicroHTTPD
 import Glibc
 import Synchronization
 
-/// One thread with one epoll set that writes to the sockets of event streams. In the clear, a write is one system call.
+/// One thread with one epoll set that writes to the sockets of event streams, and encrypts if they are of TLS.
 ///
 /// While the thread sleeps, another one may take its turn (``EventStreamWaker/serveHere()``). The loop keeps its writer alive until it has stopped.
 public final class EventStreamLoop: ThreadBody {
@@ -10,7 +10,6 @@ public final class EventStreamLoop: ThreadBody {
         case open(DetachedStream)
         case cancel(context: UInt64)
         case close(of: ObjectIdentifier)
-        case room(EventStream)
     }
 
     private struct State {
@@ -96,11 +95,6 @@ public final class EventStreamLoop: ThreadBody {
         _ = post(.close(of: ObjectIdentifier(server)))
     }
 
-    /// Tells the writer that a pipe that was full is empty.
-    func hasRoom(_ stream: EventStream) {
-        _ = post(.room(stream))
-    }
-
     private func post(_ message: Message) -> Bool {
         start()
         let isTaken = state.withLock { state in
@@ -122,7 +116,10 @@ public final class EventStreamLoop: ThreadBody {
             let count = epoll_wait(epoll, events, Int32(capacity), sleep.milliseconds)
             turn.withLock { _ in work(UnsafeBufferPointer(start: events, count: max(Int(count), 0)), writer, &sleep) }
         }
-        turn.withLock { _ in closeAll(writer) { _ in true } }
+        turn.withLock { _ in
+            closeAll(writer) { _ in true }
+            letLeave(UnsafeMutableBufferPointer(start: events, count: capacity), writer)
+        }
         state.withLock { $0.writer = nil }
     }
 
@@ -140,12 +137,7 @@ public final class EventStreamLoop: ThreadBody {
     private func work(_ events: UnsafeBufferPointer<epoll_event>, _ writer: any EventStreamWriter, _ sleep: inout Sleep) {
         var bits: UInt8 = 0
         for event in events {
-            let key = event.data.u64
-            if key == Self.wakeKey {
-                bits = waker.take()
-            } else {
-                handle(EventStream(table: table, index: Int32(truncatingIfNeeded: key), generation: UInt32(key >> 32)), event.events, writer)
-            }
+            if event.data.u64 == Self.wakeKey { bits = waker.take() } else { handle(stream(of: event), event.events, writer) }
         }
         if bits & EventStreamWaker.mail != 0 { sleep.isOver = takeMail(writer) }
         if bits & EventStreamWaker.woken != 0 || sleep.wakeAt.map({ $0 <= .now }) ?? false {
@@ -157,10 +149,12 @@ public final class EventStreamLoop: ThreadBody {
             if table.pointee.openCount > 0 { writer.streamsDidTick(now: now) }
             closeDoomed(writer)
             closeUnanswered(writer)
+            table.pointee.dropLeaving(at: monotonicNanoseconds())
             sleep.nextTick = now + Self.tick
         }
         sleep.wakeAt = writer.patience.map { .now + $0 }
-        sleep.milliseconds = table.pointee.openCount == 0 ? -1 : milliseconds(until: min(sleep.nextTick, sleep.wakeAt ?? sleep.nextTick))
+        let isEmpty = table.pointee.openCount + table.pointee.leavingCount == 0
+        sleep.milliseconds = isEmpty ? -1 : milliseconds(until: min(sleep.nextTick, sleep.wakeAt ?? sleep.nextTick))
     }
 
     /// Calls the writer in the thread's turn, if the thread sleeps.
@@ -175,11 +169,33 @@ public final class EventStreamLoop: ThreadBody {
         } ?? false
     }
 
+    /// Waits until the clients of streams that ended have left, a second at most.
+    private func letLeave(_ events: UnsafeMutableBufferPointer<epoll_event>, _ writer: any EventStreamWriter) {
+        let deadline = monotonicNanoseconds() &+ StreamTable.longestAnswer
+        while table.pointee.leavingCount > 0, case let now = monotonicNanoseconds(), now < deadline {
+            let count = epoll_wait(epoll, events.baseAddress, Int32(events.count), Int32((deadline - now) / 1_000_000 + 1))
+            for event in events.prefix(max(Int(count), 0)) {
+                if event.data.u64 == Self.wakeKey { _ = waker.take() } else { handle(stream(of: event), event.events, writer) }
+            }
+        }
+        table.pointee.dropLeaving(at: .max)
+    }
+
+    private func stream(of event: epoll_event) -> EventStream {
+        EventStream(table: table, index: Int32(truncatingIfNeeded: event.data.u64), generation: UInt32(event.data.u64 >> 32))
+    }
+
     private func handle(_ stream: EventStream, _ events: UInt32, _ writer: any EventStreamWriter) {
-        guard let entry = stream.entry else { return }
-        if events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 {
+        guard let entry = stream.held else { return }
+        let isGone = events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0
+        guard entry.pointee.isOpen else {
+            if isGone { table.pointee.remove(Int32(stream.slot), entry, .orderly) } else { table.pointee.end(Int32(stream.slot), entry, .orderly) }
+            return
+        }
+        let flushed = isGone ? nil : table.pointee.flush(entry)
+        if flushed == nil {
             close(stream, .cut, writer)
-        } else if entry.pointee.awaitsWritable {
+        } else if flushed == true, entry.pointee.awaitsWritable {
             entry.pointee.awaitsWritable = false
             writer.streamDidBecomeWritable(stream)
         }
@@ -189,7 +205,6 @@ public final class EventStreamLoop: ThreadBody {
     private func open(_ stream: DetachedStream, _ writer: any EventStreamWriter) -> Bool {
         guard let (index, generation) = table.pointee.open(stream) else { return false }
         let handle = EventStream(table: table, index: index, generation: generation)
-        if case .pipe(let pipe) = stream.channel { pipe.opened(handle) }
         writer.streamDidOpen(handle, context: stream.context)
         return true
     }
@@ -206,13 +221,11 @@ public final class EventStreamLoop: ThreadBody {
             case .open(let stream):
                 // A server that began to stop after it handed this one over has asked for its streams to be closed already.
                 if isStopped || stream.owner.inFlight.isDraining || !open(stream, writer) {
-                    stream.channel.end(.orderly, stream.owner)
+                    stream.end()
                     writer.streamDidNotOpen(context: stream.context)
                 }
             case .cancel(let context):
                 writer.streamDidNotOpen(context: context)
-            case .room(let stream):
-                if stream.entry != nil { writer.streamDidBecomeWritable(stream) }
             case .close(let server):
                 closeAll(writer) { ObjectIdentifier($0) == server }
             }
@@ -230,7 +243,7 @@ public final class EventStreamLoop: ThreadBody {
     }
 
     private func closeDoomed(_ writer: any EventStreamWriter) {
-        while let stream = table.pointee.doomed.popLast() { close(stream, .cut, writer) }
+        while let stream = table.pointee.doomed.popLast() { close(stream, stream.keyIsSpent ? .orderly : .cut, writer) }
     }
 
     /// Looks at every `ticksPerLook`-th client, so that all have been looked at after as many ticks, and closes those that are gone.

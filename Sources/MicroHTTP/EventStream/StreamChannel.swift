@@ -1,30 +1,15 @@
 import CMicroHTTPD
 import Glibc
 
-/// How a stream's bytes reach its client. The loop writes and ends streams through it.
-enum StreamChannel: Sendable {
-    /// A socket of our own: a write is one system call.
-    case socket(Int32)
-    /// Through libmicrohttpd, which encrypts.
-    case pipe(StreamPipe)
+/// How a stream's bytes reach its client: a socket of our own, and what encrypts the bytes if the connection is of TLS.
+struct StreamChannel: Sendable {
+    let descriptor: Int32
+    let sealer: RecordSealer?
 
-    /// The descriptor that the loop watches for the client's leaving, and for room if it is a socket.
-    var descriptor: Int32 {
-        switch self {
-        case .socket(let descriptor): descriptor
-        case .pipe(let pipe): pipe.descriptor
-        }
-    }
-
-    /// Ends the stream, and tells its server once the connection is closed.
-    func end(_ ending: StreamEnding, _ server: HTTPServer) {
-        switch self {
-        case .socket(let descriptor):
-            endSocket(descriptor, ending)
-            server.streamEnded()
-        case .pipe(let pipe):
-            pipe.end(ending)
-        }
+    /// Ends a stream that no loop has taken.
+    func end(_ ending: StreamEnding) {
+        if ending == .orderly { _ = sealer?.close(descriptor) }
+        endSocket(descriptor, ending)
     }
 }
 
@@ -35,20 +20,13 @@ enum StreamEnding {
     case cut
 }
 
-/// The source of a stream's body for libmicrohttpd, which calls it on its own threads.
-protocol StreamBody: AnyObject, Sendable {
-    /// Bytes for the client, the end, or 0 after the connection was suspended. First called when the kernel has the head.
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int
-    /// libmicrohttpd is done with the answer.
-    func released()
-}
-
 /// Prepares a stream's socket: the kernel keeps little for a client that does not read.
 ///
 /// It has no `TCP_USER_TIMEOUT`: with it, the kernel would also reset a client that reads steadily through a receive buffer smaller than one of our
 /// segments.
 func prepareSocket(_ descriptor: Int32) {
     setOption(descriptor, SOL_SOCKET, SO_SNDBUF, 128 * 1024)
+    setOption(descriptor, Int32(IPPROTO_TCP), TCP_CORK, 0)
     setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
 }
 

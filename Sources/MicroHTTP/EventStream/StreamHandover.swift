@@ -7,6 +7,12 @@ struct DetachedStream: Sendable {
     let channel: StreamChannel
     let context: UInt64
     let owner: HTTPServer
+
+    /// Ends a stream that no loop has taken.
+    func end() {
+        channel.end(.orderly)
+        owner.streamEnded()
+    }
 }
 
 /// Moves a stream's socket from libmicrohttpd, which sends the head, to the loop, which writes the body.
@@ -14,7 +20,9 @@ struct DetachedStream: Sendable {
 /// libmicrohttpd 0.9.75 first calls the content reader when the kernel has every byte of the head. The reader duplicates the descriptor and ends the
 /// response at once: libmicrohttpd frees the connection's memory and closes its own descriptor, and, in turbo mode, does not shut the socket down. So
 /// a stream takes no connection of libmicrohttpd, no memory pool and no suspension, which would hide that its client leaves and abort a stop.
-final class StreamHandover: StreamBody {
+///
+/// Over TLS the reader takes the keys along (`RecordSealer`). The session that libmicrohttpd still has says its end, but to nobody.
+final class StreamHandover: Sendable {
     private let connection: MHDConnection
     private let loop: EventStreamLoop
     private let context: UInt64
@@ -28,7 +36,8 @@ final class StreamHandover: StreamBody {
         self.server = server
     }
 
-    func read(into _: UnsafeMutableRawBufferPointer) -> Int {
+    /// The kernel has the head. Returns the end of the response.
+    func headIsSent() -> Int {
         guard !isDecided.exchange(true, ordering: .relaxed) else { return cmhd_end_of_stream }
         cmhd_release_soon(connection.pointer)
         let copy = fcntl(connection.descriptor, F_DUPFD_CLOEXEC, 0)
@@ -36,20 +45,27 @@ final class StreamHandover: StreamBody {
             loop.cancel(context)
             return cmhd_end_with_error
         }
+        let session = cmhd_session(connection.pointer)
+        let sealer = session.flatMap { RecordSealer($0) }
+        guard session == nil || sealer != nil else {
+            close(copy)
+            loop.cancel(context)
+            return cmhd_end_with_error
+        }
         prepareSocket(copy)
+        let channel = StreamChannel(descriptor: copy, sealer: sealer)
         guard let slot = connection.slot, server.inFlight.streamBegan(in: loop) else {
             loop.cancel(context)
-            endSocket(copy, .orderly)
+            channel.end(.orderly)
             return cmhd_end_of_stream
         }
         server.connections.handedOver(slot)
-        if !loop.adopt(DetachedStream(channel: .socket(copy), context: context, owner: server)) {
-            server.streamEnded()
-            endSocket(copy, .orderly)
-        }
+        let stream = DetachedStream(channel: channel, context: context, owner: server)
+        if !loop.adopt(stream) { stream.end() }
         return cmhd_end_of_stream
     }
 
+    /// libmicrohttpd is done with the response.
     func released() {
         if !isDecided.load(ordering: .relaxed) { loop.cancel(context) }
     }

@@ -13,9 +13,11 @@ struct StreamTable {
         var isDoomed = false
         /// How many looks in a row found that the client acknowledges nothing.
         var unanswered = 0
+        /// When the socket of an ended stream is closed at the latest, monotonic nanoseconds.
+        var closesAt: UInt64 = 0
         var owner: Unmanaged<HTTPServer>?
-        /// Takes the bytes if libmicrohttpd encrypts them; nil if they go to the socket.
-        var pipe: Unmanaged<StreamPipe>?
+        /// Encrypts the bytes; nil in the clear.
+        var sealer: Unmanaged<RecordSealer>?
     }
 
     let epoll: Int32
@@ -28,6 +30,9 @@ struct StreamTable {
     /// The first entry of the last look for clients that are gone.
     var nextLook = 0
     private(set) var openCount = 0
+    /// Ended streams whose sockets are not closed yet.
+    private(set) var leavingCount = 0
+    private(set) lazy var desk = RecordSealer.Desk()
 
     init(epoll: Int32) {
         self.epoll = epoll
@@ -51,31 +56,70 @@ struct StreamTable {
         assert(!entry.pointee.isOpen, "Slot \(index) is vacant and open.")
         // Edge-triggered: writability is reported once after a full socket has drained, at no further system call.
         var event = epoll_event()
-        event.events = EPOLLRDHUP.rawValue | EPOLLET.rawValue
-        if case .socket = stream.channel { event.events |= EPOLLOUT.rawValue }
+        event.events = EPOLLRDHUP.rawValue | EPOLLET.rawValue | EPOLLOUT.rawValue
         event.data.u64 = UInt64(entry.pointee.generation) << 32 | UInt64(UInt32(bitPattern: index))
         guard epoll_ctl(epoll, EPOLL_CTL_ADD, stream.channel.descriptor, &event) == 0 else {
             vacant.append(index)
             return nil
         }
         entry.pointee.descriptor = stream.channel.descriptor
-        if case .pipe(let pipe) = stream.channel { entry.pointee.pipe = .passRetained(pipe) }
+        entry.pointee.sealer = stream.channel.sealer.map { .passRetained($0) }
         entry.pointee.isOpen = true
         entry.pointee.owner = Unmanaged.passRetained(stream.owner)
         openCount += 1
         return (index, entry.pointee.generation)
     }
 
-    /// Removes an entry and ends its stream.
+    /// Sends the rest of a record. True if nothing is left of it, false if the socket is full, nil if the connection is broken.
+    func flush(_ entry: UnsafeMutablePointer<Entry>) -> Bool? {
+        guard let sealer = entry.pointee.sealer else { return true }
+        return sealer._withUnsafeGuaranteedRef { $0.flush(to: entry.pointee.descriptor) }
+    }
+
+    /// Ends a stream. Over TLS its socket is kept until the client has left too, because its answer to `close_notify` would reset a closed one, and the
+    /// client could lose what came last.
     mutating func end(_ index: Int32, _ entry: UnsafeMutablePointer<Entry>, _ ending: StreamEnding) {
+        guard ending == .orderly, let sealer = entry.pointee.sealer else { return remove(index, entry, ending) }
+        let descriptor = entry.pointee.descriptor
+        if entry.pointee.isOpen {
+            entry.pointee.isOpen = false
+            openCount -= 1
+            leavingCount += 1
+            entry.pointee.closesAt = monotonicNanoseconds() &+ Self.longestFlush
+            expireUnsent(descriptor)
+        }
+        switch sealer._withUnsafeGuaranteedRef({ $0.close(descriptor) }) {
+        case nil: remove(index, entry, .cut)
+        case false: break
+        case true:
+            shutdown(descriptor, Int32(SHUT_WR))
+            entry.pointee.closesAt = min(entry.pointee.closesAt, monotonicNanoseconds() &+ Self.longestAnswer)
+        }
+    }
+
+    /// How long a client may take for the last bytes, and for its answer to the end, nanoseconds.
+    private static let longestFlush: UInt64 = 60_000_000_000
+    static let longestAnswer: UInt64 = 1_000_000_000
+
+    /// Removes an entry and closes its socket.
+    mutating func remove(_ index: Int32, _ entry: UnsafeMutablePointer<Entry>, _ ending: StreamEnding) {
         let ended = entry.pointee
-        assert(ended.isOpen && ended.owner != nil, "Stream \(index) ended twice.")
+        assert(ended.owner != nil, "Stream \(index) ended twice.")
         entry.pointee = Entry(generation: ended.generation &+ 1)
         vacant.append(index)
-        openCount -= 1
+        if ended.isOpen { openCount -= 1 } else { leavingCount -= 1 }
         epoll_ctl(epoll, EPOLL_CTL_DEL, ended.descriptor, nil)
-        let channel = ended.pipe.map { StreamChannel.pipe($0.takeRetainedValue()) } ?? .socket(ended.descriptor)
-        if let owner = ended.owner?.takeRetainedValue() { channel.end(ending, owner) }
+        ended.sealer?.release()
+        endSocket(ended.descriptor, ending)
+        ended.owner?.takeRetainedValue().streamEnded()
+    }
+
+    /// Closes the sockets of ended streams whose time is over at `now`.
+    mutating func dropLeaving(at now: UInt64) {
+        guard leavingCount > 0 else { return }
+        for index in 0..<used where !entries[index].isOpen && entries[index].owner != nil && entries[index].closesAt <= now {
+            remove(Int32(index), entries + index, .orderly)
+        }
     }
 
     private mutating func grow() {

@@ -52,25 +52,18 @@ extension SharedBytes {
     }
 }
 
-extension StreamBody {
-    /// Gives the head to libmicrohttpd. Once it has sent the head, it asks for the body in blocks of `blockSize` bytes.
-    func queue(on connection: MHDConnection, headers: [HTTPHeader], adding common: [HTTPHeader], blockSize: Int) -> MHD_Result {
-        let owner = Unmanaged.passRetained(StreamBodyBox(body: self))
-        guard let response = MHD_create_response_from_callback(cmhd_size_unknown, blockSize, readStream, owner.toOpaque(), releaseStream) else {
-            owner.release()
+extension StreamHandover {
+    /// Gives the head to libmicrohttpd, which calls the content reader once the kernel has it.
+    func queue(on connection: MHDConnection, headers: [HTTPHeader], adding common: [HTTPHeader]) -> MHD_Result {
+        let handover = Unmanaged.passRetained(self)
+        // The reader gives no bytes, so the smallest buffer is enough.
+        guard let response = MHD_create_response_from_callback(cmhd_size_unknown, 1, readStream, handover.toOpaque(), releaseStream) else {
+            handover.release()
             return .NO
         }
         defer { MHD_destroy_response(response) }
         guard cmhd_end_with_connection(response) == .YES, addHeaders(to: response, headers, common, closing: true) else { return .NO }
         return MHD_queue_response(connection.pointer, 200, response)
-    }
-}
-
-private final class StreamBodyBox {
-    let body: any StreamBody
-
-    init(body: any StreamBody) {
-        self.body = body
     }
 }
 
@@ -105,12 +98,10 @@ private func releaseContent(_ context: UnsafeMutableRawPointer?) {
     if let context { Unmanaged<SharedBytes>.fromOpaque(context).release() }
 }
 
-private func readStream(_ context: UnsafeMutableRawPointer?, _: UInt64, _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int) -> Int {
-    guard let context else { return cmhd_end_with_error }
-    let body = Unmanaged<StreamBodyBox>.fromOpaque(context).takeUnretainedValue().body
-    return body.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: size))
+private func readStream(_ context: UnsafeMutableRawPointer?, _: UInt64, _: UnsafeMutablePointer<CChar>?, _: Int) -> Int {
+    context.map { Unmanaged<StreamHandover>.fromOpaque($0).takeUnretainedValue().headIsSent() } ?? cmhd_end_with_error
 }
 
 private func releaseStream(_ context: UnsafeMutableRawPointer?) {
-    if let context { Unmanaged<StreamBodyBox>.fromOpaque(context).takeRetainedValue().body.released() }
+    if let context { Unmanaged<StreamHandover>.fromOpaque(context).takeRetainedValue().released() }
 }

@@ -238,16 +238,8 @@ public final class HTTPServer: Sendable {
 
     private func queue(_ headers: [HTTPHeader], _ connection: MHDConnection, _ loop: EventStreamLoop, _ context: UInt64) -> MHD_Result {
         let common = common(to: connection)
-        if configuration.writesSocketsDirectly, configuration.identity == nil {
-            let handover = StreamHandover(connection: connection, loop: loop, context: context, server: self)
-            // The reader gives no bytes, so the smallest buffer is enough.
-            return handover.queue(on: connection, headers: headers, adding: common, blockSize: 1)
-        }
-        guard let pipe = StreamPipe(connection: connection, loop: loop, context: context, server: self) else {
-            loop.cancel(context)
-            return HTTPProblem.overloaded.response.queue(on: connection, adding: common, closing: true)
-        }
-        return pipe.queue(on: connection, headers: headers, adding: common, blockSize: StreamPipe.blockSize)
+        let handover = StreamHandover(connection: connection, loop: loop, context: context, server: self)
+        return handover.queue(on: connection, headers: headers, adding: common)
     }
 
     /// The fields of every answer to this request.

@@ -12,9 +12,6 @@ public struct HTTPServerConfiguration: Sendable {
     public var allowedHosts: Set<String>?
     /// The certificate for TLS; `nil` serves in the clear.
     public var identity: TLSIdentity?
-    /// Whether event streams in the clear leave libmicrohttpd, so that their loop writes to their sockets. If not, libmicrohttpd sends their bytes,
-    /// as it always does over TLS.
-    public var writesSocketsDirectly: Bool
     /// Connections served at once. Further ones get the server's `overloaded` answer and are closed. At most the process's limit of descriptors less
     /// 128, or less a quarter.
     public var maximumConnections: Int
@@ -44,7 +41,6 @@ public struct HTTPServerConfiguration: Sendable {
         inheritedSocket: Int32? = nil,
         allowedHosts: Set<String>? = nil,
         identity: TLSIdentity? = nil,
-        writesSocketsDirectly: Bool = true,
         maximumConnections: Int = 50_000,
         workerThreads: Int = 2,
         headerDeadline: Duration = .seconds(5),
@@ -60,7 +56,6 @@ public struct HTTPServerConfiguration: Sendable {
         self.inheritedSocket = inheritedSocket
         self.allowedHosts = allowedHosts
         self.identity = identity
-        self.writesSocketsDirectly = writesSocketsDirectly
         self.maximumConnections = maximumConnections
         self.workerThreads = workerThreads
         self.headerDeadline = headerDeadline

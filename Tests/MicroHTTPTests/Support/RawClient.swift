@@ -1,12 +1,18 @@
+import CMicroHTTPD
 import Glibc
 import Testing
 
-/// A blocking TCP client that sends raw bytes and reads answers. Every wait has a deadline.
+/// A blocking TCP client that sends raw bytes and reads answers, in the clear or over TLS. Every wait has a deadline.
 final class RawClient {
     let descriptor: Int32
     private var unread: [UInt8] = []
+    private var session: gnutls_session_t?
+    private var credentials: gnutls_certificate_credentials_t?
 
-    init(port: UInt16, receiveBuffer: Int32? = nil, source: String? = nil) throws {
+    /// - Parameters:
+    ///   - cipher: GnuTLS's priorities for TLS; nil in the clear.
+    ///   - recordLimit: the most bytes that it takes in a record (RFC 8449).
+    init(port: UInt16, receiveBuffer: Int32? = nil, source: String? = nil, cipher: String? = nil, recordLimit: Int? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         if var receiveBuffer { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, 4) }
         var limit = timeval(tv_sec: 10, tv_usec: 0)
@@ -26,10 +32,39 @@ final class RawClient {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
         }
         try #require(connected == 0, "connect failed: \(String(cString: strerror(errno)))")
+        if let cipher { try shakeHands(cipher, recordLimit: recordLimit) }
     }
 
     deinit {
+        if let session { gnutls_deinit(session) }
+        if let credentials { gnutls_certificate_free_credentials(credentials) }
         Glibc.close(descriptor)
+    }
+
+    private func shakeHands(_ cipher: String, recordLimit: Int?) throws {
+        gnutls_init(&session, UInt32(GNUTLS_CLIENT.rawValue) | UInt32(GNUTLS_NO_SIGNAL.rawValue))
+        gnutls_certificate_allocate_credentials(&credentials)
+        try #require(gnutls_priority_set_direct(session, cipher, nil) == 0)
+        gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, UnsafeMutableRawPointer(credentials))
+        if let recordLimit { try #require(gnutls_record_set_max_recv_size(session, recordLimit) == 0) }
+        gnutls_transport_set_int2(session, descriptor, descriptor)
+        var result: Int32
+        repeat { result = gnutls_handshake(session) } while result < 0 && gnutls_error_is_fatal(result) == 0
+        try #require(result == 0, "no handshake: \(String(cString: gnutls_strerror(result)))")
+    }
+
+    /// What `recv` returns. Over TLS 0 only if the server said that this is the end.
+    private func receive(_ buffer: inout [UInt8]) -> Int {
+        guard let session else { return recv(descriptor, &buffer, buffer.count, 0) }
+        let count = gnutls_record_recv(session, &buffer, buffer.count)
+        guard count < 0 else { return count }
+        switch Int32(truncatingIfNeeded: count) {
+        case GNUTLS_E_PREMATURE_TERMINATION: errno = EPIPE
+        case GNUTLS_E_PULL_ERROR: break
+        case let error where gnutls_error_is_fatal(error) != 0: errno = EPROTO
+        default: break
+        }
+        return -1
     }
 
     /// From now on whatever comes is dropped before TCP sees it, as if the machine were gone: a socket filter (BPF) that takes nothing.
@@ -49,7 +84,10 @@ final class RawClient {
     func send(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            let count = rest.withUnsafeBytes { bytes in
+                session.map { gnutls_record_send($0, bytes.baseAddress, bytes.count) }
+                    ?? Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+            }
             guard count > 0 else { return }
             rest = rest.dropFirst(count)
         }
@@ -66,18 +104,26 @@ final class RawClient {
             return unread
         }
         var buffer = [UInt8](repeating: 0, count: limit)
-        let count = recv(descriptor, &buffer, limit, 0)
+        let count = receive(&buffer)
         return count > 0 ? Array(buffer[..<count]) : nil
     }
 
-    /// What the connection ended with: 0 for an orderly end, else the error.
+    /// What the connection ended with: 0 for an orderly end, EPIPE if TLS ended without one, EPROTO if a record was wrong, else the error.
     func end() -> Int32 {
         var buffer = [UInt8](repeating: 0, count: 65536)
         while true {
-            let count = recv(descriptor, &buffer, buffer.count, 0)
+            let count = receive(&buffer)
             if count == 0 { return 0 }
             if count < 0 { return errno }
         }
+    }
+
+    /// Says over TLS that this is the end (`close_notify`). False if a reset answered.
+    func sayGoodbye() -> Bool {
+        guard let session, gnutls_bye(session, GNUTLS_SHUT_WR) == 0 else { return false }
+        var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        poll(&state, 1, 1000)
+        return state.revents & Int16(POLLERR | POLLHUP) == 0
     }
 
     /// Reads until `marker` has arrived, and returns everything up to and including it.
