@@ -7,7 +7,7 @@ package struct EventLog: ~Copyable {
     package let streams: StreamSet
     package var ring: RingView
     /// The slots of its readers, and the compression groups that it is in.
-    package var readers: [Int] = []
+    package var readers: [Int32] = []
     package var groups: [Int] = []
     package var isDirty = false
 

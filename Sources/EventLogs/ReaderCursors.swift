@@ -1,9 +1,13 @@
 /// Someone's places in the logs: a reader's, or a compression group's.
 package struct ReaderCursors {
+    /// Small, because a reader may have two hundred.
     package struct Subscription {
-        package let log: Int
+        private let logNumber: UInt32
+        private var listPlace: Int32 = -1
         /// The next event to read.
         package var cursor: UInt64
+        /// Events before this one go without their id: the reader catches up with them after a pause, and ids only rise.
+        package var withoutIDUntil: UInt64 = 0
         package var isPaused = false
         /// The log has dropped its event; the latest full value is on its way.
         package var awaitsValue = false
@@ -11,15 +15,16 @@ package struct ReaderCursors {
         package var needsValue = false
         /// Its turn has not come: a paced reader gets a stream's events at intervals.
         package var isHeld = false
-        /// When its turn comes, monotonic nanoseconds.
-        package var dueAt: Int64 = 0
-        /// Events before this one go without their id: the reader catches up with them after a pause, and ids only rise.
-        package var withoutIDUntil: UInt64 = 0
+
+        package var log: Int { Int(logNumber) }
         /// Its place in the log's list of readers; -1 while a group reads for it.
-        package var readerIndex = -1
+        package var readerIndex: Int {
+            get { Int(listPlace) }
+            set { listPlace = Int32(clamping: newValue) }
+        }
 
         package init(log: Int, cursor: UInt64) {
-            self.log = log
+            logNumber = UInt32(clamping: log)
             self.cursor = cursor
         }
     }
@@ -28,6 +33,8 @@ package struct ReaderCursors {
     /// Whether its events tell their times.
     package let tellsTimings: Bool
     package var subscriptions: [Subscription] = []
+    /// When the turns of a paced reader's streams come, by the logs' numbers, monotonic nanoseconds.
+    package var dueAt: [Int: Int64] = [:]
     /// The streams whose events have all come, as its ids say, and the end of such an id.
     package var streams = StreamSet() { didSet { idEnd = format.idEnd(of: streams) } }
     package private(set) var idEnd: [UInt8] = []

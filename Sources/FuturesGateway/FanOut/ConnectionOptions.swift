@@ -1,7 +1,7 @@
 import EventLogs
 import FuturesFeed
 
-/// The options of an event connection, as its request gave them.
+/// The options of an event connection, as its request gave them. Every reader keeps them, so what few readers ask for is apart.
 struct ConnectionOptions: Sendable {
     /// The last id that the reader has.
     enum LastEventID: Sendable {
@@ -14,8 +14,6 @@ struct ConnectionOptions: Sendable {
     let heartbeat: Int
     /// Whether heartbeats are events. If not, they are comments.
     let sendsHeartbeatEvents: Bool
-    /// The last id that the reader has; nil for a new reader.
-    let lastEventID: LastEventID?
     let forceFetch: Bool
     /// The least time between two deliveries of one stream, in nanoseconds; zero if every event is sent at once.
     let interval: Int64
@@ -30,12 +28,60 @@ struct ConnectionOptions: Sendable {
     let timeout: Int?
     /// Whether events tell when the venue made them, when they were received and when they are sent.
     var tellsTimings = false
+    private var rare: Rare?
+
+    private struct RareOptions {
+        var lastEventID: LastEventID?
+        var clock: ClockDifference?
+        var replay: ReplayOptions?
+        var notifications: AgentNotifications?
+    }
+
+    private final class Rare: Sendable {
+        let options: RareOptions
+
+        init(_ options: RareOptions) { self.options = options }
+    }
+
+    private mutating func change(_ change: (inout RareOptions) -> Void) {
+        var options = rare?.options ?? RareOptions()
+        change(&options)
+        rare = Rare(options)
+    }
+
+    init(
+        heartbeat: Int, sendsHeartbeatEvents: Bool, lastEventID: LastEventID?, forceFetch: Bool, interval: Int64, format: EventFormat,
+        isPadded: Bool, isCompressed: Bool, count: Int?, timeout: Int?, tellsTimings: Bool = false, replay: ReplayOptions? = nil,
+        notifications: AgentNotifications? = nil
+    ) {
+        self.heartbeat = heartbeat
+        self.sendsHeartbeatEvents = sendsHeartbeatEvents
+        self.forceFetch = forceFetch
+        self.interval = interval
+        self.format = format
+        self.isPadded = isPadded
+        self.isCompressed = isCompressed
+        self.count = count
+        self.timeout = timeout
+        self.tellsTimings = tellsTimings
+        guard lastEventID != nil || replay != nil || notifications != nil else { return }
+        rare = Rare(RareOptions(lastEventID: lastEventID, replay: replay, notifications: notifications))
+    }
+
+    /// The last id that the reader has; nil for a new reader.
+    var lastEventID: LastEventID? { rare?.options.lastEventID }
     /// What is known of the venue's clock, if the reader asked for timings; nil if nothing is.
-    var clock: ClockDifference?
+    var clock: ClockDifference? {
+        get { rare?.options.clock }
+        set { if newValue != nil || rare != nil { change { $0.clock = newValue } } }
+    }
     /// What is played to the reader from the tape; nil if it reads what is live.
-    var replay: ReplayOptions?
+    var replay: ReplayOptions? {
+        get { rare?.options.replay }
+        set { if newValue != nil || rare != nil { change { $0.replay = newValue } } }
+    }
     /// What an agent is told instead of events; nil for other readers.
-    var notifications: AgentNotifications?
+    var notifications: AgentNotifications? { rare?.options.notifications }
 
     /// Whether the reader is sent what the hub gives for it alone, and reads no ring.
     var isFedAlone: Bool { replay != nil || notifications != nil }

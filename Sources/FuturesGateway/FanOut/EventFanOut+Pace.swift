@@ -13,13 +13,13 @@ extension EventFanOut {
             guard !subscription.isPaused, !subscription.awaitsValue, logs.contains(subscription.log),
                 subscription.cursor < logs[subscription.log].ring.endOrdinal
             else { continue }
-            if subscription.dueAt > now {
+            if let dueAt = client.reader.dueAt[subscription.log], dueAt > now {
                 client.reader.subscriptions[place].isHeld = true
-                turn = min(turn ?? .max, subscription.dueAt)
+                turn = min(turn ?? .max, dueAt)
                 continue
             }
             client.reader.subscriptions[place].isHeld = false
-            client.reader.subscriptions[place].dueAt = now &+ client.options.interval
+            client.reader.dueAt[subscription.log] = now &+ client.options.interval
             conflate(&client, place)
         }
         guard let turn else { return }

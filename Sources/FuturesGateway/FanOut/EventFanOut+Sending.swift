@@ -23,7 +23,7 @@ extension EventFanOut {
         for log in grownLogs where logs.contains(log) {
             logs[log].isDirty = false
             compression.ringGrew(log, logs[log])
-            for slot in logs[log].readers { enqueue(slot) }
+            for slot in logs[log].readers { enqueue(Int(slot)) }
         }
         grownLogs.removeAll(keepingCapacity: true)
     }

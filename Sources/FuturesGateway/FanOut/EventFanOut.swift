@@ -167,6 +167,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     }
 
     private func begin(_ client: inout EventClient, _ opening: Opening, _ now: Int64) -> EventClient.Connection {
+        // Exactly, since most readers never take another stream.
+        client.reader.subscriptions.reserveCapacity(opening.values.count)
         for value in opening.values { join(&client, value.log) }
         let replayed = goOn(&client, opening)
         tally.resumes[opening.resumption(replayed: replayed), default: 0] &+= 1
@@ -233,7 +235,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         let log = client.reader.subscriptions[place].log
         guard logs.contains(log) else { return assertionFailure("A reader has log \(log), which is gone.") }
         client.reader.subscriptions[place].readerIndex = logs[log].readers.count
-        logs[log].readers.append(client.stream.slot)
+        logs[log].readers.append(Int32(clamping: client.stream.slot))
     }
 
     /// Removes the reader from the list of a log's readers. The last reader in the list takes its place.
@@ -241,16 +243,17 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         let (log, index) = (client.reader.subscriptions[place].log, client.reader.subscriptions[place].readerIndex)
         client.reader.subscriptions[place].readerIndex = -1
         guard index >= 0, logs.contains(log), let last = logs[log].readers.popLast(), index < logs[log].readers.count,
-            last != client.stream.slot, clients.contains(last)
+            last != client.stream.slot, clients.contains(Int(last))
         else { return }
         logs[log].readers[index] = last
-        change(&clients[last], [log]) { $0.readerIndex = index }
+        change(&clients[Int(last)], [log]) { $0.readerIndex = index }
     }
 
     private func leave(_ client: inout EventClient, _ log: Int) {
         guard let place = client.reader.subscriptions.firstIndex(where: { $0.log == log }) else { return }
         detach(&client, place)
         client.reader.subscriptions.remove(at: place)
+        client.reader.dueAt[log] = nil
         if logs.contains(log) { client.reader.streams.remove(logs[log].streams) }
     }
 

@@ -5,8 +5,8 @@ import MicroHTTP
 import NIOCore
 
 extension EventHub {
-    /// An event connection, as far as the hub knows it.
-    struct Client {
+    /// An event connection, as far as the hub knows it. On the feed's thread only.
+    final class Client {
         /// 128 random bits, in hexadecimal, in a cluster behind its node's name. The principal that opened the connection controls it under this id.
         let id: String
         var streams: [FuturesServiceStreamName]
@@ -28,6 +28,18 @@ extension EventHub {
         var isOfThePast: Bool { options.replay?.to != nil }
         /// Limits its control requests.
         var controlRequests = TokenBucket()
+
+        init(
+            id: String, streams: [FuturesServiceStreamName], options: ConnectionOptions, principal: Principal, address: Address?,
+            lease: Gatekeeper.Lease
+        ) {
+            self.id = id
+            self.streams = streams
+            self.options = options
+            self.principal = principal
+            self.address = address
+            self.lease = lease
+        }
     }
 
     /// What the answers to control requests say.
@@ -128,6 +140,7 @@ extension EventHub {
         if let notifications = client.options.notifications { return openNotifications(stream, number, client, notifications) }
         if client.options.replay != nil { return openReplay(stream, number, client) }
         begin(client.streams, from: client.address)
+        client.streams = known(client.streams)
         let (values, head) = values(of: client.streams, client.options.format)
         let resume: Resume =
             switch client.options.lastEventID {
@@ -206,8 +219,8 @@ extension EventHub {
             rings.post(.resume(number: number, values, head: head, done: answer), to: number)
         case .subscribe:
             let new = wanted.filter { !client.streams.contains($0) }
-            state.value.clients[number]?.streams += new
             begin(new, from: client.address)
+            client.streams += known(new)
             let (values, head) = values(of: new, client.options.format)
             answer = self.answer(number, done)
             rings.post(.subscribe(number: number, values, head: head, done: answer), to: number)

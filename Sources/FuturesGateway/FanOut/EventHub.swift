@@ -258,6 +258,14 @@ final class EventHub: FeedListener {
         }
     }
 
+    /// These names as the hub has them, so that readers of a stream share the memory of its name.
+    func known(_ names: [FuturesServiceStreamName]) -> [FuturesServiceStreamName] {
+        names.map { name in
+            _ = stream(name)
+            return state.value.streams.index(forKey: name).map { state.value.streams[$0].key } ?? name
+        }
+    }
+
     /// Counts one more reader of each stream. The first reader of a stream subscribes.
     func retain(_ names: [FuturesServiceStreamName], forceFetch: Bool = false) {
         var new: [FuturesServiceStreamName] = []

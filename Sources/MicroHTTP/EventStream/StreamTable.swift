@@ -12,7 +12,7 @@ struct StreamTable {
         /// Whether the stream is closed once the writer has returned, because a write failed.
         var isDoomed = false
         /// How many looks in a row found that the client acknowledges nothing.
-        var unanswered = 0
+        var unanswered: UInt8 = 0
         /// When the socket of an ended stream is closed at the latest, monotonic nanoseconds.
         var closesAt: UInt64 = 0
         var owner: Unmanaged<HTTPServer>?
