@@ -96,7 +96,7 @@ extension FeedCore {
 
     // Subscriptions.
 
-    private mutating func subscribe(_ index: Int) {
+    mutating func subscribe(_ index: Int) {
         guard let stream = streams[index] else { return }
         let isAsked = pool.subscribe(index, stream.connection, now.instant)
         streams[index]?.subscription = isAsked ? .queued : .requested(standsAt: nil)

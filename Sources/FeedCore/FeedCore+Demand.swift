@@ -90,22 +90,15 @@ extension FeedCore {
         return names.compactMap { indices[$0] }.filter(observed.contains)
     }
 
-    private mutating func addStream(_ name: FuturesServiceStreamName) -> Int? {
+    /// - Parameter joins: whether it is subscribed to at once, if its connection is open.
+    mutating func addStream(_ name: FuturesServiceStreamName, joins: Bool = true) -> Int? {
         guard knows(name), let traits = traits(name) else { return nil }
         let slot = pool.place(traits)
-        let stream = StreamState(
-            StreamState.Fields(
-                name: name, traits: traits, rule: name.messageRule, connection: slot, freshness: Freshness(traits.rhythm),
-                content: StreamContent(name, limit: traits.limit),
-                fetching: StreamState.Fetching(
-                    isNeeded: traits.hasSnapshotSource,
-                    backoff: name.messageRule == .book
-                        ? Backoff(base: configuration.resyncBase, cap: configuration.resyncCap)
-                        : Backoff(base: configuration.fetchBase, cap: configuration.fetchCap))))
+        let stream = newStream(name, traits, slot)
         let index = freeIndices.popLast() ?? streams.count
         if index == streams.count { streams.append(stream) } else { streams[index] = stream }
         indices[name] = index
-        join(index)
+        if joins { join(index) }
         if traits.hasSnapshotSource, streams[index]?.fetching.running == nil {
             if stream.rule == .replace {
                 startFetch(index)
@@ -114,6 +107,19 @@ extension FeedCore {
             }
         }
         return index
+    }
+
+    /// A stream of which nothing is known.
+    func newStream(_ name: FuturesServiceStreamName, _ traits: StreamTraits, _ slot: Int) -> StreamState {
+        StreamState(
+            StreamState.Fields(
+                name: name, traits: traits, rule: name.messageRule, connection: slot, freshness: Freshness(traits.rhythm),
+                content: StreamContent(name, limit: traits.limit),
+                fetching: StreamState.Fetching(
+                    isNeeded: traits.hasSnapshotSource,
+                    backoff: name.messageRule == .book
+                        ? Backoff(base: configuration.resyncBase, cap: configuration.resyncCap)
+                        : Backoff(base: configuration.fetchBase, cap: configuration.fetchCap))))
     }
 
     mutating func removeStream(_ index: Int) {

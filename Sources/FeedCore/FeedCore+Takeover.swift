@@ -11,32 +11,134 @@ package struct InheritedStream: Sendable {
     }
 }
 
+/// How this feed goes on with what another one left. A standby may have kept the streams itself meanwhile (it is hot): what it has whole ends the
+/// outage at once. The others recover as after any other outage.
 extension FeedCore {
-    /// Goes on with what another feed left: every stream is in an outage since the other was heard last, and recovers as after any other.
+    /// Goes on with what another feed left: every stream is in an outage since the other was heard last. What this feed holds besides is let go.
     ///
     /// - Parameters:
     ///   - reason: why the streams are in an outage, for readers.
+    ///   - epoch: of every event from now on; what was published before is of another one.
     ///   - sequence: the next event has the number after it.
     ///   - observer: wants all of them, until somebody says who does.
     ///   - instant: when the other feed was heard last.
     package mutating func inherit(
-        _ inherited: [InheritedStream], because reason: String, behind sequence: UInt64, for observer: ObserverID, heardAt instant: Instant,
-        now: Moment
+        _ inherited: [InheritedStream], because reason: String, epoch: UInt64, behind sequence: UInt64, for observer: ObserverID,
+        heardAt instant: Instant, now: Moment
     ) -> [FeedEffect] {
         self.now = now
-        self.sequence = sequence
+        // Which streams have come to their end is told by the next list, in the new epoch.
+        if epoch != self.epoch { (listing, missing) = (nil, []) }
+        (self.epoch, self.sequence) = (epoch, sequence)
+        for index in indices.values.sorted() where streams[index]?.state == .ended {
+            letGo(index)
+        }
+        let own = indices.values.sorted()
+        let whole = Set(inherited.compactMap { isWhole($0.name) && !isBehind($0) ? $0.name : nil })
+        for index in own { forgetAudience(index) }
         for stream in inherited {
+            let isOwn = indices[stream.name] != nil
+            // It is subscribed to once its outage was told.
+            if !isOwn { _ = addStream(stream.name, joins: false) }
             observe(observer, [stream.name], forceFetch: false)
             guard let index = indices[stream.name] else { continue }
-            if let content = stream.content { restore(index, content) }
-            streams[index]?.audience.isConnected = false
-            if !stream.isLost { publish(index, .disconnected(reason: reason)) }
-            beginOutage(index, verifiedAt: instant)
+            if whole.contains(stream.name), let content = streams[index]?.content {
+                goBack(index, to: stream)
+                tellOutage(index, stream, because: reason, heardAt: instant)
+                tellConnected(index)
+                catchUp(index, content)
+            } else {
+                if isOwn { beginAnew(index) }
+                if let content = stream.content { restore(index, content) }
+                tellOutage(index, stream, because: reason, heardAt: instant)
+                if isOwn { subscribeOnceMore(index) } else { joinInOutage(index) }
+            }
         }
+        let known = Set(inherited.map(\.name))
+        for index in own { if let name = streams[index]?.name, !known.contains(name) { letGo(index) } }
         sendControl()
         defer { decisions.effects = [] }
         return decisions.effects
     }
+
+    /// Whether a stream that this feed has whole is not as far as the other feed left it, so that what is still on its way is worth a short wait.
+    package func isBehind(_ inherited: [InheritedStream]) -> Bool { inherited.contains { isWhole($0.name) && isBehind($0) } }
+
+    /// How many streams this feed has whole and could go on with at once.
+    package var wholeStreams: Int { indices.keys.reduce(0) { $0 + (isWhole($1) ? 1 : 0) } }
+
+    /// Whether nothing has to be asked for until the stream can be relied on.
+    private func isWhole(_ name: FuturesServiceStreamName) -> Bool {
+        guard let index = indices[name], let stream = streams[index], stream.state == .live, stream.contentID != nil, stream.freshness.outage == nil,
+            stream.isWholeAfterUpdate, stream.isConfirmed, !stream.content.beginsAnew, stream.lines.held.isEmpty, isWithinBound(index)
+        else { return false }
+        guard case .none = stream.fetching.backfill, stream.subscription.isEffective, pool.isOpen(stream.connection) else { return false }
+        return stream.content.book.map { $0.stands || $0.isQuiet } ?? true
+    }
+
+    /// Whether the other feed had something newer. Of messages that are counted both have theirs, and are joined.
+    private func isBehind(_ inherited: InheritedStream) -> Bool {
+        guard let index = indices[inherited.name], let stream = streams[index], stream.rule != .append, let content = inherited.content else {
+            return false
+        }
+        return stream.content.compared(with: content.rows) == .newer
+    }
+
+    /// Nothing was told of it yet.
+    private mutating func forgetAudience(_ index: Int) {
+        let observers = streams[index]?.audience.observers.map { StreamState.Observer(id: $0.id, since: sequence) } ?? []
+        streams[index]?.audience = StreamState.Audience(observers: observers)
+        streams[index]?.contentID = nil
+        streams[index]?.incidents = []
+    }
+
+    private mutating func tellOutage(_ index: Int, _ inherited: InheritedStream, because reason: String, heardAt instant: Instant) {
+        streams[index]?.audience.isConnected = false
+        if !inherited.isLost { publish(index, .disconnected(reason: reason)) }
+        beginOutage(index, verifiedAt: instant)
+    }
+
+    private mutating func tellConnected(_ index: Int) {
+        streams[index]?.audience.isConnected = true
+        publish(index, .connected)
+    }
+
+    // Streams that this feed has whole.
+
+    /// The content is what the other feed left, which readers have.
+    private mutating func goBack(_ index: Int, to inherited: InheritedStream) {
+        guard let stream = streams[index] else { return }
+        var left = StreamContent(stream.name, limit: stream.traits.limit)
+        if let content = inherited.content, left.recall(content.rows) {
+            streams[index]?.contentID = content.id
+            streams[index]?.eventTime = [content.eventTime, stream.eventTime].compactMap(\.self).max()
+        }
+        streams[index]?.content = left
+    }
+
+    /// The outage is over with what this feed has: behind the last message that the other one gave if none is missing in between, else in place of
+    /// all that readers have.
+    private mutating func catchUp(_ index: Int, _ own: StreamContent) {
+        let rows = own.rows
+        guard let last = streams[index]?.content.lastID, rows.ids != nil, streams[index]?.content.isContinued(by: rows) == true,
+            let missed = streams[index]?.content.update(rows)
+        else {
+            streams[index]?.content = own
+            endOutage(index, with: own.ids)
+            becomeLive(index)
+            return publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched)
+        }
+        if let ids = missed.ids {
+            let span = ids.upperBound &- last
+            streams[index]?.freshness.countHoles(span &- min(UInt64(missed.count), span))
+            publishContent(index, kind: .delta, delta: missed, as: FeedEvent.Kind.updated)
+        }
+        endOutage(index, by: missed.count > 0 ? .backfill : .continuous, missed: streams[index]?.freshness.outage?.holes ?? 0)
+        becomeLive(index)
+        if missed.count == 0 { publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched) }
+    }
+
+    // Streams that it has not, or not whole.
 
     /// Its rows bind nobody, but missed trades can be filled behind the last one.
     private mutating func restore(_ index: Int, _ content: FuturesServiceFeedContent) {
@@ -51,5 +153,41 @@ extension FeedCore {
         if case .possible? = streams[index]?.fetching.backfill { return }
         streams[index]?.fetching.isNeeded = isNeeded
         streams[index]?.content.beginGeneration()
+    }
+
+    /// What this feed has of it is given up, but for its connection.
+    private mutating func beginAnew(_ index: Int) {
+        guard let stream = streams[index] else { return }
+        let (subscription, audience) = (stream.subscription, stream.audience)
+        streams[index] = newStream(stream.name, stream.traits, stream.connection)
+        streams[index]?.subscription = subscription
+        streams[index]?.audience = audience
+    }
+
+    private mutating func joinInOutage(_ index: Int) {
+        guard let stream = streams[index] else { return }
+        if pool.isOpen(stream.connection) { streams[index]?.fetching.isNeeded = stream.traits.hasSnapshotSource }
+        join(index)
+    }
+
+    private mutating func subscribeOnceMore(_ index: Int) {
+        guard let stream = streams[index], pool.isOpen(stream.connection) else { return }
+        streams[index]?.fetching.isNeeded = stream.traits.hasSnapshotSource
+        if case .none(let again) = stream.subscription {
+            if again == nil { subscribe(index) }
+            return
+        }
+        tellConnected(index)
+        subscribeAnew(index)
+    }
+
+    /// Nobody is told of it: nobody knows it.
+    private mutating func letGo(_ index: Int) {
+        guard let stream = streams[index] else { return }
+        for observer in stream.audience.observers { streamsOfObserver[observer.id]?.removeAll { $0 == index } }
+        leave(index)
+        indices[stream.name] = nil
+        streams[index] = nil
+        freeIndices.append(index)
     }
 }

@@ -86,7 +86,7 @@ package struct FeedCore: Sendable {
     }
 
     let configuration: Configuration
-    package let epoch: UInt64
+    package internal(set) var epoch: UInt64
     let traits: @Sendable (FuturesServiceStreamName) -> StreamTraits?
     var random: SplitMix64
 

@@ -14,12 +14,13 @@ private struct Nodes {
     let log: SharedLog
     private let ingests: [Gateway]
     private let stopped: NIOLockedValueBox<Set<Int>>
+    let feeders: [GatewayClient]
     let edges: [GatewayClient]
     /// A gateway that stands alone, before the same exchange.
     let alone: GatewayClient
 
     static func open(
-        ingests: Int = 1, configure: (inout GatewayConfiguration) -> Void = { _ in }, _ body: (Nodes) async throws -> Void
+        ingests: Int = 1, isHotStandby: Bool = false, configure: (inout GatewayConfiguration) -> Void = { _ in }, _ body: (Nodes) async throws -> Void
     ) async throws {
         let (exchange, log) = (DemoExchange(configuration: DemoExchangeConfiguration()), SharedLog())
         let stopped = NIOLockedValueBox<Set<Int>>([])
@@ -40,14 +41,15 @@ private struct Nodes {
         let result = await Result {
             // The second would wait for a minute, if the first one did not say that it goes.
             for place in 0..<ingests {
-                let port = try start(log.cluster(.ingest, standbyDelay: place == 0 ? .milliseconds(200) : .seconds(60)))
+                let port = try start(log.cluster(.ingest, standbyDelay: place == 0 ? .milliseconds(200) : .seconds(60), isHotStandby: isHotStandby))
                 try await awaitReadiness(GatewayClient(port: port, tls: false))
             }
             let feeding = gateways.map(\.gateway)
+            let feeders = gateways.map { GatewayClient(port: $0.port, tls: false) }
             let edges = try (0..<2).map { _ in GatewayClient(port: try start(log.cluster(.edge)), tls: false) }
             let alone = GatewayClient(port: try start(nil), tls: false)
             for client in edges + [alone] { try await awaitReadiness(client) }
-            try await body(Nodes(exchange: exchange, log: log, ingests: feeding, stopped: stopped, edges: edges, alone: alone))
+            try await body(Nodes(exchange: exchange, log: log, ingests: feeding, stopped: stopped, feeders: feeders, edges: edges, alone: alone))
         }
         let left = gateways.indices.filter { !stopped.withLockedValue { $0 }.contains($0) }
         for place in left.reversed() { await gateways[place].gateway.stop() }
@@ -286,6 +288,30 @@ private struct Nodes {
             #expect(!more.map(\.name).contains("disconnect"))
             #expect(try await nodes.edges[0].get("/readyz").status == 200)
             #expect(try await nodes.edges[0].post("/streams/!assetIndex@arr/refetch").status == 200)
+        }
+    }
+
+    @Test func aHotStandbyGoesOnWithBooksAndTradesWithoutAskingForThem() async throws {
+        try await Nodes.open(ingests: 2, isHotStandby: true) { nodes in
+            let streams = ["btcusdt@depth", "ethusdt@depth", "btcusdt@aggTrade", Self.stream]
+            let reader = try await nodes.edges[0].events("streams=\(streams.joined(separator: ","))")
+            let deadline = ContinuousClock.now + .seconds(30)
+            while try await !nodes.feeders[1].get("/metrics").text.contains("futures_gateway_cluster_shadow_streams \(streams.count)\n") {
+                guard ContinuousClock.now < deadline else { throw Unexpected("the standby did not take up the streams") }
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            let asked = ["depth", "aggTrades"].map(nodes.requests)
+            nodes.exchange.setRESTFault(.status(429, body: "{}"))
+            await nodes.stopIngest(0)
+            var (told, fresh): ([String: [String]], [String: Int]) = ([:], [:])
+            while streams.contains(where: { told[$0] != ["disconnect", "recover"] || fresh[$0, default: 0] < 3 }) {
+                let event = try await reader.next()
+                if event.name == "disconnect" || event.name == "recover" { told[event.stream, default: []].append(event.name) }
+                if event.name == "update", told[event.stream]?.last == "recover" { fresh[event.stream, default: 0] += 1 }
+                guard ContinuousClock.now < deadline + .seconds(30) else { throw Unexpected("\(told) \(fresh)") }
+            }
+            #expect(["depth", "aggTrades"].map(nodes.requests) == asked)
+            #expect(told.values.allSatisfy { $0 == ["disconnect", "recover"] })
         }
     }
 

@@ -33,8 +33,10 @@ final class SharedLog: Sendable {
     func freeze(_ isFrozen: Bool = true) { state.withLockedValue { $0.isFrozen = isFrozen } }
 
     /// What a node of this log is.
-    func cluster(_ role: ClusterConfiguration.Role, standbyDelay: Duration = .milliseconds(200)) -> ClusterConfiguration {
-        var cluster = ClusterConfiguration(role: role, servers: [], standbyDelay: standbyDelay)
+    func cluster(
+        _ role: ClusterConfiguration.Role, standbyDelay: Duration = .milliseconds(200), isHotStandby: Bool = false
+    ) -> ClusterConfiguration {
+        var cluster = ClusterConfiguration(role: role, servers: [], standbyDelay: standbyDelay, isHotStandby: isHotStandby)
         cluster.makeLog = { loop, listener in self.client(loop, listener) }
         return cluster
     }

@@ -29,6 +29,8 @@ ROWS = [
         less="kills --kills 30 --readers 60 --stay 5"),
     row("Another ingest takes over 1.2 s after the last sign of life, and values are live within 3 s", "takeover --takeovers 20", None,
         r"from the last sign .*|others used .*"),
+    row("A hot standby has live values of all streams 1.5 s after the last sign of life, also of more books than the weight gives",
+        "takeover --takeovers 5 --hot --weight 600", None, r"from the last sign .*|others used .*"),
     row("The log adds at most 1 ms at p50 and 5 ms at p99, at 20,000 events/s", "latency --rate 20000", None, r"alone: .*|cluster: .*|added by .*|\d+ messages of .*"),
     row("The log adds at most 1 ms at p50 and 5 ms at p99, at 2,000 events/s", "latency --rate 2000", None, r"alone: .*|cluster: .*|added by .*|\d+ messages of .*"),
     row("An edge makes at least 0.95 of the deliveries of a gateway alone in the same processor time", "deliveries", None,

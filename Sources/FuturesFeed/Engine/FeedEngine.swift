@@ -117,12 +117,14 @@ package final class FeedEngine: Sendable {
         if loop.inEventLoop { performOnce() } else { loop.execute { self.performOnce() } }
     }
 
-    /// Goes on with what another feed left; `reason` says why readers have to wait.
+    /// Goes on with what another feed left; `reason` says why readers have to wait, and `epoch` begins now if it is another one.
     package func inherit(
-        _ inherited: [InheritedStream], because reason: String, behind sequence: UInt64, for observer: ObserverID, heardAt instant: Instant
+        _ inherited: [InheritedStream], because reason: String, epoch: UInt64? = nil, behind sequence: UInt64, for observer: ObserverID,
+        heardAt instant: Instant
     ) {
         state.withLockedValue { state in
-            state.effects += state.core.inherit(inherited, because: reason, behind: sequence, for: observer, heardAt: instant, now: .current)
+            state.effects += state.core.inherit(
+                inherited, because: reason, epoch: epoch ?? state.core.epoch, behind: sequence, for: observer, heardAt: instant, now: .current)
             state.isScheduled = true
         }
         loop.execute { self.performOnce() }
@@ -233,7 +235,8 @@ package final class FeedEngine: Sendable {
     private func perform(_ effect: FeedEffect) {
         switch effect {
         case .publish(let event):
-            let (readers, listener) = state.withLockedValue { ($0.core.readers(of: event), $0.listener) }
+            // What was published before this engine inherited a log is none of that log's.
+            let (readers, listener) = state.withLockedValue { ($0.core.readers(of: event), event.id.epoch == $0.core.epoch ? $0.listener : nil) }
             listener?.receive(event)
             for id in readers { deliver(event, to: id) }
         case .tell(let id, let event):

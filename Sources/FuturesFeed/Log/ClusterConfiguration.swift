@@ -27,6 +27,8 @@ public struct ClusterConfiguration: Sendable {
     public var trust: String?
     /// How long the log has to be silent until this node claims it. Nodes that claim later have a longer one.
     public var standbyDelay: Duration
+    /// Whether an ingest that stands by holds the streams itself, so that it goes on with them at once: it loads the venue as one that feeds the log.
+    public var isHotStandby: Bool
     /// How many servers keep the log.
     public var replicas: Int
     /// Makes the log on an event loop in place of the one on NATS; for tests.
@@ -35,10 +37,11 @@ public struct ClusterConfiguration: Sendable {
     /// Makes a configuration; `mistakes` says what is wrong with it.
     public init(
         role: Role, servers: [String], name: String = "gateway", user: (name: String, password: String)? = nil, nkeySeed: String? = nil,
-        trust: String? = nil, standbyDelay: Duration = .seconds(1), replicas: Int = 3
+        trust: String? = nil, standbyDelay: Duration = .seconds(1), isHotStandby: Bool = false, replicas: Int = 3
     ) {
         (self.role, self.servers, self.name, self.user) = (role, servers, name, user)
-        (self.nkeySeed, self.trust, self.standbyDelay, self.replicas) = (nkeySeed, trust, standbyDelay, replicas)
+        (self.nkeySeed, self.trust, self.standbyDelay) = (nkeySeed, trust, standbyDelay)
+        (self.isHotStandby, self.replicas) = (isHotStandby, replicas)
     }
 
     /// What is wrong with it, a sentence each.

@@ -29,30 +29,27 @@ final class LogIngest {
     private static let checkpointPeriods = 40
 
     /// Nil if the log does not end with the claim.
-    init?(_ node: LogNode, _ claim: LogRecord) {
+    ///
+    /// - Parameter shadow: what this node held while it stood by, which goes on as the feed of the log.
+    init?(_ node: LogNode, _ claim: LogRecord, _ shadow: ShadowFeed?) {
         let epochs = node.shared.withLockedValue { $0.mirror.epochs }
         guard let writer = LogWriter(epochs: epochs, claim: claim, behind: node.state.value.lastCommand, now: .current),
             let epoch = epochs.current
         else { return nil }
         (self.node, self.writer, self.epoch) = (node, writer, epoch.id)
-        engine = node.feed.engine(epoch: epoch.id, node.logger)
+        engine = shadow?.engine ?? node.feed.engine(epoch: epoch.id, node.logger)
         collector = Collector(node, engine)
         desk = RelayDesk(engine)
-        heir = engine.add(nil)
+        heir = shadow?.observer ?? engine.add(nil)
     }
 
     /// Takes over every stream that the log knows, until nodes have said what they want.
     func begin() {
         engine.listen(collector)
-        let (inherited, head, heardAt) = node.shared.withLockedValue { shared in
-            let names = shared.mirror.streams.keys
-            let inherited = names.map { name in
-                InheritedStream(name: name, content: shared.mirror.content(of: name), isLost: shared.mirror.streams[name]?.isLost == true)
-            }
-            return (inherited, shared.mirror.epochs.head, shared.mirror.heardAt)
-        }
+        let (head, heardAt) = node.shared.withLockedValue { ($0.mirror.epochs.head, $0.mirror.heardAt) }
         engine.inherit(
-            inherited, because: "The ingest has gone; another one took over.", behind: head, for: heir, heardAt: heardAt ?? Moment.current.instant)
+            node.inherited(), because: "The ingest has gone; another one took over.", epoch: epoch, behind: head, for: heir,
+            heardAt: heardAt ?? Moment.current.instant)
         engine.loadListing()
         heirUntil = .now() + Self.patience
     }

@@ -140,7 +140,11 @@ extension LogNode: FeedPeers {
     }
 
     package var reading: NodeReading {
-        shared.withLockedValue { NodeReading($0.mirror, feeds: $0.engine != nil, isConnected: $0.isConnected, $0.writer) }
+        let shadow = shared.withLockedValue { $0.shadow }
+        let shadowed = shadow?.read { core, _ in core.wholeStreams } ?? 0
+        return shared.withLockedValue {
+            NodeReading($0.mirror, feeds: $0.engine != nil, isConnected: $0.isConnected, shadowed: shadowed, $0.writer)
+        }
     }
 }
 
@@ -167,6 +171,8 @@ package struct NodeReading: Sendable {
     package let voids: UInt64
     /// How often readers had to begin anew.
     package let resets: [FeedMirror.ResetCause: UInt64]
+    /// Of a hot standby: the streams that it holds whole itself.
+    package let shadowed: Int
     /// Of a node that feeds the log: batches appended, appends refused or lost, bytes that wait, and nodes that want streams.
     package let appended: UInt64
     package let refusals: UInt64
@@ -175,13 +181,14 @@ package struct NodeReading: Sendable {
 }
 
 extension NodeReading {
-    init(_ mirror: FeedMirror, feeds: Bool, isConnected: Bool, _ writer: LogNode.WriterCounts?) {
+    init(_ mirror: FeedMirror, feeds: Bool, isConnected: Bool, shadowed: Int, _ writer: LogNode.WriterCounts?) {
         let now = Moment.current.instant
         self.init(
             feeds: feeds, isConnected: isConnected, isFollowing: mirror.isFollowing, isAway: mirror.isAway, lagMs: mirror.lagMs,
             silenceMs: mirror.heardAt.map { now.milliseconds(since: $0) }, head: mirror.epochs.head, place: mirror.place,
             term: mirror.epochs.current?.term ?? 0, takeovers: mirror.takeovers, rereads: mirror.rereads, voids: mirror.voids,
-            resets: mirror.resetsByCause, appended: writer?.appended ?? 0, refusals: writer?.refusals ?? 0, backlog: writer?.backlog ?? 0,
+            resets: mirror.resetsByCause, shadowed: shadowed, appended: writer?.appended ?? 0, refusals: writer?.refusals ?? 0,
+            backlog: writer?.backlog ?? 0,
             nodes: writer?.nodes ?? 0)
     }
 }

@@ -26,6 +26,8 @@ package final class LogNode: Sendable {
         /// The engine that feeds the log, and its traffic as of lately; nil unless this node feeds it.
         var engine: FeedEngine?
         var traffic: [UpstreamTraffic]?
+        /// The engine that holds the streams while another node feeds the log; nil unless this node is a hot standby.
+        var shadow: FeedEngine?
         var writer: WriterCounts?
         /// Everything behind this number has been told.
         var floor: UInt64?
@@ -46,6 +48,8 @@ package final class LogNode: Sendable {
         var timer: (at: Instant, task: Scheduled<Void>)?
         var standby: Standby?
         var ingest: LogIngest?
+        /// What this node holds itself while it stands by; nil unless it is hot.
+        var shadow: ShadowFeed?
         /// The newest command's id of all writers until now.
         var lastCommand: UInt64 = 0
         /// The streams that readers of this node want.
@@ -108,7 +112,10 @@ package final class LogNode: Sendable {
         log.perform(.hear(subject: configuration.subject(ofNode: name)))
         state.value.tasks = [
             loop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(5)) { _ in self.tellDemand() },
-            loop.scheduleRepeatedTask(initialDelay: LogIngest.period, delay: LogIngest.period) { _ in self.state.value.ingest?.tell() },
+            loop.scheduleRepeatedTask(initialDelay: LogIngest.period, delay: LogIngest.period) { _ in
+                self.state.value.ingest?.tell()
+                self.followWithShadow()
+            },
         ]
     }
 
@@ -116,6 +123,7 @@ package final class LogNode: Sendable {
     package func stop() async {
         let engine = try? await loop.submit { () -> FeedEngine? in
             self.state.value.standby = nil
+            self.endShadow()
             for task in self.state.value.tasks { task.cancel() }
             self.state.value.wanted = []
             self.tellDemand()
@@ -240,26 +248,6 @@ package final class LogNode: Sendable {
         }
         if state.value.ingest?.writer.backlog ?? 0 == 0 { state.value.isAppended?() }
         setTimer()
-    }
-
-    private func lead(_ claim: LogRecord) {
-        guard let ingest = LogIngest(self, claim) else { return }
-        logger.notice("this node feeds the log", metadata: ["epoch": "\(ingest.epoch)"])
-        state.value.ingest = ingest
-        shared.withLockedValue { $0.engine = ingest.engine }
-        state.value.log?.perform(.hear(subject: configuration.ingestSubject))
-        ingest.begin()
-    }
-
-    /// Another ingest took over, or the engine lost what this one appended. Its numbers are used by nobody any more.
-    private func stepDown(_ reason: LogWriter.Reason) {
-        logger.warning("this node feeds the log no more", metadata: ["reason": "\(reason)"])
-        let engine = state.value.ingest?.engine
-        state.value.lastCommand = state.value.ingest?.writer.lastID ?? state.value.lastCommand
-        state.value.ingest = nil
-        shared.withLockedValue { ($0.engine, $0.traffic, $0.writer) = (nil, nil, nil) }
-        state.value.log?.perform(.ignore(subject: configuration.ingestSubject))
-        Task { await engine?.stop() }
     }
 
     func setTimer() {

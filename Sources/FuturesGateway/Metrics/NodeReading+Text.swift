@@ -22,6 +22,7 @@ extension NodeReading {
         text.metric("futures_gateway_cluster_void_records_total", .counter, "Records of writers that had no say.", voids)
         text.metric("futures_gateway_cluster_resets_total", .counter, "How often readers had to begin anew, by what the log had done.")
         for cause in FeedMirror.ResetCause.allCases { text.sample(["cause": cause.rawValue], resets[cause] ?? 0) }
+        text.metric("futures_gateway_cluster_shadow_streams", .gauge, "Streams that this node holds itself, whole, while it stands by.", shadowed)
         text.metric("futures_gateway_cluster_appends_total", .counter, "Batches that this node has appended as the one that feeds the log.", appended)
         text.metric("futures_gateway_cluster_refusals_total", .counter, "Appends of these that were refused, or whose answer was lost.", refusals)
         text.metric("futures_gateway_cluster_backlog_bytes", .gauge, "Bytes that wait for the log's servers.", backlog)

@@ -17,7 +17,7 @@ extension ServeConfiguration {
         }
         var cluster = ClusterConfiguration(
             role: role, servers: servers, name: settings.clusterName, standbyDelay: .milliseconds(settings.clusterStandbyDelay),
-            replicas: settings.clusterReplicas)
+            isHotStandby: settings.clusterHotStandby, replicas: settings.clusterReplicas)
         if let given = settings.given(list.clusterCredentials) {
             guard let text = text(ofFile: given.text)?.split(whereSeparator: \.isNewline).first.map(String.init) else {
                 mistakes.append("\(given.place): \(given.text) cannot be read or is empty; check the path and the rights.")

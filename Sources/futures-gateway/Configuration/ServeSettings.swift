@@ -104,6 +104,8 @@ struct ServeSettings: SettingList {
     let clusterReplicas = Setting.number("cluster-replicas", 1...5, default: 3, "How many of the servers keep the log")
     let clusterStandbyDelay = Setting.number(
         "cluster-standby-delay", 300...60_000, default: 1000, "Milliseconds of silence after which an ingest feeds the log")
+    let clusterHotStandby = Setting.toggle(
+        "cluster-hot-standby", "Hold the streams from the venue while standing by, so that an ingest goes on with them at once")
     let tapeDirectory = Setting.file("tape-directory", "A directory to record events in")
     let tapeStreams = Setting.list(
         "tape-streams", takes: "patterns of stream names separated by commas, as in btcusdt@*,*@aggTrade", unset: "*",

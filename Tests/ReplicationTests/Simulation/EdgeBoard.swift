@@ -7,8 +7,9 @@ struct Register {
     struct Entry {
         let stream: Int
         let body: [UInt8]
-        /// The venue's count in a value.
+        /// The venue's count in a value, and in the first row of one that is not complete.
         let count: Int64?
+        let first: Int64?
         let isFull: Bool
     }
 
@@ -16,13 +17,13 @@ struct Register {
 
     mutating func add(_ event: FeedEvent, _ record: FeedRecord, _ verdict: inout Verdict) {
         verdict.expect(entries[event.id] == nil, .numbersAreFresh, "\(event.id) is given out again")
-        var count: Int64?
+        var (count, first): (Int64?, Int64?)
         switch event.kind {
-        case .fetched(let content), .updated(let content): count = content.eventTime
+        case .fetched(let content), .updated(let content): (count, first) = (content.eventTime, content.rows.ids.map { Int64($0.lowerBound) })
         default: break
         }
         entries[event.id] = Entry(
-            stream: SimulatedVenue.names.firstIndex(of: event.stream) ?? 0, body: Array(record.body), count: count,
+            stream: SimulatedVenue.names.firstIndex(of: event.stream) ?? 0, body: Array(record.body), count: count, first: first,
             isFull: record.kind.isFull)
     }
 }
@@ -141,7 +142,8 @@ struct EdgeBoard {
         }
         guard let entry, let count = entry.count else { return }
         if let known = stream.count, !(stream.mayLeap && entry.isFull) {
-            expect(count <= known + 1, .nothingLost, "\(count) follows \(known)")
+            let first = entry.isFull ? count : entry.first ?? count
+            expect(first <= known + 1, .nothingLost, "\(first) follows \(known)")
             expect(count > known, .nothingTwice, "\(count) comes behind \(known)")
         }
         // A change is for readers that come with what it changes.

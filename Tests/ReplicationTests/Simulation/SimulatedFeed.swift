@@ -84,17 +84,32 @@ struct SimulatedFeed {
     /// The newest value's id of each stream.
     private var lastID: [Int: EventID] = [:]
 
-    /// Goes on with what a mirror had when its process claimed the log: everything is lost, and comes back a little later.
-    init(resuming mirror: FeedMirror, now: Int, _ random: inout SplitMix64) {
+    static let takeover = "The ingest was replaced."
+
+    /// Goes on with what a mirror had when its process claimed the log: what its shadow has told is told, everything else is lost, and comes back a
+    /// little later.
+    init(resuming mirror: FeedMirror, _ shadow: [FeedEvent]?, now: Int, _ random: inout SplitMix64) {
         epoch = mirror.epochs.current?.id ?? 0
         next = mirror.epochs.head + 1
         for stream in streams.indices {
             let known = mirror.streams[SimulatedVenue.names[stream]]
             streams[stream].isLost = true
             streams[stream].backAt = now + Int.random(in: 1...20, using: &random)
-            if known?.isLost == false { publish(stream, .disconnected(reason: "The ingest was replaced.")) }
+            if known?.isLost == false, shadow == nil { publish(stream, .disconnected(reason: Self.takeover)) }
             if known == nil { streams[stream].isLost = false }
         }
+        for event in shadow ?? [] { take(event) }
+    }
+
+    private mutating func take(_ event: FeedEvent) {
+        guard let stream = SimulatedVenue.names.firstIndex(of: event.stream) else { return }
+        switch event.kind {
+        case .fetched(let content), .updated(let content): streams[stream].count = content.eventTime
+        case .recovered: (streams[stream].isLost, streams[stream].backAt) = (false, nil)
+        default: break
+        }
+        next = event.id.sequence
+        publish(stream, event.kind)
     }
 
     /// Takes the events and records since the last call.

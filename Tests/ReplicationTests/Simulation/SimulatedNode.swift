@@ -15,11 +15,15 @@ struct SimulatedNode {
     var standby: Standby?
     var writer: LogWriter?
     var feed: SimulatedFeed?
+    /// What it holds while it stands by, if it is hot.
+    private var shadow: SimulatedShadow?
     var board = EdgeBoard()
     var inbox: [LogEvent] = []
     /// Why it was deposed, how often it led, and how many runs it had: ids of commands of an earlier one mean nothing.
     var deposals: [LogWriter.Reason] = []
     var terms = 0
+    /// How many streams it had whole when it began to lead.
+    var joins = 0
     private var run: UInt64 = 0
     private var lastID: UInt64 = 0
     private var commands: [LogCommand] = []
@@ -27,6 +31,8 @@ struct SimulatedNode {
     struct Settings {
         var patience = Duration.seconds(2)
         var delay = Duration.seconds(1)
+        /// Of what a hot standby meets; nil for a warm one.
+        var shadowSeed: UInt64?
         var limits = LogWriter.Limits()
     }
 
@@ -47,13 +53,13 @@ struct SimulatedNode {
         run += 1
         mirror = Self.mirror(settings)
         if isIngest { standby = Standby(delay: settings.delay, seed: world.random.next()) }
-        (writer, feed, board, inbox, lastID) = (nil, nil, EdgeBoard(), [], 0)
+        (writer, feed, shadow, board, inbox, lastID) = (nil, nil, nil, EdgeBoard(), [], 0)
         perform(mirror.start(now: world.now.instant), &world)
     }
 
     mutating func end(for ticks: Int, at tick: Int) {
         life = .dead(until: tick + ticks)
-        (writer, feed, inbox) = (nil, nil, [])
+        (writer, feed, shadow, inbox) = (nil, nil, nil, [])
         commands.append(.stopReading)
     }
 
@@ -98,6 +104,10 @@ struct SimulatedNode {
         {
             perform(effects, &world)
         }
+        if writer == nil, mirror.isFollowing, isIngest, let seed = settings.shadowSeed {
+            shadow = shadow ?? SimulatedShadow(seed: seed &+ UInt64(world.tick) << 8)
+            shadow?.tick(Set(mirror.streams.keys), world.venue, tick: world.tick, now: world.now)
+        }
         guard isLeading, feed != nil else { return }
         feed?.tick(world.venue, now: world.tick, isCalm: isCalm, &world.random)
         if let (events, records) = feed?.take() {
@@ -128,7 +138,10 @@ struct SimulatedNode {
             case .perform(let command): commands.append(command.of(run: run))
             case .lead(let claim):
                 writer = LogWriter(epochs: mirror.epochs, claim: claim, limits: settings.limits, behind: lastID, now: world.now)
-                feed = SimulatedFeed(resuming: mirror, now: world.tick, &world.random)
+                let told = shadow?.inherit(&mirror, because: SimulatedFeed.takeover, now: world.now)
+                shadow = nil
+                feed = SimulatedFeed(resuming: mirror, told, now: world.tick, &world.random)
+                joins += told?.count { if case .recovered = $0.kind { true } else { false } } ?? 0
                 terms += 1
             }
         }

@@ -64,6 +64,8 @@ struct Simulation {
         settings.limits.longestWait = .seconds(onlyStalls ? 30 : pick(5, 30))
         for client in 0..<ingests + edges {
             settings.delay = .milliseconds(1000 + client * 250)
+            // In half of the seeds, without another draw.
+            settings.shadowSeed = seed % 4 < 2 ? seed &* 31 &+ UInt64(client) : nil
             nodes.append(SimulatedNode(client: client, isIngest: client < ingests, settings, seed: random.next()))
         }
         world = World(isTraced: trace, random: random)

@@ -31,6 +31,7 @@ private struct Tally {
         let ticks: Int
         let events: Int
         let terms: Int
+        let joins: Int
         let rereads: UInt64
         let resets: UInt64
         let voids: UInt64
@@ -43,6 +44,7 @@ private struct Tally {
             report = simulation.world.verdict.broken == nil ? nil : simulation.report
             (ticks, events) = (simulation.world.tick, simulation.world.register.entries.count)
             terms = simulation.nodes.reduce(0) { $0 + $1.terms }
+            joins = simulation.nodes.reduce(0) { $0 + $1.joins }
             rereads = simulation.nodes.reduce(0) { $0 + $1.mirror.rereads }
             resets = simulation.nodes.reduce(0) { $0 + $1.mirror.resets }
             voids = simulation.nodes.reduce(0) { $0 + $1.mirror.voids }
@@ -51,7 +53,7 @@ private struct Tally {
     }
 
     private let began = ContinuousClock.now
-    private var (runs, ticks, events, terms) = (0, 0, 0, 0)
+    private var (runs, ticks, events, terms, joins) = (0, 0, 0, 0, 0)
     private var (rereads, resets, voids): (UInt64, UInt64, UInt64) = (0, 0, 0)
     private var readers = (exact: 0, reset: 0)
     /// The lowest seed that broke an invariant, and its report.
@@ -76,6 +78,7 @@ private struct Tally {
         ticks += run.ticks
         events += run.events
         terms += run.terms
+        joins += run.joins
         rereads += run.rereads
         resets += run.resets
         voids += run.voids
@@ -90,7 +93,7 @@ private struct Tally {
         \(runs) seeds: \(ticks) ticks, \(events) events, \(terms) terms, in \(ContinuousClock.now - began): \
         \(broken.map { "SEED=\($0.seed) broke an invariant" } ?? "no invariant broke")
         the log was read again \(rereads) times, readers began anew \(resets) times, \(voids) messages were void, \
-        \(readers.exact) readers resumed exactly and \(readers.reset) did not
+        \(readers.exact) readers resumed exactly and \(readers.reset) did not; hot standbys went on with \(joins) streams at once
         """
     }
 }
