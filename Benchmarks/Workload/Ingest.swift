@@ -1,4 +1,4 @@
-import EventLogs
+package import EventLogs
 package import FeedCore
 import FeedDialects
 
@@ -10,6 +10,8 @@ package struct Ingest {
     /// As the gateway has them: the names of one connection's streams.
     private var names: [ConnectionID: StreamNames] = [:]
     private let otherNames = StreamNames()
+    /// Empty; its memory is for the next effects, as the gateway's engine has it.
+    private var effects: [FeedEffect] = []
     /// The connection each stream was subscribed on.
     package private(set) var connections: [FuturesServiceStreamName: ConnectionID] = [:]
 
@@ -72,11 +74,11 @@ package struct Ingest {
 
     /// Event to effects, a tenth of a millisecond after the one before; deadlines that fell due are passed.
     @inline(never)
-    package mutating func merge(_ event: UpstreamEvent, on id: ConnectionID) -> [FeedEffect] {
+    package mutating func merge(_ event: UpstreamEvent, on id: ConnectionID, _ effects: inout [FeedEffect]) {
         instant += 100_000
         let now = now
         if let deadline = core.nextDeadline, deadline <= now.instant { _ = core.step(.deadline, now: now) }
-        return core.step(.received(id, event), now: now)
+        core.step(.received(id, event), now: now, &effects)
     }
 
     /// What a due deadline costs where nothing is due.
@@ -87,19 +89,34 @@ package struct Ingest {
 
     /// Effect to the bytes of a reader's log, handed to whoever appends them; how many they are.
     @inline(never)
-    package static func encode(_ effect: FeedEffect, _ append: (_ body: [UInt8], _ id: [UInt8], _ sequence: UInt64) -> Void = { _, _, _ in }) -> Int {
+    package static func encode(_ effect: FeedEffect, _ append: (_ words: EventWords, _ sequence: UInt64) -> Void = { _, _ in }) -> Int {
         guard case .publish(let event) = effect, let words = EventEncoder.words(event) else { return 0 }
-        let body = EventFormat.events.body(words, of: event.stream.description)
-        let id = words.id.map { EventFormat.events.idStart($0) } ?? []
-        append(body, id, event.id.sequence)
-        return body.count + id.count
+        append(words, event.id.sequence)
+        return words.body.count + words.idStart.count
     }
 
-    /// Decodes and merges one frame on its stream's connection.
-    package mutating func receive(_ frame: [UInt8], on id: ConnectionID? = nil, _ emit: (FeedEffect) -> Void) -> Bool {
-        guard let event = decode(frame, on: id), case .rows(let name, _, _) = event, let id = connections[name] else { return false }
-        for effect in merge(event, on: id) { emit(effect) }
-        return true
+    /// Decodes and merges one frame on its stream's connection, as the gateway does: what is decoded goes to the core at once.
+    package mutating func receive(_ frame: [UInt8], on known: ConnectionID? = nil, _ emit: (FeedEffect) -> Void) -> Bool {
+        let (dialect, names) = (dialect, known.flatMap { self.names[$0] } ?? otherNames)
+        var effects: [FeedEffect] = []
+        swap(&self.effects, &effects)
+        var isReceived = false
+        frame.withUnsafeBufferPointer { bytes in
+            dialect.decode(bytes, names: names) { event in
+                guard let id = known ?? connection(of: event) else { return }
+                merge(event, on: id, &effects)
+                isReceived = true
+            }
+        }
+        for effect in effects { emit(effect) }
+        effects.removeAll(keepingCapacity: true)
+        swap(&self.effects, &effects)
+        return isReceived
+    }
+
+    private func connection(of event: UpstreamEvent) -> ConnectionID? {
+        guard case .rows(let name, _, _) = event else { return nil }
+        return connections[name]
     }
 }
 

@@ -40,7 +40,7 @@ package final class Sweep {
     package func append() {
         for log in logs.indices {
             sequence += 1
-            rings[log].append(sequence: sequence, body: body, id: id, carriesData: true, now: 0)
+            rings[log].append(sequence: sequence, body: body[...], id: id[...], carriesData: true, now: 0)
             logs[log].ring = rings[log].view
         }
     }

@@ -79,7 +79,9 @@ package struct Workload {
             return start.connections[name]
         }
         var house = start
-        effects = zip(events, ids).flatMap { event, id in house.merge(event, on: id) }
+        var effects: [FeedEffect] = []
+        for (event, id) in zip(events, ids) { house.merge(event, on: id, &effects) }
+        self.effects = effects
         self.events = events
     }
 
@@ -123,14 +125,19 @@ package struct Workload {
         case .decode: for index in frames.indices where start.decode(frames[index], on: ids[index]) != nil { made += 1 }
         case .merge:
             var house = start
-            for index in events.indices { made += house.merge(events[index], on: ids[index]).count }
+            var effects: [FeedEffect] = []
+            for index in events.indices {
+                house.merge(events[index], on: ids[index], &effects)
+                made += effects.count
+                effects.removeAll(keepingCapacity: true)
+            }
         case .encode: for effect in effects { made += Ingest.encode(effect) }
         case .whole:
             var house = start
             let (frames, ids, ring) = (frames, ids, ring)
             for index in frames.indices {
                 _ = house.receive(frames[index], on: ids[index]) { effect in
-                    made += Ingest.encode(effect) { ring.log.append(sequence: $2, body: $0, id: $1, carriesData: true, now: 0) }
+                    made += Ingest.encode(effect) { ring.log.append(sequence: $1, body: $0.body, id: $0.idStart, carriesData: true, now: 0) }
                 }
             }
         }

@@ -75,18 +75,18 @@ package struct StreamLog: ~Copyable {
     /// - Returns: whether the extent of the view tells all that has changed. If not, the ring has other memory, or has dropped an event without data.
     @discardableResult
     package mutating func append(
-        sequence: UInt64, body: [UInt8], id: [UInt8], carriesData: Bool, eventTime: Int64? = nil, now: Int64, _ readers: Readers = .none
+        sequence: UInt64, body: ArraySlice<UInt8>, id: ArraySlice<UInt8>, carriesData: Bool, eventTime: Int64? = nil, now: Int64,
+        _ readers: Readers = .none
     ) -> Bool {
         let (memory, gone) = (view.bytes, view.goneNotices.last?.ordinal)
-        let ownEnd = id.isEmpty ? [] : ownEnd
-        let length = UInt64(body.count + id.count + ownEnd.count)
+        let length = UInt64(body.count + id.count + (id.isEmpty ? 0 : ownEnd.count))
         evict(for: length, now: now, readers)
         reserve(length)
         let start = view.extent.endOffset
         copy(body, to: start)
         let bodyEnd = start + UInt64(body.count)
         copy(id, to: bodyEnd)
-        copy(ownEnd, to: bodyEnd + UInt64(id.count))
+        if !id.isEmpty { copy(ownEnd[...], to: bodyEnd + UInt64(id.count)) }
         view.extent.endOffset = start + length
         view.entries[Int(view.endOrdinal & (view.entryCapacity - 1))] = RingView.Entry(
             sequence: sequence, start: start, bodyEnd: bodyEnd, end: start + length, appendedAt: now, carriesData: carriesData,
@@ -189,7 +189,7 @@ package struct StreamLog: ~Copyable {
         view = moved
     }
 
-    private func copy(_ source: [UInt8], to offset: UInt64) {
+    private func copy(_ source: ArraySlice<UInt8>, to offset: UInt64) {
         source.withUnsafeBytes { source in
             guard let base = source.baseAddress else { return }
             let place = Int(offset & (view.capacity - 1))

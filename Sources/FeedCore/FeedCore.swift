@@ -85,7 +85,18 @@ package struct FeedCore: Sendable {
         package init() {}
     }
 
-    let configuration: Configuration
+    let configuration: Settings
+    /// The configuration, held once: a core is a value that calls may copy, so it is kept small.
+    @dynamicMemberLookup
+    final class Settings: Sendable {
+        let all: Configuration
+        init(_ all: Configuration) { self.all = all }
+
+        subscript<Value>(dynamicMember field: KeyPath<Configuration, Value>) -> Value {
+            @inline(__always) get { all[keyPath: field] }
+        }
+    }
+
     package internal(set) var epoch: UInt64
     let traits: @Sendable (FuturesServiceStreamName) -> StreamTraits?
     var random: SplitMix64
@@ -121,6 +132,7 @@ package struct FeedCore: Sendable {
     package init(
         configuration: Configuration, epoch: UInt64, seed: UInt64, traits: @escaping @Sendable (FuturesServiceStreamName) -> StreamTraits?
     ) {
+        let configuration = Settings(configuration)
         self.configuration = configuration
         self.epoch = epoch
         self.traits = traits
@@ -131,6 +143,15 @@ package struct FeedCore: Sendable {
 
     /// Takes one input and says what is to be done about it, in order.
     package mutating func step(_ input: FeedInput, now: Moment) -> [FeedEffect] {
+        var effects: [FeedEffect] = []
+        step(input, now: now, &effects)
+        return effects
+    }
+
+    /// The same, behind what was decided before: an array that is used again needs no memory of its own for each step.
+    package mutating func step(_ input: FeedInput, now: Moment, _ effects: inout [FeedEffect]) {
+        swap(&decisions.effects, &effects)
+        defer { swap(&decisions.effects, &effects) }
         self.now = now
         switch input {
         case .observe(let observer, let names, let forceFetch): observe(observer, names, forceFetch: forceFetch)
@@ -153,9 +174,6 @@ package struct FeedCore: Sendable {
         case .deadline: passDeadlines()
         }
         sendControl()
-        let decided = decisions.effects
-        decisions.effects = []
-        return decided
     }
 
     /// When `step(.deadline)` is due next; nil if nothing is waited for.

@@ -74,6 +74,16 @@ package struct JSONReader {
         return UInt8(truncatingIfNeeded: four >> 8)
     }
 
+    /// Reads these characters if they come next; else reads nothing.
+    @inline(__always)
+    mutating func skip(_ text: StaticString) -> Bool {
+        guard bytes.count - position >= text.utf8CodeUnitCount, let start = bytes.baseAddress,
+            memcmp(start + position, text.utf8Start, text.utf8CodeUnitCount) == 0
+        else { return false }
+        position += text.utf8CodeUnitCount
+        return true
+    }
+
     /// How many bytes are still to be read.
     var remaining: Int { bytes.count - position }
 
@@ -102,6 +112,45 @@ package struct JSONReader {
         else { return nil }
         position += 7 + length + secondLength
         return (first, second)
+    }
+
+    /// Reads a string that is a decimal number of at most 15 characters without a sign; else reads nothing.
+    @inline(__always)
+    mutating func plainDecimal() -> DecimalString? {
+        guard let start = bytes.baseAddress, bytes.count - position >= 18 else { return nil }
+        var count = 0
+        guard let decimal = DecimalString(quotedAt: start + position + 1, count: &count) else { return nil }
+        position += count + 2
+        return decimal
+    }
+
+    /// Reads a number that is an integer of at most 19 digits without a sign; else reads nothing.
+    @inline(__always)
+    mutating func plainInteger() -> UInt64? {
+        guard let start = bytes.baseAddress else { return nil }
+        var (place, value): (Int, UInt64) = (position, 0)
+        while bytes.count - place >= 8, place - position <= 8 {
+            let eight = EightCharacters(at: start + place)
+            let count = eight.others.trailingZeroBitCount / 8
+            if count == 8 {
+                value = value &* 100_000_000 &+ eight.number(8)
+                place += 8
+            } else {
+                if count > 0 { value = value &* UInt64.powersOfTen[count] &+ eight.number(count) }
+                place += count
+                break
+            }
+        }
+        while place < bytes.count, bytes[place] &- UInt8(ascii: "0") < 10, place - position < 20 {
+            value = value &* 10 &+ UInt64(bytes[place] &- UInt8(ascii: "0"))
+            place += 1
+        }
+        let digits = place - position
+        guard digits > 0, digits < 20, digits == 1 || start[position] != UInt8(ascii: "0"), place < bytes.count, bytes[place] != UInt8(ascii: "."),
+            bytes[place] | 0x20 != UInt8(ascii: "e")
+        else { return nil }
+        position = place
+        return value
     }
 
     /// Reads a string and resolves its escapes.

@@ -29,8 +29,25 @@ package final class StreamNames {
     }
 
     private func place(of text: UnsafeBufferPointer<UInt8>) -> Int {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in text { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        return Int(truncatingIfNeeded: (hash ^ hash >> 32) & 1023)
+        var hash = UInt64(text.count) &* 0x9E37_79B9_7F4A_7C15
+        guard let start = text.baseAddress.map({ UnsafeRawPointer($0) }) else { return 0 }
+        // Eight bytes at a time; the last eight may have been looked at in part.
+        var place = 0
+        while text.count - place > 8 {
+            hash = Self.mixed(hash, start.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+            place += 8
+        }
+        if text.count >= 8 {
+            hash = Self.mixed(hash, start.loadUnaligned(fromByteOffset: text.count - 8, as: UInt64.self))
+        } else {
+            for byte in text { hash = Self.mixed(hash, UInt64(byte)) }
+        }
+        return Int(truncatingIfNeeded: hash & 1023)
+    }
+
+    @inline(__always)
+    private static func mixed(_ hash: UInt64, _ bytes: UInt64) -> UInt64 {
+        let product = (hash ^ bytes) &* 0xFF51_AFD7_ED55_8CCD
+        return product ^ product >> 32
     }
 }

@@ -20,6 +20,6 @@ extension FeedRecord {
             case .status: .status
             case .ended: .ended
             }
-        self.init(kind, of: event.stream.description, words?.members ?? Array("{}".utf8)[...])
+        self.init(kind, of: event.stream.description, words?.data ?? Array("{}".utf8)[...])
     }
 }

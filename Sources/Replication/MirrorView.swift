@@ -182,7 +182,7 @@ package struct MirroredEvent: Sendable, Equatable {
     /// A notice of this node's own, behind the newest event.
     private init?(_ stream: FuturesServiceStreamName, _ id: EventID, _ kind: FeedRecord.Kind, _ event: FeedEvent.Kind) {
         guard let words = EventEncoder.words(FeedEvent(stream: stream, id: id, kind: event)) else { return nil }
-        self.init(stream: stream, kind: kind, id: id, body: words.members, isLocal: true)
+        self.init(stream: stream, kind: kind, id: id, body: words.data, isLocal: true)
     }
 
     static func lost(_ stream: FuturesServiceStreamName, _ id: EventID, _ reason: String) -> Self? {

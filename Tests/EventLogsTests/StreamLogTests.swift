@@ -27,7 +27,7 @@ import Testing
     @Test func aLogThatGivesUpItsOldestEventsSaysSo() {
         var log = StreamLog(floor: 9, maximumBytes: 1 << 20, maximumEvents: 100_000, maximumAge: .max)
         let body = [UInt8](repeating: 7, count: 99)
-        for sequence in 10..<UInt64(5010) { log.append(sequence: sequence, body: body, id: [UInt8(sequence & 0xff)], carriesData: true, now: 0) }
+        for sequence in 10..<UInt64(5010) { log.append(sequence: sequence, body: body[...], id: [UInt8(sequence & 0xff)], carriesData: true, now: 0) }
         #expect(log.view.floor == 9 && log.view.held == 500_000)
         var share = RingQuota(of: 1 << 20)
         share.settle([log.size], within: 128 << 10)
@@ -39,10 +39,10 @@ import Testing
             let entry = log.view[ordinal]
             #expect(log.view.copy(from: entry.start, to: entry.end) == body + [UInt8((ordinal + 10) & 0xff)])
         }
-        for sequence in 5010..<UInt64(9000) { log.append(sequence: sequence, body: body, id: [], carriesData: true, now: 0) }
+        for sequence in 5010..<UInt64(9000) { log.append(sequence: sequence, body: body[...], id: [], carriesData: true, now: 0) }
         #expect(log.view.memorySize <= 128 << 10)
         let large = [UInt8](repeating: 1, count: 300_000)
-        log.append(sequence: 9000, body: large, id: [], carriesData: true, now: 0)
+        log.append(sequence: 9000, body: large[...], id: [], carriesData: true, now: 0)
         log.limit(to: share)
         #expect(
             log.view.floor == 8999 && log.view.copy(from: log.view[log.view.firstOrdinal].start, to: log.view[log.view.firstOrdinal].end) == large)
@@ -68,7 +68,7 @@ import Testing
         for number in UInt64(1)...5_000 {
             let body = [UInt8](repeating: UInt8(number & 0xff), count: Int.random(in: 1...300, using: &dice))
             let progress = StreamLog.Readers(next: number, seen: threads.map(\.seen).min() ?? 0)
-            let isPlain = log.append(sequence: number, body: body, id: [], carriesData: true, now: 0, progress)
+            let isPlain = log.append(sequence: number, body: body[...], id: [], carriesData: true, now: 0, progress)
             if !isPlain { moves += 1 }
             for place in threads.indices where Int.random(in: 0..<(4 * (place + 1)), using: &dice) == 0 { threads[place] = (log.view, number) }
             let view = threads[Int.random(in: 0..<3, using: &dice)].view

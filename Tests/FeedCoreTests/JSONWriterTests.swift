@@ -34,6 +34,35 @@ import Testing
         #expect(EventID(id.description) == id)
     }
 
+    /// Members are written without a look at each byte's room: what is asked for has to be enough for all that is written to.
+    @Test func nothingIsWrittenBeyondTheRoomThatThereIs() {
+        func write(_ json: inout JSONWriter) {
+            json.object {
+                $0.member("symbol", "BTCUSDT")
+                $0.member("bidPrice", DecimalString(checked: "-1234567890123.4567890123456789"))
+                $0.member("time", Int64.min)
+                $0.member("updateId", UInt64.max)
+                $0.member("state", word: "recovering")
+                $0.member("id", EventID(epoch: .max, sequence: .max))
+                $0.member("levels")
+                $0.array { $0.pair(DecimalString(checked: "1"), DecimalString(checked: "12345678901234567890.12345678901")) }
+                $0.member("isClosed", true)
+            }
+            json.plain(" id: ")
+            json.plain(EventID(epoch: 1, sequence: 36))
+        }
+        let expected = Self.text(write)
+        for capacity in 0..<expected.utf8.count + 40 {
+            let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity + 64)
+            defer { memory.deallocate() }
+            memory.initialize(repeating: 0xA5, count: capacity + 64)
+            var writer = JSONWriter(lent: memory, capacity: capacity)
+            write(&writer)
+            #expect(String(decoding: writer.bytes, as: UTF8.self) == expected, "\(capacity) bytes")
+            #expect((capacity..<capacity + 64).allSatisfy { memory[$0] == 0xA5 }, "\(capacity) bytes")
+        }
+    }
+
     @Test func anIntegerIsWrittenDigitForDigit() {
         let seed = UInt64.random(in: .min ... .max)
         print("seed", seed)

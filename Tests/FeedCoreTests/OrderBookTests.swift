@@ -40,8 +40,9 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
             var known: [Int: Int] = [:]
             for _ in 0..<3000 {
                 let (price, quantity) = (Int.random(in: 1...45, using: &dice), Int.random(in: 0...3, using: &dice))
-                let before = side.set(levels([(price, quantity)])[0])
-                #expect(before.quantity == DecimalString(known[price] ?? 0))
+                let level = levels([(price, quantity)])[0]
+                #expect(side.standing(at: level).quantity == DecimalString(known[price] ?? 0))
+                side.set(level)
                 known[price] = quantity == 0 ? nil : quantity
             }
             let best = known.sorted { isBid ? $0.key > $1.key : $0.key < $1.key }

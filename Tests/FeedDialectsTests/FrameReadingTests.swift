@@ -1,4 +1,5 @@
 import FeedCore
+import GatewayTestSupport
 import Testing
 
 @testable import FeedDialects
@@ -64,6 +65,53 @@ import Testing
         guard case .malformed(let told?, _)? = event, told.description == name else {
             Issue.record("\(String(describing: event))")
             return
+        }
+    }
+
+    /// A frame without spaces whose stream is known is read by a shorter way, and its short numbers by another one. Neither takes or tells anything else.
+    @Test(arguments: try VenueFixtures.files(ReadFrame.holdsFrames))
+    func aFrameIsReadAlikeHoweverItIsWritten(_ file: String) throws {
+        let names = StreamNames()
+        for frame in try ReadFrame.frames(file) {
+            let events = ReadFrame.events(String(frame)).map { "\($0)" }
+            for _ in 0..<2 { #expect(Self.decode(String(frame), names).map { ["\($0)"] } == events, "\(frame)") }
+            #expect(ReadFrame.events(Self.spaced(frame)).map { "\($0)" } == events, "\(frame)")
+        }
+    }
+
+    /// The frame with a space behind each comma and colon that is not in a text.
+    private static func spaced(_ frame: Substring) -> String {
+        var (text, isInText) = ("", false)
+        for character in frame {
+            if character == "\"" { isInText.toggle() }
+            text.append(character)
+            if !isInText, character == "," || character == ":" { text.append(" ") }
+        }
+        return text
+    }
+
+    /// Numbers stand in quotes or not, whichever the venue likes.
+    @Test(
+        arguments: [
+            (#""u":5,"b":"1.5","T":7"#, "5 1.5 7"), (#""u":"5","b":1.5,"T":"7""#, "5 1.5 7"),
+            (#""u":18446744073709551615,"b":12,"T":"0""#, "18446744073709551615 12 0"),
+            (#""u":18446744073709551616,"b":"1","T":7"#, nil), (#""u":05,"b":"1","T":7"#, nil), (#""u":1.0,"b":"1","T":7"#, nil),
+            (#""u":1e3,"b":"1","T":7"#, nil), (#""u":5,"b":"1.","T":7"#, nil), (#""u":5,"b":"1","T":9223372036854775808"#, nil),
+            (#""u":5,"b":"1","T":-7"#, "5 1 -7"), (#""u":5,"b":"-0.25","T":7"#, "5 -0.25 7"), (#""u":5,"b":"1","b":null,"T":7"#, nil),
+            (#""u":5,"b":"1","b":"2","T":7"#, "5 2 7"),
+            (#""u":5,"b":"00012345678.123456789","T":12345678901234567"#, "5 00012345678.123456789 12345678901234567"),
+        ] as [(String, String?)])
+    func numbersAreReadInQuotesAndWithout(_ fields: String, _ expected: String?) {
+        for space in ["", " "] {
+            let frame =
+                #"{"stream":"btcusdt@bookTicker",\#(space)"data":{"e":"bookTicker",\#(space)"s":"BTCUSDT","B":"1","a":"2","A":"1",\#(fields)}}"#
+            let names = StreamNames()
+            names.remember(.bookTicker(symbol: "BTCUSDT"))
+            var told: String?
+            if case .rows(_, .bookTicker(let rows), _)? = Self.decode(frame, names), let row = rows.first, let id = row.updateID {
+                told = "\(id) \(row.bidPrice) \(row.time)"
+            }
+            #expect(told == expected, "\(frame)")
         }
     }
 

@@ -24,7 +24,7 @@ import Testing
     /// Has the log's ring hold these events.
     private static func fill(_ log: inout EventLog, _ bodies: [UInt8]...) {
         var ring = ring()
-        for (place, body) in bodies.enumerated() { ring.append(sequence: UInt64(place) + 1, body: body, id: [4], carriesData: true, now: 0) }
+        for (place, body) in bodies.enumerated() { ring.append(sequence: UInt64(place) + 1, body: body[...], id: [4], carriesData: true, now: 0) }
         log.ring = ring.view
     }
 

@@ -101,6 +101,10 @@ private func documentedOperations() throws -> [String: Set<String>] {
         #expect(try documentedOperations() == routes)
     }
 
+    @Test func everyStateIsWrittenByItsName() {
+        for state in FeedState.allCases { #expect("\(ContentEncoder.word(state))" == state.rawValue) }
+    }
+
     @Test func everyTypeOfAContentIsOneOfTheContract() throws {
         let text = try String(contentsOf: project.appending(path: "openapi.yaml"), encoding: .utf8)
         let documented = Set(text.matches(of: /(?m)^ {10}(\w+): '#\/components\/schemas\/\w+Snapshot'$/).map { String($0.1) })
@@ -108,7 +112,7 @@ private func documentedOperations() throws -> [String: Set<String>] {
             .markPrice([]), .assetIndex([]), .bookTicker([]), .aggregateTrade([]), .trade([]), .liquidation([]), .depth([]), .kline([]), .bar([]),
             .miniTicker([]), .ticker([]), .compositeIndex([]), .contractInfo([]), .tradingSession([]), .json([]),
         ]
-        let written = Set(rows.flatMap { rows in [true, false].map { ContentEncoder.type(of: rows, asArray: $0) } })
+        let written = Set(rows.flatMap { rows in [true, false].map { "\(ContentEncoder.type(of: rows, asArray: $0))" } })
         #expect(documented == written)
         let consts = Set(text.matches(of: /type: \{ type: string, const: (\w+) \}/).map { String($0.1) })
         #expect(consts == written)

@@ -44,14 +44,14 @@ package enum ContentEncoder {
         _ content: FuturesServiceFeedContent, _ status: StreamStatus?, kind: FuturesServiceFeedContent.Kind?, _ writer: inout JSONWriter
     ) {
         writer.object { json in
-            json.member("stream", content.streamName.description)
+            json.member("stream", content.streamName)
             json.member("id", content.id)
-            json.member("type", type(of: content.rows, asArray: content.streamName.isArray))
-            if let kind { json.member("kind", kind.rawValue) }
-            json.member("state", (status?.state ?? content.state).rawValue)
+            json.member("type", word: type(of: content.rows, asArray: content.streamName.isArray))
+            if let kind { json.member("kind", word: kind == .full ? "full" : "delta") }
+            json.member("state", word: word(status?.state ?? content.state))
             json.member("ageMs", optional: status?.ageMs)
             json.member("unverifiedMs", optional: status?.unverifiedMs)
-            json.member("source", content.source.rawValue)
+            json.member("source", word: content.source == .rest ? "rest" : "websocket")
             json.member("eventTime", optional: content.eventTime)
             json.member("receivedAt", content.receivedAt)
             json.member("content")
@@ -59,8 +59,20 @@ package enum ContentEncoder {
         }
     }
 
+    /// A state's name: a constant, where its raw value would be a text that is copied and searched for what needs an escape.
+    static func word(_ state: FeedState) -> StaticString {
+        switch state {
+        case .connecting: "connecting"
+        case .live: "live"
+        case .stale: "stale"
+        case .recovering: "recovering"
+        case .failed: "failed"
+        case .ended: "ended"
+        }
+    }
+
     /// The kind of content, by which `openapi.yaml` tells its schemas apart.
-    static func type(of rows: FeedRows, asArray: Bool) -> String {
+    static func type(of rows: FeedRows, asArray: Bool) -> StaticString {
         switch rows {
         case .markPrice: asArray ? "markPrices" : "markPrice"
         case .assetIndex: asArray ? "assetIndices" : "assetIndex"

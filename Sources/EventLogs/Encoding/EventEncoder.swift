@@ -3,28 +3,38 @@ package import FeedCore
 /// What a reader hears of a feed event, written once, in the format `events`.
 package struct EventWords {
     package let name: StaticString
-    /// The event up to where its id would stand.
-    package let body: [UInt8]
-    private let start: Int
     /// The point to resume from; nil for events that carry none.
     package let id: EventID?
+    private let text: [UInt8]
+    private let members: Range<Int>
+
+    /// The event up to where its id would stand.
+    package var body: ArraySlice<UInt8> { text[...members.upperBound] }
+
+    /// The part of its end that is the same for all readers; empty for events without an id.
+    package var idStart: ArraySlice<UInt8> { text[(members.upperBound + 1)...] }
 
     /// The data, a JSON object.
-    package var members: ArraySlice<UInt8> { body[start..<(body.count - 1)] }
+    package var data: ArraySlice<UInt8> { text[members] }
 
-    init(_ name: StaticString, id: EventID? = nil, capacity: Int = 256, _ members: (inout JSONWriter) -> Void) {
+    init(_ name: StaticString, id: EventID? = nil, capacity: Int = 256, _ write: (inout JSONWriter) -> Void) {
         self.name = name
         self.id = id
-        var start = 0
-        body = JSONWriter.bytes(capacity: capacity) { writer in
+        var (start, end) = (0, 0)
+        text = JSONWriter.bytes(capacity: capacity) { writer in
             writer.plain("event: ")
             writer.plain(name)
             writer.plain("\ndata: ")
             start = writer.length
-            members(&writer)
+            write(&writer)
+            end = writer.length
             writer.plain("\n")
+            guard let id else { return }
+            writer.plain("id: ")
+            writer.plain(id)
+            writer.plain(".")
         }
-        self.start = start
+        members = start..<end
     }
 }
 
@@ -43,7 +53,7 @@ package enum EventEncoder {
             EventWords("status") {
                 $0.object {
                     $0.member("stream", stream)
-                    $0.member("state", state.rawValue)
+                    $0.member("state", word: ContentEncoder.word(state))
                     $0.member("ageMs", orNull: ageMs)
                     $0.member("unverifiedMs", orNull: unverifiedMs)
                 }

@@ -9,9 +9,11 @@ package enum EventFormat: Int, CaseIterable, Sendable {
     /// One JSON object a line; its `event` says what happened.
     case lines
 
-    /// An event up to where its id would stand.
-    package func body(_ words: EventWords, of stream: String) -> [UInt8] {
-        self == .events ? words.body : words.name.withUTF8Buffer { body(named: $0, of: stream, words.members) }
+    /// An event up to where its id would stand, and the part of its end that is the same for all its readers.
+    package func parts(_ words: EventWords, of stream: String) -> (body: ArraySlice<UInt8>, idStart: ArraySlice<UInt8>) {
+        guard self != .events else { return (words.body, words.idStart) }
+        let body: [UInt8] = words.name.withUTF8Buffer { self.body(named: $0, of: stream, words.data) }
+        return (body[...], words.id.map { idStart($0)[...] } ?? [])
     }
 
     /// One event up to where its id would stand. `members` is its data, a JSON object.

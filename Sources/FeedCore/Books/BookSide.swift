@@ -22,7 +22,11 @@ package struct BookSide: Sendable {
     var bestPrice: ScaledNumber? { levels.last?.scaledPrice }
 
     /// Whether fewer than half of the levels that are to be handed out are known to be complete.
-    var isThin: Bool { horizon.map { levels.count - place(of: $0) < limit / 2 } ?? false }
+    var isThin: Bool {
+        guard let horizon, limit / 2 > 0 else { return false }
+        let place = levels.count - limit / 2
+        return place < 0 || key(levels[place]) < horizon
+    }
 
     /// The best levels, best first.
     package func best(_ depth: Int) -> [PriceLevel] {
@@ -56,14 +60,21 @@ package struct BookSide: Sendable {
         horizon = complete.count >= limit ? levels.first.map(key) : nil
     }
 
-    /// Sets a level's quantity; zero removes it, and removing an unknown level is normal. Returns what stood at the price, zero for nothing.
-    package mutating func set(_ level: PriceLevel) -> PriceLevel {
+    /// What stands at a level's price; quantity zero for nothing.
+    func standing(at level: PriceLevel) -> PriceLevel {
         guard level.isComparable else { return level.emptied }
         let place = place(of: key(level))
-        let known = place < levels.count && levels[place].scaledPrice == level.scaledPrice ? levels[place] : nil
+        return place < levels.count && levels[place].scaledPrice == level.scaledPrice ? levels[place] : level.emptied
+    }
+
+    /// Sets a level's quantity; zero removes it, and removing an unknown level is normal.
+    package mutating func set(_ level: PriceLevel) {
+        guard level.isComparable else { return }
+        let place = place(of: key(level))
+        let isKnown = place < levels.count && levels[place].scaledPrice == level.scaledPrice
         if level.quantity.isZero {
-            if known != nil { levels.remove(at: place) }
-        } else if known != nil {
+            if isKnown { levels.remove(at: place) }
+        } else if isKnown {
             levels[place] = level
         } else {
             // An array left to itself doubles: a book of a thousand levels would take the memory of two.
@@ -74,21 +85,27 @@ package struct BookSide: Sendable {
                 horizon = levels.first.map { max(key($0), horizon ?? key($0)) }
             }
         }
-        return known ?? level.emptied
     }
 
     private func place(of key: ScaledNumber) -> Int {
+        isBid ? place { $0.scaledPrice < key } : place { [price = -key] in $0.scaledPrice > price }
+    }
+
+    /// How many levels come before a place.
+    @inline(__always)
+    private func place(isBefore: (PriceLevel) -> Bool) -> Int {
         // Without a jump that depends on a price: nobody can foresee it.
         levels.withUnsafeBufferPointer { levels in
-            let (isBid, bound) = (isBid, isBid ? key : -key &+ 1)
-            var (low, count) = (0, levels.count)
+            guard var low = levels.baseAddress else { return 0 }
+            let start = low
+            var count = levels.count
             while count > 0 {
-                let half = count / 2
-                let isBefore = (levels[low + half].scaledPrice < bound) == isBid
+                let half = count &>> 1
+                let isBefore = isBefore(low[half])
                 low = isBefore ? low + half + 1 : low
-                count = isBefore ? count - half - 1 : half
+                count = isBefore ? count &- half &- 1 : half
             }
-            return low
+            return low - start
         }
     }
 

@@ -226,10 +226,15 @@ struct OrderBook: Sendable {
             guard event.previousUpdateID == lastUpdateID else {
                 return restart(with: event, "update \(event.previousUpdateID.map(String.init) ?? "none") was expected to be \(lastUpdateID)")
             }
-            let before = apply(event)
-            if isCrossed {
-                takeBack(before)
-                return restart(with: event, "the book is crossed")
+            if mayCross(event) {
+                let before = standing(at: event)
+                apply(event)
+                if isCrossed {
+                    takeBack(before)
+                    return restart(with: event, "the book is crossed")
+                }
+            } else {
+                apply(event)
             }
             if isThin || !sinceThin.isEmpty { sinceThin.append(event) }
             if sinceThin.count > Self.bufferLimit { sinceThin = [] }
@@ -304,20 +309,31 @@ struct OrderBook: Sendable {
         let time: Int64
     }
 
-    @discardableResult
-    private mutating func apply(_ event: DepthLevels) -> Replaced {
-        let replaced = Replaced(
-            bids: event.bids.map { bids.set($0) }, asks: event.asks.map { asks.set($0) }, lastUpdateID: lastUpdateID, time: time)
+    private mutating func apply(_ event: DepthLevels) {
+        for level in event.bids { bids.set(level) }
+        for level in event.asks { asks.set(level) }
         lastUpdateID = event.lastUpdateID
         time = event.time
         isAsFetched = false
-        return replaced
+    }
+
+    /// What an event is about to replace.
+    private func standing(at event: DepthLevels) -> Replaced {
+        Replaced(bids: event.bids.map(bids.standing), asks: event.asks.map(asks.standing), lastUpdateID: lastUpdateID, time: time)
+    }
+
+    /// Whether the book may be crossed behind an event: most move no price so far, and need no memory of what they replace.
+    private func mayCross(_ event: DepthLevels) -> Bool {
+        var (bid, ask) = (bids.bestPrice ?? .min, asks.bestPrice ?? .max)
+        for level in event.bids where level.isComparable { bid = max(bid, level.scaledPrice) }
+        for level in event.asks where level.isComparable { ask = min(ask, level.scaledPrice) }
+        return bid >= ask
     }
 
     /// The book as it was before an event, so that what is shown is never what is wrong.
     private mutating func takeBack(_ replaced: Replaced) {
-        for level in replaced.bids.reversed() { _ = bids.set(level) }
-        for level in replaced.asks.reversed() { _ = asks.set(level) }
+        for level in replaced.bids { bids.set(level) }
+        for level in replaced.asks { asks.set(level) }
         lastUpdateID = replaced.lastUpdateID
         time = replaced.time
     }

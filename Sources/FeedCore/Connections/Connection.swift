@@ -69,7 +69,7 @@ struct Connection: Sendable {
     private(set) var toUnsubscribe: [FuturesServiceStreamName] = []
     private(set) var requests: [UInt64: [FuturesServiceStreamName]] = [:]
 
-    init(endpoint: Int, line: Int = 0, siblings: [Int] = [], _ configuration: FeedCore.Configuration) {
+    init(endpoint: Int, line: Int = 0, siblings: [Int] = [], _ configuration: FeedCore.Settings) {
         self.endpoint = endpoint
         self.line = line
         self.siblings = siblings
@@ -236,7 +236,7 @@ struct Connection: Sendable {
     var hasControlToSend: Bool { phase == .open && !(toSubscribe.isEmpty && toUnsubscribe.isEmpty) }
 
     /// The next control message; what is not wanted any more goes first, so that there is room.
-    mutating func nextControl(_ now: Instant, _ configuration: FeedCore.Configuration) -> Control {
+    mutating func nextControl(_ now: Instant, _ configuration: FeedCore.Settings) -> Control {
         controlAt = now + configuration.controlInterval
         if !toUnsubscribe.isEmpty {
             let names = Array(toUnsubscribe.prefix(configuration.namesPerMessage))

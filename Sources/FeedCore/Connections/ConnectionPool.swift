@@ -4,14 +4,14 @@ struct ConnectionPool: Sendable {
     /// The most lines to an upstream.
     static let mostLines = 4
 
-    private let configuration: FeedCore.Configuration
+    private let configuration: FeedCore.Settings
     private var random: SplitMix64
     private(set) var connections: [Connection] = []
     private(set) var lastConnectionID: UInt64 = 0
     private var lastRequest: UInt64 = 0
     private var choice: HostChoice
 
-    init(_ configuration: FeedCore.Configuration, seed: UInt64) {
+    init(_ configuration: FeedCore.Settings, seed: UInt64) {
         self.configuration = configuration
         random = SplitMix64(seed: seed)
         choice = HostChoice(configuration)
@@ -34,7 +34,7 @@ struct ConnectionPool: Sendable {
         }
         guard let roomy else {
             return add(
-                endpoint: traits.endpoint, lines: traits.isPolled ? 1 : configuration.lines(to: traits.endpoint / FeedCore.endpointsPerUpstream))
+                endpoint: traits.endpoint, lines: traits.isPolled ? 1 : configuration.all.lines(to: traits.endpoint / FeedCore.endpointsPerUpstream))
         }
         return lines(roomy).first(where: isOpen) ?? roomy
     }

@@ -9,7 +9,7 @@ struct HostChoice: Sendable {
         case wait(until: Instant)
     }
 
-    private let configuration: FeedCore.Configuration
+    private let configuration: FeedCore.Settings
     /// By upstream: when the next attempt may be made.
     private var allowedAt: [Int: Instant] = [:]
     /// Until when a host of an upstream asked not to be connected to. Also holds for connections that are made meanwhile.
@@ -17,7 +17,7 @@ struct HostChoice: Sendable {
     /// By line, the venue's host that gave data last; at first each line has another.
     private var favourites = Array(0..<ConnectionPool.mostLines)
 
-    init(_ configuration: FeedCore.Configuration) { self.configuration = configuration }
+    init(_ configuration: FeedCore.Settings) { self.configuration = configuration }
 
     /// What an attempt does now. One that is given a host counts as made.
     ///

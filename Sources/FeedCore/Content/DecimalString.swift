@@ -2,9 +2,9 @@
 ///
 /// Prices, quantities and rates never pass through a binary floating-point number, so `"11794.15000000"` stays `"11794.15000000"`. The characters are
 /// kept four bits each, so that a row of numbers is copied and compared as plain memory.
-public struct DecimalString: Hashable, Sendable, CustomStringConvertible {
+public struct DecimalString: Hashable, Sendable, BitwiseCopyable, CustomStringConvertible {
     /// How many bytes a text has at most.
-    package static let longest = 32
+    @usableFromInline package static var longest: Int { @inlinable @inline(__always) get { 32 } }
 
     /// The first sixteen characters from the lowest bits up, then the others: each is by how much it is greater than `-`. Where no character stands,
     /// all bits are set.
@@ -105,7 +105,7 @@ public struct DecimalString: Hashable, Sendable, CustomStringConvertible {
     package var count: Int { high == .max ? 16 - (~low).leadingZeroBitCount / 4 : 32 - (~high).leadingZeroBitCount / 4 }
 
     /// Writes the text and returns how many bytes it has. There has to be room for 32, which may be written to.
-    package func write(to start: UnsafeMutablePointer<UInt8>) -> Int {
+    @usableFromInline package func write(to start: UnsafeMutablePointer<UInt8>) -> Int {
         let place = UnsafeMutableRawPointer(start)
         let count = count
         place.storeBytes(of: EightCharacters(packed: low).bits.littleEndian, as: UInt64.self)

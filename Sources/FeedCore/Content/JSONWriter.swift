@@ -1,17 +1,22 @@
 /// Writes compact JSON text into one buffer in place; the buffer grows by doubling.
 ///
 /// Nothing in it is generic: other modules would call what is by way of witness tables, and allocate for each element.
-package struct JSONWriter: ~Copyable {
-    private var buffer: UnsafeMutableBufferPointer<UInt8>
-    private var count = 0
-    private var needsComma = false
+@usableFromInline package struct JSONWriter: ~Copyable {
+    @usableFromInline var buffer: UnsafeMutablePointer<UInt8>
+    @usableFromInline var capacity: Int
+    @usableFromInline var count = 0
+    @usableFromInline var needsComma = false
     /// Whether the buffer is somebody else's.
     private var isLent = false
 
-    package init(capacity: Int = 256) { buffer = .allocate(capacity: max(capacity, 64)) }
+    package init(capacity: Int = 256) {
+        self.capacity = max(capacity, 64)
+        buffer = .allocate(capacity: self.capacity)
+    }
 
-    private init(lent buffer: UnsafeMutableBufferPointer<UInt8>) {
-        self.buffer = buffer
+    /// Writes into memory that its owner keeps; if there is too little, what is written moves to memory of the writer's own.
+    package init(lent buffer: UnsafeMutablePointer<UInt8>, capacity: Int) {
+        (self.buffer, self.capacity) = (buffer, capacity)
         isLent = true
     }
 
@@ -21,7 +26,8 @@ package struct JSONWriter: ~Copyable {
     package static func bytes(capacity: Int, _ write: (inout JSONWriter) -> Void) -> [UInt8] {
         var moved: [UInt8]?
         let bytes = [UInt8](unsafeUninitializedCapacity: max(capacity, 64)) { buffer, count in
-            var writer = JSONWriter(lent: buffer)
+            guard let start = buffer.baseAddress else { return }
+            var writer = JSONWriter(lent: start, capacity: buffer.count)
             write(&writer)
             if writer.isLent { count = writer.count } else { moved = writer.bytes }
         }
@@ -32,20 +38,29 @@ package struct JSONWriter: ~Copyable {
     package var length: Int { count }
 
     /// Writes bytes as they are, which are no JSON.
+    @inlinable @inline(__always)
     package mutating func plain(_ text: StaticString) {
         reserve(text.utf8CodeUnitCount)
-        put(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        put(text)
+    }
+
+    /// Writes an id as it is printed.
+    package mutating func plain(_ id: EventID) {
+        reserve(EventID.room)
+        count += id.write(to: buffer + count)
     }
 
     /// The text so far.
-    package var bytes: [UInt8] { Array(buffer[..<count]) }
+    package var bytes: [UInt8] { Array(UnsafeBufferPointer(start: buffer, count: count)) }
 
+    @inlinable @inline(__always)
     package mutating func object(_ members: (inout JSONWriter) -> Void) {
         open(UInt8(ascii: "{"))
         members(&self)
         close(UInt8(ascii: "}"))
     }
 
+    @inlinable @inline(__always)
     package mutating func array(_ elements: (inout JSONWriter) -> Void) {
         open(UInt8(ascii: "["))
         elements(&self)
@@ -63,13 +78,22 @@ package struct JSONWriter: ~Copyable {
         needsComma = true
     }
 
+    @inlinable @inline(__always)
     package mutating func member(_ name: StaticString) {
         reserve(name.utf8CodeUnitCount + 4)
+        begin(name)
+    }
+
+    /// Writes the start of a member. There has to be room for the name and four bytes more.
+    @inlinable @inline(__always)
+    mutating func begin(_ name: StaticString) {
         separate()
         put(UInt8(ascii: "\""))
-        put(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
-        put(UInt8(ascii: "\""))
-        put(UInt8(ascii: ":"))
+        put(name)
+        let place = UnsafeMutableRawPointer(buffer + count)
+        place.storeBytes(of: (UInt16(UInt8(ascii: ":")) << 8 | UInt16(UInt8(ascii: "\""))).littleEndian, as: UInt16.self)
+        count += 2
+        needsComma = false
     }
 
     package mutating func member(_ name: StaticString, _ text: String) {
@@ -77,16 +101,38 @@ package struct JSONWriter: ~Copyable {
         string(text)
     }
 
-    package mutating func member(_ name: StaticString, _ number: Int64) {
-        member(name)
-        integer(number)
+    /// Writes a member whose value is a word of the contract, which needs no escape.
+    @inlinable @inline(__always)
+    package mutating func member(_ name: StaticString, word: StaticString) {
+        reserve(name.utf8CodeUnitCount + word.utf8CodeUnitCount + 6)
+        begin(name)
+        put(UInt8(ascii: "\""))
+        put(word)
+        put(UInt8(ascii: "\""))
+        needsComma = true
     }
 
+    /// Writes a member whose value is a stream's name, which needs no escape.
+    package mutating func member(_ name: StaticString, _ stream: FuturesServiceStreamName) {
+        member(name)
+        quoted(stream.description)
+    }
+
+    @inlinable @inline(__always)
+    package mutating func member(_ name: StaticString, _ number: Int64) {
+        reserve(name.utf8CodeUnitCount + 32)
+        begin(name)
+        digits(number.magnitude, isNegative: number < 0)
+    }
+
+    @inlinable @inline(__always)
     package mutating func member(_ name: StaticString, _ number: Int) { member(name, Int64(number)) }
 
+    @inlinable @inline(__always)
     package mutating func member(_ name: StaticString, _ number: UInt64) {
-        member(name)
-        integer(number)
+        reserve(name.utf8CodeUnitCount + 32)
+        begin(name)
+        digits(number, isNegative: false)
     }
 
     package mutating func member(_ name: StaticString, _ flag: Bool) {
@@ -94,9 +140,12 @@ package struct JSONWriter: ~Copyable {
         literal(flag ? "true" : "false")
     }
 
+    @inlinable @inline(__always)
     package mutating func member(_ name: StaticString, _ decimal: DecimalString) {
-        member(name)
-        self.decimal(decimal)
+        reserve(name.utf8CodeUnitCount + DecimalString.longest + 6)
+        begin(name)
+        put(decimal)
+        needsComma = true
     }
 
     package mutating func decimal(_ decimal: DecimalString) {
@@ -106,23 +155,24 @@ package struct JSONWriter: ~Copyable {
         needsComma = true
     }
 
-    @inline(__always)
-    private mutating func put(_ decimal: DecimalString) {
+    @inlinable @inline(__always)
+    mutating func put(_ decimal: DecimalString) {
         put(UInt8(ascii: "\""))
-        if let start = buffer.baseAddress { count += decimal.write(to: start + count) }
+        count += decimal.write(to: buffer + count)
         put(UInt8(ascii: "\""))
     }
 
     package mutating func member(_ name: StaticString, _ id: EventID) {
         member(name)
-        reserve(EventID.longest + 3)
+        reserve(EventID.room + 3)
         put(UInt8(ascii: "\""))
-        if let start = buffer.baseAddress { count += id.write(to: start + count) }
+        count += id.write(to: buffer + count)
         put(UInt8(ascii: "\""))
         needsComma = true
     }
 
     /// Writes an array of two decimals.
+    @inlinable @inline(__always)
     package mutating func pair(_ first: DecimalString, _ second: DecimalString) {
         reserve(2 * DecimalString.longest + 8)
         separate()
@@ -135,16 +185,19 @@ package struct JSONWriter: ~Copyable {
     }
 
     /// Leaves the member out if there is no value.
+    @inlinable @inline(__always)
     package mutating func member(_ name: StaticString, optional decimal: DecimalString?) {
         if let decimal { member(name, decimal) }
     }
 
     /// Leaves the member out if there is no value.
+    @inlinable @inline(__always)
     package mutating func member(_ name: StaticString, optional number: Int64?) {
         if let number { member(name, number) }
     }
 
     /// Leaves the member out if there is no value.
+    @inlinable @inline(__always)
     package mutating func member(_ name: StaticString, optional number: UInt64?) {
         if let number { member(name, number) }
     }
@@ -161,13 +214,21 @@ package struct JSONWriter: ~Copyable {
 
     package mutating func null() { literal("null") }
 
-    package mutating func integer(_ number: Int64) { integer(number.magnitude, isNegative: number < 0) }
-
-    package mutating func integer(_ number: UInt64) { integer(number, isNegative: false) }
-
-    private mutating func integer(_ magnitude: UInt64, isNegative: Bool) {
+    package mutating func integer(_ number: Int64) {
         reserve(32)
         separate()
+        digits(number.magnitude, isNegative: number < 0)
+    }
+
+    package mutating func integer(_ number: UInt64) {
+        reserve(32)
+        separate()
+        digits(number, isNegative: false)
+    }
+
+    /// Writes a number. There has to be room for 26 bytes, which may be written to.
+    @usableFromInline
+    mutating func digits(_ magnitude: UInt64, isNegative: Bool) {
         if isNegative { put(UInt8(ascii: "-")) }
         if magnitude < 100_000_000 {
             put(EightCharacters(number: magnitude), isFirst: true)
@@ -186,9 +247,8 @@ package struct JSONWriter: ~Copyable {
     /// Writes digits; the first ones without leading zeros. There has to be room for eight.
     @inline(__always)
     private mutating func put(_ digits: EightCharacters, isFirst: Bool = false) {
-        guard let start = buffer.baseAddress else { return }
         let zeros = isFirst ? digits.leadingZeros : 0
-        UnsafeMutableRawPointer(start + count).storeBytes(of: (digits.bits >> UInt64(zeros * 8)).littleEndian, as: UInt64.self)
+        UnsafeMutableRawPointer(buffer + count).storeBytes(of: (digits.bits >> UInt64(zeros * 8)).littleEndian, as: UInt64.self)
         count += 8 - zeros
     }
 
@@ -252,45 +312,62 @@ package struct JSONWriter: ~Copyable {
     private mutating func literal(_ text: StaticString) {
         reserve(text.utf8CodeUnitCount + 1)
         separate()
-        put(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        put(text)
         needsComma = true
     }
 
-    private mutating func open(_ bracket: UInt8) {
+    @inlinable @inline(__always)
+    mutating func open(_ bracket: UInt8) {
         reserve(2)
         separate()
         put(bracket)
+        needsComma = false
     }
 
-    private mutating func close(_ bracket: UInt8) {
+    @inlinable @inline(__always)
+    mutating func close(_ bracket: UInt8) {
         reserve(1)
         put(bracket)
         needsComma = true
     }
 
-    private mutating func separate() {
-        if needsComma { put(UInt8(ascii: ",")) }
-        needsComma = false
+    /// Writes a comma where one is due. It is always written, and counted where it is due: that needs no jump.
+    @inlinable @inline(__always)
+    mutating func separate() {
+        buffer[count] = UInt8(ascii: ",")
+        count += needsComma ? 1 : 0
     }
 
     /// Makes room; every function that writes calls it first.
-    private mutating func reserve(_ room: Int) {
-        guard buffer.count - count < room else { return }
-        let larger = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(buffer.count * 2, count + room))
-        _ = larger.update(fromContentsOf: buffer[..<count])
+    @inlinable @inline(__always)
+    mutating func reserve(_ room: Int) { if capacity - count < room { grow(room) } }
+
+    @usableFromInline
+    mutating func grow(_ room: Int) {
+        let larger = max(capacity * 2, count + room)
+        let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: larger)
+        memory.initialize(from: buffer, count: count)
         if !isLent { buffer.deallocate() }
-        buffer = larger
+        (buffer, capacity) = (memory, larger)
         isLent = false
     }
 
-    private mutating func put(_ byte: UInt8) {
+    @inlinable @inline(__always)
+    mutating func put(_ byte: UInt8) {
         buffer[count] = byte
         count += 1
     }
 
+    /// Writes bytes whose number is known when this is compiled.
+    @inlinable @inline(__always)
+    mutating func put(_ text: StaticString) {
+        UnsafeMutableRawPointer(buffer + count).copyMemory(from: text.utf8Start, byteCount: text.utf8CodeUnitCount)
+        count += text.utf8CodeUnitCount
+    }
+
     private mutating func put(_ units: UnsafeBufferPointer<UInt8>) {
-        guard let source = units.baseAddress, let start = buffer.baseAddress else { return }
-        let (from, to) = (UnsafeRawPointer(source), UnsafeMutableRawPointer(start + count))
+        guard let source = units.baseAddress else { return }
+        let (from, to) = (UnsafeRawPointer(source), UnsafeMutableRawPointer(buffer + count))
         let end = units.count - 8
         if end >= 0, end <= 8 {
             // Names and words: two pieces that overlap cost a fraction of a call.
@@ -298,7 +375,7 @@ package struct JSONWriter: ~Copyable {
             to.storeBytes(of: first, as: UInt64.self)
             to.storeBytes(of: last, toByteOffset: end, as: UInt64.self)
         } else if end < 0 {
-            for place in 0..<units.count { (start + count)[place] = source[place] }
+            for place in 0..<units.count { (buffer + count)[place] = source[place] }
         } else {
             to.copyMemory(from: from, byteCount: units.count)
         }

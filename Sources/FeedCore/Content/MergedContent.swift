@@ -46,8 +46,8 @@ package struct MergedContent: Sendable {
             asks.replaceAll(change.asks)
             book = (bids, asks)
         } else {
-            for level in change.bids { _ = book?.bids.set(level) }
-            for level in change.asks { _ = book?.asks.set(level) }
+            for level in change.bids { book?.bids.set(level) }
+            for level in change.asks { book?.asks.set(level) }
         }
         newest = content
     }

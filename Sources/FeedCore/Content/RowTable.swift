@@ -17,7 +17,14 @@ struct RowTable<Row: FeedRow>: Sendable {
     mutating func continueGeneration() { generations = Array(repeating: generation, count: generations.count) }
 
     /// The row of a key.
-    func known(_ key: Row.Key) -> Row? { positions[key].map { rows[$0] } }
+    func known(_ key: Row.Key) -> Row? { position(of: key).map { rows[$0] } }
+
+    /// Where the row of a key is.
+    func position(of key: Row.Key) -> Int? {
+        // A stream of one symbol has one row, which needs no search.
+        if rows.count == 1 { return rows[0].key == key ? 0 : nil }
+        return positions[key]
+    }
 
     /// The connection that brought the rows is lost.
     mutating func outliveConnection() { for place in rows.indices { rows[place] = rows[place].outlivingItsConnection } }

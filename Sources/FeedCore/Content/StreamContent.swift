@@ -188,8 +188,9 @@ extension RowTable: ContentTable {
     @specialized(where Row == MiniTicker)
     @specialized(where Row == Ticker)
     func leap(to other: FeedRows) -> UInt64? {
-        guard !isOutdated, let new = Row.rows(in: other)?.last, let number = new.changeNumber, let known = known(new.key) ?? rows.last,
-            let before = known.changeNumber
+        // Rows are looked at where they lie: to copy one costs as much as all else.
+        guard !isOutdated, let new = Row.rows(in: other), let last = new.indices.last, let number = new[last].changeNumber, !rows.isEmpty,
+            let before = rows[position(of: new[last].key) ?? rows.count - 1].changeNumber
         else { return nil }
         return number.isLeap(from: before) ? number : nil
     }

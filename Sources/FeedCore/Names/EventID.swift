@@ -40,38 +40,39 @@ public struct EventID: Hashable, Sendable, CustomStringConvertible, LosslessStri
 
     /// The id as printed, `k3f9a.1z4`.
     public var description: String {
-        String(unsafeUninitializedCapacity: Self.longest) { buffer in
+        String(unsafeUninitializedCapacity: Self.room) { buffer in
             guard let start = buffer.baseAddress else { return 0 }
             return write(to: start)
         }
     }
 
-    /// How many bytes an id has at most, printed.
-    package static let longest = 27
+    /// How many bytes an id has at most, printed, and how many may be written to while it is.
+    package static var longest: Int { 27 }
+    package static var room: Int { 32 }
 
-    /// Writes the id as printed and returns how many bytes it has. There has to be room for the longest one.
+    /// Writes the id as printed and returns how many bytes it has. There has to be room for `room`.
     package func write(to start: UnsafeMutablePointer<UInt8>) -> Int {
-        let point = Self.digits(epoch)
-        let end = point + 1 + Self.digits(sequence)
-        Self.write(epoch, to: start, endingAt: point)
+        let point = Self.write(epoch, to: start)
         start[point] = UInt8(ascii: ".")
-        Self.write(sequence, to: start, endingAt: end)
-        return end
+        return point + 1 + Self.write(sequence, to: start + point + 1)
     }
 
-    private static func digits(_ number: UInt64) -> Int {
-        var (count, rest) = (1, number / 36)
-        while rest > 0 { (count, rest) = (count + 1, rest / 36) }
-        return count
-    }
-
-    private static func write(_ number: UInt64, to start: UnsafeMutablePointer<UInt8>, endingAt end: Int) {
-        var (place, rest) = (end, number)
+    /// Writes a number without leading zeros and returns how many digits it has. There has to be room for 16 bytes.
+    @inline(__always)
+    private static func write(_ number: UInt64, to start: UnsafeMutablePointer<UInt8>) -> Int {
+        // The last digit is found first, and moves up as others come before it.
+        var (first, second): (UInt64, UInt64) = (0, 0)
+        var (rest, count) = (number, 0)
         repeat {
-            place -= 1
-            let digit = UInt8(truncatingIfNeeded: rest % 36)
-            start[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+            let digit = rest % 36
+            second = second << 8 | first >> 56
+            first = first << 8 | (digit &+ (digit < 10 ? 48 : 87))
             rest /= 36
+            count += 1
         } while rest > 0
+        let place = UnsafeMutableRawPointer(start)
+        place.storeBytes(of: first.littleEndian, as: UInt64.self)
+        place.storeBytes(of: second.littleEndian, toByteOffset: 8, as: UInt64.self)
+        return count
     }
 }

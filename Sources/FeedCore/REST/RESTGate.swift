@@ -16,7 +16,7 @@ struct RESTGate: Sendable {
     private(set) var host = 0
     private var failures = 0
 
-    init(_ configuration: FeedCore.Configuration) {
+    init(_ configuration: FeedCore.Settings) {
         longestPause = configuration.longestRetryAfter
         defaultPause = configuration.defaultRetryAfter
         hosts = max(1, configuration.restHosts)

@@ -2,6 +2,7 @@ package import FeedCore
 
 extension FuturesDialect {
     package func decode(_ frame: UnsafeBufferPointer<UInt8>, names: StreamNames, _ emit: (UpstreamEvent) -> Void) {
+        if decodePlain(frame, names, emit) { return }
         var envelope = Envelope()
         do throws(JSONReader.Failure) {
             var reader = JSONReader(frame)
@@ -19,10 +20,6 @@ extension FuturesDialect {
             emit(.malformed(name, "The venue sent a frame without data for \(name)."))
             return
         }
-        if let (rows, eventTime) = envelope.rows {
-            emit(.rows(name, rows, eventTime: eventTime))
-            return
-        }
         do throws(JSONReader.Failure) {
             var reader = JSONReader(frame).reader(at: start)
             let (rows, eventTime) = try WireRows(name: name).read(&reader)
@@ -31,6 +28,17 @@ extension FuturesDialect {
             emit(.malformed(name, "The venue sent data for \(name) that cannot be read: \(error.reason) at byte \(error.offset)."))
         }
     }
+
+    /// Decodes a frame of a stream that is known by name, if it is written as the venue writes it: `{"stream":"…","data":…}` without spaces. False for
+    /// any other, which has to be read with more care, and for one that is not valid.
+    private func decodePlain(_ frame: UnsafeBufferPointer<UInt8>, _ names: StreamNames, _ emit: (UpstreamEvent) -> Void) -> Bool {
+        var reader = JSONReader(frame)
+        guard reader.skip(#"{"stream":"#), let text = try? reader.rawString(), let name = names.name(text), reader.skip(#","data":"#),
+            let (rows, eventTime) = try? WireRows(name: name).read(&reader), reader.skip("}"), reader.remaining == 0
+        else { return false }
+        emit(.rows(name, rows, eventTime: eventTime))
+        return true
+    }
 }
 
 /// The envelope of a frame: `{"stream":…,"data":…}`, or an answer to a control message in either of its two error shapes.
@@ -38,9 +46,8 @@ private struct Envelope {
     var name: FuturesServiceStreamName?
     /// A text in a name's place that is no name.
     var unknown: String?
-    /// Where the data begin, and their rows if they could be read at once.
+    /// Where the data begin.
     var data: Int?
-    var rows: (FeedRows, eventTime: Int64?)?
     var request: UInt64?
     var hasResult = false
     /// The event of a frame without an envelope.
@@ -52,7 +59,9 @@ private struct Envelope {
         try reader.object { (reader, key) throws(JSONReader.Failure) in
             switch key.count {
             case 6 where key.isText("stream"): try readName(&reader, names)
-            case 4 where key.isText("data"): try readData(&reader)
+            case 4 where key.isText("data"):
+                data = reader.position
+                try reader.skip()
             case 2 where key.isText("id"):
                 if try reader.peek() == .number { request = try reader.integer() } else { try reader.skip() }
             case 6 where key.isText("result"):
@@ -69,28 +78,13 @@ private struct Envelope {
 
     private mutating func readName(_ reader: inout JSONReader, _ names: StreamNames) throws(JSONReader.Failure) {
         let start = reader.position
-        (rows, unknown) = (nil, nil)
+        unknown = nil
         name = names.name(try reader.rawString())
         guard name == nil else { return }
         var again = reader.reader(at: start)
         let text = try again.string()
         name = FuturesServiceStreamName(text)
         if let name { names.remember(name) } else { unknown = text }
-    }
-
-    /// Reads the data if the name came first, as it always does. Data that cannot be read may still be valid JSON; the caller tells the difference.
-    private mutating func readData(_ reader: inout JSONReader) throws(JSONReader.Failure) {
-        data = reader.position
-        rows = nil
-        if let name {
-            var ahead = reader
-            rows = try? WireRows(name: name).read(&ahead)
-            if rows != nil {
-                reader = ahead
-                return
-            }
-        }
-        try reader.skip()
     }
 
     private mutating func readError(_ reader: inout JSONReader, _ key: UnsafeBufferPointer<UInt8>) throws(JSONReader.Failure) {

@@ -15,27 +15,36 @@ struct WireFields: ~Copyable {
     private(set) var pair = ""
     private(set) var contractType = ""
 
-    /// The value of each letter. Only those in `present` count, so the next row begins without clearing them.
-    private let texts: UnsafeMutableBufferPointer<UnsafeBufferPointer<UInt8>>
-    /// A bit for each letter: whether its text is present, whether it is a flag, and the flag's value.
-    private var present: UInt64 = 0
+    /// The symbol that is expected, if the stream has one: it is compared and not read.
+    private let expectedSymbol: String?
+    /// The value of each letter, a text, a decimal number or an integer, as the letter's bit in one of the next three says. What has no bit does not
+    /// count, so the next row begins without clearing them.
+    private let values: UnsafeMutableRawPointer
+    private static let valueBytes = 16
+    private var texts: UInt64 = 0
+    private var decimals: UInt64 = 0
+    private var integers: UInt64 = 0
+    /// A bit for each letter: whether it is a flag, and the flag's value.
     private var flags: UInt64 = 0
     private var trueFlags: UInt64 = 0
 
     /// Reads objects one by one, with room for a value for each letter.
-    static func with<Result>(_ body: (inout WireFields) throws(Failure) -> Result) throws(Failure) -> Result {
-        try withUnsafeTemporaryAllocation(of: UnsafeBufferPointer<UInt8>.self, capacity: 64) { texts throws(Failure) in
-            texts.initialize(repeating: UnsafeBufferPointer(start: nil, count: 0))
-            var fields = WireFields(texts: texts)
+    static func with<Result>(symbol: String?, _ body: (inout WireFields) throws(Failure) -> Result) throws(Failure) -> Result {
+        try withUnsafeTemporaryAllocation(byteCount: 64 * valueBytes, alignment: 16) { values throws(Failure) in
+            guard let start = values.baseAddress else { throw Failure(reason: "there is no memory", offset: 0) }
+            var fields = WireFields(symbol, values: start)
             return try body(&fields)
         }
     }
 
-    private init(texts: UnsafeMutableBufferPointer<UnsafeBufferPointer<UInt8>>) { self.texts = texts }
+    private init(_ symbol: String?, values: UnsafeMutableRawPointer) {
+        expectedSymbol = symbol
+        self.values = values
+    }
 
     /// Reads an object, and forgets the one before.
     mutating func read(_ reader: inout JSONReader) throws(Failure) {
-        (present, flags, trueFlags) = (0, 0, 0)
+        (texts, decimals, integers, flags, trueFlags) = (0, 0, 0, 0, 0)
         (symbol, pair, contractType) = ("", "", "")
         (bids, asks, previousUpdateID, averagePrice) = (nil, nil, nil, nil)
         try readMembers(&reader)
@@ -64,15 +73,21 @@ struct WireFields: ~Copyable {
             return
         }
         switch reader.current {
-        case UInt8(ascii: "\"") where letter != UInt8(ascii: "s"): put(try reader.rawString(), at: slot)
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): put(try reader.number(), at: slot)
+        case UInt8(ascii: "\"") where letter != UInt8(ascii: "s"):
+            if letter != UInt8(ascii: "e"), let decimal = reader.plainDecimal() {
+                put(decimal, at: slot)
+            } else {
+                put(try reader.rawString(), at: slot)
+            }
+        case UInt8(ascii: "0")...UInt8(ascii: "9"):
+            if let integer = reader.plainInteger() { put(integer, at: slot) } else { put(try reader.number(), at: slot) }
         default: try take(&reader, letter, slot)
         }
     }
 
     private mutating func take(_ reader: inout JSONReader, _ letter: UInt8, _ slot: Int) throws(Failure) {
         switch (try reader.peek(), letter) {
-        case (.string, UInt8(ascii: "s")): symbol = try reader.string()
+        case (.string, UInt8(ascii: "s")): try takeSymbol(&reader)
         case (.string, _): put(try reader.rawString(), at: slot)
         case (.number, _): put(try reader.number(), at: slot)
         case (.array, UInt8(ascii: "b")): bids = try PriceLevel.levels(&reader)
@@ -83,14 +98,47 @@ struct WireFields: ~Copyable {
             if try reader.boolean() { trueFlags |= 1 << UInt64(slot) } else { trueFlags &= ~(1 << UInt64(slot)) }
         case (.null, _):
             try reader.null()
-            present &= ~(1 << UInt64(slot))
+            forget(slot)
         case (.object, _), (.array, _): try reader.skip()
         }
     }
 
+    private mutating func takeSymbol(_ reader: inout JSONReader) throws(Failure) {
+        let start = reader.position
+        let text = try reader.rawString()
+        if var expected = expectedSymbol, expected.withUTF8({ $0.isEqual(to: text) }) {
+            symbol = expected
+        } else {
+            reader = reader.reader(at: start)
+            symbol = try reader.string()
+        }
+    }
+
+    @inline(__always)
+    private mutating func forget(_ slot: Int) {
+        let others: UInt64 = ~(1 &<< UInt64(slot))
+        (texts, decimals, integers) = (texts & others, decimals & others, integers & others)
+    }
+
+    @inline(__always)
     private mutating func put(_ text: UnsafeBufferPointer<UInt8>, at slot: Int) {
-        texts[slot] = text
-        present |= 1 << UInt64(slot)
+        forget(slot)
+        texts |= 1 &<< UInt64(slot)
+        values.storeBytes(of: text, toByteOffset: slot * Self.valueBytes, as: UnsafeBufferPointer<UInt8>.self)
+    }
+
+    @inline(__always)
+    private mutating func put(_ decimal: DecimalString, at slot: Int) {
+        forget(slot)
+        decimals |= 1 &<< UInt64(slot)
+        values.storeBytes(of: decimal, toByteOffset: slot * Self.valueBytes, as: DecimalString.self)
+    }
+
+    @inline(__always)
+    private mutating func put(_ integer: UInt64, at slot: Int) {
+        forget(slot)
+        integers |= 1 &<< UInt64(slot)
+        values.storeBytes(of: integer, toByteOffset: slot * Self.valueBytes, as: UInt64.self)
     }
 
     /// The fields with names of two letters: a depth update's `pu`, a liquidation's `ap`, a continuous bar's `ps` and `ct`.
@@ -109,10 +157,21 @@ struct WireFields: ~Copyable {
     @inline(__always)
     private static func slot(_ letter: UInt8) -> Int? { (letter | 0x20) &- UInt8(ascii: "a") < 26 ? Int(letter & 63) : nil }
 
-    private func text(_ letter: Unicode.Scalar) -> UnsafeBufferPointer<UInt8>? {
-        guard let slot = Self.slot(UInt8(ascii: letter)), present & 1 << UInt64(slot) != 0 else { return nil }
-        return texts[slot]
+    /// The field's value, if its bit is in `kind` and that says that it is of this type.
+    @inline(__always)
+    private func value<Value: BitwiseCopyable>(_ letter: Unicode.Scalar, in kind: UInt64, as type: Value.Type) -> Value? {
+        guard let slot = Self.slot(UInt8(truncatingIfNeeded: letter.value)), kind & 1 &<< UInt64(slot) != 0 else { return nil }
+        return values.load(fromByteOffset: slot * Self.valueBytes, as: type)
     }
+
+    @inline(__always)
+    private func text(_ letter: Unicode.Scalar) -> UnsafeBufferPointer<UInt8>? { value(letter, in: texts, as: UnsafeBufferPointer<UInt8>.self) }
+
+    @inline(__always)
+    private func number(_ letter: Unicode.Scalar) -> DecimalString? { value(letter, in: decimals, as: DecimalString.self) }
+
+    @inline(__always)
+    private func whole(_ letter: Unicode.Scalar) -> UInt64? { value(letter, in: integers, as: UInt64.self) }
 
     /// Whether the field is that word.
     func isWord(_ letter: Unicode.Scalar, _ word: StaticString) -> Bool {
@@ -121,11 +180,13 @@ struct WireFields: ~Copyable {
 
     /// The venue's time of the event; nil if it has none.
     func eventTime(_ reader: JSONReader) throws(Failure) -> Int64? {
-        text("E") == nil ? nil : try integer("E", reader)
+        if let time = whole("E") { return Int64(exactly: time) }
+        return text("E") == nil && number("E") == nil ? nil : try integer("E", reader)
     }
 
     func decimal(_ letter: Unicode.Scalar, _ reader: JSONReader) throws(Failure) -> DecimalString {
-        guard let text = text(letter), let decimal = DecimalString(text) else {
+        if let decimal = number(letter) { return decimal }
+        guard let decimal = text(letter).map({ DecimalString($0) }) ?? whole(letter).map({ DecimalString("\($0)") }) ?? nil else {
             throw reader.failure("a decimal is missing, is none or has more than 32 characters")
         }
         return decimal
@@ -133,22 +194,27 @@ struct WireFields: ~Copyable {
 
     /// Nil if the field is missing, null or empty.
     func optionalDecimal(_ letter: Unicode.Scalar, _ reader: JSONReader) throws(Failure) -> DecimalString? {
-        guard let text = text(letter), !text.isEmpty else { return nil }
+        guard let slot = Self.slot(UInt8(truncatingIfNeeded: letter.value)), (texts | decimals | integers) & 1 &<< UInt64(slot) != 0,
+            text(letter)?.isEmpty != true
+        else { return nil }
         return try decimal(letter, reader)
     }
 
     func integer<Integer: FixedWidthInteger>(
         _ letter: Unicode.Scalar, _ reader: JSONReader, _ type: Integer.Type = Integer.self
     ) throws(Failure) -> Integer {
-        guard let text = text(letter), let value = Integer(digits: text) else {
-            throw reader.failure("an integer is missing or is none")
-        }
+        let value =
+            if let integer = whole(letter) { Integer(exactly: integer) } else if let text = text(letter) { Integer(digits: text) } else {
+                number(letter).flatMap { Integer($0.text) }
+            }
+        guard let value else { throw reader.failure("an integer is missing or is none") }
         return value
     }
 
     /// A word, such as `BUY`; nil if the field is missing.
     func word(_ letter: Unicode.Scalar) -> String? {
-        text(letter).map { String(decoding: $0, as: UTF8.self) }
+        if let text = text(letter) { return String(decoding: text, as: UTF8.self) }
+        return number(letter)?.text ?? whole(letter).map { "\($0)" }
     }
 
     /// A trade id; nil for -1, which stands for none.

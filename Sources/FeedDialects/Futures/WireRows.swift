@@ -30,7 +30,9 @@ struct WireRows {
     ) throws(Failure) -> (FeedRows, eventTime: Int64?) {
         var rows: [Row] = []
         var latest: Int64?
-        try WireFields.with { fields throws(Failure) in try readRows(&reader, &fields, &rows, &latest, read) }
+        try WireFields.with(symbol: name.channel == .continuousKline ? nil : name.symbol) { fields throws(Failure) in
+            try readRows(&reader, &fields, &rows, &latest, read)
+        }
         return (wrap(rows), latest)
     }
 

@@ -41,6 +41,8 @@ package final class FeedEngine: Sendable {
         var attempts: [ConnectionID: ConnectCancellation] = [:]
         var timer: (at: Instant, task: Scheduled<Void>)?
         var isPerforming = false
+        /// Empty; its memory is for the next effects.
+        var effects: [FeedEffect] = []
         /// In the order of the dialect's upstreams.
         var traffic: [UpstreamTraffic]
         /// Requests of readers for the venue's REST.
@@ -108,7 +110,7 @@ package final class FeedEngine: Sendable {
     package func step(_ input: FeedInput) {
         let isDue = state.withLockedValue { state in
             guard !state.isStopped else { return false }
-            state.effects += state.core.step(input, now: .current)
+            state.core.step(input, now: .current, &state.effects)
             guard !state.isScheduled else { return false }
             state.isScheduled = true
             return true
@@ -199,22 +201,29 @@ package final class FeedEngine: Sendable {
         guard !performer.value.isPerforming else { return }
         performer.value.isPerforming = true
         defer { performer.value.isPerforming = false }
-        while let effects = takeEffects() {
+        // Two arrays take turns, so that no step needs memory for its effects.
+        var effects: [FeedEffect] = []
+        swap(&performer.value.effects, &effects)
+        while take(&effects) {
             for effect in effects { perform(effect) }
+            effects.removeAll(keepingCapacity: effects.count <= Self.mostEffectsKept)
         }
+        swap(&performer.value.effects, &effects)
     }
 
-    /// The effects that were decided meanwhile; if there are none, sets the timer and returns nil.
-    private func takeEffects() -> [FeedEffect]? {
-        let (effects, deadline) = state.withLockedValue { state in
-            let effects = state.effects
-            state.effects = []
+    /// For how many effects memory is kept.
+    private static let mostEffectsKept = 64
+
+    /// Takes the effects that were decided meanwhile, in place of an empty array; if there are none, sets the timer and returns false.
+    private func take(_ effects: inout [FeedEffect]) -> Bool {
+        let deadline = state.withLockedValue { state in
+            swap(&state.effects, &effects)
             if effects.isEmpty { state.isScheduled = false }
-            return (effects, state.core.nextDeadline)
+            return state.core.nextDeadline
         }
-        guard effects.isEmpty else { return effects }
+        guard effects.isEmpty else { return true }
         setTimer(deadline)
-        return nil
+        return false
     }
 
     private func setTimer(_ deadline: Instant?) {

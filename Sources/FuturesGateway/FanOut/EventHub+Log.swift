@@ -40,7 +40,7 @@ extension EventHub {
             let body = format.body(name, of: event.stream.description, members) + (carriesData ? [] : format.end(nil))
             let id = carriesData ? format.idStart(event.id) : []
             rings.append(
-                log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, eventTime: nil, receivedAt: receivedAt)
+                log, body: body[...], id: id[...], carriesData: carriesData, sequence: event.id.sequence, eventTime: nil, receivedAt: receivedAt)
         }
         return stream
     }

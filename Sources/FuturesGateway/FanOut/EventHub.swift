@@ -151,9 +151,8 @@ final class EventHub: FeedListener {
         let carriesData = words.id != nil
         for format in EventFormat.allCases {
             guard let log = stream.logs[format.rawValue] else { continue }
-            var body = format.body(words, of: event.stream.description)
+            var (body, id) = format.parts(words, of: event.stream.description)
             if !carriesData { body += format.end(nil) }
-            let id = words.id.map { format.idStart($0) } ?? []
             rings.append(
                 log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, eventTime: eventTime, receivedAt: receivedAt)
         }

@@ -142,7 +142,9 @@ final class EventRings: @unchecked Sendable {
     }
 
     /// Appends an event. `eventTime` is the venue's, ms since 1970 UTC; `receivedAt` is monotonic nanoseconds.
-    func append(_ index: Int, body: [UInt8], id: [UInt8], carriesData: Bool, sequence: UInt64, eventTime: Int64?, receivedAt: Int64) {
+    func append(
+        _ index: Int, body: ArraySlice<UInt8>, id: ArraySlice<UInt8>, carriesData: Bool, sequence: UInt64, eventTime: Int64?, receivedAt: Int64
+    ) {
         let isPlain = rings[index].log.append(
             sequence: sequence, body: body, id: id, carriesData: carriesData, eventTime: eventTime, now: receivedAt, progress)
         let dataAt = carriesData ? receivedAt : .max
@@ -179,7 +181,7 @@ final class EventRings: @unchecked Sendable {
             let body = format.body(of: name.description, like: events.copy(from: entry.start, to: entry.bodyEnd))
             let id = events.copy(from: entry.bodyEnd, to: events.idEnd(of: entry))
             log.append(
-                sequence: entry.sequence, body: entry.carriesData ? body : body + format.end(nil), id: format.idStart(like: id),
+                sequence: entry.sequence, body: (entry.carriesData ? body : body + format.end(nil))[...], id: format.idStart(like: id)[...],
                 carriesData: entry.carriesData, eventTime: entry.eventTime, now: entry.appendedAt)
         }
         return log

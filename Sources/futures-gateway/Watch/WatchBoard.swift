@@ -145,8 +145,8 @@ extension WatchBoard.Row {
             bids.replaceAll(bidLevels)
             asks.replaceAll(askLevels)
         } else {
-            for level in bidLevels { _ = bids.set(level) }
-            for level in askLevels { _ = asks.set(level) }
+            for level in bidLevels { bids.set(level) }
+            for level in askLevels { asks.set(level) }
         }
         hasBook = true
         price = bids.best(1).first?.price.text

@@ -40,10 +40,10 @@ enum EventTargets {
             kind = .recovered(FeedRecovery(error: error, method: .snapshot, downMs: 1))
         }
         guard let words = EventEncoder.words(FeedEvent(stream: name, id: id, kind: kind)) else { return }
-        promise(StrictJSON.depth(of: Array(words.members)) != nil, "data are no JSON")
+        promise(StrictJSON.depth(of: Array(words.data)) != nil, "data are no JSON")
         for format in EventFormat.allCases {
             let point = words.id.map { ResumePoint($0, of: StreamSet(name)) }
-            let bytes = format.body(words, of: name.description) + format.end(point)
+            let bytes = format.parts(words, of: name.description).body + format.end(point)
             guard format != .lines else {
                 promise(bytes.last == 0x0A && bytes.count { $0 == 0x0A || $0 == 0x0D } == 1, "a line is not one line")
                 promise(StrictJSON.depth(of: bytes) != nil, "a line is no JSON")
@@ -53,7 +53,7 @@ enum EventTargets {
             let events = (try? parser.read(bytes)) ?? []
             promise(events.count == 1, "an event is read as \(events.count)")
             promise(events.allSatisfy { StrictJSON.depth(of: $0.data.utf8) != nil }, "an event's data are no JSON")
-            if format == .events { promise(events.first?.data.utf8.elementsEqual(words.members) == true, "an event's data are others") }
+            if format == .events { promise(events.first?.data.utf8.elementsEqual(words.data) == true, "an event's data are others") }
             promise(parser.lastEventID == (point?.description ?? ""), "an event's id is another")
         }
     }
