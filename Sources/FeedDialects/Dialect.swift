@@ -100,11 +100,11 @@ public struct RESTAnswer {
     public let status: Int
     /// The wait that the venue asked for, if any.
     public let retryAfter: Duration?
-    /// The body, decompressed; valid only while the answer is read.
-    public let body: UnsafeBufferPointer<UInt8>
+    /// The body, decompressed.
+    public let body: [UInt8]
 
     /// An answer.
-    public init(status: Int, retryAfter: Duration?, body: UnsafeBufferPointer<UInt8>) {
+    public init(status: Int, retryAfter: Duration?, body: [UInt8]) {
         self.status = status
         self.retryAfter = retryAfter
         self.body = body

@@ -6,8 +6,12 @@ public struct JSONMembers: Sendable {
     public let values: [(name: String, text: String)]
 
     /// Reads a message or an answer; nil if it is no object.
-    public init?(_ bytes: UnsafeBufferPointer<UInt8>) {
-        do throws(JSONReader.Failure) { try self.init(JSONReader(bytes)) } catch { return nil }
+    public init?(_ text: Span<UInt8>) {
+        do throws(JSONReader.Failure) {
+            self = try text.withUnsafeBufferPointer { (bytes) throws(JSONReader.Failure) in try JSONMembers(JSONReader(bytes)) }
+        } catch {
+            return nil
+        }
     }
 
     private init(_ values: [(name: String, text: String)]) { self.values = values }

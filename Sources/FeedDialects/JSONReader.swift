@@ -26,6 +26,14 @@ package struct JSONReader {
 
     package init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
+    /// Reads a text.
+    static func read<Result>(_ text: [UInt8], _ read: (inout JSONReader) throws(Failure) -> Result) throws(Failure) -> Result {
+        try text.withUnsafeBufferPointer { (bytes) throws(Failure) in
+            var reader = JSONReader(bytes)
+            return try read(&reader)
+        }
+    }
+
     package func failure(_ reason: StaticString) -> Failure { Failure(reason: reason, offset: position) }
 
     /// The kind of the next value.

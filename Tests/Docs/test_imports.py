@@ -11,7 +11,7 @@ GUARDED = {"Glibc", "Musl", "Darwin", "FoundationEssentials", "FoundationNetwork
 EVERYWHERE = {"Foundation", "Dispatch"}
 # What may be imported elsewhere than on Apple's platforms, and what was made after the oldest of them that the package declares.
 NEWER_MODULES = {"Synchronization"}
-NEWER_NAMES = r"\bU?Int128\b|\bMutex\b|\bAtomic<|\(validating:|\bisolated deinit\b|\bSpan<|\bInlineArray\b"
+NEWER_NAMES = r"\bU?Int128\b|\bMutex\b|\bAtomic<|\(validating:|\bisolated deinit\b|\bInlineArray\b"
 
 
 def package():

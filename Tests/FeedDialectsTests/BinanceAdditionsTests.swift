@@ -21,7 +21,7 @@ struct BinanceAdditionsTests {
 
     private func snapshot(_ name: FuturesServiceStreamName, _ body: String) throws -> FeedRows {
         try Array(body.utf8).withUnsafeBufferPointer {
-            try Self.binance.decodeSnapshot(of: name, RESTAnswer(status: 200, retryAfter: nil, body: $0), now: 0).get().rows
+            try Self.binance.decodeSnapshot(of: name, RESTAnswer(status: 200, retryAfter: nil, body: Array($0)), now: 0).get().rows
         }
     }
 

@@ -18,7 +18,7 @@ import Testing
 
     static func snapshot(_ name: FuturesServiceStreamName, status: Int = 200, _ body: String, now: Int64 = 0) -> Result<FetchedContent, FeedError> {
         Array(body.utf8).withUnsafeBufferPointer {
-            dialect.decodeSnapshot(of: name, RESTAnswer(status: status, retryAfter: nil, body: $0), now: now)
+            dialect.decodeSnapshot(of: name, RESTAnswer(status: status, retryAfter: nil, body: Array($0)), now: now)
         }
     }
 

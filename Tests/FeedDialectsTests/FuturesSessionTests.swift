@@ -16,7 +16,7 @@ import Testing
     private func received(_ text: String) -> [String] {
         var names: [String] = []
         Array(text.utf8).withUnsafeBufferPointer { bytes in
-            session.receive(bytes) { event in
+            session.receive(bytes.span) { event in
                 switch event {
                 case .event(.rows(let name, _, _)): names.append("\(name)")
                 case .event(.malformed(let name?, _)): names.append("malformed \(name)")
@@ -59,7 +59,7 @@ import Testing
                 == "https://fapi.asterdex.com/fapi/v1/aggTrades?symbol=BTCUSDT&fromId=7&limit=1000")
         let answer = #"[{"a":1,"p":"2","q":"3","f":1,"l":1,"T":5,"m":false}]"#
         let fetched = Array(answer.utf8).withUnsafeBufferPointer {
-            dialect.decodeSnapshot(of: Self.five, RESTAnswer(status: 200, retryAfter: nil, body: $0), now: 0)
+            dialect.decodeSnapshot(of: Self.five, RESTAnswer(status: 200, retryAfter: nil, body: Array($0)), now: 0)
         }
         guard case .success(let content) = fetched, case .aggregateTrade(let rows) = content.rows else {
             Issue.record("\(fetched)")

@@ -12,7 +12,7 @@ import Testing
         _ name: FuturesServiceStreamName, _ reply: some StringProtocol, status: Int = 200, now: Int64 = 0
     ) -> Result<FetchedContent, FeedError> {
         Array(reply.utf8).withUnsafeBufferPointer {
-            Self.dialect.decodeSnapshot(of: name, RESTAnswer(status: status, retryAfter: nil, body: $0), now: now)
+            Self.dialect.decodeSnapshot(of: name, RESTAnswer(status: status, retryAfter: nil, body: Array($0)), now: now)
         }
     }
 
@@ -202,7 +202,7 @@ import Testing
 
     @Test func theListOfSymbolsTellsWhatTradesWhatIsSettledAndTheWeight() throws {
         let listing = try Array(try VenueFixtures.bytes("polyoxide/exchange_info.json")).withUnsafeBufferPointer {
-            try Self.dialect.decodeListing(RESTAnswer(status: 200, retryAfter: nil, body: $0)).get()
+            try Self.dialect.decodeListing(RESTAnswer(status: 200, retryAfter: nil, body: Array($0))).get()
         }
         #expect(listing.symbols == ["币安人生USDT", "BTCUSDT_261225"] && listing.settled == ["OMGUSDT"])
         #expect(listing.assetIndices == ["USDTUSD", "BTCUSD"] && listing.weightLimit == 2400)

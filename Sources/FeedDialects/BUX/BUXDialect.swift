@@ -37,8 +37,12 @@ struct BUXDialect: Dialect {
     }
 
     func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError> {
-        var reader = JSONReader(answer.body)
-        let members = (try? reader.skip()) != nil && (try? reader.end()) != nil ? try? BUXMembers(JSONReader(answer.body)) : nil
+        let members = try? JSONReader.read(answer.body) { (reader) throws(JSONReader.Failure) in
+            let members = try BUXMembers(reader)
+            try reader.skip()
+            try reader.end()
+            return members
+        }
         if answer.status == 429 {
             let wait = answer.retryAfter.map { $0.components.seconds.multipliedReportingOverflow(by: 1000).partialValue }
             return .failure(FeedError(.rateLimited, "The server asks for patience; it is asked again later.", retryAfterMs: wait))

@@ -32,10 +32,10 @@ final class BUXSession: DialectSession {
         return ids.isEmpty ? [] : [#"{"\#(member)":[\#(ids.joined(separator: ","))]}"#]
     }
 
-    func receive(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
+    func receive(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void) {
         let read: BUXMessage
         do {
-            read = try BUXMessage(message)
+            read = try message.withUnsafeBufferPointer { (bytes) throws(JSONReader.Failure) in try BUXMessage(bytes) }
         } catch {
             return emit(.event(.malformed(nil, "The server sent what is no JSON object: \(error.reason).")))
         }

@@ -56,9 +56,11 @@ extension FuturesDialect {
     package func decodeClock(_ answer: RESTAnswer) -> Result<Int64, FeedError> {
         if let error = RESTFailure(answer).error { return .failure(error) }
         do throws(JSONReader.Failure) {
-            var reader = JSONReader(answer.body)
-            let time = try RESTFields(&reader).integer("serverTime", Int64.self)
-            try reader.end()
+            let time = try JSONReader.read(answer.body) { (reader) throws(JSONReader.Failure) in
+                let time = try RESTFields(&reader).integer("serverTime", Int64.self)
+                try reader.end()
+                return time
+            }
             return .success(time)
         } catch {
             return .failure(FeedError(.malformed, "The venue's time cannot be read: \(error.reason) at byte \(error.offset)."))
@@ -72,9 +74,11 @@ extension FuturesDialect {
     package func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError> {
         if let error = RESTFailure(answer).error { return .failure(error) }
         do throws(JSONReader.Failure) {
-            var reader = JSONReader(answer.body)
-            let content = try RESTRows(name: name, now: now).read(&reader)
-            try reader.end()
+            let content = try JSONReader.read(answer.body) { (reader) throws(JSONReader.Failure) in
+                let content = try RESTRows(name: name, now: now).read(&reader)
+                try reader.end()
+                return content
+            }
             return .success(content)
         } catch {
             return .failure(
@@ -84,38 +88,42 @@ extension FuturesDialect {
 
     package func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError> {
         if let error = RESTFailure(answer).error { return .failure(error) }
-        var listing = VenueListing()
         do throws(JSONReader.Failure) {
-            var reader = JSONReader(answer.body)
-            try reader.object { (reader, key) throws(JSONReader.Failure) in
-                switch String(decoding: key, as: UTF8.self) {
-                case "symbols":
-                    try reader.array { (reader) throws(JSONReader.Failure) in
-                        let fields = try RESTFields(&reader)
-                        if Self.settledStatuses.contains(fields.word("status") ?? "") {
-                            listing.settled.insert(try fields.symbol())
-                        } else {
-                            listing.symbols.insert(try fields.symbol())
-                        }
-                    }
-                case "assets":
-                    try reader.array { (reader) throws(JSONReader.Failure) in
-                        if let asset = try RESTFields(&reader).word("asset") { listing.assetIndices.insert(asset + "USD") }
-                    }
-                case "rateLimits":
-                    try reader.array { (reader) throws(JSONReader.Failure) in
-                        let fields = try RESTFields(&reader)
-                        guard fields.word("rateLimitType") == "REQUEST_WEIGHT", fields.word("interval") == "MINUTE" else { return }
-                        listing.weightLimit = try fields.integer("limit", Int.self) / max(1, fields.integer("intervalNum", Int.self))
-                    }
-                default: try reader.skip()
-                }
-            }
+            let listing = try JSONReader.read(answer.body, Self.listing)
+            guard !listing.symbols.isEmpty else { return .failure(FeedError(.malformed, "The venue's list of symbols is empty; it is asked again.")) }
+            return .success(listing)
         } catch {
             return .failure(FeedError(.malformed, "The venue's list of symbols cannot be read: \(error.reason) at byte \(error.offset)."))
         }
-        guard !listing.symbols.isEmpty else { return .failure(FeedError(.malformed, "The venue's list of symbols is empty; it is asked again.")) }
-        return .success(listing)
+    }
+
+    private static func listing(_ reader: inout JSONReader) throws(JSONReader.Failure) -> VenueListing {
+        var listing = VenueListing()
+        try reader.object { (reader, key) throws(JSONReader.Failure) in
+            switch String(decoding: key, as: UTF8.self) {
+            case "symbols":
+                try reader.array { (reader) throws(JSONReader.Failure) in
+                    let fields = try RESTFields(&reader)
+                    if settledStatuses.contains(fields.word("status") ?? "") {
+                        listing.settled.insert(try fields.symbol())
+                    } else {
+                        listing.symbols.insert(try fields.symbol())
+                    }
+                }
+            case "assets":
+                try reader.array { (reader) throws(JSONReader.Failure) in
+                    if let asset = try RESTFields(&reader).word("asset") { listing.assetIndices.insert(asset + "USD") }
+                }
+            case "rateLimits":
+                try reader.array { (reader) throws(JSONReader.Failure) in
+                    let fields = try RESTFields(&reader)
+                    guard fields.word("rateLimitType") == "REQUEST_WEIGHT", fields.word("interval") == "MINUTE" else { return }
+                    listing.weightLimit = try fields.integer("limit", Int.self) / max(1, fields.integer("intervalNum", Int.self))
+                }
+            default: try reader.skip()
+            }
+        }
+        return listing
     }
 
     /// The states of a contract after which nothing trades any more (docs/venue.md §3.1, §8).
@@ -147,17 +155,18 @@ struct RESTFailure {
     }
 
     /// The venue's own code and message, if the body has them; fault pages are HTML.
-    private static func venueWords(_ body: UnsafeBufferPointer<UInt8>) -> (Int?, String?) {
+    private static func venueWords(_ body: [UInt8]) -> (Int?, String?) {
         var (code, message): (Int?, String?)
         do throws(JSONReader.Failure) {
-            var reader = JSONReader(body)
-            try reader.object { (reader, key) throws(JSONReader.Failure) in
-                if key.elementsEqual("code".utf8) {
-                    code = try reader.integer()
-                } else if key.elementsEqual("msg".utf8) {
-                    message = String(try reader.string().prefix(200))
-                } else {
-                    try reader.skip()
+            try JSONReader.read(body) { (reader) throws(JSONReader.Failure) in
+                try reader.object { (reader, key) throws(JSONReader.Failure) in
+                    if key.elementsEqual("code".utf8) {
+                        code = try reader.integer()
+                    } else if key.elementsEqual("msg".utf8) {
+                        message = String(try reader.string().prefix(200))
+                    } else {
+                        try reader.skip()
+                    }
                 }
             }
         } catch {

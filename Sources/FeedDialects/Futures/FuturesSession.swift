@@ -40,7 +40,9 @@ final class FuturesSession: DialectSession {
         return names.map { $0.tradesOfBars ?? $0 }.filter { seen.insert($0).inserted }
     }
 
-    func receive(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
+    func receive(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void) { message.withUnsafeBufferPointer { read($0, emit) } }
+
+    private func read(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
         guard !madeOfTrades.isEmpty else { return dialect.decode(message, names: names) { emit(.event($0)) } }
         dialect.decode(message, names: names) { event in
             switch event {

@@ -52,10 +52,12 @@ package struct GraphQLDialect: Dialect {
 
     package func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError> {
         guard let local = local(name) else { return .failure(FeedError(.unknownStream, "\(name) is no stream of \(self.name).")) }
-        return upstream.snapshot(of: local, answer.body).map { FetchedContent(rows: .json([JSONRow(checked: $0)]), eventTime: nil) }
-            .mapError {
-                answer.status == 429 ? FeedError(.rateLimited, $0.message, retryAfterMs: answer.retryAfter.map { $0.components.seconds &* 1000 }) : $0
-            }
+        return answer.body.withUnsafeBufferPointer { upstream.snapshot(of: local, $0) }.map {
+            FetchedContent(rows: .json([JSONRow(checked: $0)]), eventTime: nil)
+        }
+        .mapError {
+            answer.status == 429 ? FeedError(.rateLimited, $0.message, retryAfterMs: answer.retryAfter.map { $0.components.seconds &* 1000 }) : $0
+        }
     }
 }
 
@@ -100,7 +102,11 @@ final class GraphQLDialectSession: DialectSession {
     }
 
     /// Events are handed on after the message is read, because an event may lead to another call of this session.
-    func receive(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
+    func receive(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void) {
+        message.withUnsafeBufferPointer { read($0, emit) }
+    }
+
+    private func read(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
         var events: [GraphQLSession.Event] = []
         session.receive(message) { events.append($0) }
         for event in events {

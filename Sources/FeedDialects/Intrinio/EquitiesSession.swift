@@ -28,16 +28,21 @@ final class EquitiesSession: DialectSession {
     }
 
     /// The server reports an error as text for people, and does not name the symbol.
-    func receive(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
-        let words = message.excerpt
+    func receive(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void) {
+        let words = message.withUnsafeBufferPointer { $0.excerpt }
         let error = FeedError(.venueRejected, "The server reports: \(words)")
         if joined.isEmpty { emit(.event(.malformed(nil, error.message))) }
         for name in Array(joined.values) { emit(.event(.reported(name, error))) }
     }
 
-    func receiveBinary(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
+    func receiveBinary(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void) {
         let everything = joined[upstream.everything]
-        let trouble = EquitiesMessage.read(message) { message in
+        let trouble = message.withUnsafeBufferPointer { bytes in read(bytes, everything, emit) }
+        if let trouble { emit(.event(.malformed(nil, "The server sent \(trouble)."))) }
+    }
+
+    private func read(_ bytes: UnsafeBufferPointer<UInt8>, _ everything: FuturesServiceStreamName?, _ emit: (SessionEvent) -> Void) -> String? {
+        EquitiesMessage.read(bytes) { message in
             guard let json = message.json else {
                 return emit(.event(.malformed(joined[message.symbol], "The price of \(message.symbol) is no number.")))
             }
@@ -52,7 +57,6 @@ final class EquitiesSession: DialectSession {
                 emit(.event(.rows(everything, .json([JSONRow(checked: JSONRow(checked: members).text)]), eventTime: message.time)))
             }
         }
-        if let trouble { emit(.event(.malformed(nil, "The server sent \(trouble)."))) }
     }
 
     func refusal(closeCode: UInt16?, status: Int?) -> FeedError? {

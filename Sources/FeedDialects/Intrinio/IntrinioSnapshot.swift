@@ -2,10 +2,11 @@ import FeedCore
 
 /// The answer of `securities/{identifier}/prices/realtime`; every member may be missing or null.
 struct IntrinioSnapshot {
-    private var values: [String: String] = [:]
+    private let values: [String: String]
 
-    init(_ body: UnsafeBufferPointer<UInt8>) throws(JSONReader.Failure) {
-        var reader = JSONReader(body)
+    init(_ body: [UInt8]) throws(JSONReader.Failure) { values = try JSONReader.read(body, Self.values) }
+
+    private static func values(_ reader: inout JSONReader) throws(JSONReader.Failure) -> [String: String] {
         var values: [String: String] = [:]
         try reader.object { (reader, name) throws(JSONReader.Failure) in
             let kind = try reader.peek()
@@ -16,7 +17,7 @@ struct IntrinioSnapshot {
             }
         }
         try reader.end()
-        self.values = values
+        return values
     }
 
     /// The newest of the answer's times, ms since 1970 UTC.

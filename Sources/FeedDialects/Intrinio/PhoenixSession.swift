@@ -53,10 +53,10 @@ final class PhoenixSession: DialectSession {
         }
     }
 
-    func receive(_ bytes: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
+    func receive(_ text: Span<UInt8>, _ emit: (SessionEvent) -> Void) {
         let message: PhoenixMessage
         do {
-            message = try PhoenixMessage(bytes)
+            message = try text.withUnsafeBufferPointer { (bytes) throws(JSONReader.Failure) in try PhoenixMessage(bytes) }
         } catch {
             return emit(.event(.malformed(nil, "The server sent what is no Phoenix message: \(error.reason).")))
         }

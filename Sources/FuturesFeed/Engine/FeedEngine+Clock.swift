@@ -33,7 +33,7 @@ extension FeedEngine {
         get(RESTRequest(url: url, timeout: .nanoseconds(patience))).assumeIsolated().whenComplete { result in
             let answered = WallClock.nanoseconds / 1000
             guard case .success(let response) = result,
-                case .success(let time) = self.dialect.decode(response, { self.dialect.decodeClock($0) }),
+                case .success(let time) = self.dialect.decodeClock(RESTAnswer(response)),
                 let difference = ClockDifference(requested: requested, answered: answered, time: time)
             else { return self.compared(known) }
             var narrowed = known ?? difference

@@ -60,14 +60,10 @@ extension FeedEngine {
     func passOn(_ id: RelayID, host: Int) {
         guard let venue = venueREST, let relay = performer.value.relays[id] else { return step(.relayed(id, nil)) }
         get(RESTRequest(url: venue.url(relay.request, host: host), timeout: .seconds(5))).assumeIsolated().whenComplete { result in
-            let answer: Result<RelayedAnswer, FeedError> =
-                switch result {
-                case .failure(let error): .failure(FeedError(transport: error))
-                case .success(let response):
-                    self.dialect.decode(response) { answer in
-                        venue.failure(answer).map { .failure($0) } ?? .success(RelayedAnswer(status: answer.status, body: Array(answer.body)))
-                    }
-                }
+            let answer: Result<RelayedAnswer, FeedError> = result.mapError { FeedError(transport: $0) }.flatMap { response in
+                let answer = RESTAnswer(response)
+                return venue.failure(answer).map { .failure($0) } ?? .success(RelayedAnswer(status: answer.status, body: answer.body))
+            }
             self.performer.value.relays[id] = nil
             if case .failure(let error) = answer { self.step(.relayed(id, error)) } else { self.step(.relayed(id, nil)) }
             if let name = relay.name, case .success(let told) = answer,

@@ -157,9 +157,7 @@ package final class FeedEngine: Sendable {
     package func loadListing(retryAfter delay: Duration = .seconds(5)) {
         guard let url = dialect.listingURL(host: read { core, _ in core.restHost }) else { return }
         get(RESTRequest(url: url)).whenComplete { result in
-            let listing = result.mapError { FeedError(transport: $0) }.flatMap { response in
-                self.dialect.decode(response) { self.dialect.decodeListing($0) }
-            }
+            let listing = result.mapError { FeedError(transport: $0) }.flatMap { self.dialect.decodeListing(RESTAnswer($0)) }
             guard !self.state.withLockedValue({ $0.isStopped }) else { return }
             self.step(.listed(listing))
             switch listing {
@@ -324,7 +322,7 @@ package final class FeedEngine: Sendable {
         rest.get(request, on: loop).assumeIsolated().whenComplete { result in
             // If it is gone, the core has given the attempt up.
             guard self.performer.value.attempts.removeValue(forKey: id) != nil else { return }
-            let route = result.mapError { FeedError(transport: $0) }.flatMap { self.dialect.decode($0, then) }
+            let route = result.mapError { FeedError(transport: $0) }.flatMap { then(RESTAnswer($0)) }
             if case .failure = route { self.count(endpoint) { $0.failedConnects &+= 1 } }
             switch route {
             case .success(let route): self.connect(id, endpoint: endpoint, line: line, route)
@@ -393,18 +391,14 @@ package final class FeedEngine: Sendable {
         }
         get(asked).whenComplete { result in
             let venueTime = self.read { core, now in core.venueTime(at: now) } ?? .min
-            let content: Result<FetchedContent, FeedError> =
-                switch result {
-                case .success(let response):
-                    self.dialect.decode(response) { answer in
-                        let content = self.dialect.decodeSnapshot(of: name, answer, now: venueTime)
-                        if case .success = content, name.channel == .depth, let symbol = name.symbol {
-                            self.recorder?.record(answer.body, of: symbol.lowercased(), line: 0, at: WallClock.nanoseconds)
-                        }
-                        return content
-                    }
-                case .failure(let error): .failure(FeedError(transport: error))
+            let content = result.mapError { FeedError(transport: $0) }.flatMap { response in
+                let answer = RESTAnswer(response)
+                let content = self.dialect.decodeSnapshot(of: name, answer, now: venueTime)
+                if case .success = content, name.channel == .depth, let symbol = name.symbol {
+                    answer.body.withUnsafeBufferPointer { self.recorder?.record($0, of: symbol.lowercased(), line: 0, at: WallClock.nanoseconds) }
                 }
+                return content
+            }
             if let endpoint = self.dialect.traits(of: name)?.endpoint {
                 if case .success = content { self.count(endpoint) { $0.fetches &+= 1 } } else { self.count(endpoint) { $0.failedFetches &+= 1 } }
             }

@@ -93,10 +93,10 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
         message.withUnsafeReadableBytes { bytes in
             let bytes = bytes.bindMemory(to: UInt8.self)
             if isBinary {
-                session.receiveBinary(bytes) { if act(on: $0) { isReceived = true } }
+                session.receiveBinary(bytes.span) { if act(on: $0) { isReceived = true } }
             } else {
                 recorder?.record(bytes, of: nil, line: line, at: WallClock.nanoseconds)
-                session.receive(bytes) { if act(on: $0) { isReceived = true } }
+                session.receive(bytes.span) { if act(on: $0) { isReceived = true } }
             }
         }
         // A received message is a sign of life to the core as well.

@@ -17,7 +17,7 @@ import Testing
         var events: [String] = []
         for var message in messages {
             message.withUTF8 { bytes in
-                session.receive(bytes) { event in
+                session.receive(bytes.span) { event in
                     switch event {
                     case .ready: events.append("ready")
                     case .refused(let error): events.append("refused \(error.message)")
@@ -42,7 +42,7 @@ import Testing
     static func snapshot(_ id: String, _ status: Int, _ body: String) throws -> Result<FetchedContent, FeedError> {
         let (dialect, name) = (try dialect(), try name(id))
         var body = body
-        return body.withUTF8 { dialect.decodeSnapshot(of: name, RESTAnswer(status: status, retryAfter: nil, body: $0), now: 0) }
+        return body.withUTF8 { dialect.decodeSnapshot(of: name, RESTAnswer(status: status, retryAfter: nil, body: Array($0)), now: 0) }
     }
 
     @Test func theTokenAndTheLanguageAreShownOnTheUpgradeAndOverREST() throws {

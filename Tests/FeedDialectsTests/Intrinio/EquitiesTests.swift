@@ -31,7 +31,7 @@ extension FuturesServiceStreamName {
             let emit = { (event: SessionEvent) in
                 if case .event(let event) = event { events.append(event) }
             }
-            if isBinary { session.receiveBinary($0, emit) } else { session.receive($0, emit) }
+            if isBinary { session.receiveBinary($0.span, emit) } else { session.receive($0.span, emit) }
         }
         return events
     }
@@ -136,8 +136,8 @@ extension FuturesServiceStreamName {
     }
 
     @Test func aTimeBeyondAllNanosecondsIsTheLatest() throws {
-        var body = #"{"ask_price":2,"ask_time":"9999-12-31T23:59:59.000Z"}"#
-        let row = try body.withUTF8 { try IntrinioSnapshot($0) }.row(symbol: "AAPL")
+        let body = #"{"ask_price":2,"ask_time":"9999-12-31T23:59:59.000Z"}"#
+        let row = try IntrinioSnapshot(Array(body.utf8)).row(symbol: "AAPL")
         let known = JSONRow(checked: [.init("ask", "1", time: 5)])
         #expect(row.completed(by: known).text.contains(#""ask":{"price":"2""#))
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct IntrinioDialectTests {
     static func answer<Answer>(_ status: Int, _ body: String, _ read: (RESTAnswer) -> Answer) -> Answer {
         var body = body
-        return body.withUTF8 { read(RESTAnswer(status: status, retryAfter: nil, body: $0)) }
+        return body.withUTF8 { read(RESTAnswer(status: status, retryAfter: nil, body: Array($0))) }
     }
 
     static func dialect(_ upstream: IntrinioUpstream = EquitiesTests.upstream) -> IntrinioDialect {

@@ -9,7 +9,7 @@ enum JSONTarget {
         let isTaken = (try? reader.skip()) != nil && (try? reader.end()) != nil
         let depth = StrictJSON.depth(of: input)
         promise(isTaken == (depth.map { $0 <= 32 } ?? false), "the reader says \(isTaken), the grammar \(String(describing: depth))")
-        _ = JSONMembers(input)
+        _ = JSONMembers(input.span)
         var text = JSONReader(input)
         if let text = try? text.string() {
             let quoted = text.quotedAsJSON

@@ -34,7 +34,7 @@ enum UpstreamTargets {
         let place = Int(choice & 0x7F) % upstreams.count
         guard choice & 0x80 != 0 else { return converse(place, rest, isBinary: false, firehose: place == 1 ? "$lobby" : nil) }
         guard let name = FuturesServiceStreamName(upstream: upstreams[place].name, stream: streams[place]) else { return }
-        let answer = RESTAnswer(status: 200, retryAfter: nil, body: rest)
+        let answer = RESTAnswer(status: 200, retryAfter: nil, body: Array(rest))
         if case .success(let content) = upstreams[place].dialect.decodeSnapshot(of: name, answer, now: 1), case .json(let rows) = content.rows {
             for row in rows { row.check() }
         }
@@ -59,7 +59,7 @@ enum UpstreamTargets {
                 default: break
                 }
             }
-            if isBinary { session.receiveBinary(bytes, take) } else { session.receive(bytes, take) }
+            if isBinary { session.receiveBinary(bytes.span, take) } else { session.receive(bytes.span, take) }
         }
         _ = session.unsubscribe(names, request: 2)
     }

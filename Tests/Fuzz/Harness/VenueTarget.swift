@@ -24,10 +24,10 @@ enum VenueTarget {
                     }
                 }
             } else if choice == 1 {
-                _ = dialect.decodeListing(RESTAnswer(status: 200, retryAfter: nil, body: rest))
+                _ = dialect.decodeListing(RESTAnswer(status: 200, retryAfter: nil, body: Array(rest)))
             } else {
                 let status = choice & 0x80 == 0 ? 200 : 400
-                let answer = RESTAnswer(status: status, retryAfter: nil, body: rest)
+                let answer = RESTAnswer(status: status, retryAfter: nil, body: Array(rest))
                 _ = dialect.decodeSnapshot(of: names[Int(choice & 0x7F) % names.count], answer, now: 1_795_230_258_864)
             }
         }

@@ -36,15 +36,11 @@ extension FuturesDialect {
     /// - Parameter now: the venue's time, ms since 1970 UTC.
     package func content(of name: FuturesServiceStreamName, _ parts: [[UInt8]], now: Int64) -> Result<FetchedContent, FeedError> {
         guard name.channel == .funding else {
-            return (parts.first ?? []).withUnsafeBufferPointer {
-                decodeSnapshot(of: name, RESTAnswer(status: 200, retryAfter: nil, body: $0), now: now)
-            }
+            return decodeSnapshot(of: name, RESTAnswer(status: 200, retryAfter: nil, body: parts.first ?? []), now: now)
         }
         guard parts.count == 2 else { return .failure(FeedError(.malformed, "A part of \(name) is missing.")) }
         return FundingTable.content(
-            prices: parts[0].withUnsafeBufferPointer {
-                decodeSnapshot(of: .markPrices, RESTAnswer(status: 200, retryAfter: nil, body: $0), now: now)
-            }, intervals: parts[1])
+            prices: decodeSnapshot(of: .markPrices, RESTAnswer(status: 200, retryAfter: nil, body: parts[0]), now: now), intervals: parts[1])
     }
 }
 

@@ -62,9 +62,7 @@ extension VenueREST {
     }
 
     private func bars(_ body: [UInt8], of name: FuturesServiceStreamName) -> [Kline]? {
-        let content = body.withUnsafeBufferPointer { body in
-            dialect.decodeSnapshot(of: name, RESTAnswer(status: 200, retryAfter: nil, body: body), now: .max)
-        }
+        let content = dialect.decodeSnapshot(of: name, RESTAnswer(status: 200, retryAfter: nil, body: body), now: .max)
         guard case .success(let content) = content, case .kline(let rows) = content.rows else { return nil }
         return rows
     }

@@ -37,7 +37,7 @@ struct TopicsDialect: Dialect {
             return .failure(
                 FeedError(.venueRejected, "The server answered \(answer.status): check the topic and the token.", venueCode: answer.status))
         }
-        guard let row = JSONMembers(answer.body)?.text("value").flatMap({ JSONRow($0) }) else {
+        guard let row = JSONMembers(answer.body.span)?.text("value").flatMap({ JSONRow($0) }) else {
             return .failure(FeedError(.malformed, "The server's answer has no value."))
         }
         return .success(FetchedContent(rows: .json([row]), eventTime: nil))
@@ -57,7 +57,7 @@ final class TopicsSession: DialectSession {
         name.upstream.map { #"{"\#(verb)":"\#($0.stream)"}"# }
     }
 
-    func receive(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
+    func receive(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void) {
         guard let members = JSONMembers(message), let topic = try? members.string("topic"),
             let name = FuturesServiceStreamName(upstream: upstream, stream: topic)
         else { return emit(.event(.malformed(nil, "The server sent what names no topic."))) }
