@@ -29,10 +29,10 @@ extension Gatekeeper {
     }
 
     /// Whether connections from this address need no credential and have no limit; cheaper than counting.
-    public func isOpen(to peer: String) -> Bool {
+    public func isOpen(to peer: @autoclosure () -> String) -> Bool {
         state.withLock { state in
             guard !state.rules.hasCredentials else { return false }
-            return state.rules.addressLimits.requests == 0 || state.rules.proxies.isEmpty && (peer == "127.0.0.1" || peer == "::1")
+            return state.rules.addressLimits.requests == 0 || state.rules.proxies.isEmpty && ["127.0.0.1", "::1"].contains(peer())
         }
     }
 

@@ -65,6 +65,39 @@ extension MicroHTTPTests {
             }
         }
 
+        /// A head that was judged before is not judged again. Zeros stand for its spaces and line ends where it is compared, and one of the bytes behind
+        /// the question mark is lost: neither makes another head the same.
+        @Test func onlyTheSameHeadIsKnownAgain() async throws {
+            let prepared = PreparedAnswers()
+            let targets = ["/value", "/value?a=1", "/value?b=1"]
+            try await withServer(
+                prepared: prepared, routes: { $0.on("GET", "/value") { request, responder in responder.respond(.text("handled \(request.target)")) } }
+            ) { _, port in
+                let client = try RawClient(port: port)
+                for target in targets { prepared.put(Self.answer("of \(target)"), for: PreparedAnswers.Key(target: target, isGzip: false)) }
+                for _ in 0..<3 {
+                    for target in targets {
+                        client.send("GET \(target) HTTP/1.1\r\nHost: localhost\r\nX-A: 1\r\n\r\n")
+                        #expect(client.response()?.text == "of \(target)")
+                    }
+                }
+                for other in [
+                    "GET /value HTTP/1.1\r\nHost: localhost\u{0}\u{0}X-A\u{0} 1\r\n\r\n",
+                    "GET /value\u{0}HTTP/1.1\r\nHost: localhost\r\nX-A: 1\r\n\r\n",
+                    "GET /value HTTP/1.1\r\nHost\u{0} localhost\r\nX-A: 1\r\n\r\n",
+                ] {
+                    let stranger = try RawClient(port: port)
+                    stranger.send(other)
+                    #expect(stranger.response()?.status != 200, "\(other.debugDescription)")
+                }
+                prepared.remove(targets.map { PreparedAnswers.Key(target: $0, isGzip: false) })
+                for target in targets {
+                    client.send("GET \(target) HTTP/1.1\r\nHost: localhost\r\nX-A: 1\r\n\r\n")
+                    #expect(client.response()?.text == "handled \(target)")
+                }
+            }
+        }
+
         @Test(arguments: ["\"7\"", "W/\"7\""])
         func whoHasItIsSentNone(tag: String) async throws {
             try await Self.serve { prepared, client in

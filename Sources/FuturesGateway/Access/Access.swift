@@ -123,13 +123,12 @@ struct Access: Sendable {
     func admitsPrepared(_ header: (String) -> String?, _ remoteAddress: () -> String) -> Bool {
         // The handler refuses it.
         guard header("X-MBX-APIKEY") == nil else { return false }
-        let peer = remoteAddress()
-        if gatekeeper.isOpen(to: peer) { return true }
+        if gatekeeper.isOpen(to: remoteAddress()) { return true }
         let now = Self.now
         guard let principal = try? gatekeeper.principal(showing: credential(header, inPath: nil), at: now), principal.permission.allowsEveryStream,
             principal.permission.allows(.read)
         else { return false }
-        let address = gatekeeper.client(peer: peer, forwarded: header("Forwarded"), forwardedFor: header("X-Forwarded-For"))
+        let address = gatekeeper.client(peer: remoteAddress(), forwarded: header("Forwarded"), forwardedFor: header("X-Forwarded-For"))
         return gatekeeper.takeRequest(by: principal, from: address, at: now)
     }
 

@@ -16,10 +16,10 @@ struct RequestHead: Sendable {
 }
 
 extension RequestHead {
-    /// Reads the head in the first call of the access handler. The pointers must be that call's.
-    init(
-        connection: OpaquePointer, target: [UInt8], url: UnsafePointer<CChar>, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>
-    ) {
+    /// Reads the head in the first call of the access handler.
+    init(_ unread: UnreadHead) {
+        let (connection, target, url) = (unread.connection, unread.target, unread.url)
+        let (method, version) = (unread.method, unread.version)
         self.method = String(cString: method)
         self.target = String(validating: target, as: UTF8.self)
         self.version = String(cString: version)

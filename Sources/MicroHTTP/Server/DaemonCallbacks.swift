@@ -77,8 +77,8 @@ private func handleAccess(
     let connection = MHDConnection(pointer: pointer)
     switch exchange.nextCall() {
     case .head:
-        let head = RequestHead(connection: pointer, target: exchange.target, url: url, method: method, version: version)
-        return server.headArrived(head, exchange, connection)
+        let unread = UnreadHead(connection: pointer, target: exchange.target, url: url, method: method, version: version)
+        return server.headArrived(unread, exchange, connection)
     case .body where uploadSize.pointee > 0:
         let bytes = UnsafeRawBufferPointer(start: upload, count: uploadSize.pointee)
         uploadSize.pointee = 0

@@ -35,6 +35,7 @@ public final class HTTPServer: Sendable {
     /// By route; prepared answers are counted with the others of their route.
     private let counters: [String: RequestCounter]
     private let refused = RequestCounter()
+    private let knownHeads = KnownHeads()
     private let overloaded: @Sendable (HTTPRequest) -> HTTPResponse
     private let malformed: @Sendable (String) -> HTTPResponse?
     private let lifecycle = Mutex(LifecycleBox())
@@ -167,19 +168,25 @@ public final class HTTPServer: Sendable {
         !inFlight.isDraining && connections.count < connectionLimit + connectionReserve
     }
 
-    func headArrived(_ head: RequestHead, _ exchange: Exchange, _ connection: MHDConnection) -> MHD_Result {
+    func headArrived(_ unread: UnreadHead, _ exchange: Exchange, _ connection: MHDConnection) -> MHD_Result {
         guard let slot = connection.slot else { return .NO }
-        switch requestGuard.admit(head) {
+        let known = knownHeads.find(unread)
+        if let known, !connections.isSurplus(slot), let answer = preparedAnswer(known.head, known.acceptsGzip, exchange.target, connection) {
+            return admit(answer, noneMatch: known.noneMatch, exchange, slot)
+        }
+        let head = known?.head ?? RequestHead(unread)
+        switch known == nil ? requestGuard.admit(head) : .success(.none) {
         case .failure(let problem) where problem.status == 414 || problem.status == 431:
             // The request's head may have left too little memory for an answer's.
             return refuseDirectly(problem.response, connection)
         case .failure(let problem):
             return refuse(problem.response, slot, connection)
         case .success(let body):
-            if body == .none, !connections.isSurplus(slot), let answer = preparedAnswer(head, exchange.target, connection) {
-                guard connections.headArrived(slot, awaitsBody: false) else { return .NO }
-                exchange.admit(answer, noneMatch: head.headers.value(of: "If-None-Match"), counters[answer.route])
-                return .YES
+            if known == nil, body == .none, !connections.isSurplus(slot),
+                let answer = preparedAnswer(head, head.headers.acceptsGzip, exchange.target, connection)
+            {
+                knownHeads.remember(head, unread)
+                return admit(answer, noneMatch: head.headers.value(of: "If-None-Match"), exchange, slot)
             }
             guard let target = head.target.flatMap(RequestTarget.init) else {
                 let answer = head.target.flatMap(malformed) ?? HTTPProblem.badRequest("The request target is malformed.").response
@@ -193,10 +200,16 @@ public final class HTTPServer: Sendable {
         }
     }
 
+    private func admit(_ answer: PreparedAnswer, noneMatch: String?, _ exchange: Exchange, _ slot: Int) -> MHD_Result {
+        guard connections.headArrived(slot, awaitsBody: false) else { return .NO }
+        exchange.admit(answer, noneMatch: noneMatch, counters[answer.route])
+        return .YES
+    }
+
     /// Nil if there is no prepared answer to this request.
-    private func preparedAnswer(_ head: RequestHead, _ target: [UInt8], _ connection: MHDConnection) -> PreparedAnswer? {
+    private func preparedAnswer(_ head: RequestHead, _ acceptsGzip: Bool, _ target: [UInt8], _ connection: MHDConnection) -> PreparedAnswer? {
         guard let prepared, head.method == "GET" || head.method == "HEAD", head.version == "HTTP/1.1", !inFlight.isDraining,
-            head.headers.value(of: "Prefer") == nil, let answer = prepared.answer(for: target, isGzip: head.headers.acceptsGzip)
+            head.headers.value(of: "Prefer") == nil, let answer = prepared.answer(for: target, isGzip: acceptsGzip)
         else { return nil }
         guard let admitsPrepared else { return answer }
         return admitsPrepared(head.headers.value(of:), { addressText(cmhd_client(connection.pointer)) }) ? answer : nil

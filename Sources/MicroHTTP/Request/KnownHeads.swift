@@ -1,0 +1,138 @@
+import CMicroHTTPD
+import Glibc
+import Synchronization
+
+/// A request head that passed the guard, announced no body and got a prepared answer. Clients that ask again send the same bytes again, and what was
+/// read and judged of them once holds for them.
+final class KnownHead: Sendable {
+    let head: RequestHead
+    let acceptsGzip: Bool
+    let noneMatch: String?
+    fileprivate let target: [UInt8]
+    /// The head as libmicrohttpd left it in its buffer, with zeros behind its parts.
+    fileprivate let bytes: [UInt8]
+    /// Where the target, the version and each field's name and value begin and end, from the head's start.
+    fileprivate let places: [Int32]
+
+    fileprivate init(_ head: RequestHead, target: [UInt8], bytes: [UInt8], places: [Int32]) {
+        self.head = head
+        acceptsGzip = head.headers.acceptsGzip
+        noneMatch = head.headers.value(of: "If-None-Match")
+        (self.target, self.bytes, self.places) = (target, bytes, places)
+    }
+
+    fileprivate func isEqual(to others: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count == others.count, let start = others.baseAddress else { return false }
+        return memcmp(bytes, start, bytes.count) == 0
+    }
+}
+
+/// A head in libmicrohttpd's buffer, during the first call of the access handler.
+struct UnreadHead {
+    let connection: OpaquePointer
+    let target: [UInt8]
+    let url: UnsafePointer<CChar>
+    let method: UnsafePointer<CChar>
+    let version: UnsafePointer<CChar>
+
+    fileprivate var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: method, count: cmhd_head_size(connection)) }
+
+    /// A byte of it may have two meanings, since zeros stand for spaces and line ends: where its parts are tells them apart.
+    fileprivate var places: [Int32] {
+        var places = Places(start: method)
+        places.add(url)
+        places.add(version)
+        _ = withUnsafeMutablePointer(to: &places) { MHD_get_connection_values_n(connection, .HEADER_KIND, addPlaces, $0) }
+        return places.found
+    }
+
+    fileprivate func isAt(_ known: [Int32]) -> Bool {
+        var places = ComparedPlaces(start: method, known: known)
+        places.compare(url)
+        places.compare(version)
+        _ = withUnsafeMutablePointer(to: &places) { MHD_get_connection_values_n(connection, .HEADER_KIND, comparePlaces, $0) }
+        return places.areEqual && places.count == known.count
+    }
+}
+
+/// The heads that came last, found by their bytes. Bounded; from any thread.
+final class KnownHeads: Sendable {
+    private static let size = 256
+    private static let longest = 1024
+    private static let credentials = ["Authorization", "Cookie", "X-API-Key"]
+    private let heads = Mutex<[KnownHead?]>(Array(repeating: nil, count: size))
+
+    /// The same head, if it is known.
+    func find(_ unread: UnreadHead) -> KnownHead? {
+        let bytes = unread.bytes
+        guard bytes.count <= Self.longest, let known = heads.withLock({ $0[Self.place(of: bytes)] }), known.target == unread.target,
+            known.isEqual(to: bytes), unread.isAt(known.places)
+        else { return nil }
+        return known
+    }
+
+    /// Keeps a head that passed the guard and announces no body, unless it is long or tells who the client is.
+    func remember(_ head: RequestHead, _ unread: UnreadHead) {
+        let bytes = unread.bytes
+        guard bytes.count <= Self.longest, !Self.credentials.contains(where: { head.headers.value(of: $0) != nil }) else { return }
+        let known = KnownHead(head, target: unread.target, bytes: Array(bytes), places: unread.places)
+        heads.withLock { $0[Self.place(of: bytes)] = known }
+    }
+
+    private static func place(of bytes: UnsafeRawBufferPointer) -> Int {
+        var hash = UInt64(truncatingIfNeeded: bytes.count)
+        var place = 0
+        while bytes.count - place >= 8 {
+            hash = (hash ^ bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)) &* 0xFF51_AFD7_ED55_8CCD
+            hash ^= hash >> 32
+            place += 8
+        }
+        for byte in bytes[place...] { hash = (hash ^ UInt64(byte)) &* 0xFF51_AFD7_ED55_8CCD }
+        return Int(truncatingIfNeeded: (hash ^ hash >> 32) & UInt64(size - 1))
+    }
+}
+
+private struct Places {
+    let start: UnsafePointer<CChar>
+    var found: [Int32] = []
+
+    mutating func add(_ place: UnsafePointer<CChar>) { found.append(Int32(truncatingIfNeeded: place - start)) }
+}
+
+private struct ComparedPlaces {
+    let start: UnsafePointer<CChar>
+    let known: [Int32]
+    var count = 0
+    var areEqual = true
+
+    mutating func compare(_ place: UnsafePointer<CChar>) {
+        areEqual = areEqual && count < known.count && known[count] == Int32(truncatingIfNeeded: place - start)
+        count += 1
+    }
+}
+
+private func addPlaces(
+    context: UnsafeMutableRawPointer?, kind: MHD_ValueKind, name: UnsafePointer<CChar>?, nameSize: Int, value: UnsafePointer<CChar>?,
+    valueSize: Int
+) -> MHD_Result {
+    guard let places = context?.assumingMemoryBound(to: Places.self), let name else { return .NO }
+    places.pointee.add(name)
+    places.pointee.add(name + nameSize)
+    guard let value else { return .YES }
+    places.pointee.add(value)
+    places.pointee.add(value + valueSize)
+    return .YES
+}
+
+private func comparePlaces(
+    context: UnsafeMutableRawPointer?, kind: MHD_ValueKind, name: UnsafePointer<CChar>?, nameSize: Int, value: UnsafePointer<CChar>?,
+    valueSize: Int
+) -> MHD_Result {
+    guard let places = context?.assumingMemoryBound(to: ComparedPlaces.self), let name else { return .NO }
+    places.pointee.compare(name)
+    places.pointee.compare(name + nameSize)
+    guard let value else { return .YES }
+    places.pointee.compare(value)
+    places.pointee.compare(value + valueSize)
+    return .YES
+}
