@@ -6,7 +6,7 @@ import Synchronization
 /// read and judged of them once holds for them.
 final class KnownHead: Sendable {
     let head: RequestHead
-    let acceptsGzip: Bool
+    let key: PreparedAnswers.Key
     let noneMatch: String?
     fileprivate let target: [UInt8]
     /// The head as libmicrohttpd left it in its buffer, with zeros behind its parts.
@@ -14,9 +14,8 @@ final class KnownHead: Sendable {
     /// Where the target, the version and each field's name and value begin and end, from the head's start.
     fileprivate let places: [Int32]
 
-    fileprivate init(_ head: RequestHead, target: [UInt8], bytes: [UInt8], places: [Int32]) {
-        self.head = head
-        acceptsGzip = head.headers.acceptsGzip
+    fileprivate init(_ head: RequestHead, _ key: PreparedAnswers.Key, target: [UInt8], bytes: [UInt8], places: [Int32]) {
+        (self.head, self.key) = (head, key)
         noneMatch = head.headers.value(of: "If-None-Match")
         (self.target, self.bytes, self.places) = (target, bytes, places)
     }
@@ -72,10 +71,12 @@ final class KnownHeads: Sendable {
     }
 
     /// Keeps a head that passed the guard and announces no body, unless it is long or tells who the client is.
-    func remember(_ head: RequestHead, _ unread: UnreadHead) {
+    ///
+    /// - Parameter key: of the prepared answer that it got.
+    func remember(_ head: RequestHead, _ key: PreparedAnswers.Key, _ unread: UnreadHead) {
         let bytes = unread.bytes
         guard bytes.count <= Self.longest, !Self.credentials.contains(where: { head.headers.value(of: $0) != nil }) else { return }
-        let known = KnownHead(head, target: unread.target, bytes: Array(bytes), places: unread.places)
+        let known = KnownHead(head, key, target: unread.target, bytes: Array(bytes), places: unread.places)
         heads.withLock { $0[Self.place(of: bytes)] = known }
     }
 

@@ -98,6 +98,14 @@ public final class PreparedAnswers: Sendable {
             self.target = target
             self.isGzip = isGzip
         }
+
+        /// The key of a request; nil if it can have no prepared answer.
+        init?(_ head: RequestHead, target: [UInt8]) {
+            guard head.method == "GET" || head.method == "HEAD", head.version == "HTTP/1.1", head.headers.value(of: "Prefer") == nil,
+                target.count <= PreparedAnswers.longestTarget
+            else { return nil }
+            self.init(target: target, isGzip: head.headers.acceptsGzip)
+        }
     }
 
     private struct State {
@@ -151,9 +159,8 @@ public final class PreparedAnswers: Sendable {
         }
     }
 
-    func answer(for target: [UInt8], isGzip: Bool) -> PreparedAnswer? {
-        guard target.count <= Self.longestTarget else { return nil }
-        let found = state.withLock { $0.answers[Key(target: target, isGzip: isGzip)] }
+    func answer(for key: Key) -> PreparedAnswer? {
+        let found = state.withLock { $0.answers[key] }
         return found?.isUsable(at: monotonicNanoseconds()) == true ? found : nil
     }
 }

@@ -171,7 +171,7 @@ public final class HTTPServer: Sendable {
     func headArrived(_ unread: UnreadHead, _ exchange: Exchange, _ connection: MHDConnection) -> MHD_Result {
         guard let slot = connection.slot else { return .NO }
         let known = knownHeads.find(unread)
-        if let known, !connections.isSurplus(slot), let answer = preparedAnswer(known.head, known.acceptsGzip, exchange.target, connection) {
+        if let known, !connections.isSurplus(slot), let answer = preparedAnswer(known.key, known.head, connection) {
             return admit(answer, noneMatch: known.noneMatch, exchange, slot)
         }
         let head = known?.head ?? RequestHead(unread)
@@ -182,10 +182,10 @@ public final class HTTPServer: Sendable {
         case .failure(let problem):
             return refuse(problem.response, slot, connection)
         case .success(let body):
-            if known == nil, body == .none, !connections.isSurplus(slot),
-                let answer = preparedAnswer(head, head.headers.acceptsGzip, exchange.target, connection)
+            if known == nil, body == .none, !connections.isSurplus(slot), let key = PreparedAnswers.Key(head, target: exchange.target),
+                let answer = preparedAnswer(key, head, connection)
             {
-                knownHeads.remember(head, unread)
+                knownHeads.remember(head, key, unread)
                 return admit(answer, noneMatch: head.headers.value(of: "If-None-Match"), exchange, slot)
             }
             guard let target = head.target.flatMap(RequestTarget.init) else {
@@ -207,10 +207,8 @@ public final class HTTPServer: Sendable {
     }
 
     /// Nil if there is no prepared answer to this request.
-    private func preparedAnswer(_ head: RequestHead, _ acceptsGzip: Bool, _ target: [UInt8], _ connection: MHDConnection) -> PreparedAnswer? {
-        guard let prepared, head.method == "GET" || head.method == "HEAD", head.version == "HTTP/1.1", !inFlight.isDraining,
-            head.headers.value(of: "Prefer") == nil, let answer = prepared.answer(for: target, isGzip: acceptsGzip)
-        else { return nil }
+    private func preparedAnswer(_ key: PreparedAnswers.Key, _ head: RequestHead, _ connection: MHDConnection) -> PreparedAnswer? {
+        guard let prepared, !inFlight.isDraining, let answer = prepared.answer(for: key) else { return nil }
         guard let admitsPrepared else { return answer }
         return admitsPrepared(head.headers.value(of:), { addressText(cmhd_client(connection.pointer)) }) ? answer : nil
     }
