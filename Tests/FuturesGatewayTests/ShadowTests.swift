@@ -7,40 +7,67 @@ import Testing
 
 /// An engine that nobody listened to goes on as the feed of a log.
 @Suite struct ShadowTests {
-    /// Has the engine publish once more, and take over before that is handed out.
-    private final class Successor: FeedListener {
-        let engine: FeedEngine
-        let name: FuturesServiceStreamName
-        private let state = NIOLockedValueBox<(leads: Bool, heard: [EventID])>((false, []))
-        var heard: [EventID] { state.withLockedValue { $0.heard } }
+    private static let name = FuturesServiceStreamName.liquidation(symbol: "BTCUSDT")
 
-        init(_ engine: FeedEngine, _ name: FuturesServiceStreamName) { (self.engine, self.name) = (engine, name) }
+    /// Hears the events of the log.
+    private final class Log: FeedListener {
+        private let state = NIOLockedValueBox<[EventID]>([])
+        var heard: [EventID] { state.withLockedValue { $0 } }
 
-        func receive(_ event: FeedEvent) {
-            let isFirst = state.withLockedValue { state in
-                defer { state.leads = true }
-                if state.leads { state.heard.append(event.id) }
-                return !state.leads
-            }
-            guard isFirst else { return }
-            engine.step(.refetch(name))
-            let inherited = [InheritedStream(name: name, content: nil, isLost: false)]
-            engine.inherit(inherited, because: "a test", epoch: 2, behind: 100, for: engine.add(nil), heardAt: Moment.current.instant)
-        }
+        func receive(_ event: FeedEvent) { state.withLockedValue { $0.append(event.id) } }
+    }
+
+    private static func shadow() -> FeedEngine {
+        let venue = FuturesVenue.aster.at(restURLs: ["http://127.0.0.1:1"], webSocketURLs: ["ws://127.0.0.1:1"])
+        let engine = FuturesFeedConfiguration(venue: venue, seed: 1).engine(epoch: 1, Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        engine.step(.observe(engine.add(nil), [name], forceFetch: false))
+        return engine
+    }
+
+    /// The venue has no REST source of the stream, and that is told.
+    private static func publish(_ engine: FeedEngine) { engine.step(.refetch(name)) }
+
+    private static func takeOver(_ engine: FeedEngine, _ log: Log) {
+        let inherited = [InheritedStream(name: name, content: nil, isLost: false)]
+        engine.inherit(
+            inherited, because: "a test", epoch: 2, behind: 100, for: engine.add(nil), heardAt: Moment.current.instant, listener: log)
+    }
+
+    /// Does something once, when it hears an event.
+    private final class Trigger: FeedReader {
+        private let work: NIOLockedValueBox<(@Sendable () -> Void)?>
+
+        init(_ work: @escaping @Sendable () -> Void) { self.work = NIOLockedValueBox(work) }
+
+        func receive(_ event: FeedEvent) { work.withLockedValue { $0.take() }?() }
     }
 
     @Test func nothingThatAShadowPublishedReachesTheLog() async throws {
-        let name = FuturesServiceStreamName.liquidation(symbol: "BTCUSDT")
-        let venue = FuturesVenue.aster.at(restURLs: ["http://127.0.0.1:1"], webSocketURLs: ["ws://127.0.0.1:1"])
-        let engine = FuturesFeedConfiguration(venue: venue, seed: 1).engine(epoch: 1, Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        let successor = Successor(engine, name)
-        engine.listen(successor)
-        engine.step(.observe(engine.add(nil), [name], forceFetch: false))
-        // The venue has no REST source of it, and that is told.
-        engine.step(.refetch(name))
+        let (engine, log) = (Self.shadow(), Log())
+        // It publishes once more, and takes over before that is handed out.
+        let trigger = Trigger {
+            Self.publish(engine)
+            Self.takeOver(engine, log)
+        }
+        engine.step(.observe(engine.add(trigger), [Self.name], forceFetch: false))
+        Self.publish(engine)
         for _ in 0..<3 { try await engine.loop.submit {}.get() }
         await engine.stop()
-        #expect(successor.heard.first == EventID(epoch: 2, sequence: 101))
-        #expect(successor.heard.map(\.epoch).allSatisfy { $0 == 2 })
+        #expect(log.heard.first == EventID(epoch: 2, sequence: 101))
+        #expect(log.heard.map(\.epoch).allSatisfy { $0 == 2 })
+    }
+
+    @Test func aShadowMayPublishWhileItTakesOver() async throws {
+        for _ in 0..<50 {
+            let (engine, log) = (Self.shadow(), Log())
+            let publishing = Task.detached { for _ in 0..<200 { Self.publish(engine) } }
+            await Task.yield()
+            Self.takeOver(engine, log)
+            await publishing.value
+            for _ in 0..<3 { try await engine.loop.submit {}.get() }
+            await engine.stop()
+            #expect(log.heard.map(\.sequence) == Array(101..<101 + UInt64(log.heard.count)))
+            #expect(log.heard.map(\.epoch).allSatisfy { $0 == 2 })
+        }
     }
 }

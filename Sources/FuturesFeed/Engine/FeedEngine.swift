@@ -120,11 +120,14 @@ package final class FeedEngine: Sendable {
     }
 
     /// Goes on with what another feed left; `reason` says why readers have to wait, and `epoch` begins now if it is another one.
+    ///
+    /// - Parameter listener: hears every event from now on, and none from before; nil if whoever listens stays.
     package func inherit(
         _ inherited: [InheritedStream], because reason: String, epoch: UInt64? = nil, behind sequence: UInt64, for observer: ObserverID,
-        heardAt instant: Instant
+        heardAt instant: Instant, listener: (any FeedListener)? = nil
     ) {
         state.withLockedValue { state in
+            if let listener { state.listener = listener }
             state.effects += state.core.inherit(
                 inherited, because: reason, epoch: epoch ?? state.core.epoch, behind: sequence, for: observer, heardAt: instant, now: .current)
             state.isScheduled = true

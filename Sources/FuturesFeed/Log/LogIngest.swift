@@ -45,11 +45,10 @@ final class LogIngest {
 
     /// Takes over every stream that the log knows, until nodes have said what they want.
     func begin() {
-        engine.listen(collector)
         let (head, heardAt) = node.shared.withLockedValue { ($0.mirror.epochs.head, $0.mirror.heardAt) }
         engine.inherit(
             node.inherited(), because: "The ingest has gone; another one took over.", epoch: epoch, behind: head, for: heir,
-            heardAt: heardAt ?? Moment.current.instant)
+            heardAt: heardAt ?? Moment.current.instant, listener: collector)
         engine.loadListing()
         heirUntil = .now() + Self.patience
     }
