@@ -19,7 +19,8 @@ extension FeedCore {
             endOutage(index, by: .continuous, missed: 0)
             becomeLive(index)
             remember(index, source: .websocket, eventTime: eventTime)
-            publishContent(index, kind: recovers ? .full : .delta, delta: recovers ? nil : .depth([event]), as: FeedEvent.Kind.updated)
+            let change = recovers ? nil : streams[index]?.content.book?.told(of: event)
+            publishContent(index, kind: recovers ? .full : .delta, delta: change.map { .depth([$0]) }, as: FeedEvent.Kind.updated)
             advanceAudit(index, event)
             if streams[index]?.content.book?.isThin == true, streams[index]?.fetching.running == nil, streams[index]?.fetching.at == nil {
                 streams[index]?.fetching.isNeeded = true

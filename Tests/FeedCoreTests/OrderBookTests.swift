@@ -51,6 +51,52 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
         }
     }
 
+    /// A venue's book is deeper than a snapshot, and updates that came before the snapshot change how many levels of it are left.
+    @Test(arguments: 1...40) func whoMergesChangesHasNoHoleBetweenLevels(_ seed: UInt64) {
+        var dice = SplitMix64(seed: seed)
+        var venue = Dictionary(uniqueKeysWithValues: (1...60).map { ($0, 1) })
+        var best = 60
+        /// Moves the best bid, and changes levels near and far.
+        func change(_ id: UInt64) -> DepthLevels {
+            var changed: [Int: Int] = [:]
+            let before = best
+            best += Int.random(in: -2...2, using: &dice)
+            for price in min(best, before)...max(best, before) { changed[price] = price > best ? 0 : Int.random(in: 1...9, using: &dice) }
+            for _ in 0..<4 { changed[best - Int.random(in: 0..<40, using: &dice)] = Int.random(in: 0...2, using: &dice) }
+            changed[best] = 1
+            for (price, quantity) in changed { venue[price] = quantity == 0 ? nil : quantity }
+            return event(id - 1, id, id, bids: changed.sorted { $0.key > $1.key }.map { ($0.key, $0.value) })
+        }
+        func content(_ kind: FuturesServiceFeedContent.Kind, _ levels: DepthLevels) -> FuturesServiceFeedContent {
+            FuturesServiceFeedContent(
+                streamName: .depth(symbol: "BTCUSDT"), id: EventID(epoch: 1, sequence: levels.lastUpdateID), kind: kind, state: .live,
+                source: .websocket, eventTime: nil, receivedAt: 1, rows: .depth([levels]))
+        }
+        var (book, reader) = (OrderBook(limit: 20), MergedContent())
+        _ = book.receive(event(9, 10, 10))
+        let bids = venue.sorted { $0.key > $1.key }.prefix(20).map { ($0.key, $0.value) }
+        for id in UInt64(11)..<14 { _ = book.receive(change(id)) }
+        #expect(book.adopt(snapshot(10, bids: bids, asks: [(1000, 1)])) == .built)
+        reader.merge(content(.full, book.levels()), limit: 20)
+        /// A reader that sets and removes levels, and knows nothing else.
+        var plain = Dictionary(uniqueKeysWithValues: book.levels().bids.map { ($0.price.text, $0) })
+        for id in UInt64(14)..<100 {
+            let update = change(id)
+            guard book.receive(update) == .applied, !book.isThin else { break }
+            let told = book.told(of: update)
+            reader.merge(content(.delta, told), limit: 20)
+            for level in told.bids { plain[level.price.text] = level.quantity.isZero ? nil : level }
+            guard case .depth(let rows)? = reader.whole()?.rows, let merged = rows.first else {
+                Issue.record("the reader has nothing")
+                return
+            }
+            let truth = levels(venue.sorted { $0.key > $1.key }.map { ($0.key, $0.value) })
+            #expect(book.levels().bids == Array(truth.prefix(book.levels().bids.count)), "seed \(seed), update \(id)")
+            #expect(merged.bids == Array(truth.prefix(merged.bids.count)), "seed \(seed), update \(id)")
+            #expect(plain.values.sorted { $0.scaledPrice > $1.scaledPrice } == Array(truth.prefix(plain.count)), "seed \(seed), update \(id)")
+        }
+    }
+
     /// An audit found a wrong level, and a line that lags brought an old event before the new snapshot, which has the wrong book's id.
     @Test func aWrongBookIsNotTakenForTheSnapshotWithItsID() {
         var book = OrderBook(limit: 10)

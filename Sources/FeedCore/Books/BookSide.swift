@@ -5,6 +5,8 @@ package struct BookSide: Sendable {
     private let limit: Int
     /// The worst price a full snapshot reached. What is beyond it is known from updates alone, so it is incomplete and not handed out.
     private var horizon: ScaledNumber?
+    /// The same when the side was whole last. Nothing that is deeper is told, so no reader has it.
+    private var reach: ScaledNumber?
 
     /// How many levels may gather before the worst go, and how many then stay: a quarter, and an eighth, more than are handed out.
     private var most: Int { limit + limit / 4 }
@@ -30,10 +32,11 @@ package struct BookSide: Sendable {
 
     /// The best levels, best first.
     package func best(_ depth: Int) -> [PriceLevel] {
-        let count = min(depth, limit, levels.count)
-        let complete = horizon.map { levels.count - place(of: $0) } ?? levels.count
-        return levels.suffix(min(count, complete)).reversed()
+        levels.suffix(min(depth, limit, completeCount)).reversed()
     }
+
+    /// How many levels have no hole before them.
+    private var completeCount: Int { horizon.map { levels.count - place(of: $0) } ?? levels.count }
 
     /// The best level at which two sides differ; what lies beyond either one's horizon is left out.
     func difference(from other: BookSide) -> String? {
@@ -58,7 +61,19 @@ package struct BookSide: Sendable {
         let isBid = isBid
         levels.sort { isBid ? $0.scaledPrice < $1.scaledPrice : $0.scaledPrice > $1.scaledPrice }
         horizon = complete.count >= limit ? levels.first.map(key) : nil
+        reach = horizon
     }
+
+    /// Lets go of what is deeper than what is handed out, so that whoever is handed out the side has what is here.
+    mutating func keepHandedOut() {
+        guard limit > 0, completeCount >= limit else { return }
+        levels.removeFirst(levels.count - limit)
+        horizon = levels.first.map(key)
+        reach = horizon
+    }
+
+    /// Whether a level is not deeper than what is known to be complete.
+    func reaches(_ level: PriceLevel) -> Bool { reach.map { key(level) >= $0 } ?? true }
 
     /// What stands at a level's price; quantity zero for nothing.
     func standing(at level: PriceLevel) -> PriceLevel {

@@ -178,6 +178,15 @@ struct OrderBook: Sendable {
         DepthLevels(symbol: symbol, bids: bids.best(depth), asks: asks.best(depth), lastUpdateID: lastUpdateID, time: time)
     }
 
+    /// What readers are told of an event: levels deeper than the last snapshot are withheld, since their list would have holes.
+    func told(of event: DepthLevels) -> DepthLevels {
+        if event.bids.allSatisfy(bids.reaches), event.asks.allSatisfy(asks.reaches) { return event }
+        var told = event
+        told.bids.removeAll { !bids.reaches($0) }
+        told.asks.removeAll { !asks.reaches($0) }
+        return told
+    }
+
     /// Where this book and another at the same update differ, for a person; nil where they do not, as far as both are complete.
     func difference(from other: OrderBook) -> String? {
         guard lastUpdateID == other.lastUpdateID else { return nil }
@@ -280,7 +289,11 @@ struct OrderBook: Sendable {
             // What ends at the snapshot is in it.
             if event.lastUpdateID > snapshot.lastUpdateID { apply(event) }
         }
-        guard isCrossed else { return .built }
+        guard isCrossed else {
+            bids.keepHandedOut()
+            asks.keepHandedOut()
+            return .built
+        }
         self = before
         reset()
         return .lost("the book is crossed")
