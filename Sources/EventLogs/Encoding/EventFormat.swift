@@ -61,7 +61,7 @@ package enum EventFormat: Int, CaseIterable, Sendable {
     /// The part of an event's end that is the same for all its readers.
     package func idStart(_ id: EventID) -> [UInt8] {
         let name: StaticString = self == .lines ? ",\"lastEventId\":\"" : "id: "
-        return [UInt8](unsafeUninitializedCapacity: name.utf8CodeUnitCount + EventID.longest + 1) { buffer, count in
+        return [UInt8](unsafeUninitializedCapacity: name.utf8CodeUnitCount + EventID.room + 1) { buffer, count in
             guard let start = buffer.baseAddress else { return }
             start.initialize(from: name.utf8Start, count: name.utf8CodeUnitCount)
             count = name.utf8CodeUnitCount + id.write(to: start + name.utf8CodeUnitCount)
