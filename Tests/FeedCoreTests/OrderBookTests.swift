@@ -224,6 +224,15 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
         #expect(book.levels().bids == levels([(98, 1)]), "between 98 and 90 there may be levels nobody told of")
     }
 
+    @Test func aBookThatWasBuiltKeepsNoMoreThanItHandsOut() {
+        var book = OrderBook(limit: 2)
+        _ = book.receive(event(3, 4, 5, bids: [(100, 1)]))
+        #expect(book.adopt(snapshot(3, bids: [(99, 1), (98, 1)])) == .built)
+        #expect(book.levels().bids == levels([(100, 1), (99, 1)]))
+        #expect(book.receive(event(5, 6, 7, bids: [(100, 0)])) == .applied)
+        #expect(book.levels().bids == levels([(99, 1)]), "no reader was told of 98")
+    }
+
     @Test func aThinBookTakesTheSnapshotItAskedForThoughALevelCameMeanwhile() {
         var book = OrderBook(limit: 4)
         _ = book.receive(event(0, 1, 5))

@@ -59,7 +59,8 @@ import Testing
             let snapshot = try #require(session.snapshots[golden.symbol])
             #expect(snapshot.lastUpdateID == golden.lastUpdateID)
             let events = (session.events[golden.symbol] ?? []).compactMap(\.0)
-            var book = OrderBook(limit: 1000)
+            // Deeper than the snapshots, so that nothing is withheld.
+            var book = OrderBook(limit: 2000)
             for event in events { _ = book.receive(event) }
             #expect(book.adopt(snapshot) == .built)
             #expect(events.prefix { $0.lastUpdateID < snapshot.lastUpdateID }.count == golden.dropped)
