@@ -192,6 +192,7 @@ static inline bool cmhd_take_sending_half(gnutls_session_t session, struct cmhd_
         return true;
     }
     gnutls_aead_cipher_deinit(half->cipher);
+    half->cipher = NULL;
     return false;
 }
 

@@ -42,7 +42,8 @@ package final class StreamNames {
         } else {
             for byte in text { hash = Self.mixed(hash, UInt64(byte)) }
         }
-        return Int(truncatingIfNeeded: hash & 1023)
+        // The highest bits depend on all others.
+        return Int(truncatingIfNeeded: hash >> 54)
     }
 
     @inline(__always)

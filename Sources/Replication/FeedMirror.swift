@@ -49,6 +49,8 @@ package struct FeedMirror: Sendable {
     private var trusted: UInt64 = 0
     /// When a message counted last.
     package internal(set) var heardAt: Instant?
+    /// The newest message that counted and was no claim; nil if there was none.
+    package private(set) var lastWord: LastWord?
     package internal(set) var isAway = false
     private var rereadAt = Instant(nanoseconds: 0)
     var awaySince: Instant?
@@ -266,6 +268,7 @@ package struct FeedMirror: Sendable {
             takeovers += 1
             return view.beginEpoch(message, now)
         }
+        lastWord = LastWord(cameAt: now, sentAt: message.sentAt, isOfThePast: goal.map { place <= $0 } ?? true)
         defer { lagMs = view.clock.age(of: message.sentAt, now) }
         for event in view.apply(message, now, limit: limit) { effects.append(.tell(event)) }
         for name in view.restored { effects.append(.restored(name)) }

@@ -93,6 +93,7 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
             let truth = levels(venue.sorted { $0.key > $1.key }.map { ($0.key, $0.value) })
             #expect(book.levels().bids == Array(truth.prefix(book.levels().bids.count)), "seed \(seed), update \(id)")
             #expect(merged.bids == Array(truth.prefix(merged.bids.count)), "seed \(seed), update \(id)")
+            #expect(merged.bids == book.levels().bids, "seed \(seed), update \(id)")
             #expect(plain.values.sorted { $0.scaledPrice > $1.scaledPrice } == Array(truth.prefix(plain.count)), "seed \(seed), update \(id)")
         }
     }

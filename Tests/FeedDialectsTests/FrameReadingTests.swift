@@ -25,6 +25,16 @@ import Testing
         #expect((500...1024).contains(found))
     }
 
+    /// Names of one symbol differ in a byte or two at their end.
+    @Test func manyBarsOfASymbolAreAllRemembered() throws {
+        let names = StreamNames()
+        let bars = try ["1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "6h", "8h", "12h", "1d", "3d", "1w", "1M"].map {
+            try #require(FuturesServiceStreamName("btcusdt@kline_\($0)"))
+        }
+        for name in bars { names.remember(name) }
+        for name in bars { #expect(Array(name.description.utf8).withUnsafeBufferPointer { names.name($0) } == name) }
+    }
+
     @Test func aRememberedNameCarriesItsOwnRows() {
         let names = StreamNames()
         for symbol in ["BTCUSDT", "ETHUSDT", "BTCUSDT"] {
@@ -90,6 +100,18 @@ import Testing
         return text
     }
 
+    /// A frame is an object in which the data are one: thirty arrays more are the most.
+    @Test(arguments: [(30, true), (31, false)])
+    func valuesAreNestedAsDeeplyEitherWay(_ depth: Int, _ isRead: Bool) {
+        let nested = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+        let names = StreamNames()
+        names.remember(.bookTicker(symbol: "BTCUSDT"))
+        for space in ["", " "] {
+            let frame = #"{"stream":"btcusdt@bookTicker",\#(space)"data":\#(Self.ticker("BTCUSDT").dropLast()),"x":\#(nested)}}"#
+            if case .rows? = Self.decode(frame, names) { #expect(isRead, "\(frame)") } else { #expect(!isRead, "\(frame)") }
+        }
+    }
+
     /// Numbers stand in quotes or not, whichever the venue likes.
     @Test(
         arguments: [
@@ -98,7 +120,8 @@ import Testing
             (#""u":18446744073709551616,"b":"1","T":7"#, nil), (#""u":05,"b":"1","T":7"#, nil), (#""u":1.0,"b":"1","T":7"#, nil),
             (#""u":1e3,"b":"1","T":7"#, nil), (#""u":5,"b":"1.","T":7"#, nil), (#""u":5,"b":"1","T":9223372036854775808"#, nil),
             (#""u":5,"b":"1","T":-7"#, "5 1 -7"), (#""u":5,"b":"-0.25","T":7"#, "5 -0.25 7"), (#""u":5,"b":"1","b":null,"T":7"#, nil),
-            (#""u":5,"b":"1","b":"2","T":7"#, "5 2 7"),
+            (#""u":5,"b":"1","b":"2","T":7"#, "5 2 7"), (#""u":5,"b":"1","T":7,"E":9223372036854775808"#, nil),
+            (#""u":5,"b":"1","T":7,"E":"8""#, "5 1 7"), (#""u":5,"b":"1","T":7,"E":null"#, "5 1 7"), (#""u":5,"b":"1","T":7,"E":"x""#, nil),
             (#""u":5,"b":"00012345678.123456789","T":12345678901234567"#, "5 00012345678.123456789 12345678901234567"),
         ] as [(String, String?)])
     func numbersAreReadInQuotesAndWithout(_ fields: String, _ expected: String?) {

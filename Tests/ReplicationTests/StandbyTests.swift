@@ -55,6 +55,32 @@ import Testing
         return nil
     }
 
+    /// What a takeover tells of freshness counts from there.
+    @Test func aClaimIsNoSignOfLifeOfWhoWroteBefore() throws {
+        var node = Node(now: moment(0))
+        let first = Claim(previous: 0, end: 0).record
+        let value = FeedRecord(.status, of: "btcusdt@markPrice", Array("{}".utf8)[...])
+        let messages = [
+            LogMessage(epoch: 5, term: 1, first: 1, sentAt: 0, records: [first]),
+            LogMessage(epoch: 5, term: 1, first: 1, sentAt: 3_000, records: [value]),
+        ]
+        for (place, message) in messages.enumerated() {
+            _ = node.hear(.record(LogRecord(sequence: UInt64(place + 1), body: message.bytes)), now: moment(Int64(place) * 3_000))
+        }
+        let claim = try #require(claim(of: &node, from: 3_050))
+        _ = node.hear(.record(LogRecord(sequence: 3, body: claim.body)), now: moment(claim.at))
+        #expect(node.mirror.epochs.current?.id != 5 && node.mirror.heardAt == moment(claim.at).instant)
+        #expect(node.mirror.lastWord?.moment(now: moment(claim.at)) == moment(3_000).instant)
+    }
+
+    /// It says itself when it was written, by a clock that may be wrong: it is never taken for newer than it came.
+    @Test(arguments: [(Int64(2_000), Int64(4_000)), (9_000, 5_000), (.min, 5_000), (.max, 5_000)])
+    func whatWasReadWithThePastIsAsOldAsItSays(_ sentAt: Int64, _ expected: Int64) {
+        let word = LastWord(cameAt: moment(5_000).instant, sentAt: sentAt, isOfThePast: true)
+        let now = Moment(instant: moment(6_000).instant, wallClock: 4_000)
+        #expect(word.moment(now: now) == moment(expected).instant)
+    }
+
     @Test func aSilentLogIsClaimedAndWhoseClaimComesBackLeads() throws {
         var node = Node(now: moment(0))
         let claim = try #require(claim(of: &node, from: 0))

@@ -93,12 +93,23 @@ package struct BookSide: Sendable {
             levels[place] = level
         } else {
             // An array left to itself doubles: a book of a thousand levels would take the memory of two.
-            if levels.count == levels.capacity { levels.reserveCapacity(min(levels.count + levels.count / 8 + 16, most + 1)) }
-            levels.insert(level, at: place)
-            if levels.count > most {
-                levels.removeFirst(levels.count - kept)
-                horizon = levels.first.map { max(key($0), horizon ?? key($0)) }
+            if levels.count == levels.capacity {
+                levels.reserveCapacity(min(levels.count + levels.count / 8 + 16, levels.count > most ? 2 * most + 1 : most + 1))
             }
+            levels.insert(level, at: place)
+            if levels.count > most { letGo() }
+        }
+    }
+
+    /// Lets go of the deepest levels. What readers have goes when it goes at readers, who do not count what they were not told of: that is kept only
+    /// to see whether the other side crosses it.
+    private mutating func letGo() {
+        let untold = reach.map { place(of: $0) } ?? 0
+        if levels.count - untold > most {
+            levels.removeFirst(levels.count - kept)
+            horizon = levels.first.map { max(key($0), horizon ?? key($0)) }
+        } else if untold > most {
+            levels.removeFirst(untold - kept)
         }
     }
 

@@ -33,7 +33,8 @@ extension FuturesDialect {
     /// any other, which has to be read with more care, and for one that is not valid.
     private func decodePlain(_ frame: UnsafeBufferPointer<UInt8>, _ names: StreamNames, _ emit: (UpstreamEvent) -> Void) -> Bool {
         var reader = JSONReader(frame)
-        guard reader.skip(#"{"stream":"#), let text = try? reader.rawString(), let name = names.name(text), reader.skip(#","data":"#),
+        guard (try? reader.open(UInt8(ascii: "{"), UInt8(ascii: "}"))) == true, reader.skip(#""stream":"#), let text = try? reader.rawString(),
+            let name = names.name(text), reader.skip(#","data":"#),
             let (rows, eventTime) = try? WireRows(name: name).read(&reader), reader.skip("}"), reader.remaining == 0
         else { return false }
         emit(.rows(name, rows, eventTime: eventTime))

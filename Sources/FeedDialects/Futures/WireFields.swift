@@ -173,6 +173,12 @@ struct WireFields: ~Copyable {
     @inline(__always)
     private func whole(_ letter: Unicode.Scalar) -> UInt64? { value(letter, in: integers, as: UInt64.self) }
 
+    /// Whether the field is there, and not null.
+    @inline(__always)
+    private func has(_ letter: Unicode.Scalar) -> Bool {
+        Self.slot(UInt8(truncatingIfNeeded: letter.value)).map { (texts | decimals | integers) & 1 &<< UInt64($0) != 0 } ?? false
+    }
+
     /// Whether the field is that word.
     func isWord(_ letter: Unicode.Scalar, _ word: StaticString) -> Bool {
         text(letter)?.isText(word) ?? false
@@ -180,8 +186,7 @@ struct WireFields: ~Copyable {
 
     /// The venue's time of the event; nil if it has none.
     func eventTime(_ reader: JSONReader) throws(Failure) -> Int64? {
-        if let time = whole("E") { return Int64(exactly: time) }
-        return text("E") == nil && number("E") == nil ? nil : try integer("E", reader)
+        has("E") ? try integer("E", reader) : nil
     }
 
     func decimal(_ letter: Unicode.Scalar, _ reader: JSONReader) throws(Failure) -> DecimalString {
@@ -194,9 +199,7 @@ struct WireFields: ~Copyable {
 
     /// Nil if the field is missing, null or empty.
     func optionalDecimal(_ letter: Unicode.Scalar, _ reader: JSONReader) throws(Failure) -> DecimalString? {
-        guard let slot = Self.slot(UInt8(truncatingIfNeeded: letter.value)), (texts | decimals | integers) & 1 &<< UInt64(slot) != 0,
-            text(letter)?.isEmpty != true
-        else { return nil }
+        guard has(letter), text(letter)?.isEmpty != true else { return nil }
         return try decimal(letter, reader)
     }
 

@@ -45,10 +45,11 @@ final class LogIngest {
 
     /// Takes over every stream that the log knows, until nodes have said what they want.
     func begin() {
-        let (head, heardAt) = node.shared.withLockedValue { ($0.mirror.epochs.head, $0.mirror.heardAt) }
+        let now = Moment.current
+        let (head, heardAt) = node.shared.withLockedValue { ($0.mirror.epochs.head, $0.mirror.lastWord?.moment(now: now)) }
         engine.inherit(
             node.inherited(), because: "The ingest has gone; another one took over.", epoch: epoch, behind: head, for: heir,
-            heardAt: heardAt ?? Moment.current.instant, listener: collector)
+            heardAt: heardAt ?? now.instant, listener: collector)
         engine.loadListing()
         heirUntil = .now() + Self.patience
     }

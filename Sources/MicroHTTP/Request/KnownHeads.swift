@@ -37,20 +37,19 @@ struct UnreadHead {
     fileprivate var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: method, count: cmhd_head_size(connection)) }
 
     /// A byte of it may have two meanings, since zeros stand for spaces and line ends: where its parts are tells them apart.
-    fileprivate var places: [Int32] {
-        var places = Places(start: method)
-        places.add(url)
-        places.add(version)
-        _ = withUnsafeMutablePointer(to: &places) { MHD_get_connection_values_n(connection, .HEADER_KIND, addPlaces, $0) }
-        return places.found
-    }
+    fileprivate var places: [Int32] { visited(Places(start: method, known: nil)).found }
 
     fileprivate func isAt(_ known: [Int32]) -> Bool {
-        var places = ComparedPlaces(start: method, known: known)
-        places.compare(url)
-        places.compare(version)
-        _ = withUnsafeMutablePointer(to: &places) { MHD_get_connection_values_n(connection, .HEADER_KIND, comparePlaces, $0) }
+        let places = visited(Places(start: method, known: known))
         return places.areEqual && places.count == known.count
+    }
+
+    private func visited(_ unvisited: Places) -> Places {
+        var places = unvisited
+        places.visit(url)
+        places.visit(version)
+        _ = withUnsafeMutablePointer(to: &places) { MHD_get_connection_values_n(connection, .HEADER_KIND, visitField, $0) }
+        return places
     }
 }
 
@@ -93,47 +92,34 @@ final class KnownHeads: Sendable {
     }
 }
 
+/// Collects the places of a head's parts, or compares them with known ones, which needs no memory.
 private struct Places {
     let start: UnsafePointer<CChar>
+    let known: [Int32]?
     var found: [Int32] = []
-
-    mutating func add(_ place: UnsafePointer<CChar>) { found.append(Int32(truncatingIfNeeded: place - start)) }
-}
-
-private struct ComparedPlaces {
-    let start: UnsafePointer<CChar>
-    let known: [Int32]
     var count = 0
     var areEqual = true
 
-    mutating func compare(_ place: UnsafePointer<CChar>) {
-        areEqual = areEqual && count < known.count && known[count] == Int32(truncatingIfNeeded: place - start)
+    mutating func visit(_ pointer: UnsafePointer<CChar>) {
+        let place = Int32(truncatingIfNeeded: pointer - start)
+        if let known {
+            areEqual = areEqual && count < known.count && known[count] == place
+        } else {
+            found.append(place)
+        }
         count += 1
     }
 }
 
-private func addPlaces(
+private func visitField(
     context: UnsafeMutableRawPointer?, kind: MHD_ValueKind, name: UnsafePointer<CChar>?, nameSize: Int, value: UnsafePointer<CChar>?,
     valueSize: Int
 ) -> MHD_Result {
     guard let places = context?.assumingMemoryBound(to: Places.self), let name else { return .NO }
-    places.pointee.add(name)
-    places.pointee.add(name + nameSize)
+    places.pointee.visit(name)
+    places.pointee.visit(name + nameSize)
     guard let value else { return .YES }
-    places.pointee.add(value)
-    places.pointee.add(value + valueSize)
-    return .YES
-}
-
-private func comparePlaces(
-    context: UnsafeMutableRawPointer?, kind: MHD_ValueKind, name: UnsafePointer<CChar>?, nameSize: Int, value: UnsafePointer<CChar>?,
-    valueSize: Int
-) -> MHD_Result {
-    guard let places = context?.assumingMemoryBound(to: ComparedPlaces.self), let name else { return .NO }
-    places.pointee.compare(name)
-    places.pointee.compare(name + nameSize)
-    guard let value else { return .YES }
-    places.pointee.compare(value)
-    places.pointee.compare(value + valueSize)
+    places.pointee.visit(value)
+    places.pointee.visit(value + valueSize)
     return .YES
 }

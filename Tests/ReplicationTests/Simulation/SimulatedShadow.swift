@@ -111,7 +111,7 @@ struct SimulatedShadow {
         }
         let effects = core.inherit(
             inherited, because: reason, epoch: mirror.epochs.current?.id ?? 0, behind: mirror.epochs.head, for: observer,
-            heardAt: mirror.heardAt ?? now.instant, now: now)
+            heardAt: mirror.lastWord?.moment(now: now) ?? now.instant, now: now)
         return effects.compactMap { if case .publish(let event) = $0 { event } else { nil } }
     }
 }

@@ -1,0 +1,87 @@
+import FeedCore
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// What is read at once if it is written as venues write it. Each reads nothing if it is not, and takes nothing that the other functions refuse.
+extension JSONReader {
+    /// Reads a member's name and the colon behind it if the name is one character and no space stands between them; else reads nothing.
+    @inline(__always)
+    mutating func shortName() -> UInt8? {
+        guard bytes.count - position >= 4, let start = bytes.baseAddress else { return nil }
+        let four = UInt32(littleEndian: UnsafeRawPointer(start + position).loadUnaligned(as: UInt32.self))
+        guard four & 0xFFFF_00FF == 0x3A22_0022 else { return nil }
+        position += 4
+        return UInt8(truncatingIfNeeded: four >> 8)
+    }
+
+    /// Reads these characters if they come next; else reads nothing.
+    @inline(__always)
+    mutating func skip(_ text: StaticString) -> Bool {
+        guard bytes.count - position >= text.utf8CodeUnitCount, let start = bytes.baseAddress,
+            memcmp(start + position, text.utf8Start, text.utf8CodeUnitCount) == 0
+        else { return false }
+        position += text.utf8CodeUnitCount
+        return true
+    }
+
+    /// Reads the pair `["1.50","2"]` if it is written like that; else reads nothing.
+    @inline(__always)
+    mutating func plainPair() -> (DecimalString, DecimalString)? {
+        guard let start = bytes.baseAddress, bytes.count - position >= 38 else { return nil }
+        let here = start + position
+        guard here[0] == UInt8(ascii: "["), here[1] == UInt8(ascii: "\"") else { return nil }
+        var (length, secondLength) = (0, 0)
+        guard let first = DecimalString(quotedAt: here + 2, count: &length) else { return nil }
+        let behind = here + 3 + length
+        guard behind[0] == UInt8(ascii: ","), behind[1] == UInt8(ascii: "\""),
+            let second = DecimalString(quotedAt: behind + 2, count: &secondLength), behind[3 + secondLength] == UInt8(ascii: "]")
+        else { return nil }
+        position += 7 + length + secondLength
+        return (first, second)
+    }
+
+    /// Reads a string that is a decimal number of at most 15 characters without a sign; else reads nothing.
+    @inline(__always)
+    mutating func plainDecimal() -> DecimalString? {
+        guard let start = bytes.baseAddress, bytes.count - position >= 18 else { return nil }
+        var count = 0
+        guard let decimal = DecimalString(quotedAt: start + position + 1, count: &count) else { return nil }
+        position += count + 2
+        return decimal
+    }
+
+    /// Reads a number that is an integer of at most 19 digits without a sign; else reads nothing.
+    @inline(__always)
+    mutating func plainInteger() -> UInt64? {
+        guard let start = bytes.baseAddress else { return nil }
+        var (place, value): (Int, UInt64) = (position, 0)
+        while bytes.count - place >= 8, place - position <= 8 {
+            let eight = EightCharacters(at: start + place)
+            let count = eight.others.trailingZeroBitCount / 8
+            if count == 8 {
+                value = value &* 100_000_000 &+ eight.number(8)
+                place += 8
+            } else {
+                if count > 0 { value = value &* UInt64.powersOfTen[count] &+ eight.number(count) }
+                place += count
+                break
+            }
+        }
+        while place < bytes.count, bytes[place] &- UInt8(ascii: "0") < 10, place - position < 20 {
+            value = value &* 10 &+ UInt64(bytes[place] &- UInt8(ascii: "0"))
+            place += 1
+        }
+        let digits = place - position
+        guard digits > 0, digits < 20, digits == 1 || start[position] != UInt8(ascii: "0"), place < bytes.count, bytes[place] != UInt8(ascii: "."),
+            bytes[place] | 0x20 != UInt8(ascii: "e")
+        else { return nil }
+        position = place
+        return value
+    }
+}
