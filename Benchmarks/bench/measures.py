@@ -66,26 +66,31 @@ FANNED = {}
 """What crowds were sent, by readers, events a second and threads."""
 
 
-def fanned(products, readers, rate, threads):
+def fanned(products, readers, rate, threads, are_away=False):
     with programs.served(products, paced.Venue(rate), "--fan-out-threads", threads, "--max-readers", 20_000) as gateway:
-        told = programs.crowd(products, gateway, readers, 4)
+        told = programs.crowd(products, gateway, readers, 4, are_away=are_away)
         text = gateway.ask("GET", "/metrics")[1]
     counted = [float(re.search(rf"^futures_gateway_event_{what}_total (\S+)", text, re.M)[1]) for what in ("deliveries", "writes")]
     told["eventsInAWrite"] = counted[0] / counted[1]
-    FANNED.setdefault((readers, rate, threads), []).append(told)
+    if not are_away:
+        FANNED.setdefault((readers, rate, threads), []).append(told)
     return told
 
 
 def threads(products, rounds):
     """Fan-out threads beside one, on all processors, which the readers use, too."""
     lines = []
-    for readers, rate, count, goal in ((10_000, 10, 2, 0.65), (10_000, 10, 4, None), (1_000, 10, 2, None), (1_000, 100, 2, None)):
-        both = [[fanned(products, readers, rate, number) for number in (count, 1)] for _ in range(min(rounds, 3))]
+    for readers, rate, count, goal, are_away in (
+            (10_000, 10, 2, 0.65, True), (10_000, 10, 2, 0.65, False), (10_000, 10, 4, None, False), (1_000, 10, 2, None, False),
+            (1_000, 100, 2, None, False)):
+        if are_away and programs.lacking("chrt"):
+            continue
+        both = [[fanned(products, readers, rate, number, are_away) for number in (count, 1)] for _ in range(rounds if are_away else min(rounds, 3))]
         for name, unit, most in (("p50Ms", "ms", None), ("p99Ms", "ms", goal), ("cpuSecondsPerMillion", "core seconds a million", None)):
             pairs = [[told[name] for told in pair] for pair in both]
             what = name.removesuffix("Ms").removesuffix("SecondsPerMillion")
-            lines.append(beside(f"{readers:,} readers, {rate} events/s, {count} threads, {what}", pairs, unit, "one thread", most=most))
-        if goal and os.cpu_count() == 2:
+            lines.append(beside(f"{readers:,} readers{' as if elsewhere' * are_away}, {rate} events/s, {count} threads, {what}", pairs, unit, "one thread", most=most))
+        if goal and not are_away and os.cpu_count() == 2:
             own, theirs = (statistics.median(pair[1][name] for pair in both) for name in ("cpuSecondsPerMillion", "readersCpuSecondsPerMillion"))
             lines.append(Figure("the least p99 of 2 threads, of one's, if the readers' work is on the same two processors",
                                 (own + theirs) / 2 / max(own, theirs), "×"))
@@ -155,32 +160,33 @@ def saturated(products, rounds):
 
 
 def tls(products, rounds):
-    """Readers over TLS beside readers in the clear, by `Benchmarks/encrypted`."""
-    tool = HERE.parent / "encrypted"
-    if not tool.exists():
-        return [Skipped("there is no Benchmarks/encrypted")]
+    """Readers over TLS beside readers in the clear: a few at a set rate, many at one that leaves no pause, and what an idle one takes."""
     if missing := programs.lacking("openssl"):
         return [Skipped(f"{missing[0]} is not installed")]
     lines = []
-    for text in programs.text_of([tool, products.gateway, products.crowd, rounds]).splitlines():
-        told = ENCRYPTED.fullmatch(text.strip())
-        if not told:
-            raise RuntimeError(f"Benchmarks/encrypted said something else: {text[:200]}")
-        name, own, other, most, most_clear = told["title"], *(float(told[one]) for one in ("tls", "clear", "mostTLS", "most"))
-        if name == "memory":
-            lines.append(Figure("a reader's memory", float(told["kibTLS"]), "KiB", "in the clear", float(told["kib"]), most=12))
-        elif name == "busy":
-            lines.append(Figure("busy, by the processor time of each", most, "M deliveries a core second", "in the clear", most_clear,
-                                most / most_clear, least=3))
-        else:
-            lines.append(Figure(f"{name}, processor time", own, "cores", "in the clear", other, float(told["ratio"]), most=1.25, bounds_ratio=True))
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        certificate = programs.certificate(folder)
+        for readers, rate in ((300, 100), (1_000, SATURATING)):
+            with programs.served(products, paced.Venue(rate)) as clear, programs.also_served(products, clear, *certificate) as encrypted:
+                rated = [[programs.crowd(products, gateway, readers, 4, more=[*programs.STAMPED, *more])
+                          for gateway, more in ((encrypted, ["--tls", "NORMAL"]), (clear, []))] for _ in range(rounds)]
+            pairs = [[told["cpuSecondsPerMillion"] for told in pair] for pair in rated]
+            what = f"{readers:,} readers, {rate:,} events/s"
+            if rate < SATURATING:
+                lines.append(beside(f"{what}, processor time", pairs, "core seconds a million", "in the clear", most=1.25))
+                continue
+            came = statistics.median(pair[0]["perSecond"] for pair in rated)
+            most, most_clear = (statistics.median(1 / pair[side] for pair in pairs) for side in (0, 1))
+            lines.append(Figure(f"{what}, deliveries", most, "M a core second", "in the clear", most_clear, most / most_clear, least=3,
+                                note=f"{came / 1e6:.2f} M/s came"))
+        with programs.served(products, paced.Venue(1)) as clear, programs.also_served(products, clear, *certificate) as encrypted:
+            own, other = (programs.idle(products, gateway, 4_000, more) for gateway, more in ((encrypted, ["--tls", "NORMAL"]), (clear, [])))
+            lines.append(Figure("an idle reader's memory", own, "KiB", "in the clear", other, most=12))
     return lines
 
 
-ENCRYPTED = re.compile(
-    r"(?P<title>[\w ]+): .* over TLS, (?P<clear>[\d.]+) and (?P<tls>[\d.]+) cores, (?P<most>[\d.]+) and (?P<mostTLS>[\d.]+) million a core second, "
-    r"processor time (?P<ratio>[\d.]+) x, (?P<kib>-?[\d.]+) and (?P<kibTLS>-?[\d.]+) KiB a reader")
-"""A line of `Benchmarks/encrypted`."""
+SATURATING = 2_000
+"""Events a second that leave a thread with a thousand readers no pause."""
 
 
 def snapshots(products, rounds):
@@ -225,17 +231,15 @@ def requests(beside_nginx, url, status):
 
 
 def memory(products, rounds):
-    """What an idle reader of one stream takes of the gateway's memory."""
+    """What a reader takes of the gateway's memory: an idle one of one stream, and one of 200 of 400 streams."""
     count = 10_000
     with programs.served(products, paced.Venue(1), "--fan-out-threads", 1, "--max-readers", 20_000) as gateway:
-        programs.crowd(products, gateway, 1, 1, more=())
-        before = programs.settled(gateway.process)
-        command = [products.crowd, gateway.port, programs.STREAM, "--readers", count, "--seconds", 6]
-        readers = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
-        time.sleep(7)
-        after = programs.resident(gateway.process)
-        readers.wait(60)
-    return [Figure(f"an idle reader, of {count:,} of one stream", (after - before) / count, "KiB", most=0.6)]
+        lines = [Figure(f"an idle reader, of {count:,} of one stream", programs.idle(products, gateway, count), "KiB", most=0.6)]
+    exchange = house.Exchange(products.gateway, "--symbols", 400)
+    with programs.served(products, exchange, "--fan-out-threads", 1, "--max-readers", 20_000) as gateway:
+        streams = [f"{symbol.lower()}@markPrice" for symbol in programs.symbols(exchange)[:400]]
+        lines.append(Figure("a reader of 200 of 400 streams, of 3,000", programs.idle(products, gateway, 3_000, ["--each", 200], streams), "KiB", most=16))
+    return lines
 
 
 ROWS = {row.__name__: row for row in (ingest, instructions, hops, threads, scaling, saturated, tls, snapshots, memory)}

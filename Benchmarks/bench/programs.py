@@ -49,9 +49,48 @@ def served(products, venue, *options):
         venue.end()
 
 
-def crowd(products, gateway, readers, seconds, streams=(STREAM,), more=STAMPED):
-    """What a thousand readers and more were sent, as `Benchmarks/crowd` tells it."""
-    command = [products.crowd, gateway.port, *streams, "--readers", readers, "--seconds", seconds, "--pid", gateway.process.pid, *more]
+@contextlib.contextmanager
+def also_served(products, other, *options):
+    """A second gateway of the same venue."""
+    gateway = house.Gateway(products.gateway, other.venue, *options)
+    try:
+        yield gateway
+    finally:
+        gateway.end()
+
+
+def certificate(folder):
+    """The options that serve TLS."""
+    chain, key = os.path.join(folder, "chain.pem"), os.path.join(folder, "key.pem")
+    text_of(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+             "-out", chain, "-keyout", key])
+    return "--tls-certificate", chain, "--tls-key", key
+
+
+def symbols(exchange):
+    return [symbol["symbol"] for symbol in exchange.ask("GET", "/fapi/v1/exchangeInfo")[1]["symbols"] if symbol["status"] == "TRADING"]
+
+
+def idle(products, gateway, count, more=(), streams=(STREAM,)):
+    """KiB of the gateway's memory for each of so many readers that are sent little, once they have come."""
+    crowd(products, gateway, 20, 1, streams, more)
+    before = settled(gateway.process)
+    command = [products.crowd, gateway.port, *streams, "--readers", count, "--seconds", 12, *more]
+    readers = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
+    time.sleep(12)
+    after = resident(gateway.process)
+    if readers.wait(60):
+        raise RuntimeError("not all readers came")
+    return (after - before) / count
+
+
+AWAY = 42
+"""Milliseconds that readers leave the processors to the gateway after an event has begun to come, if they stand for other machines."""
+
+
+def crowd(products, gateway, readers, seconds, streams=(STREAM,), more=STAMPED, are_away=False):
+    """What a thousand readers and more were sent, as `Benchmarks/crowd` tells it. Readers that are `are_away` stand for other machines."""
+    command = [*(("chrt", "--idle", 0) if are_away else ()), products.crowd, gateway.port, *streams, "--readers", readers, "--seconds", seconds, "--pid", gateway.process.pid, *more, *(("--leave", AWAY) if are_away else ())]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     told = json.loads(text_of(command))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

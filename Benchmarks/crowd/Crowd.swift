@@ -8,7 +8,7 @@ enum Crowd {
         guard let options = Options(Array(CommandLine.arguments.dropFirst())) else {
             print(
                 "usage: crowd PORT STREAM... [--readers N] [--each K] [--seconds S] [--sequence FIELD] [--stamp FIELD] [--pid PID] "
-                    + "[--tls PRIORITIES] [--seed N]")
+                    + "[--tls PRIORITIES] [--seed N] [--leave MS]")
             exit(2)
         }
         var limit = rlimit()
@@ -41,6 +41,7 @@ enum Crowd {
         let ends = counts + UInt64(options.seconds * 1e9)
         var before = Usage(options.pid)
         var ended = 0
+        var isCaughtUp = true
         var events = [epoll_event](repeating: epoll_event(), count: 512)
         while case let now = monotonicNanoseconds(), now < ends {
             if now >= counts, !tally.isCounting {
@@ -48,7 +49,12 @@ enum Crowd {
                 tally.bytes = 0
                 before = Usage(options.pid)
             }
-            let count = epoll_wait(epoll, &events, Int32(events.count), 10)
+            var count = epoll_wait(epoll, &events, Int32(events.count), 10)
+            if let leave = options.leave, count > 0, isCaughtUp {
+                usleep(leave * 1000)
+                count = epoll_wait(epoll, &events, Int32(events.count), 0)
+            }
+            isCaughtUp = count < events.count
             for index in 0..<max(0, Int(count)) {
                 let number = Int(events[index].data.u64)
                 if !readers[number].read(&tally) {

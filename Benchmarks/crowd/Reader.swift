@@ -7,6 +7,7 @@ struct Reader {
     let descriptor: Int32
     /// Nil in the clear.
     private var session: gnutls_session_t?
+    private let notesArrivals: Bool
     /// By the stream's place in the list; nil before its first event.
     var last: [Int: UInt64] = [:]
     var lastID: UInt64 = 0
@@ -33,6 +34,8 @@ struct Reader {
         let sent = session.map { gnutls_record_send($0, request, request.count) } ?? send(descriptor, request, request.count, 0)
         guard sent == request.count else { return nil }
         guard fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 else { return nil }
+        if options.leave != nil, crowd_note_arrivals(descriptor) != 0 { return nil }
+        notesArrivals = options.leave != nil
         self.descriptor = descriptor
         buffer = .allocate(capacity: Self.capacity)
     }
@@ -57,7 +60,13 @@ struct Reader {
     }()
 
     /// The number of bytes; 0 if there are none now, less at the end.
-    private func receive() -> Int {
+    ///
+    /// - Parameter arrivedAt: when the last of them arrived, nanoseconds since 1970 UTC; zero if that is not known.
+    private func receive(_ arrivedAt: inout Int64) -> Int {
+        if notesArrivals, session == nil {
+            let count = crowd_receive(descriptor, buffer + filled, Self.capacity - filled, &arrivedAt)
+            return count > 0 ? count : count < 0 && errno == EAGAIN ? 0 : -1
+        }
         guard let session else {
             let count = recv(descriptor, buffer + filled, Self.capacity - filled, 0)
             return count > 0 ? count : count < 0 && errno == EAGAIN ? 0 : -1
@@ -69,8 +78,10 @@ struct Reader {
     /// Reads what there is, event by event. False at the end.
     mutating func read(_ tally: inout Tally) -> Bool {
         while true {
-            let count = receive()
+            var arrivedAt: Int64 = 0
+            let count = receive(&arrivedAt)
             guard count > 0 else { return count == 0 }
+            tally.arrivedAt = arrivedAt
             tally.bytes += count
             filled += count
             var start = 0

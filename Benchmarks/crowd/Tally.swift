@@ -11,6 +11,10 @@ struct Tally {
     var repeated = 0
     var disordered = 0
     var delays: [UInt32] = []
+    /// When the bytes at hand arrived, nanoseconds since 1970 UTC; zero if that is not known.
+    var arrivedAt: Int64 = 0
+    /// The wall clock less the monotonic one.
+    private let clocksApart = wallNanoseconds() - Int64(bitPattern: monotonicNanoseconds())
 
     private let streams: [String: Int]
     private let sequence: [UInt8]?
@@ -50,7 +54,8 @@ struct Tally {
         guard isCounting else { return }
         events += 1
         if events % 16 == 0, let stamp, let due = number(after: stamp, in: event) {
-            delays.append(UInt32(clamping: (Int64(bitPattern: monotonicNanoseconds()) - Int64(bitPattern: due)) / 1000))
+            let now = arrivedAt > 0 ? arrivedAt - clocksApart : Int64(bitPattern: monotonicNanoseconds())
+            delays.append(UInt32(clamping: (now - Int64(bitPattern: due)) / 1000))
         }
     }
 
@@ -85,6 +90,12 @@ struct Tally {
         }
         return number
     }
+}
+
+func wallNanoseconds() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }
 
 func monotonicNanoseconds() -> UInt64 {

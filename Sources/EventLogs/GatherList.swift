@@ -65,8 +65,8 @@ package final class GatherList {
         copy.copyBytes(from: bytes)
         return copy
     }
-    /// What ends the reader's ids.
-    private let idEnd = UnsafeMutableRawBufferPointer.allocate(byteCount: 32, alignment: 1)
+    /// What ends the reader's ids; nothing as long as the rings' own ends will do.
+    private let idEnd = UnsafeMutablePointer<UInt8>.allocate(capacity: EventFormat.idEndRoom)
     private var idEndCount = 0
     /// The timings of the gathered events, for a reader that asked for them.
     private let timings = TimingsText(capacity: capacity / leastVectors)
@@ -131,8 +131,7 @@ package final class GatherList {
         vectorCount = 0
         partCount = 0
         room = atMost
-        idEndCount = min(reader.idEnd.count, idEnd.count)
-        reader.idEnd.withUnsafeBytes { idEnd.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.prefix(idEndCount))) }
+        idEndCount = 0
         idFloor = .max
         remaining = reader.remaining ?? .max
         heapCount = 0
@@ -198,9 +197,10 @@ package final class GatherList {
     ) -> UInt64 {
         let subscription = reader.subscriptions[place]
         let bareEnd = UnsafeRawBufferPointer(bareEnds[reader.format.rawValue])
-        let idEnd = UnsafeRawBufferPointer(rebasing: idEnd.prefix(idEndCount))
         let noEnd = UnsafeRawBufferPointer(start: nil, count: 0)
         let isAlone = reader.streams == log.streams && remaining == .max && !timings.areTold
+        if !isAlone, idEndCount == 0 { idEndCount = reader.format.writeIDEnd(of: reader.streams, to: idEnd) }
+        let idEnd = UnsafeRawBufferPointer(start: idEnd, count: idEndCount)
         var next = first
         while next < end, remaining > 0, room > 0, vectorCount + Self.mostVectors <= Self.capacity {
             let entry = log.ring[next]

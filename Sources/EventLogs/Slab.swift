@@ -1,27 +1,47 @@
-/// Holds elements, each at a fixed address and under a small number, which another element may have once this one is gone.
+/// Holds elements, each at a fixed address and under a small number, which another element may have once this one is gone. Elements of neighbouring
+/// numbers share a page of memory.
 ///
 /// A program can change several elements at once, since each has a place of its own. To insert or remove one changes the slab itself, and Swift's check
 /// of exclusive access ends a program that does so while it uses an element.
 ///
 /// It is public because Swift 6.3 specialises a generic type of another module only if it is; no product has this module.
 public struct Slab<Element: ~Copyable>: ~Copyable {
-    @usableFromInline var places: [UnsafeMutablePointer<Element>?] = []
+    /// Memory for 32 elements, and a bit for each that is there.
+    @usableFromInline struct Page {
+        @usableFromInline let places: UnsafeMutablePointer<Element>
+        @usableFromInline var taken: UInt32 = 0
+
+        @usableFromInline init() { places = .allocate(capacity: UInt32.bitWidth) }
+    }
+
+    /// Nil for a page without elements.
+    @usableFromInline var pages: [Page?] = []
+    @usableFromInline var end = 0
 
     /// An empty slab.
     @inlinable public init() {}
 
     /// All numbers that elements have or have had.
-    @inlinable public var indices: Range<Int> { places.indices }
+    @inlinable public var indices: Range<Int> { 0..<end }
 
     /// The lowest number that no element has.
-    @inlinable public var vacancy: Int { places.firstIndex { $0 == nil } ?? places.count }
+    @inlinable public var vacancy: Int {
+        let page = pages.firstIndex { $0?.taken != .max } ?? pages.count
+        return page * UInt32.bitWidth + (page < pages.count ? (~(pages[page]?.taken ?? 0)).trailingZeroBitCount : 0)
+    }
 
     @inlinable deinit {
-        for case let place? in places { Self.free(place) }
+        for case let page? in pages {
+            for index in 0..<UInt32.bitWidth where page.taken & 1 &<< UInt32(index) != 0 { (page.places + index).deinitialize(count: 1) }
+            page.places.deallocate()
+        }
     }
 
     /// Whether an element has this number.
-    @inlinable public func contains(_ index: Int) -> Bool { places.indices.contains(index) && places[index] != nil }
+    @inlinable public func contains(_ index: Int) -> Bool {
+        guard index >= 0, index < end, let page = pages[index &>> 5] else { return false }
+        return page.taken & Self.bit(index) != 0
+    }
 
     /// The element with this number; there has to be one.
     public subscript(index: Int) -> Element {
@@ -32,26 +52,28 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
     /// Inserts an element; removes the one that had its number.
     @inlinable public mutating func insert(_ element: consuming Element, at index: Int) {
         remove(index)
-        while places.count <= index { places.append(nil) }
-        let place = UnsafeMutablePointer<Element>.allocate(capacity: 1)
-        place.initialize(to: element)
-        places[index] = place
+        let number = index &>> 5
+        while pages.count <= number { pages.append(nil) }
+        var page = pages[number] ?? Page()
+        page.taken |= Self.bit(index)
+        pages[number] = page
+        (page.places + (index & 31)).initialize(to: element)
+        end = max(end, index + 1)
     }
 
     /// Removes the element with this number, if there is one.
     @inlinable public mutating func remove(_ index: Int) {
-        guard contains(index), let place = places[index] else { return }
-        places[index] = nil
-        Self.free(place)
+        guard contains(index), var page = pages[index &>> 5] else { return }
+        page.taken &= ~Self.bit(index)
+        pages[index &>> 5] = page.taken == 0 ? nil : page
+        (page.places + (index & 31)).deinitialize(count: 1)
+        if page.taken == 0 { page.places.deallocate() }
     }
+
+    @inlinable @inline(__always) static func bit(_ index: Int) -> UInt32 { 1 &<< UInt32(truncatingIfNeeded: index & 31) }
 
     @inlinable @inline(__always) func place(_ index: Int) -> UnsafeMutablePointer<Element> {
-        guard let place = places[index] else { preconditionFailure("The slab has no element \(index).") }
-        return place
-    }
-
-    @inlinable static func free(_ place: UnsafeMutablePointer<Element>) {
-        place.deinitialize(count: 1)
-        place.deallocate()
+        guard contains(index), let page = pages[index &>> 5] else { preconditionFailure("The slab has no element \(index).") }
+        return page.places + (index & 31)
     }
 }

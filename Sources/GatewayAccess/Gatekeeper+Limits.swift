@@ -106,8 +106,19 @@ extension Gatekeeper {
 
     /// An event connection that is counted; `add`, `remove` and `close` keep the counts right.
     public struct Lease: Sendable {
-        let key: Accounts<String>.Place?
-        let address: Accounts<[UInt8]>.Place?
+        private let identity: String?
+        /// The address that the connection counts for; nil for this machine, which has no limits.
+        public let address: Address?
+        private let keyIsShared: Bool
+        private let addressIsShared: Bool
+
+        init(key: Accounts<String>.Place?, address: Accounts<Address>.Place?) {
+            (identity, keyIsShared) = (key?.name, key?.isShared ?? false)
+            (self.address, addressIsShared) = (address?.name, address?.isShared ?? false)
+        }
+
+        var keyPlace: Accounts<String>.Place? { identity.map { Accounts.Place(name: $0, isShared: keyIsShared) } }
+        var addressPlace: Accounts<Address>.Place? { address.map { Accounts.Place(name: $0, isShared: addressIsShared) } }
     }
 
     /// Counts one more event connection with this many streams.
@@ -166,20 +177,20 @@ extension Gatekeeper {
 
     private func remove(_ lease: Lease, connections: Int, streams: Int) {
         state.withLock { state in
-            if let place = lease.key { state.keys.count(place, connections: -connections, streams: -streams) }
-            if let place = lease.address { state.addresses.count(place, connections: -connections, streams: -streams) }
+            if let place = lease.keyPlace { state.keys.count(place, connections: -connections, streams: -streams) }
+            if let place = lease.addressPlace { state.addresses.count(place, connections: -connections, streams: -streams) }
         }
     }
 
     private static func add(
         _ state: inout State, _ lease: Lease, _ principal: Principal, connections: Int, streams: Int
     ) throws(LimitReached) {
-        if let place = lease.address,
+        if let place = lease.addressPlace,
             let refusal = state.addresses.refusal(place, connections: connections, streams: streams, state.rules.addressLimits)
         {
             throw LimitReached(.address, refusal)
         }
-        if let place = lease.key {
+        if let place = lease.keyPlace {
             var limits = state.rules.keyLimits
             // In the rules zero means no limit; in a permission it means none at all.
             if principal.permission.maxConnections == 0 || principal.permission.maxStreams == 0 && streams > 0 {
@@ -190,11 +201,11 @@ extension Gatekeeper {
             limits.streams = principal.permission.maxStreams ?? limits.streams
             if let refusal = state.keys.refusal(place, connections: connections, streams: streams, limits) { throw LimitReached(.key, refusal) }
         }
-        if let place = lease.key { state.keys.count(place, connections: connections, streams: streams) }
-        if let place = lease.address { state.addresses.count(place, connections: connections, streams: streams) }
+        if let place = lease.keyPlace { state.keys.count(place, connections: connections, streams: streams) }
+        if let place = lease.addressPlace { state.addresses.count(place, connections: connections, streams: streams) }
     }
 
-    private static func name(_ address: Address?) -> [UInt8]? { address?.limited }
+    private static func name(_ address: Address?) -> Address? { address?.limited }
 }
 
 extension LimitReached {

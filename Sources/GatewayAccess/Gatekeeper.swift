@@ -24,7 +24,7 @@ public final class Gatekeeper: Sendable {
         var verified: [SHA256Digest: Principal] = [:]
         var tickets = Tickets()
         var keys: Accounts<String>
-        var addresses: Accounts<[UInt8]>
+        var addresses: Accounts<Address>
         var refusals: [RefusalReason: UInt64] = [:]
     }
 

@@ -1,10 +1,12 @@
-import EventLogs
+import FeedCore
 import Testing
+
+@testable import EventLogs
 
 @Suite struct ReaderCursorsTests {
     /// A reader of two hundred streams has as many.
-    @Test func aCursorTakes32Bytes() {
-        #expect(MemoryLayout<ReaderCursors.Subscription>.stride == 32)
+    @Test func aCursorTakes24Bytes() {
+        #expect(MemoryLayout<ReaderCursors.Subscription>.stride == 24)
     }
 
     @Test func aCursorKeepsItsLogAndItsPlaceInTheLogsList() {
@@ -12,5 +14,16 @@ import Testing
         #expect(cursor.log == 70_000 && cursor.readerIndex == -1 && cursor.cursor == .max)
         cursor.readerIndex = 49_999
         #expect(cursor.readerIndex == 49_999)
+    }
+
+    @Test func whatIsNotedOfACursorStandsAlone() {
+        let notes: [WritableKeyPath<ReaderCursors.Subscription, Bool>] = [\.isPaused, \.awaitsValue, \.needsValue, \.isHeld]
+        for note in notes {
+            var cursor = ReaderCursors.Subscription(log: 268_435_455, cursor: 0)
+            cursor[keyPath: note] = true
+            #expect(notes.filter { cursor[keyPath: $0] } == [note] && cursor.log == 268_435_455)
+            cursor[keyPath: note] = false
+            #expect(!notes.contains { cursor[keyPath: $0] } && cursor.log == 268_435_455)
+        }
     }
 }

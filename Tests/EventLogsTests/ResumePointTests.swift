@@ -1,6 +1,7 @@
-import EventLogs
 import FeedCore
 import Testing
+
+@testable import EventLogs
 
 struct ResumePointTests {
     private static let names = ["btcusdt@aggTrade", "ethusdt@aggTrade", "btcusdt@depth", "!assetIndex@arr", "bux:sb26493"].compactMap {
@@ -43,6 +44,17 @@ struct ResumePointTests {
         }
         for text in ["", "1.2", "1.2.", "1.2.3.4", ".2.3", "1..3", "1.2.03", "1.2.+3", "1.2.A", "1.2.3w5e11264sgsg", "1.2.-1", " 1.2.3", "é.2.3"] {
             #expect(ResumePoint(text) == nil, "\(text)")
+        }
+    }
+
+    @Test(arguments: EventFormat.allCases) func theEndOfAnIDIsWrittenAsItIsPrinted(_ format: EventFormat) {
+        var streams = StreamSet()
+        let room = UnsafeMutablePointer<UInt8>.allocate(capacity: EventFormat.idEndRoom)
+        defer { room.deallocate() }
+        for number in 0..<200 {
+            let count = format.writeIDEnd(of: streams, to: room)
+            #expect(Array(UnsafeBufferPointer(start: room, count: count)) == format.idEnd(of: streams))
+            streams.insert(StreamSet(.markPrice(symbol: "S\(number)USDT")))
         }
     }
 }

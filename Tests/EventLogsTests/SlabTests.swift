@@ -58,7 +58,9 @@ import Testing
         slab.insert(Guest(name: "a", gone: Names()), at: 0)
         let before = address(&slab[0])
         for index in 1..<1000 { slab.insert(Guest(name: "\(index)", gone: Names()), at: index) }
-        #expect(address(&slab[0]) == before && slab[999].name == "999")
+        #expect(address(&slab[0]) == before && slab[999].name == "999" && slab.vacancy == 1000)
+        for index in 1..<1000 where index != 40 { slab.remove(index) }
+        #expect(address(&slab[0]) == before && slab[40].name == "40" && slab.vacancy == 1 && slab.indices == 0..<1000)
     }
 
     @Test func nothingIsTakenOutThatIsInUse() async {

@@ -16,7 +16,7 @@ class Program:
         self.process = subprocess.Popen([*wrap, executable, *map(str, arguments)], stdout=subprocess.PIPE, stderr=errors, text=True)
         atexit.register(self.process.kill)
         line = self.process.stdout.readline()
-        found = re.search(r"http://([\w.]+):(\d+)", line)
+        found = re.search(r"https?://([\w.]+):(\d+)", line)
         if not found:
             raise SystemExit(f"{executable} did not start: {line!r}")
         self.host, self.port = found[1], int(found[2])
@@ -76,6 +76,7 @@ class Gateway(Program):
     """A gateway of the venue at `venue.host` and `venue.port`, by one line if `options` do not say otherwise."""
 
     def __init__(self, executable, venue, *options, port=0, log=None, wrap=()):
+        self.venue = venue
         base = f"{venue.host}:{venue.port}"
         options = options if "--lines" in options else (*options, "--lines", 1)
         super().__init__(executable, "serve", "--port", port, "--rest-url", f"http://{base}", "--ws-url", f"ws://{base}", *options, log=log, wrap=wrap)

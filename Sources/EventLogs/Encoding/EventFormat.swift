@@ -80,6 +80,16 @@ package enum EventFormat: Int, CaseIterable, Sendable {
         Array((self == .lines ? "\(streams)\"}\n" : "\(streams)\n\n").utf8)
     }
 
+    /// Writes the same, at most `idEndRoom` bytes, and returns how many it has.
+    func writeIDEnd(of streams: StreamSet, to start: UnsafeMutablePointer<UInt8>) -> Int {
+        let digits = streams.write(to: start)
+        let rest: StaticString = self == .lines ? "\"}\n" : "\n\n"
+        (start + digits).update(from: rest.utf8Start, count: rest.utf8CodeUnitCount)
+        return digits + rest.utf8CodeUnitCount
+    }
+
+    static var idEndRoom: Int { 24 }
+
     /// The browser's delay before it reconnects; empty in lines, which have no word for it.
     package func retry(_ milliseconds: Int) -> [UInt8] {
         self == .lines ? [] : Array("retry: \(milliseconds)\n".utf8)

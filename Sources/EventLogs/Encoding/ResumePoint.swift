@@ -60,4 +60,7 @@ package struct StreamSet: Hashable, Sendable, CustomStringConvertible {
 
     /// The number in base 36, 13 digits at most.
     package var description: String { String(sum, radix: 36) }
+
+    /// Writes the number as printed and returns how many digits it has. There has to be room for 16 bytes.
+    func write(to start: UnsafeMutablePointer<UInt8>) -> Int { EventID.write(sum, to: start) }
 }

@@ -57,9 +57,9 @@ public struct EventID: Hashable, Sendable, CustomStringConvertible, LosslessStri
         return point + 1 + Self.write(sequence, to: start + point + 1)
     }
 
-    /// Writes a number without leading zeros and returns how many digits it has. There has to be room for 16 bytes.
+    /// Writes a number in base 36 without leading zeros and returns how many digits it has, 13 at most. There has to be room for 16 bytes.
     @inline(__always)
-    private static func write(_ number: UInt64, to start: UnsafeMutablePointer<UInt8>) -> Int {
+    package static func write(_ number: UInt64, to start: UnsafeMutablePointer<UInt8>) -> Int {
         // The last digit is found first, and moves up as others come before it.
         var (first, second): (UInt64, UInt64) = (0, 0)
         var (rest, count) = (number, 0)

@@ -1,5 +1,6 @@
 import EventLogs
 import FuturesFeed
+import GatewayAccess
 import MicroHTTP
 import NIOCore
 
@@ -74,11 +75,12 @@ struct Notifier {
 extension EventHub {
     /// The response head has been sent to an agent that wants to be told of changes.
     func openNotifications(_ stream: EventStream, _ number: UInt64, _ client: Client, _ notifications: AgentNotifications) {
-        begin(client.streams, from: client.address)
+        begin(client.streams, from: client.lease.address)
         retain(client.streams)
         state.value.notifier.add(number, notifications)
         let opening = Opening(
-            client: client.id, streams: client.streams, options: client.options, retryMs: Self.retryMs, resume: .none, values: [], head: feed.head)
+            client: text(of: client.id), streams: client.streams, options: client.options, retryMs: Self.retryMs, resume: .none, values: [],
+            head: feed.head)
         rings.post(.open(number: number, stream, opening), to: number)
         if state.value.isDraining { end(number, code: "draining", reason: "The gateway is stopping.") }
         judge(number)

@@ -11,21 +11,16 @@ struct ConnectionOptions: Sendable {
     }
 
     /// After how many seconds of silence the reader gets a heartbeat.
-    let heartbeat: Int
+    var heartbeat: Int { Int(heartbeatSeconds) }
+    private let heartbeatSeconds: UInt16
     /// Whether heartbeats are events. If not, they are comments.
     let sendsHeartbeatEvents: Bool
     let forceFetch: Bool
-    /// The least time between two deliveries of one stream, in nanoseconds; zero if every event is sent at once.
-    let interval: Int64
     let format: EventFormat
     /// Whether the body begins with two kibibytes of comment.
     let isPadded: Bool
     /// Whether the body is gzip.
     var isCompressed: Bool
-    /// After how many events with data the connection ends; nil if no number was given.
-    let count: Int?
-    /// After how many seconds the connection ends; nil if no time was given.
-    let timeout: Int?
     /// Whether events tell when the venue made them, when they were received and when they are sent.
     var tellsTimings = false
     private var rare: Rare?
@@ -35,6 +30,9 @@ struct ConnectionOptions: Sendable {
         var clock: ClockDifference?
         var replay: ReplayOptions?
         var notifications: AgentNotifications?
+        var count: Int?
+        var timeout: Int?
+        var interval: Int64 = 0
     }
 
     private final class Rare: Sendable {
@@ -54,18 +52,17 @@ struct ConnectionOptions: Sendable {
         isPadded: Bool, isCompressed: Bool, count: Int?, timeout: Int?, tellsTimings: Bool = false, replay: ReplayOptions? = nil,
         notifications: AgentNotifications? = nil
     ) {
-        self.heartbeat = heartbeat
+        heartbeatSeconds = UInt16(clamping: heartbeat)
         self.sendsHeartbeatEvents = sendsHeartbeatEvents
         self.forceFetch = forceFetch
-        self.interval = interval
         self.format = format
         self.isPadded = isPadded
         self.isCompressed = isCompressed
-        self.count = count
-        self.timeout = timeout
         self.tellsTimings = tellsTimings
-        guard lastEventID != nil || replay != nil || notifications != nil else { return }
-        rare = Rare(RareOptions(lastEventID: lastEventID, replay: replay, notifications: notifications))
+        guard lastEventID != nil || replay != nil || notifications != nil || count != nil || timeout != nil || interval != 0 else { return }
+        rare = Rare(
+            RareOptions(
+                lastEventID: lastEventID, replay: replay, notifications: notifications, count: count, timeout: timeout, interval: interval))
     }
 
     /// The last id that the reader has; nil for a new reader.
@@ -80,6 +77,12 @@ struct ConnectionOptions: Sendable {
         get { rare?.options.replay }
         set { if newValue != nil || rare != nil { change { $0.replay = newValue } } }
     }
+    /// The least time between two deliveries of one stream, in nanoseconds; zero if every event is sent at once.
+    var interval: Int64 { rare?.options.interval ?? 0 }
+    /// After how many events with data the connection ends; nil if no number was given.
+    var count: Int? { rare?.options.count }
+    /// After how many seconds the connection ends; nil if no time was given.
+    var timeout: Int? { rare?.options.timeout }
     /// What an agent is told instead of events; nil for other readers.
     var notifications: AgentNotifications? { rare?.options.notifications }
 

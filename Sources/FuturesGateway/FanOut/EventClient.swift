@@ -17,6 +17,16 @@ struct EventClient: ~Copyable {
         var lastSequence: UInt64?
     }
 
+    /// What a reader with a gzip body has.
+    final class GzipBody {
+        /// For the trailer.
+        var checksum = GzipChecksum()
+        /// The compression group that the reader reads. If it has one, its cursors in the rings stay where they were when it joined.
+        var membership: Membership?
+        /// The group that the reader joins once the group has compressed all that the reader already got.
+        var awaitedGroup: Int?
+    }
+
     /// Bytes for this reader alone, as they go over the wire: compressed if the reader gets gzip.
     struct PrivateBytes {
         let bytes: [UInt8]
@@ -27,15 +37,11 @@ struct EventClient: ~Copyable {
     let number: UInt64
     let stream: EventStream
     let options: ConnectionOptions
-    /// When the connection ends, monotonic nanoseconds.
-    let endsAt: Int64
+    /// When the connection ends, monotonic nanoseconds; once it is ending, when it is cut if the farewell could not be sent.
+    var endsAt: Int64
     var reader: ReaderCursors
-    /// The checksum for the gzip trailer; nil if the body is not gzip.
-    var checksum: GzipChecksum?
-    /// The compression group that the reader reads. If it has one, its cursors in the rings stay where they were when it joined.
-    var membership: Membership?
-    /// The group that the reader joins once the group has compressed all that the reader already got.
-    var awaitedGroup: Int?
+    /// Nil if the body is not gzip.
+    let gzip: GzipBody?
     /// Bytes to send before anything from the rings: the session, snapshots, the rest of an event that a full socket cut, the farewell.
     var privateBytes: [PrivateBytes] = []
     var lastWrite: Int64
@@ -48,8 +54,6 @@ struct EventClient: ~Copyable {
     var isEnding = false
     /// Whether the reader is in `EventFanOut.queuedClients`.
     var isQueued = false
-    /// When the connection is cut if the farewell could not be sent, monotonic nanoseconds.
-    var cutAt = Int64.max
     /// Whether the reader is in `EventFanOut.pacedClients`.
     var awaitsTurn = false
 
@@ -59,7 +63,7 @@ struct EventClient: ~Copyable {
         self.options = options
         endsAt = options.timeout.map { now &+ Int64($0) * 1_000_000_000 } ?? .max
         reader = ReaderCursors(format: options.format, remaining: options.count, tellsTimings: options.tellsTimings)
-        checksum = options.isCompressed ? GzipChecksum() : nil
+        gzip = options.isCompressed ? GzipBody() : nil
         isReplaying = options.isFedAlone
         lastWrite = now
     }

@@ -7,16 +7,16 @@ import MicroHTTP
 extension EventFanOut {
     /// Queues bytes that this reader gets before anything from the rings.
     func enqueuePrivate(_ client: inout EventClient, _ bytes: [UInt8]) {
-        guard client.checksum != nil, !bytes.isEmpty else { return client.privateBytes.append(EventClient.PrivateBytes(bytes: bytes)) }
+        guard client.gzip != nil, !bytes.isEmpty else { return client.privateBytes.append(EventClient.PrivateBytes(bytes: bytes)) }
         bytes.withUnsafeBufferPointer { enqueuePrivate(&client, compressed: $0) }
     }
 
     /// Queues bytes as a block of their own. A reader of a group leaves the group first, because a group's blocks refer to each other, so nothing may
     /// stand between them.
     func enqueuePrivate(_ client: inout EventClient, compressed bytes: UnsafeBufferPointer<UInt8>) {
-        if client.membership != nil { leaveGroup(&client) }
+        if client.gzip?.membership != nil { leaveGroup(&client) }
         guard let block = compression.block(bytes) else { return client.stream.fail() }
-        client.checksum?.append(block.part)
+        client.gzip?.checksum.append(block.part)
         client.privateBytes.append(EventClient.PrivateBytes(bytes: block.bytes))
     }
 
@@ -26,8 +26,8 @@ extension EventFanOut {
             let readers = compression.groups[group].readers
             if !compression.compress(group, logs, now) { dissolve(group) }
             for slot in readers { enqueue(slot) }
-            for slot in compression.takeWaiting(group, now) where clients.contains(slot) && clients[slot].awaitedGroup == group {
-                clients[slot].awaitedGroup = nil
+            for slot in compression.takeWaiting(group, now) where clients.contains(slot) && clients[slot].gzip?.awaitedGroup == group {
+                clients[slot].gzip?.awaitedGroup = nil
                 settle(slot, flush(&clients[slot], now))
             }
         }
@@ -37,7 +37,7 @@ extension EventFanOut {
     /// Puts a gzip reader that has been sent everything into the group of its streams, or on the group's waiting list. Does nothing for other
     /// readers.
     func joinGroup(_ client: inout EventClient, _ now: Int64) {
-        guard client.checksum != nil, client.membership == nil, client.awaitedGroup == nil, client.options.interval == 0,
+        guard let gzip = client.gzip, gzip.membership == nil, gzip.awaitedGroup == nil, client.options.interval == 0,
             client.reader.remaining == nil, !client.isBlocked, !client.isEnding, client.privateBytes.isEmpty
         else { return }
         for subscription in client.reader.subscriptions {
@@ -48,8 +48,8 @@ extension EventFanOut {
         switch compression.enter(client.stream.slot, client.reader, logs, now, blocks: { makeBlocks() }) {
         case .joined(let membership):
             for place in client.reader.subscriptions.indices { detach(&client, place) }
-            client.membership = membership
-        case .waits(let group): client.awaitedGroup = group
+            gzip.membership = membership
+        case .waits(let group): gzip.awaitedGroup = group
         case .alone: break
         }
     }
@@ -58,9 +58,9 @@ extension EventFanOut {
     /// that event. Does nothing for a reader without a group.
     @discardableResult
     func leaveGroup(_ client: inout EventClient) -> Bool {
-        client.awaitedGroup = nil
-        guard let membership = client.membership else { return true }
-        client.membership = nil
+        client.gzip?.awaitedGroup = nil
+        guard let membership = client.gzip?.membership else { return true }
+        client.gzip?.membership = nil
         var isWhole = true
         for place in client.reader.subscriptions.indices {
             attach(&client, place)
@@ -74,7 +74,7 @@ extension EventFanOut {
         }
         let own = client.stream.slot
         for slot in compression.leave(own, membership.group, logs) where slot != own && clients.contains(slot) {
-            if clients[slot].awaitedGroup == membership.group { clients[slot].awaitedGroup = nil }
+            if clients[slot].gzip?.awaitedGroup == membership.group { clients[slot].gzip?.awaitedGroup = nil }
         }
         return isWhole
     }
@@ -117,14 +117,14 @@ extension EventFanOut {
                 client.privateBytes.append(EventClient.PrivateBytes(bytes: group.blocks.view.copy(from: block.start + UInt64(left), to: block.end)))
             }
             let held = group.held(next)
-            client.checksum?.append(held.part)
+            client.gzip?.checksum.append(held.part)
             tally.deliveries &+= held.events
-            client.membership?.lastSequence = block.sequence
+            client.gzip?.membership?.lastSequence = block.sequence
             client.reader.lastSequence = max(client.reader.lastSequence, block.sequence)
             next += 1
             guard left >= length else { break }
             left -= length
         }
-        client.membership?.block = next
+        client.gzip?.membership?.block = next
     }
 }

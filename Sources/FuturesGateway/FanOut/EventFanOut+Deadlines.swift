@@ -17,7 +17,9 @@ extension EventFanOut {
         guard !client.isQueued else { return .open }
         let silence = now - client.lastWrite
         if client.isBlocked {
-            if silence > limits.stoppedReader.nanoseconds || now >= client.cutAt, sendOff(&client, silence, now) == .ended { return .ended }
+            if silence > limits.stoppedReader.nanoseconds || client.isEnding && now >= client.endsAt, sendOff(&client, silence, now) == .ended {
+                return .ended
+            }
         } else if silence >= client.heartbeat {
             let format = client.options.format
             enqueuePrivate(&client, client.options.sendsHeartbeatEvents ? EventEncoder.heartbeat(format) : format.heartbeat)

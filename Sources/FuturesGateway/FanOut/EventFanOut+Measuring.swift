@@ -12,7 +12,7 @@ extension EventFanOut {
     func countBlocked(_ client: borrowing EventClient) {
         tally.blocked += 1
         for item in client.privateBytes { tally.backlog &+= UInt64(item.bytes.count - item.sent) }
-        if let membership = client.membership {
+        if let membership = client.gzip?.membership {
             tally.backlog &+= compression.groups[membership.group].blocks.view.bytes(from: membership.block)
             return
         }

@@ -19,7 +19,7 @@ extension EventFanOut {
         }
         for slot in stopped.sorted(by: { clients[$0].lastWrite < clients[$1].lastWrite }).prefix(readers) {
             sendOff(&clients[slot], reason: "Memory is short, and nothing could be sent.")
-            clients[slot].cutAt = now &+ 1_000_000_000
+            clients[slot].endsAt = now &+ 1_000_000_000
             tally.relieved &+= 1
         }
     }

@@ -68,13 +68,13 @@ extension EventFanOut {
             client.awaitsPiece = true
             return .open
         }
-        if let membership = client.membership { return sendBlocks(&client, membership, now) }
+        if let membership = client.gzip?.membership { return sendBlocks(&client, membership, now) }
         if client.options.interval > 0 { pace(&client, now) }
         repeat {
             catchFallen(&client)
             if !client.privateBytes.isEmpty, !sendPrivate(&client, now) { return .open }
             batch.gather(
-                &client.reader, logs, atMost: client.checksum == nil ? .max : Compression.blockBytes, client.reader.tellsTimings ? .now : nil)
+                &client.reader, logs, atMost: client.gzip == nil ? .max : Compression.blockBytes, client.reader.tellsTimings ? .now : nil)
         } while batch.count > 0 && sendBatch(&client, now)
         joinGroup(&client, now)
         guard client.reader.remaining == 0, !client.isBlocked, !client.isEnding else { return .open }
@@ -98,7 +98,8 @@ extension EventFanOut {
                 client.isBlocked = true
                 return false
             }
-            client.privateBytes.removeFirst()
+            // An array that is emptied keeps its memory.
+            if client.privateBytes.count > 1 { client.privateBytes.removeFirst() } else { client.privateBytes = [] }
         }
         return true
     }
@@ -106,12 +107,12 @@ extension EventFanOut {
     /// Notes bytes that the kernel took.
     func wrote(_ count: Int, _ client: inout EventClient, _ now: Int64) {
         client.lastWrite = now
-        tally.sent(count, isCompressed: client.checksum != nil)
+        tally.sent(count, isCompressed: client.gzip != nil)
     }
 
     /// Sends the gathered events. True if the kernel took all of them. If it took a part of an event, the rest becomes private bytes.
     private func sendBatch(_ client: inout EventClient, _ now: Int64) -> Bool {
-        if client.checksum != nil {
+        if client.gzip != nil {
             batch.withBytes { enqueuePrivate(&client, compressed: $0) }
             _ = batch.advance(&client.reader, logs, by: .max)
             tally.deliveries &+= batch.advanced
@@ -134,16 +135,17 @@ extension EventFanOut {
             client.options.notifications?.end(code: code, reason: reason)
             ?? EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, client.options.format)
         enqueuePrivate(&client, bye)
-        if let checksum = client.checksum { client.privateBytes.append(EventClient.PrivateBytes(bytes: checksum.end)) }
+        if let gzip = client.gzip { client.privateBytes.append(EventClient.PrivateBytes(bytes: gzip.checksum.end)) }
         client.isEnding = true
+        client.endsAt = .max
     }
 
-    /// Ends a reader whose socket has been full for too long: first with a farewell, which still may reach it, and ten seconds later, or at `cutAt`,
+    /// Ends a reader whose socket has been full for too long: first with a farewell, which still may reach it, and ten seconds later, or at `endsAt`,
     /// with a reset.
     func sendOff(_ client: inout EventClient, _ silence: Int64, _ now: Int64) -> EventClient.Connection {
         if !client.isEnding {
             sendOff(&client, reason: "Nothing could be sent for \(limits.stoppedReader).")
-        } else if silence > limits.stoppedReader.nanoseconds &+ 10_000_000_000 || now >= client.cutAt {
+        } else if silence > limits.stoppedReader.nanoseconds &+ 10_000_000_000 || now >= client.endsAt {
             client.stream.abort()
             tally.cut &+= 1
             return .ended

@@ -29,7 +29,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     /// The readers, by the slots of their streams.
     var clients = Slab<EventClient>()
     /// The readers' slots by their numbers.
-    private var slots: [UInt64: Int] = [:]
+    private var slots: [UInt64: Int32] = [:]
     /// Open streams for which the hub has not posted `open` yet.
     private var unclaimed: Set<EventStream> = []
     /// The logs whose rings have grown since `enqueueReaders`.
@@ -98,6 +98,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
 
     private func isRead(_ stream: EventStream) -> Bool { clients.contains(stream.slot) && clients[stream.slot].stream == stream }
 
+    private func slot(of number: UInt64) -> Int? { slots[number].map { Int($0) } }
+
     private func perform(_ command: FanOutInbox.Command, _ now: Int64) {
         switch command {
         case .addLog(let index, let name, let ring):
@@ -124,25 +126,25 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         case .open(let number, let stream, let opening):
             open(number, stream, opening, now)
         case .subscribe(let number, let values, let head, let done):
-            if let slot = slots[number] { settle(slot, subscribe(&clients[slot], values, head, now)) }
+            if let slot = slot(of: number) { settle(slot, subscribe(&clients[slot], values, head, now)) }
             done()
         case .unsubscribe(let number, let logs, let done):
-            if let slot = slots[number] { unsubscribe(&clients[slot], logs) }
+            if let slot = slot(of: number) { unsubscribe(&clients[slot], logs) }
             done()
         case .pause(let number, let logs, let done):
-            if let slot = slots[number] { pause(&clients[slot], logs) }
+            if let slot = slot(of: number) { pause(&clients[slot], logs) }
             done()
         case .resume(let number, let values, let head, let done):
-            if let slot = slots[number] { settle(slot, resume(&clients[slot], values, head, now)) }
+            if let slot = slot(of: number) { settle(slot, resume(&clients[slot], values, head, now)) }
             done()
         case .refill(let number, let value):
-            if let slot = slots[number] { settle(slot, refill(&clients[slot], value, now)) }
+            if let slot = slot(of: number) { settle(slot, refill(&clients[slot], value, now)) }
         case .play(let number, let bytes):
-            if let slot = slots[number] { settle(slot, play(&clients[slot], bytes, now)) }
+            if let slot = slot(of: number) { settle(slot, play(&clients[slot], bytes, now)) }
         case .goLive(let number, let values, let head, let after, let news):
-            if let slot = slots[number] { settle(slot, goLive(&clients[slot], values, head, after, news, now)) }
+            if let slot = slot(of: number) { settle(slot, goLive(&clients[slot], values, head, after, news, now)) }
         case .end(let number, let code, let reason):
-            guard let slot = slots[number] else { return }
+            guard let slot = slot(of: number) else { return }
             end(&clients[slot], code: code, reason: reason)
             settle(slot, flush(&clients[slot], now))
         case .relieve(let readers):
@@ -161,7 +163,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             return
         }
         clients.insert(EventClient(number: number, stream: stream, options: opening.options, now: now), at: stream.slot)
-        slots[number] = stream.slot
+        slots[number] = Int32(clamping: stream.slot)
         tally.opened(opening.options.format, isCompressed: opening.options.isCompressed)
         settle(stream.slot, begin(&clients[stream.slot], opening, now))
     }

@@ -7,39 +7,80 @@ import NIOCore
 extension EventHub {
     /// An event connection, as far as the hub knows it. On the feed's thread only.
     final class Client {
-        /// 128 random bits, in hexadecimal, in a cluster behind its node's name. The principal that opened the connection controls it under this id.
-        let id: String
+        /// The principal that opened the connection controls it under this id.
+        let id: ConnectionID
         var streams: [FuturesServiceStreamName]
-        var paused: Set<FuturesServiceStreamName> = []
         let options: ConnectionOptions
-        /// The principal that opened it, as it was when last judged.
-        var principal: Principal
-        /// The address that opened it; nil if it is no address.
-        let address: Address?
+        var holder: Holder
         /// Its share of the limits.
         let lease: Gatekeeper.Lease
-        /// The task that judges it again.
-        var expiry: Scheduled<Void>?
         /// Whether its response head has been sent.
         var isOpen = false
         /// Whether it is played the tape.
         var isReplaying = false
         /// Whether it never reads what is live, so that its streams need no feed.
         var isOfThePast: Bool { options.replay?.to != nil }
-        /// Limits its control requests.
-        var controlRequests = TokenBucket()
+        /// Nil as long as nothing of it is needed: most readers only read.
+        private var doings: Doings?
 
-        init(
-            id: String, streams: [FuturesServiceStreamName], options: ConnectionOptions, principal: Principal, address: Address?,
-            lease: Gatekeeper.Lease
-        ) {
+        /// What comes of a reader that does more, or whose credential ends.
+        private final class Doings {
+            var paused: Set<FuturesServiceStreamName> = []
+            var expiry: Scheduled<Void>?
+            var controlRequests = TokenBucket()
+        }
+
+        init(id: ConnectionID, streams: [FuturesServiceStreamName], options: ConnectionOptions, holder: Holder, lease: Gatekeeper.Lease) {
             self.id = id
             self.streams = streams
             self.options = options
-            self.principal = principal
-            self.address = address
+            self.holder = holder
             self.lease = lease
         }
+
+        private var begun: Doings {
+            if let doings { return doings }
+            let new = Doings()
+            doings = new
+            return new
+        }
+
+        var paused: Set<FuturesServiceStreamName> {
+            get { doings?.paused ?? [] }
+            set { if newValue != paused { begun.paused = newValue } }
+        }
+
+        /// The task that judges it again.
+        var expiry: Scheduled<Void>? {
+            get { doings?.expiry }
+            set { if newValue != nil || doings != nil { begun.expiry = newValue } }
+        }
+
+        /// Whether the limit of control requests allows another one: 20 at once, 10 a second.
+        func mayControl() -> Bool { begun.controlRequests.take(1, .perSecond(10), now: Moment.current.instant.nanoseconds) == nil }
+    }
+
+    /// A principal as it was when last judged. Those who come one after another with the same principal share it.
+    final class Holder {
+        let principal: Principal
+
+        init(_ principal: Principal) { self.principal = principal }
+    }
+
+    private func holder(_ principal: Principal) -> Holder {
+        if let last = state.value.lastHolder, last.principal == principal { return last }
+        let new = Holder(principal)
+        state.value.lastHolder = new
+        return new
+    }
+
+    /// The id as clients see it: in a cluster behind the node's name.
+    func text(of id: ConnectionID) -> String { (feed.peers?.name ?? "") + id.text }
+
+    private func number(of id: String) -> UInt64? {
+        let name = feed.peers?.name ?? ""
+        guard id.hasPrefix(name) else { return nil }
+        return ConnectionID(id.dropFirst(name.count)).flatMap { state.value.numbers[$0] }
     }
 
     /// What the answers to control requests say.
@@ -90,19 +131,20 @@ extension EventHub {
         }
         state.value.lastNumber &+= 1
         let number = rings.join(state.value.lastNumber)
-        let id = (feed.peers?.name ?? "") + Self.randomID()
-        state.value.clients[number] = Client(
-            id: id, streams: streams, options: options, principal: caller.principal, address: caller.address, lease: lease)
+        let id = ConnectionID()
+        state.value.clients[number] = Client(id: id, streams: streams, options: options, holder: holder(caller.principal), lease: lease)
         state.value.numbers[id] = number
         return number
     }
 
     /// Checks the limits for streams that a connection wants to add, and counts them as the connection's. `control` with `subscribe` has to follow.
     func charge(_ id: String, _ names: [FuturesServiceStreamName]) throws(Refusal) {
-        guard let number = state.value.numbers[id], let client = state.value.clients[number] else { return assertionFailure(Self.unseen) }
+        guard let number = number(of: id), let client = state.value.clients[number] else { return assertionFailure(Self.unseen) }
         let new = names.filter { !client.streams.contains($0) }
-        try checkRoom(for: new, from: client.address)
-        do throws(LimitReached) { try gatekeeper.add(streams: new.count, to: client.lease, of: client.principal) } catch { throw .limited(error) }
+        try checkRoom(for: new, from: client.lease.address)
+        do throws(LimitReached) { try gatekeeper.add(streams: new.count, to: client.lease, of: client.holder.principal) } catch {
+            throw .limited(error)
+        }
     }
 
     /// Judges every connection again, because the access rules have changed.
@@ -115,17 +157,17 @@ extension EventHub {
     func judge(_ number: UInt64) {
         guard let client = state.value.clients[number], client.isOpen else { return }
         client.expiry?.cancel()
-        state.value.clients[number]?.expiry = nil
+        client.expiry = nil
         let now = Access.now
-        switch gatekeeper.standing(of: client.principal, at: now) {
+        switch gatekeeper.standing(of: client.holder.principal, at: now) {
         case .expired: end(number, code: "expired", reason: "The credential has expired; come back with a new one.")
         case .good(let principal)
         where principal.permission.allows(.read) && client.streams.allSatisfy({ principal.permission.allows(stream: $0.description) }):
-            state.value.clients[number]?.principal = principal
+            client.holder = holder(principal)
             guard let end = principal.permission.expiresAt else { return }
             // Within a minute at most, because somebody may set the clock.
             let wait = TimeAmount.seconds(min(max(end - now.seconds, 1), 60))
-            state.value.clients[number]?.expiry = feed.loop.assumeIsolated().scheduleTask(in: wait) { self.judge(number) }
+            client.expiry = feed.loop.assumeIsolated().scheduleTask(in: wait) { self.judge(number) }
         case .good, .revoked: end(number, code: "revoked", reason: "The credential is not accepted for these streams any more.")
         }
     }
@@ -135,11 +177,11 @@ extension EventHub {
         guard let client = state.value.clients[number], !client.isOpen else {
             return assertionFailure("A stream opened for client \(number), which was not prepared or is open.")
         }
-        state.value.clients[number]?.isOpen = true
-        state.value.clients[number]?.isReplaying = client.options.isFedAlone
+        client.isOpen = true
+        client.isReplaying = client.options.isFedAlone
         if let notifications = client.options.notifications { return openNotifications(stream, number, client, notifications) }
         if client.options.replay != nil { return openReplay(stream, number, client) }
-        begin(client.streams, from: client.address)
+        begin(client.streams, from: client.lease.address)
         client.streams = known(client.streams)
         let (values, head) = values(of: client.streams, client.options.format)
         let resume: Resume =
@@ -149,7 +191,8 @@ extension EventHub {
             case .point, .unreadable: .lost
             }
         let opening = Opening(
-            client: client.id, streams: client.streams, options: client.options, retryMs: Self.retryMs, resume: resume, values: values, head: head,
+            client: text(of: client.id), streams: client.streams, options: client.options, retryMs: Self.retryMs, resume: resume, values: values,
+            head: head,
             troubles: troubles(of: client.streams, client.options.format),
             // Behind an older event it is in the rings.
             ownTroubles: resume.isBehind(head.sequence) ? ownTroubles(of: client.streams, client.options.format) : [])
@@ -183,16 +226,17 @@ extension EventHub {
 
     /// The open connection with this id; nil if there is none, or if somebody with another identity opened it.
     func view(of id: String, for identity: String?) -> ClientView? {
-        guard let number = state.value.numbers[id], let client = state.value.clients[number], client.isOpen, client.principal.identity == identity
+        guard let number = number(of: id), let client = state.value.clients[number], client.isOpen, client.holder.principal.identity == identity
         else { return nil }
-        return Self.view(of: client)
+        return view(of: client)
     }
 
     /// The handlers control a connection in the same turn of the feed's thread in which `view` found it.
     private static let unseen = "A connection is controlled that `view` did not find."
 
-    private static func view(of client: Client) -> ClientView {
-        ClientView(id: client.id, streams: client.streams, paused: client.streams.filter(client.paused.contains), isReplaying: client.isReplaying)
+    private func view(of client: Client) -> ClientView {
+        ClientView(
+            id: text(of: client.id), streams: client.streams, paused: client.streams.filter(client.paused.contains), isReplaying: client.isReplaying)
     }
 
     /// Carries out a control request.
@@ -202,7 +246,7 @@ extension EventHub {
     ///   - names: the streams; nil for all streams of the connection.
     ///   - done: called on the fan-out's thread once the request has taken effect.
     func control(_ control: Control, _ id: String, _ names: [FuturesServiceStreamName]?, done: @escaping @Sendable (ClientView) -> Void) {
-        guard let number = state.value.numbers[id], let client = state.value.clients[number] else { return assertionFailure(Self.unseen) }
+        guard let number = number(of: id), let client = state.value.clients[number] else { return assertionFailure(Self.unseen) }
         let wanted = names ?? client.streams
         let answer: @Sendable () -> Void
         switch control {
@@ -219,7 +263,7 @@ extension EventHub {
             rings.post(.resume(number: number, values, head: head, done: answer), to: number)
         case .subscribe:
             let new = wanted.filter { !client.streams.contains($0) }
-            begin(new, from: client.address)
+            begin(new, from: client.lease.address)
             client.streams += known(new)
             let (values, head) = values(of: new, client.options.format)
             answer = self.answer(number, done)
@@ -227,7 +271,7 @@ extension EventHub {
             retain(new)
         case .unsubscribe:
             let gone = client.streams.filter { wanted.contains($0) }
-            state.value.clients[number]?.streams.removeAll(where: gone.contains)
+            client.streams.removeAll(where: gone.contains)
             setPaused(client.paused.subtracting(gone), number)
             gatekeeper.remove(streams: gone.count, from: client.lease)
             answer = self.answer(number, done)
@@ -247,22 +291,19 @@ extension EventHub {
         names.compactMap { state.value.streams[$0]?.logs[client.options.format.rawValue] }
     }
 
-    /// Whether the connection's limit of control requests allows another one: 20 at once, 10 a second.
-    func mayControl(_ id: String) -> Bool {
-        guard let number = state.value.numbers[id] else { return true }
-        return state.value.clients[number]?.controlRequests.take(1, .perSecond(10), now: Moment.current.instant.nanoseconds) == nil
-    }
+    /// Whether the connection's limit of control requests allows another one.
+    func mayControl(_ id: String) -> Bool { number(of: id).flatMap { state.value.clients[$0] }?.mayControl() ?? true }
 
     /// Calls `done` with the connection as it is now.
     private func answer(_ number: UInt64, _ done: @escaping @Sendable (ClientView) -> Void) -> @Sendable () -> Void {
         guard let client = state.value.clients[number] else { return {} }
-        let view = Self.view(of: client)
+        let view = view(of: client)
         return { done(view) }
     }
 
     /// Ends a connection with a farewell.
     func close(_ id: String) {
-        guard let number = state.value.numbers[id] else { return assertionFailure(Self.unseen) }
+        guard let number = number(of: id) else { return assertionFailure(Self.unseen) }
         end(number, code: "closed", reason: "The connection was ended by request.")
     }
 
@@ -309,11 +350,4 @@ extension EventHub {
 
     /// When a reader should reconnect: after two seconds, a quarter more or less, so that readers do not all come back at once.
     static var retryMs: Int { .random(in: 1500...2500) }
-
-    private static func randomID() -> String {
-        var random = SystemRandomNumberGenerator()
-        let digits = String(UInt64.random(in: .min ... .max, using: &random), radix: 16)
-        let more = String(UInt64.random(in: .min ... .max, using: &random), radix: 16)
-        return [digits, more].map { String(repeating: "0", count: 16 - $0.count) + $0 }.joined()
-    }
 }

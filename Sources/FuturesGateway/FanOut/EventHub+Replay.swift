@@ -1,5 +1,6 @@
 import EventLogs
 import FuturesFeed
+import GatewayAccess
 import MicroHTTP
 import NIOCore
 import Tape
@@ -8,13 +9,14 @@ extension EventHub {
     /// The response head has been sent to a reader that is played the tape.
     func openReplay(_ stream: EventStream, _ number: UInt64, _ client: Client) {
         if !client.isOfThePast {
-            begin(client.streams, from: client.address)
+            begin(client.streams, from: client.lease.address)
             // From now on their rings keep what the reader goes over into.
             _ = values(of: client.streams, client.options.format)
             retain(client.streams)
         }
         let opening = Opening(
-            client: client.id, streams: client.streams, options: client.options, retryMs: Self.retryMs, resume: .none, values: [], head: feed.head)
+            client: text(of: client.id), streams: client.streams, options: client.options, retryMs: Self.retryMs, resume: .none, values: [],
+            head: feed.head)
         rings.post(.open(number: number, stream, opening), to: number)
         if state.value.isDraining { end(number, code: "draining", reason: "The gateway is stopping.") }
         judge(number)
@@ -33,7 +35,7 @@ extension EventHub {
             var options = client.options
             options.replay = nil
             let opening = Opening(
-                client: client.id, streams: client.streams, options: options, retryMs: Self.retryMs, resume: .lost, values: [], head: head)
+                client: text(of: client.id), streams: client.streams, options: options, retryMs: Self.retryMs, resume: .lost, values: [], head: head)
             news = EventEncoder.session(opening, replayed: nil)
         }
         if after == nil { news += troubles(of: client.streams, client.options.format) }

@@ -15,11 +15,13 @@ final class EventHub: FeedListener {
     final class Stream {
         /// The indices of the stream's logs in the fan-out, by format; nil for a format that nobody has read.
         var logs: [Int?] = EventFormat.allCases.map { _ in nil }
+        /// The list of readers that read nothing else.
+        private var aloneNames: [FuturesServiceStreamName]?
         /// How many readers it has: event connections, including paused ones, waiting requests, and one if it is pinned.
         var demand = 0
         var waiters: [UInt64: Waiter] = [:]
         /// The address that made the stream begin; nil if it is this machine's own, or if it is a pinned stream.
-        var beginner: [UInt8]?
+        var beginner: Address?
         /// The snapshot as an event, by format.
         var cachedEvents: [CachedEvent?] = EventFormat.allCases.map { _ in nil }
         var cachedSnapshots = CachedSnapshots()
@@ -30,7 +32,13 @@ final class EventHub: FeedListener {
         /// The last failure; nil once content has come since.
         var failure: FeedError?
 
-        init(beginner: [UInt8]? = nil) { self.beginner = beginner }
+        init(beginner: Address? = nil) { self.beginner = beginner }
+
+        /// A list of this stream's name alone, the same for all.
+        func alone(_ names: [FuturesServiceStreamName]) -> [FuturesServiceStreamName] {
+            if aloneNames == nil { aloneNames = names }
+            return aloneNames ?? names
+        }
     }
 
     /// A snapshot as an event, with what it was made from, and when.
@@ -75,10 +83,11 @@ final class EventHub: FeedListener {
     struct State {
         var streams: [FuturesServiceStreamName: Stream] = [:]
         /// How many streams each address made begin.
-        var begun: [[UInt8]: Int] = [:]
+        var begun: [Address: Int] = [:]
         var clients: [UInt64: Client] = [:]
         /// The clients' numbers by their ids.
-        var numbers: [String: UInt64] = [:]
+        var numbers: [ConnectionID: UInt64] = [:]
+        var lastHolder: Holder?
         /// The last number that was given to a client or a waiting request.
         var lastNumber: UInt64 = 0
         /// Streams that stay subscribed without readers.
@@ -259,7 +268,8 @@ final class EventHub: FeedListener {
 
     /// These names as the hub has them, so that readers of a stream share the memory of its name.
     func known(_ names: [FuturesServiceStreamName]) -> [FuturesServiceStreamName] {
-        names.map { name in
+        if names.count == 1 { return stream(names[0]).alone(names) }
+        return names.map { name in
             _ = stream(name)
             return state.value.streams.index(forKey: name).map { state.value.streams[$0].key } ?? name
         }

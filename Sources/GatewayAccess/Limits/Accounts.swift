@@ -10,7 +10,8 @@ struct Accounts<Name: Hashable & Sendable> {
 
     /// A caller's place: its own, or the shared one.
     struct Place: Equatable, Sendable {
-        fileprivate let name: Name?
+        let name: Name
+        let isShared: Bool
     }
 
     private let maximum: Int
@@ -25,9 +26,9 @@ struct Accounts<Name: Hashable & Sendable> {
     /// - Parameter now: monotonic nanoseconds.
     mutating func place(of name: Name, _ limits: Limits, now: Int64) -> Place {
         if accounts[name] == nil, accounts.count >= maximum { sweep(limits, now) }
-        guard accounts[name] != nil || accounts.count < maximum else { return Place(name: nil) }
+        guard accounts[name] != nil || accounts.count < maximum else { return Place(name: name, isShared: true) }
         if accounts[name] == nil { accounts[name] = Account() }
-        return Place(name: name)
+        return Place(name: name, isShared: false)
     }
 
     /// Takes one request.
@@ -69,9 +70,9 @@ struct Accounts<Name: Hashable & Sendable> {
     }
 
     private subscript(place: Place) -> Account {
-        get { place.name.map { accounts[$0, default: Account()] } ?? rest }
+        get { place.isShared ? rest : accounts[place.name, default: Account()] }
         set {
-            if let name = place.name { accounts[name] = newValue } else { rest = newValue }
+            if place.isShared { rest = newValue } else { accounts[place.name] = newValue }
         }
     }
 

@@ -1,28 +1,44 @@
 /// An IPv4 or IPv6 address in bytes; an IPv4-mapped IPv6 address (`::ffff:a.b.c.d`) is the IPv4 address.
 public struct Address: Sendable, Hashable {
+    /// The sixteen bytes of IPv6 in network order; an IPv4 address is the last four.
+    private let high: UInt64
+    private let low: UInt64
+    private let isV4: Bool
+
     /// Four bytes or sixteen, in network order.
-    public let bytes: [UInt8]
+    public var bytes: [UInt8] {
+        withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Array($0.suffix(isV4 ? 4 : 16)) }
+    }
 
     /// Nil if the text is no address; it may have no port, brackets or zone (`%eth0`).
     public init?(_ text: some StringProtocol) {
         guard let bytes = Self.v4(text) ?? Self.v6(text) else { return nil }
         let isMapped = bytes.count == 16 && bytes.prefix(12).elementsEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF])
-        self.bytes = isMapped ? Array(bytes.suffix(4)) : bytes
+        self.init(bytes: isMapped ? bytes.suffix(4) : bytes[...])
     }
 
     /// An address that is not known: `0.0.0.0`, which sends nothing.
-    public static let unknown = Address(v4: [0, 0, 0, 0])
+    public static let unknown = Address(high: 0, low: 0, isV4: true)
 
-    private init(v4 bytes: [UInt8]) { self.bytes = bytes }
+    private init(high: UInt64, low: UInt64, isV4: Bool) {
+        self.high = high
+        self.low = low
+        self.isV4 = isV4
+    }
+
+    private init(bytes: ArraySlice<UInt8>) {
+        let number = { (bytes: ArraySlice<UInt8>) in bytes.reduce(UInt64(0)) { $0 &<< 8 | UInt64($1) } }
+        self.init(high: number(bytes.dropLast(8)), low: number(bytes.suffix(8)), isV4: bytes.count == 4)
+    }
 
     /// Whether it belongs to this machine.
-    public var isLoopback: Bool { bytes.count == 4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1 }
+    public var isLoopback: Bool { isV4 ? low >> 24 == 127 : high == 0 && low == 1 }
 
     /// What counts as one client: the IPv4 address, or the /64 of IPv6, all of which one client has.
-    public var client: [UInt8] { bytes.count == 4 ? bytes : Array(bytes.prefix(8)) }
+    public var client: Address { isV4 ? self : Address(high: high, low: 0, isV4: false) }
 
     /// The client whose limits count; nil for this machine, which has none.
-    public var limited: [UInt8]? { isLoopback ? nil : client }
+    public var limited: Address? { isLoopback ? nil : client }
 
     private static func v4(_ text: some StringProtocol) -> [UInt8]? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
@@ -88,12 +104,13 @@ public struct AddressBlock: Sendable, Hashable {
 
     /// Whether the address is in it.
     public func contains(_ address: Address) -> Bool {
-        guard address.bytes.count == bytes.count else { return false }
+        let others = address.bytes
+        guard others.count == bytes.count else { return false }
         for index in bytes.indices {
             let left = bits - index * 8
             guard left > 0 else { return true }
             let mask: UInt8 = left >= 8 ? 0xFF : 0xFF << UInt8(8 - left)
-            guard (bytes[index] ^ address.bytes[index]) & mask == 0 else { return false }
+            guard (bytes[index] ^ others[index]) & mask == 0 else { return false }
         }
         return true
     }

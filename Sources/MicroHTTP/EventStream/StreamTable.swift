@@ -13,14 +13,15 @@ struct StreamTable {
         var isDoomed = false
         /// How many looks in a row found that the client acknowledges nothing.
         var unanswered: UInt8 = 0
-        /// When the socket of an ended stream is closed at the latest, monotonic nanoseconds.
-        var closesAt: UInt64 = 0
+        /// When the socket of an ended stream is closed at the latest, monotonic milliseconds; they come round in seven weeks.
+        var closesAt: UInt32 = 0
         var owner: Unmanaged<HTTPServer>?
         /// Encrypts the bytes; nil in the clear.
         var sealer: Unmanaged<RecordSealer>?
     }
 
     let epoll: Int32
+    /// Those before `used` are initialized; the others take no memory yet.
     private(set) var entries: UnsafeMutablePointer<Entry>
     private(set) var capacity: Int
     private(set) var used = 0
@@ -38,7 +39,6 @@ struct StreamTable {
         self.epoll = epoll
         capacity = 256
         entries = .allocate(capacity: capacity)
-        entries.initialize(repeating: Entry(), count: capacity)
     }
 
     func deallocate() {
@@ -50,6 +50,7 @@ struct StreamTable {
         let index = vacant.popLast() ?? Int32(used)
         if Int(index) == used {
             if used == capacity { grow() }
+            (entries + used).initialize(to: Entry())
             used += 1
         }
         let entry = entries + Int(index)
@@ -85,7 +86,7 @@ struct StreamTable {
             entry.pointee.isOpen = false
             openCount -= 1
             leavingCount += 1
-            entry.pointee.closesAt = monotonicNanoseconds() &+ Self.longestFlush
+            entry.pointee.closesAt = Self.milliseconds(monotonicNanoseconds() &+ Self.longestFlush)
             expireUnsent(descriptor)
         }
         switch sealer._withUnsafeGuaranteedRef({ $0.close(descriptor) }) {
@@ -93,13 +94,18 @@ struct StreamTable {
         case false: break
         case true:
             shutdown(descriptor, Int32(SHUT_WR))
-            entry.pointee.closesAt = min(entry.pointee.closesAt, monotonicNanoseconds() &+ Self.longestAnswer)
+            let closesAt = Self.milliseconds(monotonicNanoseconds() &+ Self.longestAnswer)
+            if Self.isPassed(closesAt, at: entry.pointee.closesAt) { entry.pointee.closesAt = closesAt }
         }
     }
 
     /// How long a client may take for the last bytes, and for its answer to the end, nanoseconds.
     private static let longestFlush: UInt64 = 60_000_000_000
     static let longestAnswer: UInt64 = 1_000_000_000
+
+    private static func milliseconds(_ nanoseconds: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: nanoseconds / 1_000_000) }
+
+    private static func isPassed(_ time: UInt32, at now: UInt32) -> Bool { Int32(bitPattern: now &- time) >= 0 }
 
     /// Removes an entry and closes its socket.
     mutating func remove(_ index: Int32, _ entry: UnsafeMutablePointer<Entry>, _ ending: StreamEnding) {
@@ -117,15 +123,15 @@ struct StreamTable {
     /// Closes the sockets of ended streams whose time is over at `now`.
     mutating func dropLeaving(at now: UInt64) {
         guard leavingCount > 0 else { return }
-        for index in 0..<used where !entries[index].isOpen && entries[index].owner != nil && entries[index].closesAt <= now {
+        let now = Self.milliseconds(now)
+        for index in 0..<used where !entries[index].isOpen && entries[index].owner != nil && Self.isPassed(entries[index].closesAt, at: now) {
             remove(Int32(index), entries + index, .orderly)
         }
     }
 
     private mutating func grow() {
         let larger = UnsafeMutablePointer<Entry>.allocate(capacity: capacity * 2)
-        larger.moveInitialize(from: entries, count: capacity)
-        (larger + capacity).initialize(repeating: Entry(), count: capacity)
+        larger.moveInitialize(from: entries, count: used)
         entries.deallocate()
         entries = larger
         capacity *= 2

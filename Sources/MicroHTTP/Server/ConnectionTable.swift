@@ -56,6 +56,8 @@ final class ConnectionTable: ThreadBody {
     /// The most connections since memory was last returned.
     private let peak = Atomic<Int>(0)
     private let late = Atomic<UInt64>(0)
+    /// How many streams have come.
+    private let arrivals = Atomic<Int>(0)
     private let wakeup = Wakeup()
     /// Watches connections whose clients may hang up without libmicrohttpd's noticing.
     private let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
@@ -200,6 +202,7 @@ final class ConnectionTable: ThreadBody {
 
     /// The connection becomes a stream and counts until `streamEnded`.
     func handedOver(_ slot: Int) {
+        arrivals.wrappingAdd(1, ordering: .relaxed)
         state.withLock { $0.entries[slot].isHandedOver = true }
     }
 
@@ -218,12 +221,30 @@ final class ConnectionTable: ThreadBody {
         return peak >= Self.crowd && count <= peak / 2
     }
 
-    /// When a crowd has left, the allocator keeps its memory; it is returned to the system.
-    private func giveMemoryBack() {
-        guard isCrowdGone(count) else { return }
-        peak.store(count, ordering: .relaxed)
-        giveFreeMemoryBack()
+    /// The streams that have come, as the thread saw them last.
+    private struct Arrivals {
+        var count = 0
+        /// The count when memory was last returned.
+        var settled = 0
+        /// When the last of them was seen, monotonic nanoseconds.
+        var lastAt: UInt64 = 0
     }
+
+    /// When a crowd has left, or has been served what each reader gets at first, the allocator keeps memory that nobody uses; it is returned to the
+    /// system. Returns whether to look again soon.
+    private func giveMemoryBack(_ seen: inout Arrivals, _ now: UInt64) -> Bool {
+        let count = arrivals.load(ordering: .relaxed)
+        if count != seen.count { seen.lastAt = now }
+        seen.count = count
+        let hasCome = count - seen.settled >= Self.crowd
+        guard isCrowdGone(self.count) || hasCome && now &- seen.lastAt >= Self.settlingNanoseconds else { return hasCome }
+        peak.store(self.count, ordering: .relaxed)
+        seen.settled = count
+        giveFreeMemoryBack()
+        return false
+    }
+
+    private static let settlingNanoseconds: UInt64 = 1_000_000_000
 
     func disconnected(_ slot: Int) {
         let deadline = monotonicNanoseconds() &+ Self.lingerNanoseconds
@@ -256,9 +277,10 @@ final class ConnectionTable: ThreadBody {
     func runThread() {
         let shortest = min(headDeadline, bodyDeadline, idleDeadline)
         let tick = Int32(clamping: min(max(shortest / 8_000_000, 5), 100))
+        var seen = Arrivals()
         while true {
-            giveMemoryBack()
             let now = monotonicNanoseconds()
+            let looksAgain = giveMemoryBack(&seen, now)
             var leaves: [@Sendable () -> Void] = []
             let wait: Int32? = state.withLock { state in
                 if state.stops {
@@ -269,7 +291,7 @@ final class ConnectionTable: ThreadBody {
                 if state.armed > 0 { cut(&state, now) }
                 state.lingering.removeAll { isDone($0, now) }
                 leaves = abandoned(&state)
-                state.sleeps = state.armed == 0 && state.watched == 0 && state.lingering.isEmpty
+                state.sleeps = state.armed == 0 && state.watched == 0 && state.lingering.isEmpty && !looksAgain
                 return state.sleeps ? -1 : tick
             }
             guard let wait else { return }
