@@ -8,7 +8,7 @@ enum Crowd {
         guard let options = Options(Array(CommandLine.arguments.dropFirst())) else {
             print(
                 "usage: crowd PORT STREAM... [--readers N] [--each K] [--seconds S] [--sequence FIELD] [--stamp FIELD] [--pid PID] "
-                    + "[--tls PRIORITIES] [--seed N] [--leave MS]")
+                    + "[--tls PRIORITIES] [--seed N] [--leave MS] [--check N]")
             exit(2)
         }
         var limit = rlimit()
@@ -25,7 +25,7 @@ enum Crowd {
                 seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
                 streams.insert(Int((seed >> 33) % UInt64(options.streams.count)))
             }
-            guard let reader = Reader(options, streams: streams.sorted()) else {
+            guard let reader = Reader(options, streams: streams.sorted(), looks: number < options.check ?? .max) else {
                 print("reader \(number) could not connect (errno \(errno))")
                 exit(1)
             }
@@ -71,11 +71,12 @@ enum Crowd {
         func delay(_ share: Double) -> Double {
             delays.isEmpty ? 0 : Double(delays[min(delays.count - 1, Int(share * Double(delays.count)))]) / 1000
         }
-        let million = Double(tally.events) / 1e6
+        let events = Double(tally.events) * Double(options.readers) / Double(min(options.readers, options.check ?? .max))
+        let million = events / 1e6
         let seconds = after.seconds - before.seconds
         print(
-            #"{"readers":\#(options.readers),"each":\#(options.each),"of":\#(options.streams.count),"events":\#(tally.events),"#
-                + #""perSecond":\#(Int(Double(tally.events) / options.seconds)),"megabytesPerSecond":\#(Int(Double(tally.bytes) / options.seconds / 1e6)),"#
+            #"{"readers":\#(options.readers),"each":\#(options.each),"of":\#(options.streams.count),"events":\#(Int(events)),"#
+                + #""perSecond":\#(Int(events / options.seconds)),"megabytesPerSecond":\#(Int(Double(tally.bytes) / options.seconds / 1e6)),"#
                 + #""missing":\#(tally.missing),"repeated":\#(tally.repeated),"disordered":\#(tally.disordered),"ended":\#(ended),"#
                 + #""p50Ms":\#(delay(0.5)),"p99Ms":\#(delay(0.99)),"cpuSecondsPerMillion":\#(million > 0 ? seconds / million : 0),"#
                 + #""cores":\#(seconds / options.seconds),"kibPerReader":\#(Double(after.kibibytes) / Double(options.readers)),"#

@@ -1,6 +1,6 @@
 import Glibc
 
-/// `crowd PORT STREAM... [--readers N] [--each K] [--seconds S] [--sequence FIELD] [--stamp FIELD] [--pid PID] [--tls PRIORITIES] [--seed N] [--leave MS]`
+/// `crowd PORT STREAM... [--readers N] [--each K] [--seconds S] [--sequence FIELD] [--stamp FIELD] [--pid PID] [--tls PRIORITIES] [--seed N] [--leave MS] [--check N]`
 struct Options {
     var port: UInt16 = 8080
     var streams: [String] = []
@@ -17,6 +17,9 @@ struct Options {
     /// GnuTLS's priorities, such as `NORMAL`; nil in the clear.
     var tls: String?
     var seed: UInt64 = 1
+    /// How many of the readers look at what they are sent. The others drop the bytes, and do not even decrypt them, so that they leave the processors to
+    /// the gateway; nil: all look. What is told per event then assumes that all were sent as many.
+    var check: Int?
     /// As if the readers were other machines: delays end when the bytes arrive at the socket, as the kernel notes, and all is read so many milliseconds
     /// later, so that the processors are left to the gateway before. Nil: delays end when the bytes are read, which is at once.
     var leave: UInt32?
@@ -39,6 +42,7 @@ struct Options {
             case "--stamp": stamp = value
             case "--pid": pid = Int32(value)
             case "--tls": tls = value
+            case "--check": check = Int(value)
             case "--leave": leave = UInt32(value)
             case "--seed": seed = UInt64(value) ?? seed
             default: return nil

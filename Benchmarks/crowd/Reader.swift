@@ -8,6 +8,8 @@ struct Reader {
     /// Nil in the clear.
     private var session: gnutls_session_t?
     private let notesArrivals: Bool
+    /// Whether it looks at what it is sent.
+    private let looks: Bool
     /// By the stream's place in the list; nil before its first event.
     var last: [Int: UInt64] = [:]
     var lastID: UInt64 = 0
@@ -15,7 +17,8 @@ struct Reader {
     var filled = 0
     static let capacity = 256 << 10
 
-    init?(_ options: Options, streams: [Int]) {
+    init?(_ options: Options, streams: [Int], looks: Bool) {
+        self.looks = looks
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -77,6 +80,11 @@ struct Reader {
 
     /// Reads what there is, event by event. False at the end.
     mutating func read(_ tally: inout Tally) -> Bool {
+        while !looks {
+            let count = recv(descriptor, buffer, Self.capacity, 0)
+            guard count > 0 else { return count < 0 && errno == EAGAIN }
+            tally.bytes += count
+        }
         while true {
             var arrivedAt: Int64 = 0
             let count = receive(&arrivedAt)

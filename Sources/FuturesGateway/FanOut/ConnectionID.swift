@@ -1,7 +1,8 @@
 /// 128 random bits that name an event connection, so that nobody can guess it.
 struct ConnectionID: Hashable {
     private let high: UInt64
-    private let low: UInt64
+    /// Half of it, under which a table may find it.
+    let low: UInt64
 
     init() {
         var random = SystemRandomNumberGenerator()

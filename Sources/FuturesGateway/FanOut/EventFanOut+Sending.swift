@@ -32,7 +32,7 @@ extension EventFanOut {
     func enqueue(_ slot: Int) {
         guard clients.contains(slot), !clients[slot].isQueued else { return }
         clients[slot].isQueued = true
-        queuedClients.append(slot)
+        queuedClients.append(Int32(clamping: slot))
         tally.queueTurn()
     }
 
@@ -41,7 +41,7 @@ extension EventFanOut {
     func sweep(_ now: Int64) {
         let end = min(queuedClients.count, nextQueued + Self.turnsPerSweep)
         while nextQueued < end {
-            let slot = queuedClients[nextQueued]
+            let slot = Int(queuedClients[nextQueued])
             nextQueued += 1
             if clients.contains(slot) {
                 clients[slot].isQueued = false

@@ -35,7 +35,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     /// The logs whose rings have grown since `enqueueReaders`.
     var grownLogs: [Int] = []
     /// The slots of readers that lack something, in the order of their turns. Those before `nextQueued` have been served.
-    var queuedClients: [Int] = []
+    var queuedClients: [Int32] = []
     var nextQueued = 0
     /// The slots of paced readers with held events. `nextTurnAt` is when the first of them, or the first compression group, is due.
     var pacedClients: [Int] = []

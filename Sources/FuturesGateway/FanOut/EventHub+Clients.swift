@@ -80,7 +80,10 @@ extension EventHub {
     private func number(of id: String) -> UInt64? {
         let name = feed.peers?.name ?? ""
         guard id.hasPrefix(name) else { return nil }
-        return ConnectionID(id.dropFirst(name.count)).flatMap { state.value.numbers[$0] }
+        guard let id = ConnectionID(id.dropFirst(name.count)), let number = state.value.numbers[id.low], state.value.clients[number]?.id == id else {
+            return nil
+        }
+        return number
     }
 
     /// What the answers to control requests say.
@@ -131,9 +134,10 @@ extension EventHub {
         }
         state.value.lastNumber &+= 1
         let number = rings.join(state.value.lastNumber)
-        let id = ConnectionID()
+        var id = ConnectionID()
+        while state.value.numbers[id.low] != nil { id = ConnectionID() }
         state.value.clients[number] = Client(id: id, streams: streams, options: options, holder: holder(caller.principal), lease: lease)
-        state.value.numbers[id] = number
+        state.value.numbers[id.low] = number
         return number
     }
 
@@ -206,7 +210,7 @@ extension EventHub {
     func closed(_ number: UInt64) {
         guard let client = state.value.clients.removeValue(forKey: number) else { return }
         rings.leave(number)
-        state.value.numbers[client.id] = nil
+        state.value.numbers[client.id.low] = nil
         client.expiry?.cancel()
         gatekeeper.close(client.lease, streams: client.streams.count)
         if !client.paused.isEmpty { state.value.pausedClients -= 1 }

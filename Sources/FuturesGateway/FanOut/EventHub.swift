@@ -85,8 +85,8 @@ final class EventHub: FeedListener {
         /// How many streams each address made begin.
         var begun: [Address: Int] = [:]
         var clients: [UInt64: Client] = [:]
-        /// The clients' numbers by their ids.
-        var numbers: [ConnectionID: UInt64] = [:]
+        /// The clients' numbers by half of their ids.
+        var numbers: [UInt64: UInt64] = [:]
         var lastHolder: Holder?
         /// The last number that was given to a client or a waiting request.
         var lastNumber: UInt64 = 0

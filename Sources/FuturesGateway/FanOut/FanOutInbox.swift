@@ -73,7 +73,7 @@ final class FanOutInbox: Sendable {
     func take() -> (commands: [Command], change: UInt64) {
         state.withLockedValue { state in
             let commands = state.commands
-            state.commands.removeAll(keepingCapacity: commands.count < 4096)
+            state.commands.removeAll(keepingCapacity: commands.count < 64)
             return (commands, state.lastChange)
         }
     }
