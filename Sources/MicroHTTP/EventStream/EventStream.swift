@@ -31,12 +31,18 @@ public struct EventStream: @unchecked Sendable, Hashable {
         var start = 0
         while start < vectors.count {
             let count = min(vectors.count - start, Self.vectorsPerCall)
-            var message = msghdr()
-            message.msg_iov = UnsafeMutablePointer(mutating: vectors.baseAddress)?.advanced(by: start)
-            message.msg_iovlen = count
             var offered = 0
             for index in start..<(start + count) { offered &+= vectors[index].iov_len }
-            let sent = sendmsg(entry.pointee.descriptor, &message, neverWaiting)
+            let sent: Int
+            if count == 1 {
+                // The kernel has less to read and to check.
+                sent = send(entry.pointee.descriptor, vectors[start].iov_base, offered, neverWaiting)
+            } else {
+                var message = msghdr()
+                message.msg_iov = UnsafeMutablePointer(mutating: vectors.baseAddress)?.advanced(by: start)
+                message.msg_iovlen = count
+                sent = sendmsg(entry.pointee.descriptor, &message, neverWaiting)
+            }
             if sent < 0 {
                 if errno == EINTR { continue }
                 guard errno == EAGAIN else {
