@@ -3,7 +3,7 @@
 
     /// Replaces `Synchronization.Mutex` in builds for the thread sanitizer (`-Xswiftc -DTSAN`). The sanitizer knows POSIX mutexes, but not the
     /// contended path of the standard library's, and would report what that one protects as a race.
-    struct Mutex<Value>: ~Copyable, @unchecked Sendable {
+    struct Mutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
         private let lock: UnsafeMutablePointer<pthread_mutex_t>
         private let value: UnsafeMutablePointer<Value>
 
