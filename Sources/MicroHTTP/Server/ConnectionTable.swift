@@ -214,37 +214,20 @@ final class ConnectionTable: ThreadBody {
         if isCrowdGone(open.wrappingSubtract(1, ordering: .relaxed).newValue) { wakeup.signal() }
     }
 
-    private static let crowd = 1000
-
     private func isCrowdGone(_ count: Int) -> Bool {
         let peak = peak.load(ordering: .relaxed)
-        return peak >= Self.crowd && count <= peak / 2
-    }
-
-    /// The streams that have come, as the thread saw them last.
-    private struct Arrivals {
-        var count = 0
-        /// The count when memory was last returned.
-        var settled = 0
-        /// When the last of them was seen, monotonic nanoseconds.
-        var lastAt: UInt64 = 0
+        return peak >= CrowdArrivals.crowd && count <= peak / 2
     }
 
     /// When a crowd has left, or has been served what each reader gets at first, the allocator keeps memory that nobody uses; it is returned to the
     /// system. Returns whether to look again soon.
-    private func giveMemoryBack(_ seen: inout Arrivals, _ now: UInt64) -> Bool {
-        let count = arrivals.load(ordering: .relaxed)
-        if count != seen.count { seen.lastAt = now }
-        seen.count = count
-        let hasCome = count - seen.settled >= Self.crowd
-        guard isCrowdGone(self.count) || hasCome && now &- seen.lastAt >= Self.settlingNanoseconds else { return hasCome }
-        peak.store(self.count, ordering: .relaxed)
-        seen.settled = count
+    private func giveMemoryBack(_ seen: inout CrowdArrivals, _ now: UInt64) -> Bool {
+        let stage = seen.stage(arrivals.load(ordering: .relaxed), now: now)
+        guard stage == .served || isCrowdGone(count) else { return stage == .coming }
+        peak.store(count, ordering: .relaxed)
         giveFreeMemoryBack()
-        return false
+        return stage == .coming
     }
-
-    private static let settlingNanoseconds: UInt64 = 1_000_000_000
 
     func disconnected(_ slot: Int) {
         let deadline = monotonicNanoseconds() &+ Self.lingerNanoseconds
@@ -277,7 +260,7 @@ final class ConnectionTable: ThreadBody {
     func runThread() {
         let shortest = min(headDeadline, bodyDeadline, idleDeadline)
         let tick = Int32(clamping: min(max(shortest / 8_000_000, 5), 100))
-        var seen = Arrivals()
+        var seen = CrowdArrivals()
         while true {
             let now = monotonicNanoseconds()
             let looksAgain = giveMemoryBack(&seen, now)
