@@ -145,6 +145,7 @@ def main(options):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     faults, dice = [], random.Random(options.seed)
+    kills, verdicts, latest, median, refusals = 0, collections.Counter(), 0, [], 0
     cluster = nodes.Cluster(options.executable, edges=3)
     # A reader takes two descriptors of a proxy.
     most = min(60_000, (hard - 1000) // 2)
@@ -184,6 +185,9 @@ def main(options):
             print(f"{edge.name} was killed: {len(back)} readers were cut, {dict(crowd.verdicts)}; after their own retry they were back within p50 {statistics.median(late) * 1000:.0f} ms, "
                   f"p99 {late[int(len(late) * 0.99)] * 1000:.0f} ms, max {late[-1] * 1000:.0f} ms; all {took:.1f} s after the kill; "
                   f"{crowd.refusals} times turned away; others used {load.others():.0%} of the processors", flush=True)
+            kills, refusals, latest = kills + 1, refusals + crowd.refusals, max(latest, late[-1])
+            verdicts += crowd.verdicts
+            median.append(statistics.median(late))
             if set(crowd.verdicts) != {"exact"}:
                 faults.append(f"{dict(crowd.verdicts)}")
             if late[-1] > LATE:
@@ -195,4 +199,7 @@ def main(options):
             each.kill()
             each.wait()
         cluster.stop()
+    if kills:
+        print(f"{kills} edges of three were killed under {options.readers} readers: {verdicts.total()} were cut, {dict(verdicts)}; after their own retry they were "
+              f"back within p50 {statistics.median(median) * 1000:.0f} ms, max {latest * 1000:.0f} ms; {refusals} times turned away", flush=True)
     return verdict.tell(faults)
