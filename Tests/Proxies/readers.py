@@ -72,8 +72,8 @@ class Route:
     """How curl reaches the gateway: through a proxy, or directly."""
 
     def __init__(self, folder, proxy):
-        self.origin = f"https://{NAME}:{proxy.port}"
-        self.options = ["--http2", "--cacert", str(folder / "chain.pem"), "--resolve", f"{NAME}:{proxy.port}:127.0.0.1"]
+        self.origin = f"{proxy.scheme}://{NAME}:{proxy.port}"
+        self.options = [*(["--http2"] if proxy.scheme == "https" else []), "--cacert", str(folder / "chain.pem"), "--resolve", f"{NAME}:{proxy.port}:127.0.0.1"]
         self.direct = f"http://127.0.0.1:{proxy.gateway.port}"
 
     def reader(self, query, *options):

@@ -1,4 +1,4 @@
-"""The gateway, nginx and Caddy as programs on loopback, the proxies with the very files of ops/."""
+"""The gateway, nginx, Caddy and HAProxy as programs on loopback, the proxies with the very files of ops/."""
 
 import os
 import re
@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NAME = "gateway.example"
 NGINX = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
 CADDY = shutil.which("caddy")
+HAPROXY = shutil.which("haproxy") or shutil.which("/usr/sbin/haproxy")
 
 
 def free_port():
@@ -42,14 +43,15 @@ def certificate(folder):
 
 
 class Gateway:
-    def __init__(self, executable):
-        self.executable, self.port, self.process = executable, free_port(), None
+    def __init__(self, executable, log=os.devnull):
+        self.executable, self.port, self.process, self.log = executable, free_port(), None, Path(log)
 
     def start(self, *options):
         command = [self.executable, "serve", "--demo", "--port", str(self.port), "--allowed-hosts", NAME, "--open-metrics", *options]
         # The port of an ended program may be held for a moment by its last connections.
         for _ in range(50):
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            with open(self.log, "ab") as log:
+                self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
             if "http://" in self.process.stdout.readline():
                 return self
             self.process.wait()
@@ -68,8 +70,11 @@ class Gateway:
         if self.process:
             self.end()
 
+    def page(self, path):
+        return urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10)
+
     def metric(self, pattern):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=10) as answer:
+        with self.page("/metrics") as answer:
             return sum(int(n) for n in re.findall(rf"^futures_gateway_{pattern} (\d+)$", answer.read().decode(), re.MULTILINE))
 
     def readers(self):
@@ -78,6 +83,8 @@ class Gateway:
 
 class Proxy:
     """A proxy with its file of ops/, in which addresses, ports and paths are put in the place of the real ones, and with `change` made to it."""
+
+    scheme = "https"
 
     def __init__(self, folder, gateway, change=("", "")):
         self.folder, self.gateway, self.port = folder / f"{type(self).__name__}-{free_port()}", gateway, free_port()
@@ -100,6 +107,14 @@ class Proxy:
                 raise RuntimeError(f"{file} does not hold {old!r}")
             text = text.replace(old, new)
         return text
+
+    def wait_until_up(self, route):
+        """Until the proxy knows that the gateway is there."""
+        for _ in range(100):
+            if route.ask("/healthz")[0] == 200:
+                return
+            time.sleep(0.05)
+        raise RuntimeError(f"{type(self).__name__} does not reach the gateway")
 
     def end(self):
         if self.process.poll() is None:
@@ -158,3 +173,16 @@ class Caddy(Proxy):
 
     def reload(self):
         subprocess.run([CADDY, "reload", "--force", "--address", self.admin, "--adapter", "caddyfile", "--config", self.folder / "Caddyfile"], check=True, capture_output=True, env=os.environ | {"HOME": str(self.folder)})
+
+
+class HAProxy(Proxy):
+    """One edge, and no TLS, because the recipe is for the inside of a cluster."""
+
+    scheme = "http"
+
+    def configure(self, change):
+        text = self.adapted("haproxy/haproxy.cfg", change, ("    server edge-2 127.0.0.1:8082\n", ""), ("    server edge-3 127.0.0.1:8083\n", ""))
+        # Not everybody may open so many files.
+        text = text.replace("maxconn 60000", "maxconn 2000").replace(f"bind 127.0.0.1:{self.gateway.port}", f"bind 127.0.0.1:{self.port}").replace("127.0.0.1:8081", f"127.0.0.1:{self.gateway.port}")
+        (self.folder / "haproxy.cfg").write_text(text)
+        self.command = [HAPROXY, "-db", "-f", str(self.folder / "haproxy.cfg")]
