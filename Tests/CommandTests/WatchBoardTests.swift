@@ -114,8 +114,34 @@ import Testing
         let board = try board(
             value(name, #"{"lastUpdateId":1,"time":1,"bids":[["108360.4","0.024"]],"asks":[["108360.5","0.031"]]}"#, state: "stale"), names: [name])
         let lines = board.lines(now: start, width: 60, palette: .init())
-        #expect(lines[0].contains(" stale ") && lines[0].contains("btcusdt@depth@1…"))
+        #expect(lines[0].contains(" stale ") && lines[0].contains("btcusdt@depth@100ms"))
         #expect(lines[1].split(separator: " ") == ["0.024", "108360.4", "108360.5", "0.031"])
+    }
+
+    @Test(arguments: [34, 40, 49, 50, 60]) func theNarrowestTerminalShowsThePriceTheAgeAndTheState(width: Int) throws {
+        let name = "btcusdt@bookTicker"
+        let board = try board(
+            value(name, #"{"symbol":"BTCUSDT","bidPrice":"108360.4","bidQty":"1","askPrice":"108360.5","askQty":"2"}"#, state: "recovering"),
+            names: [name])
+        let line = board.lines(now: start + .seconds(21), width: width, palette: .init())[0]
+        #expect(line.hasPrefix("btc") && line.contains("108360.4") && line.contains(" 21 s") && line.contains(" recovering"), "\(line)")
+        let quiet = try self.board(value(name, #"{"symbol":"BTCUSDT","bidPrice":"108360.4","bidQty":"1","askPrice":"108360.5","askQty":"2"}"#), names: [name])
+        #expect(quiet.lines(now: start + .seconds(21), width: width, palette: .init())[0].contains(" unverified"))
+    }
+
+    @Test func nothingOfADeadStreamLooksAsIfItWereLive() throws {
+        let palette = WatchBoard.Palette(up: "<up>", down: "<down>", warn: "<warn>", faint: "<faint>", strong: "<strong>", plain: "<plain>")
+        let book = #"{"symbol":"A","lastUpdateId":1,"time":1,"bids":[["10.0","1"]],"asks":[["10.5","3"]]}"#
+        let table = #"[{"symbol":"A","lastPrice":"2","openPrice":"1"},{"symbol":"B","lastPrice":"1","openPrice":"2"}]"#
+        for (name, content) in [("a@depth", book), ("!miniTicker@arr", table)] {
+            for state in ["live", "stale"] {
+                let lines = try board(value(name, content, state: state), names: [name]).lines(now: start, width: 100, palette: palette)
+                let cells = lines.flatMap { $0.split(separator: "<plain>").map { $0.drop { $0 == " " } } }
+                // Only the age and the state of a dead one stand out.
+                let bright = cells.filter { !$0.hasPrefix("<faint>") && !$0.hasPrefix("<warn>") && $0.contains { !" ".contains($0) } }
+                #expect(bright.isEmpty == (state == "stale"), "\(name) \(state): \(bright)")
+            }
+        }
     }
 
     @Test func noLineIsWiderThanTheTerminal() throws {

@@ -23,16 +23,25 @@ extension WatchBoard {
         let level: Int
         let indent: Int
 
-        /// A narrow terminal has no room for all; there the state is seen rather than a long name.
+        /// A narrow terminal has no room for all. The price, its age and its state are more important than the change and a long name.
         init(width: Int, longestName: Int) {
             let isNarrow = width < 90
+            (level, indent) = isNarrow ? (11, 0) : (14, min(longestName, 32))
+            guard width >= 64 else {
+                (change, age, state, more) = (0, 6, 10, 0)
+                let gaps = 3 * Columns.gap
+                price = min(15, max(4, width - age - state - gaps - 4))
+                name = min(longestName, max(4, width - age - state - gaps - price))
+                return
+            }
             name = min(longestName, isNarrow ? 16 : 32)
             (price, change, age) = isNarrow ? (15, 8, 6) : (18, 10, 7)
-            let used = name + price + change + age + 8
+            let used = name + price + change + age + 4 * Columns.gap
             state = min(15, max(0, width - used))
-            more = max(0, width - used - state - 2)
-            (level, indent) = isNarrow ? (11, 0) : (14, name)
+            more = max(0, width - used - state - Columns.gap)
         }
+
+        static let gap = 2
     }
 
     /// The whole board: a line for each stream, and below it the top of a book, or the symbols that changed most. No line is wider than `width`.
@@ -43,13 +52,13 @@ extension WatchBoard {
             let state = state(row)
             let isLive = state == "live" || state == "connecting"
             let cells = [
-                Cell(name, columns.name),
+                Cell(name, columns.name, palette: isLive ? "" : palette.faint),
                 Cell(row.price ?? "–", columns.price, alignedRight: true, palette: isLive ? palette.strong : palette.faint),
-                Self.cell(change: row.change, columns, palette),
+                Self.cell(change: row.change, isLive, columns, palette),
                 Cell(
                     row.receivedAt.map { Self.age(now - $0) } ?? "–", columns.age, alignedRight: true, palette: isLive ? palette.faint : palette.warn),
                 Cell(
-                    shown(state, row, now), columns.state, palette: state == "live" ? palette.up : isLive ? palette.faint : palette.warn),
+                    shown(state, row, now, columns.state), columns.state, palette: !isLive ? palette.warn : state == "live" ? palette.up : palette.faint),
                 Cell(row.more, columns.more, palette: palette.faint),
             ]
             let below = row.hasBook ? ladder(row, isLive, columns, width, palette) : movers(row, isLive, columns, width, palette)
@@ -57,8 +66,8 @@ extension WatchBoard {
         }
     }
 
-    private static func cell(change: Double?, _ columns: Columns, _ palette: Palette) -> Cell {
-        let color = (change ?? 0) >= 0.00005 ? palette.up : (change ?? 0) <= -0.00005 ? palette.down : ""
+    private static func cell(change: Double?, _ isLive: Bool, _ columns: Columns, _ palette: Palette) -> Cell {
+        let color = !isLive ? palette.faint : (change ?? 0) >= 0.00005 ? palette.up : (change ?? 0) <= -0.00005 ? palette.down : ""
         return Cell(change.map { percent($0, decimals: 2) } ?? "", columns.change, alignedRight: true, palette: color)
     }
 
@@ -70,17 +79,19 @@ extension WatchBoard {
         }
         return sorted.prefix(Self.levels).map { symbol, quote in
             let cells = [
-                Cell("  " + symbol, columns.name), Cell(quote.price ?? "–", columns.price, alignedRight: true, palette: isLive ? "" : palette.faint),
-                Self.cell(change: quote.change, columns, palette), Cell(quote.note, columns.more, palette: palette.faint),
+                Cell("  " + symbol, columns.name, palette: isLive ? "" : palette.faint),
+                Cell(quote.price ?? "–", columns.price, alignedRight: true, palette: isLive ? "" : palette.faint),
+                Self.cell(change: quote.change, isLive, columns, palette), Cell(quote.note, columns.more, palette: palette.faint),
             ]
             return Self.line(cells, width, palette)
         }
     }
 
-    /// `live 7 s ago` if there was no evidence since then that nothing newer exists.
-    private func shown(_ state: String, _ row: Row, _ now: ContinuousClock.Instant) -> String {
+    /// `live 7 s ago` if there was no evidence since then that nothing newer exists, or `unverified` if there is no room for that.
+    private func shown(_ state: String, _ row: Row, _ now: ContinuousClock.Instant, _ room: Int) -> String {
         guard state == "live", let verifiedAt = row.verifiedAt, now - verifiedAt >= .seconds(5) else { return state }
-        return "live \(Self.age(now - verifiedAt)) ago"
+        let text = "live \(Self.age(now - verifiedAt)) ago"
+        return text.count <= room ? text : "unverified"
     }
 
     private func ladder(_ row: Row, _ isLive: Bool, _ columns: Columns, _ width: Int, _ palette: Palette) -> [String] {
@@ -123,19 +134,22 @@ extension WatchBoard {
     private struct Cell {
         let text: String
         let palette: String
+        let width: Int
 
         init(_ text: String, _ width: Int, alignedRight: Bool = false, palette: String = "") {
             let shown = text.count > width ? String(text.prefix(max(0, width - 1))) + (width > 0 ? "…" : "") : text
             let space = String(repeating: " ", count: max(0, width - shown.count))
             self.text = alignedRight ? space + shown : shown + space
             self.palette = palette
+            self.width = width
         }
     }
 
     private static func line(_ cells: [Cell], _ width: Int, _ palette: Palette) -> String {
         var (line, room) = ("", width)
-        for (index, cell) in cells.enumerated() {
-            let text = String(((index > 0 ? "  " : "") + cell.text).prefix(max(0, room)))
+        for (index, cell) in cells.filter({ $0.width > 0 }).enumerated() {
+            let gap = index > 0 ? String(repeating: " ", count: Columns.gap) : ""
+            let text = String((gap + cell.text).prefix(max(0, room)))
             room -= text.count
             line += cell.palette.isEmpty ? text : cell.palette + text + palette.plain
         }
