@@ -125,7 +125,8 @@ import Testing
             names: [name])
         let line = board.lines(now: start + .seconds(21), width: width, palette: .init())[0]
         #expect(line.hasPrefix("btc") && line.contains("108360.4") && line.contains(" 21 s") && line.contains(" recovering"), "\(line)")
-        let quiet = try self.board(value(name, #"{"symbol":"BTCUSDT","bidPrice":"108360.4","bidQty":"1","askPrice":"108360.5","askQty":"2"}"#), names: [name])
+        let quiet = try self.board(
+            value(name, #"{"symbol":"BTCUSDT","bidPrice":"108360.4","bidQty":"1","askPrice":"108360.5","askQty":"2"}"#), names: [name])
         #expect(quiet.lines(now: start + .seconds(21), width: width, palette: .init())[0].contains(" unverified"))
     }
 

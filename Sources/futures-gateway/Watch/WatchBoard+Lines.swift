@@ -58,7 +58,8 @@ extension WatchBoard {
                 Cell(
                     row.receivedAt.map { Self.age(now - $0) } ?? "–", columns.age, alignedRight: true, palette: isLive ? palette.faint : palette.warn),
                 Cell(
-                    shown(state, row, now, columns.state), columns.state, palette: !isLive ? palette.warn : state == "live" ? palette.up : palette.faint),
+                    shown(state, row, now, columns.state), columns.state,
+                    palette: !isLive ? palette.warn : state == "live" ? palette.up : palette.faint),
                 Cell(row.more, columns.more, palette: palette.faint),
             ]
             let below = row.hasBook ? ladder(row, isLive, columns, width, palette) : movers(row, isLive, columns, width, palette)
