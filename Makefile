@@ -5,6 +5,9 @@ RUN_ARGS ?= --demo
 export WITH_TOOLS ?= 1
 export SWIFT_BACKTRACE ?= enable=no
 
+# What the program says that it was built of. Only these targets say it: with every new commit the program is linked anew.
+run deb tarball: export BUILD_COMMIT := $(shell git describe --always --abbrev=12 --dirty --exclude '*' 2> /dev/null)
+
 .PHONY: run help check test unit suite suite-edge lint format scripts simulate simulate-log defects prove prove-short soak sanitize fuzz contract proxies browser \
 	conformance graphql agents intrinio bots bots-short cluster cluster-check prove-scale bench bench-ingest instructions deb tarball deb-check site docs setup
 .DEFAULT_GOAL := run
@@ -79,7 +82,7 @@ contract: setup ## Hold every answer against openapi.yaml, by tools and generate
 	Tests/Contract/lint "$$(swift build -c release --show-bin-path)/futures-gateway"
 	Tests/Contract/clients "$$(swift build -c release --show-bin-path)/futures-gateway"
 
-proxies: setup ## Run the gateway behind nginx and Caddy as ops/ configures them, if they are there; about four minutes
+proxies: setup ## Run the gateway behind nginx, Caddy and HAProxy as ops/ configures them, if they are there; about five minutes
 	swift build -c release --product futures-gateway
 	Tests/Proxies/check "$$(swift build -c release --show-bin-path)/futures-gateway"
 

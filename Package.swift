@@ -8,6 +8,9 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+/// The commit that the program names as its own. Only packages and `make run` set it: with each new one the program is linked anew.
+let commit = Context.environment["BUILD_COMMIT"].map { $0.filter { $0.isLetter || $0.isNumber || $0 == "-" } } ?? ""
+
 let package = Package(
     name: "FuturesGateway",
     // `OSAllocatedUnfairLock` and `Observation` are there from here on.
@@ -35,6 +38,7 @@ let package = Package(
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+        .target(name: "CBuild", cSettings: commit.isEmpty ? [] : [.define("BUILD_COMMIT", to: "\"\(commit)\"")]),
         .target(name: "MicroHTTP", dependencies: ["CMicroHTTPD"], swiftSettings: strict),
         .target(name: "FeedCore", swiftSettings: strict),
         .target(name: "FeedDialects", dependencies: ["FeedCore"], swiftSettings: strict),
@@ -118,6 +122,7 @@ let package = Package(
                 "MicroHTTP",
                 "Replication",
                 "Tape",
+                "CBuild",
                 "CZlib",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),

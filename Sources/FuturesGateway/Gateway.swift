@@ -1,3 +1,4 @@
+import CBuild
 public import FuturesFeed
 public import GatewayAccess
 public import Logging
@@ -26,6 +27,8 @@ public final class Gateway: Service {
 
     /// This program's version.
     public static let version = "0.1.0"
+    /// The commit that this program was built of; "unknown" if the build was not told.
+    public static let commit = String(cString: build_commit())
 
     /// Builds a gateway. `start` opens its sockets. If there is a tape, the end of it is read here, which takes a while.
     ///
@@ -174,11 +177,19 @@ public final class Gateway: Service {
         hub.run { $0.judgeClients() }
     }
 
-    /// Sends every reader a farewell, waits for running answers, and closes everything. This takes at most the drain grace and one second. If another
-    /// process shares the listening socket, it takes at most three seconds more.
+    /// Serves for the drain delay while the probes say that the gateway stops. Then sends every reader a farewell, waits for running answers, and closes
+    /// everything, which takes at most the drain grace and one second. If another process shares the listening socket, there is no delay, because no
+    /// connection is refused, and stopping takes at most three seconds more.
     public func stop() async {
         let isShared = configuration.http.inheritedSocket != nil
-        if isShared { server.stopAccepting() }
+        if isShared {
+            server.stopAccepting()
+        } else if configuration.drainDelay > .zero {
+            hub.run { $0.leave() }
+            logger.notice("stopping: serving until load balancers know", metadata: ["seconds": "\(configuration.drainDelay.components.seconds)"])
+            // A cancelled task stops at once.
+            try? await Task.sleep(for: configuration.drainDelay)
+        }
         let grace = configuration.drainGrace
         let (readers, left) = await withCheckedContinuation { continuation in
             hub.run { $0.drain(grace: grace) { continuation.resume(returning: ($0, $1)) } }

@@ -19,7 +19,9 @@ public struct GatewayConfiguration: Sendable {
     public var cluster: ClusterConfiguration?
     /// What is recorded on disk; nil for nothing.
     public var tape: TapeConfiguration?
-    /// How long a stopping gateway waits for readers to leave.
+    /// How long a stopping gateway serves as before, while `/readyz` and `/servez` are 503, so that load balancers send nobody here when it closes.
+    public var drainDelay: Duration = .zero
+    /// How long a stopping gateway waits for readers to leave, after the delay.
     public var drainGrace: Duration
     /// Reads a file of the kernel that tells the memory limit; empty if it cannot be read.
     var readFile: @Sendable (String) -> String = ProcessReading.text

@@ -35,6 +35,7 @@ enum Routes {
         router.on("GET", "/tape/{name}", access.guarded(.operation(.read), parameters: ["from", "to", "after"], recorded.lines))
         if let mirror { VenueHandlers(mirror: mirror).addRoutes(to: &router, access) }
         router.on("GET", "/healthz", probes.health)
+        router.on("GET", "/servez", probes.serves)
         router.on("GET", "/readyz", probes.ready)
         router.on("GET", "/metrics", access.metrics(metrics.answer))
         router.on("GET", "/openapi.yaml", probes.contract)

@@ -25,7 +25,7 @@ import Yams
         let container = try #require(pod["containers"]?.sequence?.first)
         let port = try #require(container["ports"]?.sequence?.first)
         #expect(port["containerPort"]?.int == ServeSettings().port.standard)
-        for (probe, path) in [("startupProbe", "/healthz"), ("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")] {
+        for (probe, path) in [("startupProbe", "/healthz"), ("livenessProbe", "/healthz"), ("readinessProbe", "/servez")] {
             let request = try #require(container[probe]?["httpGet"])
             #expect(request["path"]?.string == path)
             #expect(try paths.contains(path))

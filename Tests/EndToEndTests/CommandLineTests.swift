@@ -89,7 +89,8 @@ import Testing
         #expect(try await program.exitStatus() == 0)
         let gateway = try await Program("serve", "--demo", "--port", "0")
         let metrics = try await gateway.client().get("/metrics")
-        #expect(metrics.text.contains("{version=\"\(version)\"} 1"))
+        let words = try #require(version.wholeMatch(of: /(\S+) \(commit (\S+)\)/), "\(version)")
+        #expect(metrics.text.contains("{commit=\"\(words.2)\",version=\"\(words.1)\"} 1"))
     }
 
     @Test func aKeyIsMadeServesAndIsRevokedByAReload() async throws {

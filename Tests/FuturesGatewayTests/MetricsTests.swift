@@ -171,7 +171,7 @@ struct Samples {
             #expect((samples["process_threads"] ?? 0) > 3)
             let start = try #require(samples["process_start_time_seconds"])
             #expect(abs(start - Date.now.timeIntervalSince1970) < 7200)
-            #expect(samples["build_info{version=\"\(Gateway.version)\"}"] == 1)
+            #expect(samples["build_info{commit=\"\(Gateway.commit)\",version=\"\(Gateway.version)\"}"] == 1)
         }
     }
 
@@ -189,6 +189,8 @@ struct Samples {
         try await House.open { house in
             let reader = try await house.client.events("streams=btcusdt@bookTicker,btcusdt@depth")
             _ = try await reader.next("update", of: "btcusdt@bookTicker")
+            let ping = #"{"jsonrpc":"2.0","id":1,"method":"ping"}"#
+            _ = try await house.client.request("POST", "/mcp", ["Content-Type": "application/json"], body: ping)
             let samples = try await Samples.of(house.client) { $0.names.contains("futures_gateway_feed_newest_age_seconds") }
             let port = try ReservedPort()
             let inCluster = Mailbox<Set<String>>()

@@ -16,7 +16,8 @@ def rendered(values):
     import yaml
 
     with helm_python.Chart.load(CHART) as chart:
-        documents = [yaml.safe_load(text) for text in chart.render(values, name="prices", namespace="default").values()]
+        texts = chart.render(values, name="prices", namespace="default")
+        documents = [yaml.safe_load(text) for file, text in texts.items() if not file.endswith("NOTES.txt")]
     return {one["kind"]: one for one in documents if one}
 
 
@@ -51,6 +52,37 @@ class ChartTests(unittest.TestCase):
     def test_a_setting_is_a_variable_of_the_program(self):
         container = rendered({"settings": {"FUTURES_GATEWAY_LINES": 1}})["Deployment"]["spec"]["template"]["spec"]["containers"][0]
         self.assertIn({"name": "FUTURES_GATEWAY_LINES", "value": "1"}, container["env"])
+
+    @unittest.skipUnless(HAS_HELM, "helm-python-sdk and PyYAML are not installed")
+    def test_a_digest_takes_the_place_of_the_tag(self):
+        for image, name in (({"tag": "1"}, "r/g:1"), ({"tag": "1", "digest": "sha256:ab"}, "r/g@sha256:ab")):
+            pod = rendered({"image": {"repository": "r/g"} | image})["Deployment"]["spec"]["template"]["spec"]
+            self.assertEqual(pod["containers"][0]["image"], name)
+
+    @unittest.skipUnless(HAS_HELM, "helm-python-sdk and PyYAML are not installed")
+    def test_what_is_switched_on_selects_the_pods(self):
+        taint = {"key": "prices", "operator": "Exists"}
+        made = rendered({"serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}}, "nodeSelector": {"zone": "a"}, "tolerations": [taint],
+                         "networkPolicy": {"enabled": True, "from": [{"podSelector": {}}], "egress": [{"ports": [{"port": 4222}]}]}})
+        pod = made["Deployment"]["spec"]["template"]
+        self.assertEqual((pod["spec"]["nodeSelector"], pod["spec"]["tolerations"]), ({"zone": "a"}, [taint]))
+        self.assertEqual(made["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"], pod["metadata"]["labels"])
+        self.assertEqual(made["NetworkPolicy"]["spec"]["ingress"][0]["from"], [{"podSelector": {}}])
+        self.assertIn({"ports": [{"port": 4222}]}, made["NetworkPolicy"]["spec"]["egress"])
+        monitor, service = made["ServiceMonitor"], made["Service"]
+        self.assertEqual(monitor["spec"]["selector"]["matchLabels"], service["metadata"]["labels"])
+        self.assertEqual(monitor["metadata"]["labels"]["release"], "prometheus")
+        self.assertEqual(monitor["spec"]["endpoints"][0]["port"], service["spec"]["ports"][0]["name"])
+        # The alerts ask for this job.
+        self.assertEqual(service["metadata"]["labels"][monitor["spec"]["jobLabel"]], "futures-gateway")
+
+    def test_the_grace_is_longer_than_a_stop_takes(self):
+        for file in (PLAIN, PLAIN.parent / "cluster.yaml", CHART / "templates" / "deployment.yaml"):
+            delays = [int(number) for number in re.findall(r'DRAIN_DELAY, value: "(\d+)"', file.read_text())]
+            graces = [int(number) for number in re.findall(r"terminationGracePeriodSeconds: (\d+)", file.read_text())]
+            self.assertEqual(len(delays), 1)
+            # 8 s for readers, 1 s for answers, 4 s for a tape.
+            self.assertGreaterEqual(max(graces), delays[0] + 13)
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ def main():
     help = json.loads(ask(executable, "--experimental-dump-help"))
     if what == "man":
         changed = subprocess.run(["git", "log", "-1", "--format=%cs"], cwd=Path(__file__).parent, stdout=subprocess.PIPE, text=True).stdout.strip()
-        sys.stdout.write(manual(help, ask(executable, "--version").strip(), changed or "1970-01-01"))
+        sys.stdout.write(manual(help, ask(executable, "--version").split()[0], changed or "1970-01-01"))
     else:
         sys.stdout.write(configuration(help, ask(executable, "serve", "--print-config")))
 

@@ -55,7 +55,7 @@ def debian_component(name):
 def bill(executable, package, archives=()):
     content = Path(executable).read_bytes()
     digest = hashlib.sha256(content).hexdigest()
-    version = ask(executable, "--version").strip()
+    version = ask(executable, "--version").split()[0]
     swift = re.search(r"Swift version (\S+)", ask("swift", "--version"))
     loaded = re.findall(r"=> (/\S+)|^\s+(/\S+) \(", ask("ldd", executable), re.M)
     files = [one or other for one, other in loaded]

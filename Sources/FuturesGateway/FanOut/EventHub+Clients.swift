@@ -311,6 +311,12 @@ extension EventHub {
         end(number, code: "closed", reason: "The connection was ended by request.")
     }
 
+    /// Makes the probes say that the gateway stops. Nothing else changes.
+    func leave() {
+        state.value.isLeaving = true
+        tables.outdate()
+    }
+
     /// Refuses new connections, and ends the open ones: a thousand a second, or more if three quarters of `grace` would not suffice, so that readers
     /// do not all reconnect at once.
     ///

@@ -41,7 +41,7 @@ extension EventHub {
         let upstreams = tally.upstreams.enumerated().map { ($1, state.value.troubles[$0]) }
         return StatusTable(
             rows: rows, upstreams: upstreams, lines: statuses.lines, readAt: statuses.now, knowsSymbols: statuses.knowsSymbols,
-            isDraining: isDraining, trouble: statuses.trouble)
+            isStopping: isDraining || state.value.isLeaving, trouble: statuses.trouble)
     }
 
     /// Remembers what went wrong with an upstream. A failure for which the request is to blame, such as an unknown stream, does not count.

@@ -92,6 +92,8 @@ final class EventHub: FeedListener {
         var lastNumber: UInt64 = 0
         /// Streams that stay subscribed without readers.
         var pinned: [FuturesServiceStreamName] = []
+        /// Whether the gateway will stop soon and says so to load balancers, but serves as before.
+        var isLeaving = false
         var isDraining = false
         let deflater = Deflater(level: 6)
         var tally: FeedTally

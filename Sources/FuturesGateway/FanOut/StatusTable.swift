@@ -34,14 +34,14 @@ final class StatusTable: Sendable {
     let upstreams: [Upstream]
     let readAt: Instant
     let knowsSymbols: Bool
-    let isDraining: Bool
+    let isStopping: Bool
     /// Why this node of a cluster cannot serve readers well; nil if it can, or stands alone.
     let trouble: String?
     private let list = Mutex<EncodedList?>(nil)
 
     init(
         rows: [Row], upstreams: [(name: String, trouble: EventHub.Trouble?)], lines: [LineStatus] = [], readAt: Instant, knowsSymbols: Bool,
-        isDraining: Bool, trouble: String? = nil
+        isStopping: Bool, trouble: String? = nil
     ) {
         var counted = upstreams.enumerated().map { index, upstream in
             let own = lines.filter { $0.upstream == index }
@@ -56,15 +56,18 @@ final class StatusTable: Sendable {
         self.upstreams = counted
         self.readAt = readAt
         self.knowsSymbols = knowsSymbols
-        self.isDraining = isDraining
+        self.isStopping = isStopping
         self.trouble = trouble
     }
 
     /// The upstreams that are down.
     var down: [Upstream] { upstreams.filter(\.isDown) }
 
+    /// Whether the process can answer readers, with stale content if an upstream is down: the venue has listed its symbols, and the gateway does not stop.
+    var isServing: Bool { !isStopping && (knowsSymbols || upstreams.contains { $0.live > 0 }) }
+
     /// Whether data flow from every upstream that somebody reads. Without any reader it is enough that the venue has listed its symbols.
-    var isReady: Bool { !isDraining && trouble == nil && down.isEmpty && (knowsSymbols || upstreams.contains { $0.live > 0 }) }
+    var isReady: Bool { isServing && trouble == nil && down.isEmpty }
 
     /// The permitted rows as JSON objects, sorted by name and separated by commas, with their ages as of now.
     ///

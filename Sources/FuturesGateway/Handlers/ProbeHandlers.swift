@@ -2,7 +2,7 @@ import FuturesFeed
 import MicroHTTP
 import Tape
 
-/// `/healthz`, `/readyz` and `/openapi.yaml`.
+/// `/healthz`, `/servez`, `/readyz` and `/openapi.yaml`.
 struct ProbeHandlers: Sendable {
     let hub: EventHub
     let tape: Tape?
@@ -10,6 +10,17 @@ struct ProbeHandlers: Sendable {
     /// `GET /healthz`: whether the process answers.
     func health(_ request: HTTPRequest, _ responder: HTTPResponder) {
         responder.respond(Self.text(200, "ok\n"))
+    }
+
+    /// `GET /servez`: whether this process can answer readers. An outage of an upstream changes nothing: readers get `stale` then, which no other gateway of
+    /// the same venue could better.
+    func serves(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        let hasContents = hub.feed.isServing
+        hub.tables.read(hub) { table in
+            responder.respond(
+                hasContents && table.isServing
+                    ? Self.text(200, "serving\n") : Self.text(503, Self.reasons(table, Moment.current.instant)))
+        }
     }
 
     /// `GET /readyz`: whether data flow from every upstream that somebody reads, which of its lines are lost, and why nothing is recorded. Without any
@@ -33,13 +44,13 @@ struct ProbeHandlers: Sendable {
 
     /// Why no data flow, a line for each upstream.
     private static func reasons(_ table: StatusTable, _ now: Instant) -> String {
-        if table.isDraining { return "draining\n" }
+        if table.isStopping { return "draining\n" }
         if let trouble = table.trouble { return trouble + "\n" }
         func trouble(_ upstream: StatusTable.Upstream) -> String {
             upstream.trouble.map { "; \(now.milliseconds(since: $0.at) / 1000) s ago: \($0.text)" } ?? ""
         }
         let lines = table.down.map { "no data flows from \($0.name) (streams read: \($0.read))\(trouble($0))\n" }
-        guard lines.isEmpty else { return lines.joined() }
+        guard lines.isEmpty else { return lines.joined() + Self.lines(table) }
         return "\(table.upstreams.first?.name ?? "the venue") has not listed its symbols yet\(table.upstreams.first.map(trouble) ?? "")\n"
     }
 

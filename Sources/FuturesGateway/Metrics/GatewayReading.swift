@@ -221,7 +221,7 @@ struct GatewayReading: Sendable {
         text.sample(["reason": "full"], log.full)
         text.sample(["reason": "repeated"], log.repeated)
         text.metric("futures_gateway_build_info", .gauge, "Always 1; the labels tell the build.")
-        text.sample(["version": Gateway.version], 1)
+        text.sample(["commit": Gateway.commit, "version": Gateway.version], 1)
         text.metric("process_cpu_seconds_total", .counter, "Processor time used, user and system.", process.processorSeconds)
         text.metric("process_resident_memory_bytes", .gauge, "Memory in use.", process.residentBytes)
         text.metric("futures_gateway_allocated_bytes", .gauge, "Memory that is allocated, without what the allocator keeps.", process.allocatedBytes)

@@ -71,6 +71,7 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         gateway.feed.venue = (settings.venue ?? .aster).venue.at(restURLs: settings.restURL, webSocketURLs: settings.wsURL)
         gateway.feed.lines = lines(settings)
         gateway.feed.linger = .seconds(settings.linger)
+        gateway.drainDelay = .seconds(settings.drainDelay)
         gateway.feed.rotateAfter = .seconds(settings.rotateAfter)
         gateway.feed.bars = settings.bars
         gateway.feed.trades = settings.trades

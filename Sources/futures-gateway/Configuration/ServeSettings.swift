@@ -80,6 +80,8 @@ struct ServeSettings: SettingList {
         "Streams of one such address's connections together, and different ones that it began; 0 for any number")
     let addressRequests = Setting.number("address-requests", 0...1_000_000, default: 100, "Requests a second of one such address; 0 for any number")
     let addressRefetches = Setting.number("address-refetches", 0...1_000_000, default: 60, "Refetches a minute of one such address; 0 for any number")
+    let drainDelay = Setting.number(
+        "drain-delay", 0...300, default: 0, "Seconds that a stopping gateway serves on while its probes say so, for load balancers to notice")
     let linger = Setting.number("linger", 0...86_400, default: 60, "Seconds a subscription stays at the venue after its last reader left")
     let rotateAfter = Setting.number(
         "rotate-after", 30...86_400, default: 82_800, "Seconds after which the venue connection is replaced by a fresh one")
