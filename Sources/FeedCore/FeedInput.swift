@@ -82,6 +82,8 @@ public struct VenueListing: Sendable {
     public var assetIndices: Set<String>
     /// Request weight per minute; nil where it is not told.
     public var weightLimit: Int?
+    /// Whether the venue says that its data are made up, as a demo exchange does.
+    public var isSimulated = false
 
     /// A listing; one that names no symbol lists nothing, and rules nothing out.
     public init(symbols: Set<String> = [], settled: Set<String> = [], assetIndices: Set<String> = [], weightLimit: Int? = nil) {

@@ -75,6 +75,7 @@ package enum ListingRecord {
                 json.member("assetIndices")
                 write(listing.assetIndices, &json)
                 json.member("weightLimit", optional: listing.weightLimit.map(Int64.init))
+                json.member("simulated", Int64(listing.isSimulated ? 1 : 0))
             }[...])
     }
 
@@ -84,9 +85,12 @@ package enum ListingRecord {
 
     static func listing(_ body: ArraySlice<UInt8>) -> VenueListing? {
         RowFields.read(body) { (fields) throws(RowFields.Failure) in
-            VenueListing(
+            var listing = VenueListing(
                 symbols: Set(try fields.strings("symbols")), settled: Set(try fields.strings("settled")),
                 assetIndices: Set(try fields.strings("assetIndices")), weightLimit: try fields.optionalInteger("weightLimit"))
+            let simulated: Int? = try fields.optionalInteger("simulated")
+            listing.isSimulated = simulated == 1
+            return listing
         }
     }
 }

@@ -206,6 +206,14 @@ import Testing
         }
         #expect(listing.symbols == ["币安人生USDT", "BTCUSDT_261225"] && listing.settled == ["OMGUSDT"])
         #expect(listing.assetIndices == ["USDTUSD", "BTCUSD"] && listing.weightLimit == 2400)
+        #expect(!listing.isSimulated, "no venue says that its data are made up")
+    }
+
+    @Test(arguments: [("true", true), ("false", false), ("null", false), (#""yes""#, false), ("{}", false)])
+    func aDemoExchangeSaysThatItsDataAreMadeUp(value: String, isSimulated: Bool) throws {
+        let body = #"{"simulated":\#(value),"symbols":[{"symbol":"BTCUSDT","status":"TRADING"}]}"#
+        let listing = try Self.dialect.decodeListing(RESTAnswer(status: 200, retryAfter: nil, body: Array(body.utf8))).get()
+        #expect(listing.isSimulated == isSimulated && listing.symbols == ["BTCUSDT"])
     }
 
     @Test func theListOfSymbolsIsTheContractsInfo() throws {

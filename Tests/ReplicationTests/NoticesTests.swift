@@ -44,11 +44,12 @@ import Testing
     }
 
     @Test mutating func whatTheVenueListsIsToldWhole() throws {
-        let listing = VenueListing(symbols: ["BTCUSDT", "Ünï_1"], settled: ["OLD"], assetIndices: ["BTCUSD"], weightLimit: 2400)
+        var listing = VenueListing(symbols: ["BTCUSDT", "Ünï_1"], settled: ["OLD"], assetIndices: ["BTCUSD"], weightLimit: 2400)
+        listing.isSimulated = true
         tell([ListingRecord.record(listing)], sentAt: 0, at: 0)
         let told = try #require(mirror.listing)
         #expect(told.symbols == listing.symbols && told.settled == listing.settled && told.assetIndices == listing.assetIndices)
-        #expect(told.weightLimit == 2400)
+        #expect(told.weightLimit == 2400 && told.isSimulated)
     }
 
     @Test mutating func whatTheIngestSaysOfItselfIsTold() {

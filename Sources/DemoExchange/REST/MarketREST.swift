@@ -53,7 +53,7 @@ extension Market: RESTSource {
 }
 
 func exchangeInfoReply(now: Int64, weightLimit: Int, assets: [String], symbols: [String]) -> String {
-    #"{"timezone":"UTC","serverTime":\#(now),"futuresType":"U_MARGINED","rateLimits":["#
+    #"{"simulated":true,"timezone":"UTC","serverTime":\#(now),"futuresType":"U_MARGINED","rateLimits":["#
         + #"{"rateLimitType":"REQUEST_WEIGHT","interval":"MINUTE","intervalNum":1,"limit":\#(weightLimit)},"#
         + #"{"rateLimitType":"ORDERS","interval":"MINUTE","intervalNum":1,"limit":1200},"#
         + #"{"rateLimitType":"ORDERS","interval":"SECOND","intervalNum":10,"limit":300}],"exchangeFilters":[],"#

@@ -120,6 +120,11 @@ extension FuturesDialect {
                     guard fields.word("rateLimitType") == "REQUEST_WEIGHT", fields.word("interval") == "MINUTE" else { return }
                     listing.weightLimit = try fields.integer("limit", Int.self) / max(1, fields.integer("intervalNum", Int.self))
                 }
+            // No venue has it; a demo exchange does.
+            case "simulated":
+                var value = reader
+                listing.isSimulated = (try? value.boolean()) ?? false
+                try reader.skip()
             default: try reader.skip()
             }
         }

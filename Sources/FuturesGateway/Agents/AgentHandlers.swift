@@ -166,7 +166,7 @@ struct AgentHandlers: Sendable {
     }
 
     private func search(_ text: String, _ most: Int, _ call: AgentCall) {
-        let (dialect, listing) = (hub.feed.dialect, hub.feed.listing)
+        let (upstreams, dialect, listing) = (hub.upstreams, hub.feed.dialect, hub.feed.listing)
         hub.tables.read(hub) { table in
             let permission = call.caller.principal.permission
             call.toolResult(as: AgentTool.search.rawValue) { json in
@@ -201,7 +201,7 @@ struct AgentHandlers: Sendable {
                     }
                 }
                 json.member("more", hasMore)
-                json.member("simulated", dialect.upstreams.contains(where: \.isSimulated))
+                json.member("simulated", upstreams.contains(where: \.isSimulated))
             }
         }
     }
@@ -235,7 +235,7 @@ struct AgentHandlers: Sendable {
     }
 
     private func statusOfAll(_ call: AgentCall) {
-        let upstreams = hub.feed.dialect.upstreams
+        let upstreams = hub.upstreams
         hub.tables.read(hub) { table in
             call.toolResult(as: AgentTool.status.rawValue) { json in
                 let now = Moment.current.instant

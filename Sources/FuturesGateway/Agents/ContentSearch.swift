@@ -105,9 +105,15 @@ extension FuturesServiceFeedContent {
 }
 
 extension EventHub {
+    /// The upstreams. The venue's data are made up if the configuration says so, or if the venue does.
+    nonisolated var upstreams: [Upstream] {
+        let known = feed.dialect.upstreams
+        guard let first = known.first, !first.isSimulated, feed.listing?.isSimulated == true else { return known }
+        return [Upstream(name: first.name, venue: first.venue, isSimulated: true, lines: first.lines)] + known.dropFirst()
+    }
+
     /// Whether the data of the stream's upstream are made up.
     nonisolated func isSimulated(_ name: FuturesServiceStreamName) -> Bool {
-        let upstreams = feed.dialect.upstreams
         let upstream = name.upstream.map { prefix in upstreams.first { $0.name == prefix.name } } ?? upstreams.first
         return upstream?.isSimulated ?? false
     }

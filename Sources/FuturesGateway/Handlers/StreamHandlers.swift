@@ -10,18 +10,18 @@ struct StreamHandlers: Sendable {
 
     /// `GET /streams`
     func list(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
-        let dialect = hub.feed.dialect
+        let (upstreams, dialect) = (hub.upstreams, hub.feed.dialect)
         hub.tables.read(hub) { table in
-            responder.respond(200) { Self.list(table, dialect, caller.principal.permission) }
+            responder.respond(200) { Self.list(table, upstreams, dialect, caller.principal.permission) }
         }
     }
 
-    private static func list(_ table: StatusTable, _ dialect: any Dialect, _ permission: Permission) -> HTTPResponse {
+    private static func list(_ table: StatusTable, _ upstreams: [Upstream], _ dialect: any Dialect, _ permission: Permission) -> HTTPResponse {
         var writer = JSONWriter(capacity: 4096)
         writer.object { json in
             json.member("upstreams")
             json.array { json in
-                for entry in Array(zip(dialect.upstreams, table.upstreams)) {
+                for entry in Array(zip(upstreams, table.upstreams)) {
                     let (upstream, status) = entry
                     json.object {
                         $0.member("name", upstream.name)

@@ -56,7 +56,7 @@ extension EventHub {
         var connections: [[ConnectionStatus.Phase: Int]] = tally.upstreams.map { _ in [:] }
         for socket in gauges.connections { connections[feed.dialect.upstream(of: socket.endpoint)][socket.phase, default: 0] += 1 }
         return FeedReading(
-            upstreams: feed.dialect.upstreams, counters: gauges.counters, tally: tally, traffic: feed.traffic, connections: connections,
+            upstreams: upstreams, counters: gauges.counters, tally: tally, traffic: feed.traffic, connections: connections,
             lines: gauges.lines, weight: gauges.weight, restPause: gauges.restPause,
             pausedClients: state.value.pausedClients, listeners: state.value.notifier.count, refusals: gatekeeper.refusals, node: feed.peers?.reading)
     }
