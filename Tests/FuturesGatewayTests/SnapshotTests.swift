@@ -229,6 +229,26 @@ import Testing
         }
     }
 
+    @Test func theBodyNeverSaysALowerAgeThanTheHeaders() async throws {
+        try await House.open { house in
+            let reader = try await house.client.events("streams=btcusdt@markPrice")
+            _ = try await reader.next("update")
+            // The mark price changes every three seconds, so most of these answers are sent again from bytes made before.
+            let deadline = ContinuousClock.now + .seconds(2)
+            var answers = 0
+            while .now < deadline {
+                let answer = try await house.client.get("/streams/btcusdt@markPrice")
+                for (header, member) in [("X-Feed-Age-Ms", "ageMs"), ("X-Feed-Unverified-Ms", "unverifiedMs")] {
+                    let exact = try #require(answer.header(header).flatMap { Int64($0) })
+                    let told = try #require(answer.json[member]?.integer)
+                    #expect(told >= exact && told <= exact + 101, "\(member): \(told) in the body, \(exact) in the header")
+                }
+                answers += 1
+            }
+            #expect(answers > 20)
+        }
+    }
+
     @Test func healthIsTheProcessAndReadinessTheData() async throws {
         try await House.open { house in
             let health = try await house.client.get("/healthz")
@@ -244,6 +264,25 @@ import Testing
             #expect(unready.status == 503)
             #expect(unready.text.hasPrefix("no data flows from aster (streams read: 1); 0 s ago: "), "\(unready.text)")
             #expect(try await house.client.get("/healthz").status == 200)
+            // A load balancer that asks this one keeps the gateway, and readers get the old price with its age.
+            #expect(try await house.client.get("/servez").text == "serving\n")
+            #expect(try await house.client.get("/streams/btcusdt@bookTicker").json["state"] != "live")
+        }
+    }
+
+    @Test func aGatewayThatWillStopSaysSoAndServesAsBefore() async throws {
+        try await House.open { house in
+            try await house.awaitReadiness()
+            #expect(try await house.client.get("/servez").text == "serving\n")
+            house.gateway.hub.run { $0.leave() }
+            for probe in ["/servez", "/readyz"] {
+                let answer = try await house.client.get(probe)
+                #expect(answer.status == 503)
+                #expect(answer.text == "draining\n")
+            }
+            let reader = try await house.client.events("streams=btcusdt@bookTicker")
+            _ = try await reader.next("update")
+            #expect(try await house.client.get("/streams/btcusdt@bookTicker").status == 200)
         }
     }
 }

@@ -5,7 +5,7 @@ import NIOCore
 
 /// Snapshots as bytes: bodies of answers, prepared answers, and the events that connections begin with.
 extension EventHub {
-    /// The stream's snapshot; nil if the stream has no content. It is encoded once per change and depth, and again after a second, because it tells
+    /// The stream's snapshot; nil if the stream has no content. It is encoded once per change and depth, and again after 0.1 s, because it tells
     /// its freshness. Each call renews the linger, so a stream that is asked for now and then stays live.
     ///
     /// - Parameters:
@@ -20,7 +20,8 @@ extension EventHub {
         if cached.id != content.id || cached.state != status.state || now >= cached.madeAt + Self.snapshotLifetime {
             cached = CachedSnapshots(id: content.id, state: status.state, madeAt: now)
         }
-        let body = cached.bodies[depth ?? 0] ?? SharedBytes(ContentEncoder.snapshot(content, status, depth: depth))
+        let body =
+            cached.bodies[depth ?? 0] ?? SharedBytes(ContentEncoder.snapshot(content, status.atTheEnd(of: Self.snapshotLifetime), depth: depth))
         cached.bodies[depth ?? 0] = body
         let isCompressed = isGzip && body.count >= 1024
         let sent = isCompressed ? cached.compressed[depth ?? 0] ?? state.value.deflater.gzip(body.bytes).map { SharedBytes($0) } : body
@@ -53,11 +54,12 @@ extension EventHub {
         let lifetime: Duration
     }
 
-    private static let snapshotLifetime = Duration.seconds(1)
+    /// How long the bytes of a snapshot are sent. The ages in them are those at the end of this time, so that they are never below the true ones.
+    private static let snapshotLifetime = Duration.milliseconds(100)
     /// More spellings of requests than this are answered by the hub until the stream changes.
     private static let preparedAnswersOfAStream = 512
 
-    /// Lets the server answer requests with this key without the hub, until the stream changes, at most for a second. After that a request reaches
+    /// Lets the server answer requests with this key without the hub, until the stream changes, at most for 0.1 s. After that a request reaches
     /// the hub again and renews the linger.
     func prepare(_ answer: PreparedAnswer, for name: FuturesServiceStreamName, _ key: PreparedAnswers.Key) {
         guard let stream = state.value.streams[name], stream.prepared.count < Self.preparedAnswersOfAStream else { return }
@@ -89,17 +91,27 @@ extension EventHub {
         return (values, read.head)
     }
 
-    /// A snapshot as an event. Readers that come within 0.1 s share the bytes.
+    /// A snapshot as an event. Readers that come within its lifetime share the bytes.
     private func eventBody(
         _ name: FuturesServiceStreamName, _ content: FuturesServiceFeedContent, _ status: StreamStatus, _ now: Instant, _ format: EventFormat
     ) -> [UInt8] {
         if let cached = state.value.streams[name]?.cachedEvents[format.rawValue], cached.id == content.id, cached.state == status.state,
-            now < cached.madeAt + .milliseconds(100)
+            now < cached.madeAt + Self.snapshotLifetime
         {
             return cached.body
         }
-        let body = EventEncoder.cached(content, status, format)
+        let body = EventEncoder.cached(content, status.atTheEnd(of: Self.snapshotLifetime), format)
         state.value.streams[name]?.cachedEvents[format.rawValue] = CachedEvent(id: content.id, state: status.state, madeAt: now, body: body)
         return body
+    }
+}
+
+extension StreamStatus {
+    /// The same status so much later.
+    fileprivate func atTheEnd(of time: Duration) -> StreamStatus {
+        func later(_ milliseconds: Int64?) -> Int64? { milliseconds.map { $0 &+ time.nanoseconds / 1_000_000 } }
+        return StreamStatus(
+            name: name, state: state, contentID: contentID, isWhole: isWhole, ageMs: later(ageMs), unverifiedMs: later(unverifiedMs), source: source,
+            isConnected: isConnected, observers: observers)
     }
 }
