@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { age, decimalsOf, grouped, percent, short, whole } from '../../Sources/FuturesGateway/Web/format.js';
+import { Feed } from '../../Sources/FuturesGateway/Web/client.js';
+import { age, clock, decimalsOf, grouped, percent, short, unitsOf, until, whole } from '../../Sources/FuturesGateway/Web/format.js';
 import { Cadence } from '../../Sources/FuturesGateway/Web/freshness.js';
-import { judge, lines } from '../../Sources/FuturesGateway/Web/health.js';
+import { agreeing, judge, lines } from '../../Sources/FuturesGateway/Web/health.js';
 import { grouping } from '../../Sources/FuturesGateway/Web/ladder.js';
 import { arrange } from '../../Sources/FuturesGateway/Web/markets.js';
-import { headline } from '../../Sources/FuturesGateway/Web/values.js';
+import { headline, meaning } from '../../Sources/FuturesGateway/Web/values.js';
+import { canonical, View } from '../../Sources/FuturesGateway/Web/view.js';
 
 test('a silence is overdue two seconds after the longest before', () => {
   const cadence = new Cadence();
@@ -63,7 +65,8 @@ test('an outage, a pause and a lost gateway are never called live', () => {
 test('the lines are those of now, if they are known', () => {
   assert.deepEqual(lines({ lines: 2, linesOpen: 2 }, 'ready\n1 of 2 lines to aster\n'), { text: '1 of 2', isLost: true });
   assert.deepEqual(lines({ lines: 2, linesOpen: 1 }, 'ready\n'), { text: '2 of 2', isLost: false });
-  assert.deepEqual(lines({ lines: 2, linesOpen: 2 }, 'no data flows from aster (streams read: 8)\n'), { text: '0 of 2', isLost: true });
+  assert.deepEqual(lines({ lines: 2, linesOpen: 2 }, 'no data flows from aster (streams read: 8)\n0 of 2 lines to aster\n'), { text: '0 of 2', isLost: true });
+  assert.deepEqual(lines({ lines: 2, linesOpen: 2 }, 'no data flows from aster (streams read: 8)\n'), { text: '2 of 2', isLost: false }, 'a silent venue has open lines');
   assert.deepEqual(lines({}), { text: '–', isLost: false });
 });
 
@@ -79,4 +82,52 @@ test('markets are sorted by a number, what lacks it last, and filtered', () => {
   const order = (options) => arrange(rows(), options).map(({ symbol }) => symbol[0]).join('');
   assert.deepEqual([order({}), order({ isRising: true }), order({ by: 'symbol' })], ['CAB', 'ACB', 'CBA']);
   assert.deepEqual([order({ filter: 'rising' }), order({ filter: 'dated' }), order({ search: 'b' })], ['A', 'C', 'B']);
+});
+
+test('what was asked for seconds ago contradicts nothing that is seen now', () => {
+  const [all, none] = [{ text: '2 of 2', isLost: false }, { text: '0 of 2', isLost: true }];
+  assert.deepEqual([agreeing(all, 'Live'), agreeing(none, 'Venue lost'), agreeing(all, 'No new data')], [all, none, all]);
+  assert.deepEqual([agreeing(all, 'Venue lost').text, agreeing(none, 'Live').text], ['–', '–']);
+});
+
+test('an instrument that is refused in part is never live, and a venue that is down is told', () => {
+  const refused = judge({ connection: 'open', shown: ['live', 'live'], refused: 2 });
+  assert.deepEqual([refused.word, refused.detail], ['Partly live', '2 streams refused']);
+  const down = (ready, shown = ['connecting', 'connecting']) => judge({ connection: 'open', shown, ready });
+  assert.equal(down('').word, 'Connecting');
+  for (const ready of ['aster has not listed its symbols yet; 3 s ago: nothing listens there\n', 'no data flows from aster (streams read: 8); 3 s ago: nothing listens there\n']) {
+    assert.equal(down(ready).word, 'Venue down');
+    assert.ok(down(ready).detail.includes('3 s ago: nothing listens there'), down(ready).detail);
+    assert.equal(down(ready, ['live', 'connecting']).word, 'Live', 'what is seen now counts more');
+  }
+});
+
+test('all times are of one zone, and countdowns are by the venue\'s clock', () => {
+  assert.equal(clock(Date.UTC(2026, 0, 2, 23, 4, 5)), '23:04:05');
+  assert.equal(until(Date.UTC(2026, 0, 2, 8), Date.UTC(2026, 0, 2, 7, 59, 1)), '0:00:59');
+  assert.equal(until(Date.UTC(2026, 0, 2, 8), undefined), '–', 'not by a clock that nobody vouches for');
+});
+
+test('a number has its meaning and its unit', () => {
+  const settled = { symbol: 'BTCUSDT', fundingRate: '0.00012594', fundingTime: 1, markPrice: '108336.1' };
+  assert.deepEqual(headline(settled, 'btcusdt@fundingRate').member, 'fundingRate');
+  assert.equal(headline({ markPrice: '1', openInterest: '7' }, 'dex:x').member, 'markPrice');
+  assert.deepEqual(['BTCUSDT', 'ethusd_261225', '1000PEPEUSDC', '4USDT', '?'].map((symbol) => Object.values(unitsOf(symbol)).join('/')), ['BTC/USDT', 'ETH/USD', '1000PEPE/USDC', '4/USDT', '/']);
+  assert.deepEqual(['fundingRate', 'openInterest', 'price', 'longShortRatio'].map((member) => meaning(member, unitsOf('BTCUSDT'))), [
+    { words: 'funding rate', unit: '' }, { words: 'open interest', unit: 'BTC' }, { words: 'price', unit: 'USDT' }, { words: 'long to short', unit: '' }]);
+});
+
+test('an address in capitals is read, and a symbol that is not listed is told and not shown', () => {
+  assert.deepEqual(['BTCUSDT', 'BTCUSDT/5m', 'BTCUSDT@kline_1M', '!markPrice@arr', 'stocks:AAPL'].map(canonical), ['btcusdt', 'btcusdt/5m', 'btcusdt@kline_1M', '!markPrice@arr', 'stocks:AAPL']);
+  const view = new View(undefined, new Feed([], { url: 'http://127.0.0.1:1/' }));
+  const told = [];
+  view.addEventListener('unlisted', ({ detail }) => told.push(detail));
+  view.begin('FOO', ['ethusdt', 'btcusdt']);
+  assert.deepEqual([view.symbol, told], ['btcusdt', ['foo']]);
+  view.select('ethusdt');
+  view.select('nosuch');
+  assert.deepEqual([view.symbol, told], ['ethusdt', ['foo', 'nosuch']]);
+  const blind = new View(undefined, new Feed([], { url: 'http://127.0.0.1:1/' }));
+  blind.begin('FOO/5m', []);
+  assert.deepEqual([blind.symbol, blind.interval], ['foo', '5m'], 'nobody knows what is listed');
 });

@@ -280,8 +280,15 @@ package final class FeedEngine: Sendable {
     private func connect(_ id: ConnectionID, endpoint: Int, line: Int, _ route: UpstreamRoute) {
         if case .login(let request, let then) = route.way { return login(id, endpoint: endpoint, line: line, request, then) }
         if case .polled = route.way, let venue = venueREST {
-            performer.value.links[id] = PollingLink(engine: self, id: id, venue: venue)
-            return loop.execute { self.step(.opened(id)) }
+            let link = PollingLink(engine: self, id: id, venue: venue)
+            return link.open { failure in
+                self.count(endpoint) { if failure == nil { $0.connects &+= 1 } else { $0.failedConnects &+= 1 } }
+                guard let failure else {
+                    self.performer.value.links[id] = link
+                    return self.step(.opened(id))
+                }
+                self.closed(id, failure.message, retryAfter: failure.retryAfterMs.map { .milliseconds($0) })
+            }
         }
         let upstream = dialect.upstream(of: endpoint)
         let way = lines.indices.contains(upstream) && lines[upstream].indices.contains(line) ? lines[upstream][line] : UpstreamLine()

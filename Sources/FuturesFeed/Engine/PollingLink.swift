@@ -35,6 +35,19 @@ final class PollingLink: UpstreamLink {
         self.venue = venue
     }
 
+    /// Asks the venue whether its REST interface answers; before that there is nothing that could be called connected.
+    ///
+    /// - Parameter done: called once, with what went wrong, or nil.
+    func open(_ done: @escaping (FeedError?) -> Void) {
+        engine.relay(VenueRelay(target: "/fapi/v1/ping", weight: 1, keep: .milliseconds(0)), newestOf: nil, maxAge: nil) { result in
+            switch result {
+            case .success(let answer) where answer.status == 200: done(nil)
+            case .success(let answer): done(FeedError(.venueRejected, "The venue answers with HTTP status \(answer.status)."))
+            case .failure(let error): done(error)
+            }
+        }
+    }
+
     func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) {
         for name in names where polled[name] == nil {
             guard let poll = venue.poll(of: name) else { continue }

@@ -9,7 +9,7 @@ const spans = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 const seconds = (interval) => parseInt(interval, 10) * spans[interval.at(-1)];
 
 export class Candles {
-  #view; #freshness; #chart; #bars; #volume; #mark; #shown = {}; #describedAt = -Infinity; #pointed;
+  #view; #freshness; #chart; #bars; #volume; #lines = {}; #shown = {}; #describedAt = -Infinity; #pointed;
 
   constructor(view, freshness) {
     [this.#view, this.#freshness] = [view, freshness];
@@ -30,7 +30,7 @@ export class Candles {
     this.#chart = createChart($('chart'), { autoSize: true, layout: { attributionLogo: false, fontSize: 11, background: { color: 'transparent' } },
       crosshair: { mode: 0 }, rightPriceScale: { borderVisible: false, scaleMargins: { top: 0.08, bottom: 0.22 } },
       timeScale: { borderVisible: false, rightOffset: 4, minBarSpacing: 1.5 } });
-    this.#bars = this.#chart.addSeries(CandlestickSeries, { borderVisible: true });
+    this.#bars = this.#chart.addSeries(CandlestickSeries, { borderVisible: true, lastValueVisible: false, priceLineVisible: false });
     this.#volume = this.#chart.addSeries(HistogramSeries, { priceScaleId: 'volume', lastValueVisible: false, priceLineVisible: false,
       priceFormat: { type: 'volume' } });
     this.#volume.priceScale().applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } });
@@ -81,12 +81,15 @@ export class Candles {
     const look = this.#freshness.look(name);
     const state = $('chart-state');
     state.dataset.state = look.shown;
-    set(state, look.error ?? (look.shown === 'live' ? '' : look.words));
+    set(state, look.shown === 'live' ? '' : look.words);
+    state.title = look.error ?? '';
     $('chart-box').classList.toggle('aged-chart', look.isAged && bars.length > 0);
-    set($('chart-empty'), bars.length || look.error ? '' : look.shown === 'live' ? 'No trade yet.' : 'Waiting for the bars.');
+    set($('chart-empty'), bars.length ? '' : look.error ? 'The gateway refuses these bars.' : look.shown === 'live' ? 'No trade yet.' : 'Waiting for the bars.');
     if (!this.#chart) return set($('chart-empty'), 'The chart could not be loaded.');
     this.#draw(name, bars, this.#view.decimals(symbol), interval);
-    this.#drawMark();
+    this.#line('Mark', this.#view.row('marks', symbol)?.markPrice, colour('accent'), 3);
+    // A bar that rises is hollow, so its own colour would show no line.
+    this.#line('', this.#view.lastPrice, colour(Number(bars.at(-1)?.close) < Number(bars.at(-1)?.open) ? 'down' : 'up'), 2);
     this.#legend();
     this.#hatch();
     return this.#describe(bars);
@@ -110,20 +113,17 @@ export class Candles {
       this.#bars.setData(bars.map(point));
       this.#volume.setData(bars.map(column));
     }
-    // A bar that rises is hollow, so its own colour would show no line.
-    const tone = colour(Number(bars.at(-1)?.close) < Number(bars.at(-1)?.open) ? 'down' : 'up');
-    if (this.#bars.options().priceLineColor !== tone) this.#bars.applyOptions({ priceLineColor: tone });
     if (before.name !== name || !(before.bars?.length > 2)) this.#home();
   }
 
-  #drawMark() {
-    const { symbol, feed } = this.#view;
-    const price = Number(this.#view.row('marks', symbol)?.markPrice ?? NaN);
-    if (this.#mark && !(price > 0)) { this.#bars.removePriceLine(this.#mark); this.#mark = undefined; }
-    if (!(price > 0) || !feed.get(this.#view.streams.bars)?.length) return;
-    if (this.#mark && this.#mark.options().price === price) return;
-    const options = { price, color: colour('accent'), lineWidth: 1, lineStyle: 3, axisLabelVisible: true, title: 'Mark' };
-    if (this.#mark) this.#mark.applyOptions(options); else this.#mark = this.#bars.createPriceLine(options);
+  /** A line across the chart at a price; none without a price. */
+  #line(title, text, color, lineStyle) {
+    const [price, line] = [Number(text ?? NaN), this.#lines[title]];
+    const isShown = price > 0 && this.#shown.bars?.length > 0;
+    if (line && !isShown) { this.#bars.removePriceLine(line); delete this.#lines[title]; }
+    if (!isShown || (line?.options().price === price && line.options().color === color)) return;
+    const options = { price, color, lineWidth: 1, lineStyle, axisLabelVisible: true, title };
+    if (line) line.applyOptions(options); else this.#lines[title] = this.#bars.createPriceLine(options);
   }
 
   /** Where nothing came is hatched: from the last bar on. */

@@ -36,10 +36,10 @@ export function age(ms) {
   return seconds < 6000 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3600)} h`;
 }
 
-/** The time until a moment, `7:59:58`. @param {number|undefined} time */
-export function until(time) {
-  if (!time) return '–';
-  const seconds = Math.max(0, Math.round((time - Date.now()) / 1000));
+/** The time until a moment, `7:59:58`. @param {number|undefined} time @param {number|undefined} now both by the venue's clock */
+export function until(time, now) {
+  if (!time || now === undefined) return '–';
+  const seconds = Math.max(0, Math.round((time - now) / 1000));
   const two = (number) => String(number).padStart(2, '0');
   return `${Math.floor(seconds / 3600)}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
 }
@@ -52,6 +52,11 @@ export function percent(rate, digits = 4) {
   return `${Number(text) === 0 ? '' : value > 0 ? '+' : '−'}${text} %`;
 }
 
-const clockFormat = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
-/** A moment as the time of day. @param {number} time */
-export const clock = (time) => clockFormat.format(time);
+/** A moment as the time of day, in UTC as all times of the page. @param {number} time */
+export const clock = (time) => new Date(time).toISOString().slice(11, 19);
+
+/** What a symbol's amounts and prices are counted in; empty where it does not show that. @param {string} symbol */
+export function unitsOf(symbol) {
+  const [, base, quote] = symbol.toUpperCase().match(/^(\w+?)(USDT|USDC|FDUSD|BUSD|USD1|USDF|USD|BTC)(_\w+)?$/) ?? [];
+  return { base: base ?? '', quote: quote ?? '' };
+}

@@ -19,7 +19,7 @@ export class Cadence {
 
 /** The statuses of a feed's streams as the page shows them. */
 export class Freshness {
-  #feed; #cadences = new Map(); #delays = [];
+  #feed; #cadences = new Map(); #delays = []; #offsets = []; #told = new Map();
 
   /** @param {import('./client.js').Feed} feed */
   constructor(feed) {
@@ -34,6 +34,8 @@ export class Freshness {
   #hear({ stream, source, kind, eventTime, receivedAt, ageMs }) {
     if (!this.#cadences.has(stream)) this.#cadences.set(stream, new Cadence());
     this.#cadences.get(stream).hear(performance.now());
+    this.#told.delete(stream);
+    if (eventTime) this.#offsets = [...this.#offsets.slice(-30), eventTime + (ageMs ?? 0) - performance.now()];
     // What is told again, or was asked for, says nothing of the way that it came.
     if (source !== 'websocket' || !eventTime || ageMs > 500 || (kind === 'full' && !stream.includes('markPrice'))) return;
     this.#delays = [...this.#delays.slice(-30), receivedAt - eventTime];
@@ -41,6 +43,12 @@ export class Freshness {
 
   /** The usual time from the venue's clock to the gateway's, in ms; undefined while it is not known. */
   get delay() { return this.#delays.length < 3 ? undefined : [...this.#delays].sort((a, b) => a - b)[this.#delays.length >> 1]; }
+
+  /** The venue's time, ms since 1970 UTC, by its own events and not by this machine's clock; undefined before the first. */
+  get venueTime() { return this.#offsets.length ? performance.now() + Math.max(...this.#offsets) : undefined; }
+
+  /** Takes how long the gateway says that a stream is unverified: it has evidence that no event tells, such as pings. @param {string} name @param {number} ms */
+  confirm(name, ms) { this.#told.set(name, performance.now() - ms); }
 
   /** No silence up to now is a usual one. @param {string} [name] of this stream; of all, where none is named */
   interrupt(name) {
@@ -50,6 +58,8 @@ export class Freshness {
   /** A stream's status with what is shown of it: what is live looks so only while nothing is overdue. @param {string} name */
   look(name) {
     const status = this.#feed.status(name);
+    const told = this.#told.get(name);
+    if (status.unverified !== undefined && told !== undefined) status.unverified = Math.min(status.unverified, performance.now() - told);
     const isOverdue = status.state === 'live' && this.#cadences.get(name)?.isExceededBy(status.unverified);
     const shown = status.error ? 'refused' : status.paused ? 'paused' : isOverdue ? 'unverified' : status.state;
     // Liquidations may not come for hours.

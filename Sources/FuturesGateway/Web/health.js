@@ -3,10 +3,11 @@
 const plural = (count) => `${count} stream${count === 1 ? '' : 's'}`;
 
 /** How it stands. `level` is one of `good`, `idle`, `paused`, `warn` and `bad`.
- * @param {{connection: string, shown: string[], isAsking?: boolean, lines?: {text: string, isLost: boolean}}} seen `shown`: what `Freshness.look` shows of
- *   each stream; `lines`: as `lines` says
+ * @param {{connection: string, shown: string[], refused?: number, isAsking?: boolean, lines?: {text: string, isLost: boolean}, ready?: string}} seen `shown`:
+ *   what `Freshness.look` shows of each stream; `refused`: streams of the shown instrument that cannot be had; `lines`: as `lines` says; `ready`: what
+ *   `GET /readyz` says
  * @returns {{level: string, word: string, detail: string}} */
-export function judge({ connection, shown, isAsking, lines }) {
+export function judge({ connection, shown, refused = 0, isAsking, lines, ready = '' }) {
   if (isAsking) return { level: 'bad', word: 'Key needed', detail: '' };
   if (connection === 'closed') return { level: 'bad', word: 'Stopped', detail: 'The gateway refuses.' };
   if (connection === 'lost') return { level: 'bad', word: 'Gateway lost', detail: 'Values stay as they were. It comes back by itself.' };
@@ -17,11 +18,13 @@ export function judge({ connection, shown, isAsking, lines }) {
   const well = active.length - lost - failed - old - count('connecting');
   if (lost && !well) return { level: 'bad', word: 'Venue lost', detail: 'Values stay as they were. It comes back by itself.' };
   if (old && !well) return { level: 'bad', word: 'No new data', detail: 'What should have come did not.' };
+  const trouble = connection === 'open' && active.length && !well && ready.match(/^(?:no data flows from|.*has not listed its symbols)[^\n]*/);
+  if (trouble) return { level: 'bad', word: 'Venue down', detail: `${trouble[0].replace(/^no data flows.*?; /, '')}. The page begins by itself once data come.` };
   if (connection === 'connecting' || (active.length && !well && !failed)) return { level: 'idle', word: 'Connecting', detail: '' };
   if (!active.length) return paused ? { level: 'paused', word: 'Paused', detail: 'Nothing on this page is new.' } : { level: 'idle', word: 'No streams', detail: '' };
-  const parts = [[lost, 'recovering'], [old, 'stale'], [failed, 'failed'], [paused, 'paused']].filter(([number]) => number);
+  const parts = [[lost, 'recovering'], [old, 'stale'], [failed, 'failed'], [refused, 'refused'], [paused, 'paused']].filter(([number]) => number);
   const detail = parts.map(([number, what]) => `${plural(number)} ${what}`).join(', ');
-  if (lost + old + failed) return { level: 'warn', word: 'Partly live', detail };
+  if (lost + old + failed + refused) return { level: 'warn', word: 'Partly live', detail };
   // A line less costs readers nothing, but the next loss would.
   const spare = lines?.isLost && !paused ? `On ${lines.text} lines: nothing is missing, but no line is to spare.` : '';
   return { level: paused ? 'paused' : 'good', word: paused ? 'Partly paused' : 'Live', detail: detail || spare };
@@ -32,7 +35,13 @@ export function judge({ connection, shown, isAsking, lines }) {
 export function lines({ lines, linesOpen }, ready = '') {
   const lost = ready.match(/(\d) of (\d) lines/);
   if (lost) return { text: `${lost[1]} of ${lost[2]}`, isLost: true };
-  if (/no data flows from/.test(ready) && lines) return { text: `0 of ${lines}`, isLost: true };
   if (!lines) return { text: '–', isLost: false };
   return { text: `${ready ? lines : linesOpen} of ${lines}`, isLost: !ready && linesOpen < lines };
+}
+
+/** The lines beside a judgement: what was asked for seconds ago is not shown if it contradicts what is seen now. @param {{text: string, isLost: boolean}} lines
+ * @param {string} word the judgement's */
+export function agreeing(lines, word) {
+  const contradicts = (word === 'Venue lost' && !lines.text.startsWith('0')) || (word === 'Live' && lines.text.startsWith('0'));
+  return contradicts ? { text: '–', isLost: false } : lines;
 }

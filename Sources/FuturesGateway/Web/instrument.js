@@ -1,7 +1,7 @@
 // The chosen symbol's numbers. What is shown beside its name is of that symbol alone, or nothing.
 
 import { $, set, setChange, setPrice } from './dom.js';
-import { age, grouped, percent, short, until, whole } from './format.js';
+import { age, grouped, percent, short, unitsOf, until, whole } from './format.js';
 
 export class Instrument {
   #view; #freshness;
@@ -19,13 +19,15 @@ export class Instrument {
     const [mark, day, funding] = ['marks', 'days', 'fundings'].map((part) => this.#view.row(part, symbol));
     const decimals = this.#view.decimals(symbol);
     const price = (text) => (text && Number(text) ? grouped(text, decimals) : '–');
+    const { base, quote } = unitsOf(symbol);
     set($('symbol'), symbol.toUpperCase());
+    for (const unit of document.querySelectorAll('[data-unit]')) set(unit, { base, quote }[unit.dataset.unit]);
     setPrice($('price'), last, last && grouped(last, decimals), symbol);
     setChange($('change'), day?.openPrice, last);
     set($('mark'), mark ? grouped(mark.markPrice, decimals + 1) : '–');
     set($('index'), mark && Number(mark.indexPrice) ? grouped(mark.indexPrice, decimals + 1) : '–');
     set($('funding'), percent(mark?.lastFundingRate));
-    set($('countdown'), mark?.nextFundingTime ? until(mark.nextFundingTime) : '–');
+    set($('countdown'), mark?.nextFundingTime ? until(mark.nextFundingTime, this.#freshness.venueTime) : '–');
     set($('annualised'), funding ? `${percent(funding.annualised, 1)} / year, every ${funding.intervalHours} h` : '');
     set($('high'), price(day?.highPrice));
     set($('low'), price(day?.lowPrice));

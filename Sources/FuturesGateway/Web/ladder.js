@@ -53,7 +53,7 @@ export class Ladder {
     const state = $('book-state');
     state.dataset.state = look.shown;
     // A quiet book may be live; its age tells how quiet.
-    const words = look.error ? 'Not to be had' : look.words;
+    const words = look.words;
     set(state, look.age >= 3000 ? `${words} · ${age(look.age)}` : words);
     state.title = look.error ?? '';
     this.#ladder(book, name);

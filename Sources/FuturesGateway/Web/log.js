@@ -1,7 +1,8 @@
 // What happened to the connection and the streams, in words, newest first. The same thing happening to many streams at once is one line.
 
+import { clock } from './format.js';
+
 const most = 200;
-const time = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
 const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`;
 
 const recovered = { continuous: 'nothing was missed', backfill: 'what was missed has been fetched' };
@@ -47,7 +48,7 @@ export class Log {
     }
     const item = document.createElement('li');
     const [at, what, more] = ['time', 'span', 'small'].map((tag) => item.appendChild(document.createElement(tag)));
-    at.textContent = time.format(Date.now());
+    at.textContent = clock(Date.now());
     what.textContent = title;
     what.className = kind;
     const streams = stream ? [stream] : [];

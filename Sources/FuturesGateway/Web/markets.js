@@ -67,8 +67,9 @@ export class Markets {
   #arranged() {
     const rows = this.#view.rowSymbols.map((symbol) => {
       const [day, mark] = [this.#view.row('days', symbol), this.#view.row('marks', symbol)];
-      const price = day?.lastPrice ?? mark?.markPrice;
-      const change = day ? Number(day.lastPrice) / Number(day.openPrice) - 1 : NaN;
+      const isChosen = symbol === this.#view.symbol?.toUpperCase();
+      const price = (isChosen ? this.#view.lastPrice : undefined) ?? day?.lastPrice ?? mark?.markPrice;
+      const change = day ? Number(price) / Number(day.openPrice) - 1 : NaN;
       return { symbol, text: price, price: Number(price), open: day?.openPrice, change, funding: Number(mark?.lastFundingRate || NaN),
         rate: mark?.lastFundingRate, volume: day ? Number(day.quoteVolume) : NaN };
     });
@@ -91,8 +92,9 @@ export class Markets {
     const state = $('markets-state');
     state.dataset.state = days.shown;
     set(state, days.shown === 'live' ? '' : days.words);
+    state.title = days.error ?? '';
     this.#rows.forEach((row, index) => this.#fill(row, index < count ? rows[from + index] : undefined, from + index));
-    set($('markets-empty'), rows.length ? '' : all ? 'No symbol fits.' : days.error ?? (days.shown === 'live' ? '' : 'Waiting for the symbols.'));
+    set($('markets-empty'), rows.length ? '' : all ? 'No symbol fits.' : days.error ? 'The gateway refuses the list of symbols.' : (days.shown === 'live' ? '' : 'Waiting for the symbols.'));
     this.#table.hidden = !rows.length;
   }
 
@@ -111,6 +113,7 @@ export class Markets {
     if (row.getAttribute('aria-current') !== current) row.setAttribute('aria-current', current);
     row.setAttribute('aria-rowindex', String(index + 2));
     set(cells[0], symbol);
+    cells[0].title = symbol;
     setPrice(cells[1], text, text && grouped(text, this.#view.decimals(symbol)), symbol);
     setChange(cells[2], open, price);
     set(cells[3], percent(rate));

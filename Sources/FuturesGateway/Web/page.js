@@ -5,7 +5,7 @@ import { Candles } from './candles.js';
 import { $, set } from './dom.js';
 import { age } from './format.js';
 import { Freshness } from './freshness.js';
-import { judge, lines } from './health.js';
+import { agreeing, judge, lines } from './health.js';
 import { Instrument } from './instrument.js';
 import { Ladder } from './ladder.js';
 import { Log } from './log.js';
@@ -40,6 +40,7 @@ function plan(...names) {
     isPlanned = false;
     const now = [...due];
     due.clear();
+    view.settle();
     for (const name of now) if (view.symbol || name === 'streams') panels[name].show();
     showHealth();
   }), 200);
@@ -53,11 +54,13 @@ const panelsOf = (name) => {
   const { streams } = view;
   if (name === streams.book) return ['ladder'];
   if (name === streams.bars) return ['candles'];
-  if (name === streams.trades) return ['trades', 'instrument'];
+  // The last price is in three panels, which show the same one.
+  if (name === streams.trades) return ['trades', 'instrument', 'candles', 'markets'];
   if (name === streams.liquidations) return ['trades'];
-  return name?.startsWith('!markPrice') ? ['markets', 'instrument', 'candles'] : ['markets', 'instrument'];
+  return ['markets', 'instrument', 'candles'];
 };
 view.addEventListener('news', ({ detail }) => plan(...panelsOf(detail)));
+view.addEventListener('unlisted', ({ detail }) => log.say('bad', 'Not listed', `${detail.toUpperCase()} is no symbol of this venue.`));
 view.addEventListener('change', () => { remember(); planAll(); });
 
 // The view is in the address, so that it can be kept and passed on.
@@ -66,7 +69,8 @@ const remember = () => history.replaceState(null, '', `#${view.address}`);
 function showHealth() {
   const shown = feed.names.map((name) => ({ name, ...freshness.look(name) }));
   const { state } = feed.connection;
-  const { level, word, detail } = judge({ connection: state, shown: shown.filter(({ name }) => !isPolled(name)).map((look) => look.shown), isAsking: access.isAsking, lines: standing() });
+  const { level, word, detail } = judge({ connection: state, shown: shown.filter(({ name }) => !isPolled(name)).map((look) => look.shown), refused: refused(),
+    isAsking: access.isAsking, lines: standing(), ready });
   const isTrouble = ['bad', 'warn'].includes(level);
   troubleSince = isTrouble ? troubleSince ?? performance.now() : undefined;
   if (!isTrouble) reason = '';
@@ -76,7 +80,7 @@ function showHealth() {
   const lasting = isTrouble && !access.isAsking ? `for ${age(performance.now() - troubleSince)}` : '';
   set($('health'), [lasting, detail, level === 'bad' && state === 'open' ? reason : ''].filter(Boolean).join(' · '));
   $('health').title = $('health').textContent;
-  showStanding();
+  showStanding(word);
   const verified = shown.filter(({ name, shown, unverified }) => !['paused', 'refused', 'ended'].includes(shown) && unverified !== undefined && !isPolled(name));
   const longest = verified.reduce((longest, { unverified }) => Math.max(longest, unverified), -1);
   set($('unverified'), longest < 0 ? '–' : age(longest));
@@ -109,7 +113,7 @@ feed.addEventListener('refused', ({ detail }) => {
   remember();
   planAll();
 });
-feed.addEventListener('session', () => { farewell = undefined; remember(); planAll(); });
+feed.addEventListener('session', () => { farewell = undefined; remember(); planAll(); askSoon(); });
 feed.addEventListener('bye', ({ detail: { code, reason } }) => { farewell = ['expired', 'revoked'].includes(code) ? reason : undefined; });
 feed.addEventListener('connection', ({ detail: { state, error, status, upstreams } }) => {
   if (upstreams?.length) showUpstream(upstreams[0]);
@@ -140,6 +144,7 @@ addEventListener('resize', planAll);
 setInterval(() => plan('instrument', 'streams'), 500);
 setInterval(() => plan('candles', 'ladder', 'trades', 'markets'), 2000);
 setInterval(showLines, 5000);
+setInterval(askUnverified, 2000);
 
 /** Whose data these are, and above all whether they are any venue's. */
 function showUpstream({ name, venue, simulated }) {
@@ -148,13 +153,16 @@ function showUpstream({ name, venue, simulated }) {
   set($('venue').lastElementChild, simulated ? ': simulated data' : '');
   $('venue').title = simulated ? `Streams like those of ${venue}; no price here is real.` : '';
   $('venue').hidden = false;
-  showStanding();
+  showStanding($('connection').textContent);
 }
+
+/** How many streams of the shown instrument the gateway refuses. */
+const refused = () => (view.symbol ? Object.values(view.streams).filter((name) => !isPolled(name) && feed.status(name).error).length : 0);
 
 /** The lines to the venue as far as this page knows; nothing, while it hears of none. */
 const standing = () => (feed.connection.state === 'open' ? lines(feed.connection.upstreams?.[0] ?? {}, ready) : lines({}));
-function showStanding() {
-  const { text, isLost } = standing();
+function showStanding(word) {
+  const { text, isLost } = agreeing(standing(), word);
   set($('lines'), text);
   $('lines').classList.toggle('lost', isLost);
 }
@@ -166,12 +174,29 @@ async function showLines() {
   showHealth();
 }
 
+/** Asks how long the quietest streams are unverified: pings and other streams of the connection are evidence, of which no event tells. */
+async function askUnverified() {
+  if (document.hidden || feed.connection.state !== 'open') return;
+  const quiet = feed.names.map((name) => ({ name, ...freshness.look(name) })).filter(({ name, unverified }) => unverified > 1500 && !isPolled(name));
+  await Promise.all(quiet.sort((a, b) => b.unverified - a.unverified).slice(0, 4).map(async ({ name }) => {
+    const answer = await feed.request(`streams/${encodeURIComponent(name)}/status`).catch(() => undefined);
+    const { unverifiedMs } = (answer?.ok && await answer.json().catch(() => undefined)) || {};
+    if (unverifiedMs !== undefined) freshness.confirm(name, unverifiedMs);
+  }));
+}
+
 function askForKey(why) {
   access.ask(why);
   showData(Boolean(view.symbol));
   showHealth();
 }
 function showData(isShown) { $('panels').hidden = $('pause').hidden = !isShown; }
+
+/** What the page's address names; nothing if it cannot be read. */
+function address() {
+  try { return decodeURIComponent(location.hash.slice(1)); } catch { return ''; }
+}
+addEventListener('hashchange', () => location.reload());
 
 async function begin() {
   const answer = await feed.request('streams/!markPrice@arr').catch(() => undefined);
@@ -181,7 +206,7 @@ async function begin() {
   showData(true);
   if (!view.symbol) {
     const symbols = (Array.isArray(listed?.content) ? listed.content : []).map(({ symbol }) => symbol.toLowerCase());
-    view.begin(decodeURIComponent(location.hash.slice(1)), symbols.length ? symbols : ['btcusdt']);
+    view.begin(address(), symbols);
   }
   return showLines();
 }

@@ -1,9 +1,9 @@
 // Every stream that the page reads, with its state and age: those that somebody added first, with their values.
 
 import { $, set, setChange, setPrice } from './dom.js';
-import { age, whole } from './format.js';
+import { age, percent, unitsOf, whole } from './format.js';
 import { symbolOf } from './view.js';
-import { headline } from './values.js';
+import { headline, meaning } from './values.js';
 
 function icon(path) {
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
@@ -93,13 +93,15 @@ export class Streams {
 
   #fill(name, { row, cells, text, whose, state, pause, refetch, remove }) {
     const { shown, words, isAged, age: ms, unverified, paused, error } = this.#freshness.look(name);
-    const { value, member, symbol, count, open } = headline(this.#view.feed.get(name));
+    const { value, member, symbol, count, open } = headline(this.#view.feed.get(name), name);
     row.classList.toggle('refused', Boolean(error));
     cells[1].colSpan = error ? 3 : 1;
     cells[2].hidden = cells[3].hidden = Boolean(error);
-    if (error) { set(text, error); set(whose, ''); } else {
-      setPrice(text, value ?? (count === undefined ? '' : String(count)), value ? whole(value) : `${count} rows`, symbol ?? '');
-      set(whose, value ? [symbolOf(name) ? '' : symbol, member].filter(Boolean).join(' ') : '');
+    if (error) { cells[1].title = error; set(text, error); set(whose, ''); } else {
+      setPrice(text, value ?? (count === undefined ? '' : String(count)), !value ? `${count} rows` : member === 'fundingRate' ? percent(value) : whole(value), symbol ?? '');
+      const { words, unit } = member ? meaning(member, unitsOf(symbol ?? symbolOf(name) ?? '')) : {};
+      set(whose, value ? [symbolOf(name) ? '' : symbol, unit || words].filter(Boolean).join(' ') : '');
+      cells[1].title = words ?? '';
       setChange(cells[2], open, value);
       set(cells[3], age(ms));
     }

@@ -56,7 +56,8 @@ export class Trades {
     for (const [id, name, none] of [['trades', trades, 'No trade yet.'], ['liquidations', liquidations, 'None since the page was opened.']]) {
       const look = this.#freshness.look(name);
       const isEmpty = !feed.get(name)?.length;
-      set($(`${id}-state`), look.error ?? (isEmpty ? (look.shown === 'connecting' && id === 'trades' ? 'Waiting.' : none) : look.isAged ? look.words : ''));
+      $(`${id}-state`).title = look.error ?? '';
+      set($(`${id}-state`), look.error ? 'The gateway refuses them.' : isEmpty ? (look.shown === 'connecting' && id === 'trades' ? 'Waiting.' : none) : look.isAged ? look.words : '');
       $(id).classList.toggle('aged-book', look.isAged);
     }
   }

@@ -4,8 +4,9 @@ const prices = ['markPrice', 'lastPrice', 'last', 'currentPrice', 'price', 'inde
 const number = (value) => (String(value).includes('e') ? value.toFixed(12) : String(value));
 const text = (value) => (typeof value === 'number' ? number(value) : typeof value === 'string' && value !== '' && Number.isFinite(Number(value)) ? value : undefined);
 
-/** The number that says most about a stream's content: its text, which member it is, whose it is, and the open of 24 h where a ticker tells it. */
-export function headline(content) {
+/** The number that says most about a stream's content: its text, which member it is, whose it is, and the open of 24 h where a ticker tells it.
+ * @param {any} content @param {string} [name] the stream's: the content of `@fundingRate` also has the mark price of its settlement */
+export function headline(content, name = '') {
   if (content === undefined || content === null) return {};
   if (Array.isArray(content)) {
     const last = content.at(-1);
@@ -17,7 +18,8 @@ export function headline(content) {
   if (content.rows) return { count: content.rows.length };
   if (content.bids) return { value: content.bids[0]?.[0], member: 'best bid' };
   const { symbol } = content;
-  const member = prices.find((member) => text(content[member]) !== undefined);
+  const own = name.match(/@(fundingRate|openInterest|longShortRatio)/)?.[1];
+  const member = (own && text(content[own]) !== undefined ? own : undefined) ?? prices.find((member) => text(content[member]) !== undefined);
   if (member) return { value: text(content[member]), member, symbol, open: member === 'lastPrice' ? content.openPrice : undefined };
   // A quote within the object, as Intrinio has it.
   for (const part of ['trade', 'ask', 'bid', ...Object.keys(content)]) {
@@ -26,4 +28,12 @@ export function headline(content) {
   }
   const [first, value] = Object.entries(content).find(([, value]) => typeof value === 'number' && value < 1e12) ?? [];
   return value === undefined ? { symbol } : { value: number(value), member: first, symbol };
+}
+
+const spoken = { fundingRate: 'funding rate', longShortRatio: 'long to short', openInterest: 'open interest', markPrice: 'mark price', lastPrice: 'last price', bidPrice: 'best bid',
+  close: 'last price' };
+
+/** What a headline's number is in words, and its unit, if it has one. @param {string} member @param {{base: string, quote: string}} units */
+export function meaning(member, { base, quote }) {
+  return { words: spoken[member] ?? member, unit: { fundingRate: '', longShortRatio: '', index: '', openInterest: base }[member] ?? quote };
 }

@@ -10,31 +10,34 @@ const firstSymbols = ['btcusdt', 'ethusdt', 'solusdt', 'bnbusdt'];
 /** The symbol that a stream of the venue is about, in lower case; undefined where it is about several, or of another upstream. */
 export const symbolOf = (name) => (name.includes('@') && !/^!|:/.test(name) ? name.split('@')[0] : undefined);
 
+/** A symbol, or a stream of the venue's, as the gateway names it: `#BTCUSDT` is `btcusdt`, `BTCUSDT@kline_1M` is `btcusdt@kline_1M`. @param {string} name */
+export const canonical = (name) => (name.includes(':') ? name : name.replace(/^[^@/]*/, (symbol) => (symbol.startsWith('!') ? symbol : symbol.toLowerCase())));
+
 /** The page's state. It dispatches `change` when something else is to be shown, and `news` (with the stream's name as detail) when a stream tells something. */
 export class View extends EventTarget {
-  symbol; interval = '1m'; watched = new Set();
+  symbol; interval = '1m'; #last = {}; watched = new Set();
   #rows = { marks: new Map(), days: new Map(), fundings: new Map() }; #decimals = new Map(); #own = new Set(); #symbols = [];
 
-  /** @param {string} [credential] */
-  constructor(credential) {
+  /** @param {string} [credential] @param {Feed} [feed] */
+  constructor(credential, feed = new Feed([], { credential })) {
     super();
-    this.feed = new Feed([], { credential });
+    this.feed = feed;
     for (const event of ['update', 'fetch']) this.feed.addEventListener(event, ({ detail }) => this.#take(detail));
     for (const event of ['status', 'recover']) this.feed.addEventListener(event, ({ detail }) => this.#tell(detail.stream));
     this.feed.addEventListener('session', ({ detail }) => { if (detail.resume !== 'exact') this.#forget(); });
     this.feed.addEventListener('refused', ({ detail }) => { if (this.#isOfMarkets(detail.stream)) this.#turn(); this.#tell(detail.stream); });
   }
 
-  /** Begins with what the page's address names, or with a symbol that the venue has. @param {string} address @param {string[]} symbols */
+  /** Begins with what the page's address names, or with a symbol that the venue has. @param {string} address @param {string[]} symbols none, if they are not known */
   begin(address, symbols) {
-    const names = address.split(',').filter(Boolean);
+    const names = address.split(',').filter(Boolean).map(canonical);
     const [plain, streams] = [names.filter((name) => !/[@!:]/.test(name)), names.filter((name) => /[@!:]/.test(name))];
     const interval = plain[0]?.split('/')[1];
     if (intervals.includes(interval)) this.interval = interval;
     for (const name of streams) this.watched.add(name);
     this.symbols = symbols;
     const first = plain[0]?.split('/')[0] || streams.map(symbolOf).find(Boolean);
-    this.symbol = first ?? firstSymbols.find((symbol) => symbols.includes(symbol)) ?? symbols[0];
+    this.symbol = this.#known(first) ?? firstSymbols.find((symbol) => symbols.includes(symbol)) ?? symbols[0] ?? firstSymbols[0];
     this.#turn();
   }
 
@@ -48,9 +51,15 @@ export class View extends EventTarget {
   get symbols() { return this.#symbols; }
   set symbols(symbols) { this.#symbols = symbols; }
 
-  select(symbol) { this.symbol = symbol; this.#turn(); }
+  select(symbol) { this.symbol = this.#known(symbol) ?? this.symbol; this.#turn(); }
+  /** The symbol if the venue lists it, or if that is not known. Dispatches `unlisted` if it does not. */
+  #known(symbol) {
+    if (!symbol || !this.#symbols.length || this.#symbols.includes(symbol) || this.rowSymbols.includes(symbol.toUpperCase())) return symbol || undefined;
+    this.dispatchEvent(new CustomEvent('unlisted', { detail: symbol }));
+    return undefined;
+  }
   show(interval) { this.interval = interval; this.#turn(); }
-  watch(name) { this.watched.add(name); this.#turn(); }
+  watch(name) { this.watched.add(canonical(name)); this.#turn(); }
   unwatch(name) { this.watched.delete(name); this.#turn(); }
 
   /** The streams of the chosen symbol, by what they are for. */
@@ -72,8 +81,10 @@ export class View extends EventTarget {
   /** The symbols that there are rows of, in capitals. */
   get rowSymbols() { return this.#rows.days.size ? [...this.#rows.days.keys()] : [...this.#rows.marks.keys()]; }
 
-  /** The newest price that was paid for the chosen symbol. */
-  get lastPrice() { return this.feed.get(this.streams.trades)?.at(-1)?.price ?? this.row('days', this.symbol)?.lastPrice; }
+  /** The newest price that was paid for the chosen symbol, as of the last `settle`: all panels that show it show the same. */
+  get lastPrice() { return this.#last.symbol === this.symbol ? this.#last.price : undefined; }
+  /** Takes the price that is shown from now on. Called once for each frame. */
+  settle() { this.#last = { symbol: this.symbol, price: this.feed.get(this.streams.trades)?.at(-1)?.price ?? this.row('days', this.symbol)?.lastPrice }; }
   /** How many decimals the venue's prices of a symbol have, as far as has been seen. */
   decimals(symbol) { return this.#decimals.get(symbol.toUpperCase()) ?? 2; }
   #learn(symbol, ...prices) {
