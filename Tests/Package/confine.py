@@ -112,19 +112,29 @@ def denied(unit):
     return found
 
 
+def can_isolate():
+    """Whether a file system of its own can be arranged: root may, but not in every container."""
+    return os.getuid() == 0 and subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode == 0
+
+
 def isolate(unit, writable):
-    """The file system as the unit shows it, and a user without capabilities; only root can arrange that."""
+    """The file system as the unit shows it."""
     if ctypes.CDLL(None).unshare(0x00020000) != 0:  # CLONE_NEWNS
         raise OSError("unshare")
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
     for folder in writable:
-        os.chown(folder, NOBODY, NOBODY)
         subprocess.run(["mount", "--bind", folder, folder], check=True)
     places = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()] if unit.get("ProtectSystem") == ["strict"] else []
     for place in reversed(places):
         if place not in writable and not re.match(r"/(proc|dev|sys)(/|$)", place):
             # Not all can be mounted again, such as those that something else covers.
             subprocess.run(["mount", "-o", "remount,bind,ro", place], stderr=subprocess.DEVNULL)
+
+
+def become_nobody(writable):
+    """A user without capabilities."""
+    for folder in writable:
+        os.chown(folder, NOBODY, NOBODY)
     os.setgroups([])
     os.setgid(NOBODY)
     os.setuid(NOBODY)
@@ -141,8 +151,10 @@ def main(arguments):
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
     for line in unit.get("UMask", []):
         os.umask(int(line, 8))
-    if os.getuid() == 0:
+    if can_isolate():
         isolate(unit, writable)
+    if os.getuid() == 0:
+        become_nobody(writable)
     ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
     allowed = Filter(KILL)
     for call in calls:
