@@ -13,7 +13,7 @@ class Reader:
     """`curl ARGUMENTS`, of which every event is kept as (moment, name, data)."""
 
     def __init__(self, *arguments):
-        self.began, self.events, self.comments, self.ended = time.monotonic(), [], [], None
+        self.began, self.events, self.comments, self.ended, self.last_id = time.monotonic(), [], [], None, None
         self.changed = threading.Condition()
         self.process = subprocess.Popen(["curl", "-sgN", *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace")
         threading.Thread(target=self._read, daemon=True).start()
@@ -31,6 +31,8 @@ class Reader:
                 elif line:
                     key, _, value = line.partition(": ")
                     fields[key] = value
+                    if key == "id":
+                        self.last_id = value
                 elif "data" in fields:
                     self.events.append((moment, fields["event"], json.loads(fields["data"])))
                     fields = {}
