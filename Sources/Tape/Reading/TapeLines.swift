@@ -10,6 +10,8 @@ package struct TapeLines {
     private let to: Int64
     private let after: EventID?
     private var gaps: ArraySlice<TapeGap>
+    /// How many lines were of events, so far.
+    package private(set) var events = 0
     /// The streams that nobody read any more, and since when, ms since 1970 UTC.
     private var unread: [String: Int64] = [:]
 
@@ -62,6 +64,7 @@ package struct TapeLines {
             if let since = unread.removeValue(forKey: record.subject) {
                 lines += TapeGap(from: since, to: message.sentAt, reason: .unread, events: nil, detail: record.subject).event(.lines)
             }
+            events += 1
             let start = EventEncoder.object { json in
                 json.member("event", "\(name)")
                 json.member("at", message.sentAt)

@@ -125,6 +125,7 @@ extension WatchBoard {
         let palette: String
 
         init(_ text: String, _ width: Int, alignedRight: Bool = false, palette: String = "") {
+            let text = text.plain
             let shown = text.count > width ? String(text.prefix(max(0, width - 1))) + (width > 0 ? "…" : "") : text
             let space = String(repeating: " ", count: max(0, width - shown.count))
             self.text = alignedRight ? space + shown : shown + space
