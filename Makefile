@@ -82,7 +82,7 @@ contract: setup ## Hold every answer against openapi.yaml, by extreme requests, 
 
 extremes-short: ## Ask every route for extreme numbers and times with the debug build, in under 20 seconds
 	swift build --product futures-gateway
-	Tests/Contract/extremes "$$(swift build --show-bin-path)/futures-gateway" 4000
+	Tests/Contract/extremes "$$(swift build --show-bin-path)/futures-gateway" 2000
 
 proxies: setup ## Run the gateway behind nginx and Caddy as ops/ configures them, if they are there; about four minutes
 	swift build -c release --product futures-gateway
