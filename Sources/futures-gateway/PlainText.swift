@@ -13,7 +13,8 @@ extension StringProtocol {
     /// The same for text of several lines, whose line feeds stay.
     var plainLines: String {
         // A carriage return and a line feed are one character, but two scalars.
-        unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { String(String.UnicodeScalarView($0)).plain }.joined(separator: "\n")
+        unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { String(String.UnicodeScalarView($0)).plain }.joined(
+            separator: "\n")
     }
 
     private static func isActive(_ scalar: Unicode.Scalar) -> Bool {
