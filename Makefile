@@ -8,7 +8,7 @@ export SWIFT_BACKTRACE ?= enable=no
 # What the program says that it was built of. Only these targets say it: with every new commit the program is linked anew.
 run deb tarball: export BUILD_COMMIT := $(shell git describe --always --abbrev=12 --dirty --exclude '*' 2> /dev/null)
 
-.PHONY: run help check test unit suite suite-edge lint format scripts simulate simulate-log defects prove prove-short soak sanitize fuzz contract proxies browser \
+.PHONY: run help check test unit suite suite-edge lint format scripts simulate simulate-log defects prove prove-short soak sanitize fuzz contract extremes-short proxies browser \
 	conformance graphql agents intrinio bots bots-short cluster cluster-check prove-scale bench bench-ingest instructions deb tarball deb-check site docs setup
 .DEFAULT_GOAL := run
 
@@ -22,7 +22,7 @@ help: ## Show this list
 check: setup ## Check what differs from main: format, build, unit tests, in under two minutes (LIMIT=100 seconds of tests, DRY=1 only prints)
 	@Tests/check
 
-test: setup lint scripts suite docs instructions prove-short bots-short ## Run everything that has to pass before a merge
+test: setup lint scripts suite docs instructions prove-short extremes-short bots-short ## Run everything that has to pass before a merge
 
 unit: ## Build with warnings as errors and run the unit tests of every target
 	swift build --build-tests $(SWIFT_FLAGS)
@@ -76,11 +76,16 @@ sanitize: setup ## Run the suite under ThreadSanitizer and under AddressSanitize
 fuzz: ## Fuzz everything that reads bytes from a network, if the toolchain has libFuzzer (SECONDS=60 for each)
 	SECONDS_EACH=$(or $(SECONDS),60) Tests/Fuzz/run
 
-contract: setup ## Hold every answer against openapi.yaml, by tools and generated clients from PyPI if they are there (EXAMPLES=50)
+contract: setup ## Hold every answer against openapi.yaml, by extreme requests, and by tools and generated clients from PyPI if they are there (EXAMPLES=50)
 	swift build -c release --product futures-gateway
 	Tests/Contract/fuzz "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(EXAMPLES),50)
+	Tests/Contract/extremes "$$(swift build -c release --show-bin-path)/futures-gateway" 50000
 	Tests/Contract/lint "$$(swift build -c release --show-bin-path)/futures-gateway"
 	Tests/Contract/clients "$$(swift build -c release --show-bin-path)/futures-gateway"
+
+extremes-short: ## Ask every route for extreme numbers and times with the debug build, in under 20 seconds
+	swift build --product futures-gateway
+	Tests/Contract/extremes "$$(swift build --show-bin-path)/futures-gateway" 2000
 
 proxies: setup ## Run the gateway behind nginx, Caddy and HAProxy as ops/ configures them, if they are there; about five minutes
 	swift build -c release --product futures-gateway

@@ -92,14 +92,16 @@ import Tape
         let reader = TapeReader(TapeDirectory(target))
         let first = ContinuousClock.now
         _ = reader.extent()
-        _ = try TapeReplay(reader, of: names, .at(begin + 200_000), to: nil, format: .lines, reach: 75_000) { _ in 1000 }
+        var replay = try TapeReplay(reader, of: names, .at(begin + 200_000), to: nil, format: .lines, reach: 75_000) { _ in 1000 }
+        _ = try replay?.prepare { false }
         print("the first search took \(ContinuousClock.now - first)")
         for some in [names, Array(names.prefix(1))] {
             var (took, values): ([Duration], Int) = ([], 0)
             for _ in 0..<200 {
                 let at = Int64.random(in: begin + 120_000..<end - 5_000, using: &random)
                 let start = ContinuousClock.now
-                let replay = try TapeReplay(reader, of: some, .at(at), to: nil, format: .lines, reach: 75_000) { _ in 1000 }
+                var replay = try TapeReplay(reader, of: some, .at(at), to: nil, format: .lines, reach: 75_000) { _ in 1000 }
+                _ = try replay?.prepare { false }
                 took.append(ContinuousClock.now - start)
                 values += replay?.valuesAtStart ?? 0
             }

@@ -3,6 +3,7 @@
 #include <gnutls/abstract.h>
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
+#include <gnutls/socket.h>
 #include <malloc.h>
 #include <microhttpd.h>
 #include <stdbool.h>
@@ -164,6 +165,21 @@ static inline ssize_t cmhd_drop(gnutls_transport_ptr_t transport, const giovec_t
     for (int i = 0; i < count; i++) size += pieces[i].iov_len;
     return size;
 }
+
+#if GNUTLS_VERSION_NUMBER >= 0x030703
+/// Debian 12 has it (3.7.9). A library that is older than the headers may lack it, and then it has no kernel TLS either.
+extern __attribute__((weak)) gnutls_transport_ktls_enable_flags_t gnutls_transport_is_ktls_enabled(gnutls_session_t session);
+
+/// Whether the kernel encrypts what a session sends, or decrypts what it receives.
+static inline bool cmhd_uses_kernel_tls(gnutls_session_t session) {
+    return gnutls_transport_is_ktls_enabled != NULL && gnutls_transport_is_ktls_enabled(session) != 0;
+}
+#else
+static inline bool cmhd_uses_kernel_tls(gnutls_session_t session) {
+    (void)session;
+    return false;
+}
+#endif
 
 /// Takes the sending half out of a session. What the session sends from now on is dropped. False if this half can send nothing.
 static inline bool cmhd_take_sending_half(gnutls_session_t session, struct cmhd_sending_half *half) {

@@ -90,7 +90,6 @@ public final class Gateway: Service {
         let mirror = VenueMirror(hub: hub, maximumBytes: configuration.events.maximumRingBytes / 16)
         tape = configuration.tape.map { Self.tape($0, of: configuration.feed.recordedVenue, past?.position, logger) }
         let agents = AgentHandlers(hub: hub, loops: loops)
-        http.maximumBodyBytes = max(http.maximumBodyBytes, AgentHandlers.maximumBodyBytes)
         let metrics = MetricsHandler(hub: hub, memory: memory, mirror: mirror, agents: agents.tally, tape: tape, frames: frames, log: log)
         desk = configuration.tape.map { TapeDesk(directory: $0.directory) }
         let recorded = TapeHandlers(hub: hub, tape: tape, desk: desk, configuration: configuration.tape)

@@ -30,18 +30,19 @@ enum Routes {
         router.on("POST", "/events/{client}/unsubscribe", access.guarded(.operation(.control), parameters: ["streams"], events.control(.unsubscribe)))
         router.on("POST", "/tickets", access.guarded(.credential, TicketHandler(gatekeeper: access.gatekeeper, node: access.peers?.name).issue))
         let agent = access.guarded(.operation(.read), limited: AgentHandlers.limited, refused: AgentHandlers.refused, agents.answer)
-        router.on("POST", "/mcp", agent)
+        router.on("POST", "/mcp", body: AgentHandlers.maximumBodyBytes, agent)
         router.on("GET", "/tape", access.guarded(.operation(.read), recorded.overview))
         router.on("GET", "/tape/{name}", access.guarded(.operation(.read), parameters: ["from", "to", "after"], recorded.lines))
         if let mirror { VenueHandlers(mirror: mirror).addRoutes(to: &router, access) }
+        // Whoever watches over the process asks these, and has to get an answer however many others ask from its address.
         router.on("GET", "/healthz", probes.health)
         router.on("GET", "/servez", probes.serves)
         router.on("GET", "/readyz", probes.ready)
         router.on("GET", "/metrics", access.metrics(metrics.answer))
-        router.on("GET", "/openapi.yaml", probes.contract)
-        router.on("GET", "/", WebHandlers.page)
-        router.on("GET", "/client.js", WebHandlers.client)
-        router.on("GET", "/web/{file}", WebHandlers.file)
+        router.on("GET", "/openapi.yaml", access.open(probes.contract))
+        router.on("GET", "/", access.open(WebHandlers.page))
+        router.on("GET", "/client.js", access.open(WebHandlers.client))
+        router.on("GET", "/web/{file}", access.open(WebHandlers.file))
         return router
     }
 

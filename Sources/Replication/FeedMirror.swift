@@ -217,7 +217,8 @@ package struct FeedMirror: Sendable {
             case .isVoid, .isDoubtful: voids += 1
             }
         case .following: follow(message)
-        case .rereading(var fresh):
+        case .rereading:
+            var fresh = takeFresh()
             if fresh.epochs.current == nil, view.epochs.isFollowed(by: message) {
                 (phase, trusted) = (.following, goal ?? 0)
                 return follow(message)
@@ -236,6 +237,13 @@ package struct FeedMirror: Sendable {
             phase = isBack ? .following : .rereading(fresh)
             if isBack { trusted = goal ?? 0 }
         }
+    }
+
+    /// The view that is read again. Nobody else holds it then, or each record would copy all of it.
+    private mutating func takeFresh() -> MirrorView {
+        guard case .rereading(let fresh) = phase else { return MirrorView() }
+        phase = .starting
+        return fresh
     }
 
     private mutating func follow(_ message: LogMessage) {

@@ -1,4 +1,5 @@
 import FeedCore
+import FeedDialects
 
 #if canImport(Darwin)
     import Darwin
@@ -38,9 +39,9 @@ package struct LogMessage: Sendable, Equatable {
         let head = bytes[line].split(separator: UInt8(ascii: " "))
         guard head.count == 5, head[0].elementsEqual(Self.version.utf8), let epoch = UInt64(base36: head[1]), let term = UInt64(base36: head[2]),
             let first = UInt64(base36: head[3]), let sentAt = UInt64(base36: head[4]), first > 0, first < Self.largestNumber,
-            term < Self.largestNumber
+            term < Self.largestNumber, sentAt <= UInt64(UTCTime.latest)
         else { return nil }
-        self.init(epoch: epoch, term: term, first: first, sentAt: Int64(clamping: sentAt), records: [])
+        self.init(epoch: epoch, term: term, first: first, sentAt: Int64(sentAt), records: [])
         while let line = lines.next() {
             guard let record = FeedRecord(bytes, line) else { return nil }
             records.append(record)

@@ -43,17 +43,22 @@ package struct IngestGauges: Sendable, Equatable {
             }[...])
     }
 
+    /// What no count exceeds, so that nothing that is made of one overflows.
+    private static let (mostLines, mostWeight) = (1_000_000, 1_000_000_000)
+
     init?(_ body: ArraySlice<UInt8>) {
+        let (mostLines, mostWeight) = (Self.mostLines, Self.mostWeight)
         let read: Self? = RowFields.read(body) { (fields) throws(RowFields.Failure) in
             var gauges = Self()
-            gauges.weight = (try fields.integer("weight"), try fields.integer("weightLimit"))
-            gauges.restPauseMs = try fields.integer("restPauseMs")
-            gauges.venueAheadMs = try fields.integer("venueAheadMs")
+            gauges.weight = (try fields.integer("weight", 0...mostWeight), try fields.integer("weightLimit", 0...mostWeight))
+            gauges.restPauseMs = try fields.integer("restPauseMs", 0...UTCTime.longestWait)
+            gauges.venueAheadMs = try fields.integer("venueAheadMs", -UTCTime.latest...UTCTime.latest)
             gauges.lines =
                 try fields.list("lines") { (line) throws(RowFields.Failure) in
                     LineStatus(
-                        upstream: try line.integer("upstream"), line: try line.integer("line"), open: try line.integer("open"),
-                        connections: try line.integer("connections"))
+                        upstream: try line.integer("upstream", 0...mostLines), line: try line.integer("line", 0...mostLines),
+                        open: try line.integer("open", 0...mostLines),
+                        connections: try line.integer("connections", 0...mostLines))
                 } ?? []
             return gauges
         }
@@ -150,7 +155,7 @@ package struct ContentHead: Sendable, Equatable {
     package let receivedAt: Int64
 
     /// Nil if it is no content as `ContentEncoder` writes it.
-    init?(_ body: ArraySlice<UInt8>) {
+    package init?(_ body: ArraySlice<UInt8>) {
         var (state, source, eventTime, receivedAt): (FeedState?, FeedSource?, Int64?, Int64?) = (nil, nil, nil, nil)
         body.withUnsafeBufferPointer { bytes in
             var reader = JSONReader(bytes)
@@ -181,7 +186,7 @@ package enum MirroredWords {
             guard let error = try fields.object("error"), let code = FeedError.Code(rawValue: try error.string("code")) else { return nil }
             return FeedError(
                 code, try error.string("message"), venueCode: try error.optionalInteger("venueCode"),
-                retryAfterMs: try error.optionalInteger("retryAfterMs"))
+                retryAfterMs: try error.optionalInteger("retryAfterMs").map { min(max($0, 0), UTCTime.longestWait) })
         }
     }
 

@@ -28,14 +28,16 @@ package struct PastFeed: Sendable {
 
     /// Takes the next message. What does not go on where the last one ended makes everything before it worthless.
     ///
-    /// - Parameter isBroken: whether something is missing before it.
-    package mutating func take(_ message: LogMessage, isBroken: Bool = false) {
+    /// - Parameters:
+    ///   - isBroken: whether something is missing before it.
+    ///   - isBefore: whether it is of before the end whatever its time says, because the clock was set back since.
+    package mutating func take(_ message: LogMessage, isBroken: Bool = false, isBefore: Bool = false) {
         // What was received is written a moment later.
-        if message.sentAt > end, message.sentAt - end > Self.longestDelay { isComplete = true }
+        if !isBefore, message.sentAt > end, message.sentAt - end > Self.longestDelay { isComplete = true }
         guard !isComplete else { return }
         if isBroken { view = MirrorView() }
         lastAt = message.sentAt
-        let message = wanted(of: message)
+        let message = wanted(of: message, isBefore)
         let isFirst = view.epochs.current == nil
         let verdict = view.epochs.judge(message, inOrder: true)
         if isFirst || verdict == .breaks { beginAnew(message) }
@@ -53,7 +55,7 @@ package struct PastFeed: Sendable {
     package static let longestDelay: Int64 = 10_000
 
     /// The message with a record of many in the place of those that are not wanted, up to the first one that was received too late.
-    private mutating func wanted(of message: LogMessage) -> LogMessage {
+    private mutating func wanted(of message: LogMessage, _ isBefore: Bool) -> LogMessage {
         guard let only else { return message }
         var (wanted, skipped): (LogMessage, UInt64) = (message, 0)
         wanted.records = []
@@ -61,7 +63,7 @@ package struct PastFeed: Sendable {
             let hasContent = record.kind.carriesData || record.kind == .checkpoint
             let receivedAt = (hasContent ? ContentHead(record.body)?.receivedAt : nil) ?? message.sentAt
             let isWanted = only.contains(record.subject)
-            if isWanted, receivedAt > end {
+            if isWanted, !isBefore, receivedAt > end {
                 isComplete = true
                 break
             }

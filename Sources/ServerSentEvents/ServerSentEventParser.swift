@@ -22,6 +22,8 @@ package struct ServerSentEventParser {
     package private(set) var lastEventID = ""
     /// The wait before reconnecting that the stream asked for.
     package private(set) var retryMs: Int?
+    /// A day: whoever asks for more is not taken at its word, and sums do not overflow.
+    private static let longestRetryMs = 86_400_000
 
     private var line: [UInt8] = []
     private var name = ""
@@ -75,7 +77,7 @@ package struct ServerSentEventParser {
             if !value.contains(0) { pendingID = String(decoding: value, as: UTF8.self) }
         case "retry":
             if !value.isEmpty, value.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
-                retryMs = Int(String(decoding: value, as: UTF8.self)) ?? retryMs
+                retryMs = Int(String(decoding: value, as: UTF8.self)).map { min($0, Self.longestRetryMs) } ?? retryMs
             }
         default: break
         }

@@ -18,6 +18,6 @@ struct FuturesGatewayCommand: AsyncParsableCommand {
 
 /// Prints one line for the person who started the program; at once, even if standard output is a pipe.
 func announce(_ line: String) {
-    print(line)
+    print(line.plain)
     fflush(nil)
 }

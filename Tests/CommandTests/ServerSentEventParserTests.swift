@@ -55,6 +55,8 @@ import Testing
         var parser = ServerSentEventParser()
         _ = try events("retry: 1500\n\nretry: 2s\n\nretry:\n\nretry: 99999999999999999999999\n\n", &parser)
         #expect(parser.retryMs == 1500)
+        _ = try events("retry: 9223372036854775807\n\n", &parser)
+        #expect(parser.retryMs == 86_400_000, "nobody is asked to wait for longer than a day")
     }
 
     @Test func unknownFieldsAndCommentsAreNothing() throws {

@@ -45,7 +45,8 @@ class SecurityTests(unittest.TestCase):
         head = product(found(r"static let connectionMemory = ([\d_<< ]+)", "Sources/MicroHTTP/Server/HTTPServer.swift")) - int(
             found(r"maximumHeadMemory = HTTPServer.connectionMemory - (\d+)", "Sources/MicroHTTP/Request/RequestGuard.swift"))
         body = product(found(r"static let maximumBodyBytes = ([\d_<< ]+)", "Sources/FuturesGateway/Agents/AgentHandlers.swift"))
-        self.says(f"{target >> 10} KiB of address, {head >> 10} KiB of head, {body >> 10} KiB of body")
+        usual = product(found(r"maximumBodyBytes: Int = ([\d_<< ]+)", "Sources/MicroHTTP/Server/HTTPServerConfiguration.swift"))
+        self.says(f"{target >> 10} KiB of address, {head >> 10} KiB of head; {usual >> 10} KiB of body, {body >> 10} KiB on `/mcp`")
 
     def test_readers_that_do_not_read(self):
         stopped = found(r"stoppedReader: Duration = \.seconds\((\d+)\)", "Sources/FuturesGateway/GatewayConfiguration.swift")

@@ -45,6 +45,23 @@ struct AccessLimitTests {
         }
     }
 
+    @Test(arguments: ["/", "/client.js", "/openapi.yaml", "/web/client.js", "/metrics"])
+    func routesWithoutCredentialsCountToo(_ target: String) async throws {
+        try await Self.open(Limits(requests: 2), configure: { $0.access.opensMetrics = true }) { house in
+            var statuses: Set<Int> = []
+            for _ in 0..<100 where !statuses.contains(429) {
+                statuses.insert(try await house.client.get(target, Self.from("203.0.113.1")).status)
+            }
+            #expect(statuses == [200, 429])
+            #expect(try await house.client.get(target, Self.from("203.0.113.2")).status == 200)
+            // Whoever watches over the process may share the address.
+            for _ in 0..<20 {
+                #expect(try await house.client.get("/healthz", Self.from("203.0.113.1")).status == 200)
+                #expect(try await house.client.get("/readyz", Self.from("203.0.113.1")).status == 200)
+            }
+        }
+    }
+
     @Test func aBrowserIsToldInAStreamAndAScriptByTheStatus() async throws {
         try await Self.open(Limits(connections: 2, streams: 3)) { house in
             let from = Self.from("2001:db8:0:1::1")

@@ -19,6 +19,14 @@ import Testing
         #expect(PeerQuestion(Array(text.utf8)) == nil)
     }
 
+    @Test(arguments: [">", "*.x", "a.b.c.d", "ABCDEF01", "0123456g", ""]) func whatIsNoNodesNameIsAskedForNothing(_ name: String) {
+        let padded = String((name + "........").prefix(8))
+        #expect(NodeName.of(ticket: "\(padded).abc") == nil)
+        #expect(NodeName.of(connection: padded + String(repeating: "0", count: 32)) == nil)
+        #expect(NodeName.of(ticket: "0a1b2c3d.abc")?.node == "0a1b2c3d")
+        #expect(NodeName.of(connection: "0a1b2c3d" + String(repeating: "0", count: 32)) == "0a1b2c3d")
+    }
+
     @Test func anAnswerIsHandedOverAsItIs() throws {
         for body in [Array("{\"a\":\n\n1}".utf8), []] {
             let answer = HTTPResponse(status: 429, headers: [HTTPHeader("Retry-After", "1"), HTTPHeader("Content-Type", "a: b")], body: body)

@@ -87,7 +87,9 @@ import Testing
     }
 
     private func expectOversizedRequestsAreRefused(_ client: GatewayClient) async throws {
-        #expect(try await client.request("POST", "/streams/btcusdt@ticker/refetch", body: String(repeating: "x", count: 17_000)).status == 413)
+        #expect(try await client.request("POST", "/streams/btcusdt@ticker/refetch", body: String(repeating: "x", count: 4_097)).status == 413)
+        #expect(try await client.request("POST", "/mcp", body: String(repeating: "x", count: 16_384)).status != 413, "a route has a limit of its own")
+        #expect(try await client.request("POST", "/mcp", body: String(repeating: "x", count: 16_385)).status == 413)
         let chunks = String(repeating: "400\r\n" + String(repeating: "x", count: 1024) + "\r\n", count: 17)
         let chunked = "POST /streams/btcusdt@ticker/refetch HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n\(chunks)0\r\n\r\n"
         #expect(try await client.raw(chunked).status == 413)

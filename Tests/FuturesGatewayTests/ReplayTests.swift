@@ -149,6 +149,65 @@ import Testing
         }
     }
 
+    @Test func aTimeBeyondAllTimesEndsNothing() async throws {
+        try await RecordingHouse.open { house in
+            try await house.gateway { client in
+                let from = try #require(try await client.events("streams=\(Self.streams)").next("update").data["receivedAt"]?.integer)
+                while try await client.get("/events?streams=\(Self.streams)&from=\(from)&to=\(from + 1)").status != 200 {}
+                #expect(try await client.get("/events?streams=\(Self.streams)&from=\(from)&to=9223372036854775807").status == 400)
+                #expect(try await client.get("/healthz").status == 200)
+            }
+        }
+    }
+
+    @Test func aReplayEndsWithTheEventThatItIsToEndWith() async throws {
+        try await RecordingHouse.open { house in
+            try await house.gateway { client in
+                let live = try await client.events("streams=\(Self.streams)")
+                var told: [ServerEvent] = []
+                while told.count < 40 {
+                    let event = try await live.next("update", "fetch")
+                    if event.id != nil { told.append(event) }
+                }
+                let (first, last) = (try #require(told[5].id), try #require(told[25].id))
+                let (played, end) = try await client.events("streams=\(Self.streams)&from=\(first)&to=\(last)").rest()
+                #expect(end == .orderly && played.last?.data["code"] == "replayed")
+                #expect(played.compactMap(\.id) == told[6...25].compactMap(\.id))
+                // By time nothing is later than asked for, not even within the tenth of a second that records share.
+                let from = try #require(told[5].data["receivedAt"]?.integer)
+                for place in [10, 15, 20] {
+                    let to = try #require(told[place].data["receivedAt"]?.integer)
+                    let (some, _) = try await client.events("streams=\(Self.streams)&from=\(from)&to=\(to)").rest()
+                    #expect(some.compactMap { $0.data["receivedAt"]?.integer }.allSatisfy { $0 <= to })
+                }
+            }
+        }
+    }
+
+    @Test func aReaderThatResumesIsServedBesideThreeHundredAbandonedRequests() async throws {
+        try await RecordingHouse.open { house in
+            try await house.gateway(change: { $0.events.ringEvents = 40 }) { client in
+                let live = try await client.events("streams=\(Self.streams)")
+                let point = try #require(try await live.next("update") { $0.id != nil }.id)
+                var count = 0
+                while count < 400 { count += try await live.next("update", "fetch").stream == "ethusdt@depth@100ms" ? 1 : 0 }
+                for _ in 0..<300 {
+                    let abandoned = try await RawConnection(port: client.port, tls: false)
+                    abandoned.send("GET /tape/btcusdt@aggTrade HTTP/1.1\r\nHost: 127.0.0.1:\(client.port)\r\n\r\n")
+                    await abandoned.close()
+                }
+                let began = ContinuousClock.now
+                let again = try await client.events("streams=\(Self.streams)", ["Last-Event-ID": point])
+                _ = try await again.next("update")
+                let took = ContinuousClock.now - began
+                print("a reader resumed within \(took) beside 300 abandoned requests")
+                #expect(again.session.data["resume"] == "exact" && took < .seconds(1))
+                // And whoever asks afterwards is served.
+                #expect(try await client.get("/tape").status == 200)
+            }
+        }
+    }
+
     @Test func whatCannotBePlayedIsToldWithItsReason() async throws {
         try await RecordingHouse.open { house in
             try await house.gateway { client in
@@ -158,7 +217,10 @@ import Testing
                 let cases = [
                     ("from=5", 410), ("from=k3f9a.1z4", 410), ("from=2090-01-01T00:00:00Z", 404), ("from=yesterday", 400), ("to=5", 400),
                     ("speed=1", 400), ("from=5&speed=20000", 400), ("from=5&speed=x", 400), ("from=5&to=x", 400), ("from=5&count=3", 400),
-                    ("from=5&forceFetch=true", 400), ("from=5&maxRate=3", 400),
+                    ("from=5&forceFetch=true", 400), ("from=5&maxRate=3", 400), ("from=5&to=4", 400), ("from=-1", 400),
+                    ("from=5&to=9223372036854775807", 400),
+                    ("from=9223372036854775807", 400), ("from=1.3w5e11264sgsf", 410), ("from=2026-11-23T09:00:00ZjunK", 400),
+                    ("from=1.5&to=1.4", 400),
                 ]
                 for (query, status) in cases {
                     let answer = try await client.get("/events?streams=\(Self.streams)&\(query)")

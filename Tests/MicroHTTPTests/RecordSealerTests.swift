@@ -1,8 +1,9 @@
 import CMicroHTTPD
 import Dispatch
 import Glibc
-import MicroHTTP
 import Testing
+
+@testable import MicroHTTP
 
 extension MicroHTTPTests {
     @Suite struct EncryptedStreams {
@@ -25,6 +26,20 @@ extension MicroHTTPTests {
                 #expect(received == block)
                 #expect(client.end() == 0)
             }
+        }
+
+        @Test func aSessionThatTheKernelEncryptsIsNotTakenOver() throws {
+            var session: gnutls_session_t?
+            try #require(gnutls_init(&session, UInt32(GNUTLS_SERVER.rawValue)) == 0)
+            defer { gnutls_deinit(session) }
+            let own = try #require(session)
+            #expect(!cmhd_uses_kernel_tls(own), "GnuTLS says that it does not, so it can be asked")
+            var wasAsked = false
+            let sealer = RecordSealer(own) { _ in
+                wasAsked = true
+                return true
+            }
+            #expect(sealer == nil && wasAsked)
         }
 
         @Test func noRecordIsLargerThanTheClientTakes() async throws {

@@ -16,6 +16,7 @@ import Testing
 
     @Test(arguments: [
         "", "fg1", "fg2 1 1 1 1", "fg1 1 1 0 1", "fg1 1 1 1 1 1", "fg1 1 1 1 -1", "fg1 1 1 zzzzzzzzzzzzz 1", "fg1 1 1 1 1\nu", "fg1 1 1 1 1\n? a b",
+        "fg1 1 1 1 3w5e11264sgsf",
     ])
     func whatIsNoMessageIsRefused(_ text: String) {
         #expect(LogMessage(Array(text.utf8)) == nil)

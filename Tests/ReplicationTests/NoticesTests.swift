@@ -60,6 +60,18 @@ import Testing
         #expect(mirror.gauges == gauges)
         tell([FeedRecord(.gauges, of: "-", Array("{".utf8)[...])], sentAt: 0, at: 0)
         #expect(mirror.gauges == gauges, "what cannot be read changes nothing")
+        // What no ingest says would overflow in whoever adds it up.
+        for change in [
+            { $0.lines = [LineStatus(upstream: 0, line: .max)] }, { $0.lines = [LineStatus(upstream: -1, line: 0)] },
+            { $0.lines = [LineStatus(upstream: 0, line: 0, open: .min)] },
+            { $0.lines = [LineStatus(upstream: 0, line: 0, connections: .max)] },
+            { $0.restPauseMs = .max }, { $0.venueAheadMs = .min }, { $0.weight.used = .min }, { $0.weight.limit = .max },
+        ] as [(inout IngestGauges) -> Void] {
+            var changed = gauges
+            change(&changed)
+            tell([changed.record], sentAt: 0, at: 0)
+            #expect(mirror.gauges == gauges)
+        }
     }
 
     @Test mutating func agesGoByTheClockOfTheOneWhoWrites() throws {

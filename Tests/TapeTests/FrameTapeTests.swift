@@ -60,6 +60,22 @@ import Testing
         }
     }
 
+    @Test func aVenueWithEverNewNamesMakesSoManyFilesAndNoMore() async throws {
+        try await folder { path in
+            let (tape, begin) = (tape(path), Self.hour * 1_000_000)
+            tape.start()
+            for number in 0..<FrameWriter.mostFiles + 500 { put("{}", of: "s\(number)", at: begin, on: tape) }
+            // Those that have a file go on, and the next hour has room again.
+            put("{}", of: "s7", at: begin + 1, on: tape)
+            put("{}", of: "late", at: begin + 3_600_000_000_000, on: tape)
+            await tape.stop(within: .seconds(20))
+            let names = try FileManager.default.contentsOfDirectory(atPath: path)
+            #expect(names.count == FrameWriter.mostFiles + 1 && names.contains("late_2025112411.gz"))
+            #expect(try lines(path + "/s7_2025112410.gz").count == 2)
+            #expect(tape.reading.missed == 500)
+        }
+    }
+
     @Test func anotherRunGoesOnWithTheSameFile() async throws {
         try await folder { path in
             for run in 0..<2 {

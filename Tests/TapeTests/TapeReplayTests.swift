@@ -11,7 +11,9 @@ import Testing
     private static let name = FuturesServiceStreamName.bookTicker(symbol: "BTCUSDT")
 
     private func replay(_ storage: MemoryStorage, after id: EventID, to: Int64? = nil, isWhole: Bool = false) throws -> TapeReplay? {
-        try TapeReplay(TapeReader(storage), of: [Self.name], .after(id), to: to, isWhole: isWhole, format: .lines, reach: 75_000) { _ in 1000 }
+        try TapeReplay(TapeReader(storage), of: [Self.name], .after(id), to: to.map { .at($0) }, isWhole: isWhole, format: .lines, reach: 75_000) {
+            _ in 1000
+        }
     }
 
     private func id(_ sequence: UInt64, epoch: UInt64 = 77) -> EventID { EventID(epoch: epoch, sequence: sequence) }
@@ -41,7 +43,7 @@ import Testing
                 (0..<50).map { $0 % 2 == 0 ? events.one() : events.one("ethusdt@bookTicker") })
         }
         var replay = try #require(try replay(storage, after: id(75)))
-        #expect(!replay.isAhead)
+        #expect(replay.ahead.isEmpty)
         let first = try replay.next(until: .max, atMost: 1 << 20)
         #expect(try told(first.bytes) == stride(from: 77, through: 199, by: 2).map { "\($0)" })
         #expect(first.next == .nothing && replay.last == id(200))
@@ -129,8 +131,8 @@ import Testing
         var events = Events()
         try TapeRecorder(storage).write(events.some(10))
         #expect(try replay(storage, after: id(5, epoch: 76)) == nil)
-        #expect(try replay(storage, after: id(10))?.isAhead == false)
-        #expect(try replay(storage, after: id(11))?.isAhead == true)
+        #expect(try replay(storage, after: id(10))?.ahead == [])
+        #expect(try replay(storage, after: id(11))?.ahead == [id(11)])
     }
 
     @Test func whatAKillLostIsToldToWhoHadIt() throws {
@@ -146,7 +148,7 @@ import Testing
         others.at = events.at + 6000
         try TapeRecorder(storage, now: events.at + 5000).write(others.some(3))
         var replay = try #require(try replay(storage, after: id(12)))
-        #expect(replay.isAhead)
+        #expect(!replay.ahead.isEmpty)
         #expect(try told(replay.next(until: .max, atMost: 1 << 20).bytes) == ["tapeGap"] + numbers(1...3))
     }
 

@@ -77,6 +77,13 @@ package struct RowFields {
         return value
     }
 
+    /// A number of a range. Any other one is an error.
+    package func integer<Integer: FixedWidthInteger>(_ name: StaticString, _ range: ClosedRange<Integer>) throws(Failure) -> Integer {
+        let value: Integer = try integer(name)
+        guard range.contains(value) else { throw JSONReader.Failure(reason: "a smaller number was expected", offset: 0) }
+        return value
+    }
+
     package func flag(_ name: StaticString) throws(Failure) -> Bool {
         guard let text = self[name] else { throw Self.missing }
         var reader = JSONReader(text)

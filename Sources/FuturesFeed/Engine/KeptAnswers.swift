@@ -12,11 +12,15 @@ package struct KeptAnswers<Answer> {
 
     private let maximumBytes: Int
     private var answers: [VenueRelay: Kept] = [:]
+    /// Until when each answer is true. Those of answers that were replaced stay until they come up.
+    private var ends = EndHeap()
     package private(set) var bytes = 0
 
     package init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
 
     package var count: Int { answers.count }
+    /// How many places the order has, for tests: it is bounded by the answers.
+    var placeCount: Int { ends.count }
 
     /// The answer, if it is kept, true, and not older than so many ms, and when it was received.
     package func answer(to relay: VenueRelay, now: Instant, maxAge: Int64?) -> (answer: Answer, receivedAt: Instant)? {
@@ -25,20 +29,58 @@ package struct KeptAnswers<Answer> {
         return (kept.answer, kept.receivedAt)
     }
 
-    /// Keeps an answer for so long, and makes room for it: first those go that are not true any more, then those that soon will not be.
+    /// Keeps an answer for so long, and makes room for it: those go whose time ends first. That takes no look at the others.
     package mutating func keep(_ answer: Answer, bytes: Int, to relay: VenueRelay, for lifetime: Duration, receivedAt: Instant, now: Instant) {
         let kept = Kept(answer: answer, bytes: bytes + 512, receivedAt: receivedAt, until: now + lifetime)
         remove(relay)
-        if kept.bytes > maximumBytes - self.bytes {
-            for (old, answer) in answers where answer.until <= now { remove(old) }
-            for (old, _) in answers.sorted(by: { $0.value.until < $1.value.until }) where kept.bytes > maximumBytes - self.bytes { remove(old) }
-        }
+        while kept.bytes > maximumBytes - self.bytes, let next = ends.popFirst() { removeIfDue(next) }
         guard kept.bytes <= maximumBytes - self.bytes else { return }
         answers[relay] = kept
         self.bytes += kept.bytes
+        ends.insert((kept.until, relay))
+        // Half of the places at most are of answers that were replaced.
+        guard ends.count > 64, ends.count > 2 * answers.count else { return }
+        ends = EndHeap(answers.map { ($0.value.until, $0.key) })
     }
+
+    private mutating func removeIfDue(_ place: EndHeap.Element) { if answers[place.relay]?.until == place.until { remove(place.relay) } }
 
     private mutating func remove(_ relay: VenueRelay) {
         if let kept = answers.removeValue(forKey: relay) { bytes -= kept.bytes }
+    }
+}
+
+/// A binary heap: the earliest end is found at once, and both changes take a number of steps that grows with the logarithm of its size.
+private struct EndHeap {
+    typealias Element = (until: Instant, relay: VenueRelay)
+
+    private var elements: [Element] = []
+
+    init(_ elements: [Element] = []) { self.elements = elements.sorted { $0.until < $1.until } }
+
+    var count: Int { elements.count }
+
+    mutating func insert(_ element: Element) {
+        elements.append(element)
+        var place = elements.count - 1
+        while place > 0, case let parent = (place - 1) / 2, elements[place].until < elements[parent].until {
+            elements.swapAt(place, parent)
+            place = parent
+        }
+    }
+
+    mutating func popFirst() -> Element? {
+        guard let first = elements.first, let last = elements.popLast() else { return nil }
+        guard !elements.isEmpty else { return first }
+        elements[0] = last
+        var place = 0
+        while case let left = 2 * place + 1, left < elements.count {
+            let right = left + 1
+            let least = right < elements.count && elements[right].until < elements[left].until ? right : left
+            guard elements[least].until < elements[place].until else { break }
+            elements.swapAt(least, place)
+            place = least
+        }
+        return first
     }
 }

@@ -70,18 +70,15 @@ extension LogNode {
             }
             loop.assumeIsolated().scheduleTask(in: TimeAmount(NodePost.retry)) { self.send(asked) }
         case .success(let bytes):
-            // `<node> <token> <part> <parts>`
-            let end = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
-            let words = bytes[..<end].split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
-            guard words.count == 4, end < bytes.endIndex, let part = Int(words[2]), let parts = Int(words[3]), (0..<parts).contains(part) else {
+            guard let part = AnswerPart(bytes) else {
                 return asked.answer(.failure(LogError(.refused, "The answer cannot be read: bring all nodes to one version.")))
             }
-            asked.parts += bytes[(end + 1)...]
-            guard part + 1 < parts else { return asked.answer(.success(asked.parts)) }
-            let rest = NodeRequest.rest(token: words[1], part: part + 1)
+            asked.parts += part.body
+            guard part.number + 1 < part.count else { return asked.answer(.success(asked.parts)) }
+            let rest = NodeRequest.rest(token: part.token, part: part.number + 1)
             send(
                 NodePost.Asked(
-                    subject: configuration.subject(ofNode: words[0]), body: rest.bytes, until: asked.until, attempt: nil, parts: asked.parts,
+                    subject: configuration.subject(ofNode: part.node), body: rest.bytes, until: asked.until, attempt: nil, parts: asked.parts,
                     answer: asked.answer))
         }
     }
@@ -99,8 +96,8 @@ extension LogNode {
 
     private func respond(_ bytes: [UInt8], _ token: String, part: Int, of parts: Int, to reply: LogReply) {
         let start = part * NodePost.partBytes
-        let body = Array("\(name) \(token) \(part) \(parts)\n".utf8) + bytes[start..<min(bytes.count, start + NodePost.partBytes)]
-        state.value.log?.perform(.respond(reply, body))
+        let body = bytes[start..<min(bytes.count, start + NodePost.partBytes)]
+        state.value.log?.perform(.respond(reply, AnswerPart(node: name, token: token, number: part, count: parts, body: body).bytes))
     }
 
     func hear(_ subject: String, _ body: [UInt8], _ reply: LogReply?) {

@@ -50,7 +50,8 @@ enum NodeRequest: Equatable {
                 (0...10_000).contains(weight), let keep = VenueKeep(lines[3])
             else { return nil }
             self = .relay(
-                VenueRelay(target: lines[1], weight: weight, keep: keep), newestOf: FuturesServiceStreamName(lines[4]), maxAge: Int64(lines[5]))
+                VenueRelay(target: lines[1], weight: weight, keep: keep), newestOf: FuturesServiceStreamName(lines[4]),
+                maxAge: Int64(lines[5]).map { max($0, 0) })
         case ("rest", 3):
             guard let part = Int(lines[2]) else { return nil }
             self = .rest(token: lines[1], part: part)
@@ -59,6 +60,35 @@ enum NodeRequest: Equatable {
     }
 
     private static func lines(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator: "\n").utf8) }
+}
+
+/// A part of an answer that one message could not hold: `<node> <token> <number> <count>` and an end of line, then bytes.
+struct AnswerPart {
+    let node: String
+    let token: String
+    /// From zero on.
+    let number: Int
+    let count: Int
+    let body: ArraySlice<UInt8>
+
+    /// A REST answer has 64 MiB at most, and so have its parts together.
+    private static let mostParts = 256
+
+    init(node: String, token: String, number: Int, count: Int, body: ArraySlice<UInt8>) {
+        (self.node, self.token, self.number, self.count, self.body) = (node, token, number, count, body)
+    }
+
+    /// Nil if it is none.
+    init?(_ bytes: [UInt8]) {
+        guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+        let words = bytes[..<end].split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
+        guard words.count == 4, let number = Int(words[2]), let count = Int(words[3]), (1...Self.mostParts).contains(count), number >= 0,
+            number < count
+        else { return nil }
+        self.init(node: words[0], token: words[1], number: number, count: count, body: bytes[(end + 1)...])
+    }
+
+    var bytes: [UInt8] { Array("\(node) \(token) \(number) \(count)\n".utf8) + body }
 }
 
 /// What the ingest answers: what came of it, or why nothing did.
@@ -87,7 +117,9 @@ struct IngestAnswer {
         if words[0] == "ok", let status = Int(words[2]), (200...599).contains(status), let age = Int64(words[3]), (0...86_400_000).contains(age) {
             self.init(.success(RelayedAnswer(status: status, body: body, ageMs: age)), head: head)
         } else if words[0] == "no", words.count == 5, let code = FeedError.Code(rawValue: words[2]) {
-            let error = FeedError(code, String(decoding: body, as: UTF8.self), venueCode: Int(words[3]), retryAfterMs: Int64(words[4]))
+            let error = FeedError(
+                code, String(decoding: body, as: UTF8.self), venueCode: Int(words[3]),
+                retryAfterMs: Int64(words[4]).map { min(max($0, 0), UTCTime.longestWait) })
             self.init(.failure(error), head: head)
         } else {
             return nil

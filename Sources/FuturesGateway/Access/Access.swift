@@ -54,7 +54,11 @@ struct Access: Sendable {
     ) -> Router.Handler {
         let answer: @Sendable (HTTPRequest, HTTPResponder, Ticket) -> Void = { [gatekeeper] request, responder, ticket in
             do {
-                let (caller, left) = try admit(request, guardian, ticket, Self.now)
+                let now = Self.now
+                let address = self.address(of: request)
+                // Another node was asked for its ticket, so the request was counted before.
+                let taken = ticket.isElsewhere ? nil : try gatekeeper.request(from: address, at: now)
+                let (caller, left) = try admit(request, guardian, ticket, address, taken, now)
                 if let parameters, let unknown = request.query.first(where: { !parameters.contains($0.name) }) {
                     return responder.respond(Problems.unknownParameter(unknown.name, parameters).response)
                 }
@@ -73,6 +77,10 @@ struct Access: Sendable {
             guard takesTicket, let text = request.query("ticket") else { return answer(request, responder, .none) }
             guard let peers, let (node, ticket) = NodeName.of(ticket: text) else { return answer(request, responder, .here(text)) }
             guard node != peers.name else { return answer(request, responder, .here(ticket)) }
+            // Nobody makes nodes talk with more requests than the address has.
+            do throws(LimitReached) { _ = try gatekeeper.request(from: address(of: request), at: Self.now) } catch {
+                return responder.respond(limited(request, error))
+            }
             peers.ask(node, PeerQuestion.ticket(ticket).bytes) { told in
                 answer(request, responder, .elsewhere(told.flatMap(Principal.init(portable:))))
             }
@@ -85,14 +93,30 @@ struct Access: Sendable {
         case here(String)
         /// Another node made it, and said whom it stands for; nil if it was used, or the node is gone.
         case elsewhere(Principal?)
+
+        var isElsewhere: Bool { if case .elsewhere = self { true } else { false } }
+    }
+
+    private func address(of request: HTTPRequest) -> Address {
+        gatekeeper.client(
+            peer: request.remoteAddress, forwarded: request.header("Forwarded"), forwardedFor: request.header("X-Forwarded-For"))
+    }
+
+    /// A handler that needs no credential, within the limit of requests of an address.
+    func open(_ handler: @escaping Router.Handler) -> Router.Handler {
+        { [gatekeeper] request, responder in
+            do throws(LimitReached) {
+                let left = try gatekeeper.request(from: address(of: request), at: Self.now)
+                handler(request, left.map { responder.adding(Self.rateLimitFields($0)) } ?? responder)
+            } catch { responder.respond(Problems.limited(error).response) }
+        }
     }
 
     private func admit(
-        _ request: HTTPRequest, _ guardian: Guard, _ ticket: Ticket, _ now: Gatekeeper.ClockReading
+        _ request: HTTPRequest, _ guardian: Guard, _ ticket: Ticket, _ address: Address, _ taken: Gatekeeper.RequestsLeft?,
+        _ now: Gatekeeper.ClockReading
     ) throws -> (Caller, Gatekeeper.RequestsLeft?) {
-        let address = gatekeeper.client(
-            peer: request.remoteAddress, forwarded: request.header("Forwarded"), forwardedFor: request.header("X-Forwarded-For"))
-        var left = try gatekeeper.request(from: address, at: now)
+        var left = taken
         let credential = try credential(request.header, inPath: request.parameters["key"])
         if isForeign(request, hasCredential: credential != nil) { throw Refused(reason: .origin, problem: Problems.foreignOrigin) }
         let principal: Principal
@@ -114,8 +138,9 @@ struct Access: Sendable {
     /// `GET /metrics`, for everybody if the rules say so, else for callers who may read it.
     func metrics(_ handler: @escaping Router.Handler) -> Router.Handler {
         let guarded = guarded(.operation(.metrics), parameters: nil) { request, responder, _ in handler(request, responder) }
+        let open = open(handler)
         return { [gatekeeper] request, responder in
-            gatekeeper.rules.opensMetrics ? handler(request, responder) : guarded(request, responder)
+            gatekeeper.rules.opensMetrics ? open(request, responder) : guarded(request, responder)
         }
     }
 

@@ -91,8 +91,8 @@ struct ContentQuestion: Equatable, Sendable {
             switch (pair[0], pair.count > 1 ? pair[1] : "") {
             case ("allowStale", "true"): allowsStale = true
             case ("allowStale", "false"): break
-            case ("depth", let text): guard let count = Int(text), (1...1000).contains(count) else { return nil }; depth = count
-            case ("last", let text): guard let count = Int(text), (1...1000).contains(count) else { return nil }; last = count
+            case ("depth", let text): guard let count = ParameterText.integer(text, 1...1000) else { return nil }; depth = count
+            case ("last", let text): guard let count = ParameterText.integer(text, 1...1000) else { return nil }; last = count
             default: return nil
             }
         }

@@ -19,7 +19,7 @@ extension EventHub {
         /// Whether it is played the tape.
         var isReplaying = false
         /// Whether it never reads what is live, so that its streams need no feed.
-        var isOfThePast: Bool { options.replay?.to != nil }
+        var isOfThePast: Bool { options.replay?.end != nil }
         /// Nil as long as nothing of it is needed: most readers only read.
         private var doings: Doings?
 

@@ -80,7 +80,13 @@ extension EventEncoder {
                             case .at(let from): json.member("from", from)
                             case .after(let id): json.member("from", id)
                             }
-                            json.member("to", orNull: replay.to)
+                            switch replay.end {
+                            case .at(let to): json.member("to", to)
+                            case .after(let id): json.member("to", id)
+                            case nil:
+                                json.member("to")
+                                json.null()
+                            }
                             json.member("speed", replay.speed.description)
                         }
                     }

@@ -64,7 +64,7 @@ struct EventHandlers: Sendable {
             }
             if options.tellsTimings { return hub.feed.compareClock { clock in begin(hub, nil, clock) } }
             if let replay = options.replay {
-                return play(replay, of: names, options.format) { hub, play in
+                return play(replay, of: names, options.format, responder, caller) { hub, play in
                     do throws(TapeHandlers.Refused) { begin(hub, try play.get(), nil) } catch { responder.respond(error.answer) }
                 }
             }
@@ -72,23 +72,23 @@ struct EventHandlers: Sendable {
                 return begin(hub, nil, nil)
             }
             guard !hub.reach(names, options.format, backTo: point.id), !hub.feed.isBehind(point.id) else { return begin(hub, nil, nil) }
-            let replay = ReplayOptions(start: .after(point.id), to: nil, speed: 0, isResume: true)
+            let replay = ReplayOptions(start: .after(point.id), end: nil, speed: 0, isResume: true)
             // What cannot be played is told as a reset.
-            play(replay, of: names, options.format) { hub, play in begin(hub, try? play.get(), nil) }
+            play(replay, of: names, options.format, responder, caller) { hub, play in begin(hub, try? play.get(), nil) }
         }
     }
 
     /// Prepares what a reader is to be played. Calls back once, on the feed's thread.
     private func play(
-        _ options: ReplayOptions, of names: [FuturesServiceStreamName], _ format: EventFormat,
+        _ options: ReplayOptions, of names: [FuturesServiceStreamName], _ format: EventFormat, _ responder: HTTPResponder, _ caller: Access.Caller,
         _ done: @escaping @Sendable (EventHub, Result<Replays.Play, TapeHandlers.Refused>) -> Void
     ) {
-        recorded.prepare(options, of: names, format) { result in
+        recorded.prepare(options, of: names, format, responder, caller) { result in
             hub.run { hub in
                 guard case .success(let play) = result else { return done(hub, result) }
-                guard hub.state.value.replays?.hasRoom(for: options) == true else { return done(hub, .failure(TapeHandlers.crowded)) }
+                guard hub.state.value.replays?.hasRoom(for: play) == true else { return done(hub, .failure(TapeHandlers.crowded)) }
                 // An event that is not on the tape yet has to be one that the feed knows.
-                let isKnown = play.ahead.map { hub.feed.canResume(behind: $0) && $0.sequence <= hub.feed.head.sequence } ?? true
+                let isKnown = play.ahead.allSatisfy { hub.feed.canResume(behind: $0) && $0.sequence <= hub.feed.head.sequence }
                 done(hub, isKnown ? result : .failure(TapeHandlers.lost))
             }
         }
@@ -242,7 +242,7 @@ struct EventHandlers: Sendable {
     /// with.
     private func number(_ name: String, _ range: ClosedRange<Int>, of request: HTTPRequest, _ responder: HTTPResponder) -> Int?? {
         guard let text = request.query(name) else { return .some(nil) }
-        guard let number = Int(text), range.contains(number) else {
+        guard let number = ParameterText.integer(text, range) else {
             responder.respond(Problems.badParameter(name, "takes whole numbers from \(range.lowerBound) to \(range.upperBound).").response)
             return nil
         }
@@ -280,7 +280,7 @@ struct EventHandlers: Sendable {
             return nil
         }
         let streams = StreamSet(names)
-        let start: TapeReplay.Start
+        let (start, isBackwards): (TapeReplay.Start, Bool)
         if let point = request.header("Last-Event-ID").flatMap({ ResumePoint($0) }), point.streams == streams {
             start = .after(point.id)
         } else if let point = ResumePoint(from) {
@@ -291,29 +291,45 @@ struct EventHandlers: Sendable {
             start = .after(point.id)
         } else if let id = EventID(from) {
             start = .after(id)
-        } else if let at = TapeHandlers.time(from) {
+        } else if let at = UTCTime.read(from) {
             start = .at(at)
         } else {
             responder.respond(Problems.badParameter("from", "takes a time such as 2026-11-23T09:00:00Z, ms since 1970 UTC, or an id.").response)
             return nil
         }
-        guard let to = recorded.time("to", of: request, responder) else { return nil }
+        guard let end = end(of: request, streams, responder) else { return nil }
+        switch (start, end) {
+        case (.at(let from), .at(let to)) where from > to: isBackwards = true
+        case (.after(let first), .after(let last)) where first.epoch == last.epoch && first.sequence > last.sequence: isBackwards = true
+        default: isBackwards = false
+        }
+        guard !isBackwards else {
+            responder.respond(TapeHandlers.backwards.response)
+            return nil
+        }
         let text = request.query("speed") ?? "0"
-        guard text.utf8.count <= 10, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: ".") }),
-            let speed = Double(text), speed == 0 || (0.01...ReplayOptions.fastest).contains(speed)
-        else {
+        guard let speed = ParameterText.decimal(text, 0...ReplayOptions.fastest), speed == 0 || speed >= 0.01 else {
             responder.respond(Problems.badParameter("speed", "takes 0.01 to 10000, or 0 for as fast as can be.").response)
             return nil
         }
-        return .some(ReplayOptions(start: start, to: to, speed: speed))
+        return .some(ReplayOptions(start: start, end: end, speed: speed))
+    }
+
+    /// Where a replay ends, or nil if it goes over into live. The outer optional is nil if the request has been answered.
+    private func end(of request: HTTPRequest, _ streams: StreamSet, _ responder: HTTPResponder) -> TapeReplay.End?? {
+        guard let text = request.query("to") else { return .some(nil) }
+        if let time = UTCTime.read(text) { return .at(time) }
+        if let id = ResumePoint(text).flatMap({ $0.streams == streams ? $0.id : nil }) ?? EventID(text) { return .after(id) }
+        responder.respond(
+            Problems.badParameter("to", "takes a time such as 2026-11-23T09:05:00Z, ms since 1970 UTC, or the id of an event of these streams.")
+                .response)
+        return nil
     }
 
     /// Deliveries per second, or nil if the parameter is missing. The outer optional is nil if the request has been answered.
     private func maxRate(of request: HTTPRequest, _ responder: HTTPResponder) -> Double?? {
         guard let text = request.query("maxRate") else { return .some(nil) }
-        guard text.utf8.count <= 32, text.utf8.allSatisfy({ $0 == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
-            let rate = Double(text), (0.01...100).contains(rate)
-        else {
+        guard let rate = ParameterText.decimal(text, 0.01...100) else {
             responder.respond(Problems.badParameter("maxRate", "takes deliveries per second from 0.01 to 100.").response)
             return nil
         }

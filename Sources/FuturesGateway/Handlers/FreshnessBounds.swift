@@ -16,7 +16,7 @@ struct FreshnessBounds {
 
     private mutating func read(_ text: String?, _ name: String) -> Int64? {
         guard let text else { return nil }
-        if let milliseconds = Int64(text), milliseconds >= 0 { return milliseconds }
+        if let milliseconds = ParameterText.integer(text, 0...Int64.max) { return milliseconds }
         unreadable = unreadable ?? name
         return nil
     }

@@ -9,7 +9,7 @@ extension HTTPRequest {
     /// The seconds of `Prefer: wait=N` (RFC 7240 §4.3), between 0 and 60; nil if the field names none.
     var preferredWait: Int? {
         let items = header("Prefer")?.split(separator: ",").map { $0.trimmed.lowercased() } ?? []
-        return items.first { $0.hasPrefix("wait=") }.flatMap { Int($0.dropFirst(5)) }.map { min(max($0, 0), 60) }
+        return items.first { $0.hasPrefix("wait=") }.flatMap { ParameterText.integer($0.dropFirst(5), 0...Int.max) }.map { min($0, 60) }
     }
 }
 

@@ -95,7 +95,7 @@ enum Problems {
         if let venueCode = error.venueCode { extensions.append(("venueCode", .number(venueCode))) }
         var response = HTTPProblem(status: status, title: title, detail: error.message, extensions: extensions).response
         if let retryAfterMs = error.retryAfterMs {
-            response.headers.append(HTTPHeader(name: "Retry-After", value: String((retryAfterMs + 999) / 1000)))
+            response.headers.append(HTTPHeader(name: "Retry-After", value: String(max(0, retryAfterMs &+ 999) / 1000)))
         }
         return response
     }

@@ -60,7 +60,7 @@ struct StreamHandlers: Sendable {
         if let unreadable = bounds.unreadable {
             return responder.respond(Problems.badParameter(unreadable, "takes milliseconds, 0 or more.").response)
         }
-        let depth = request.query("depth").flatMap { Int($0) }
+        let depth = request.query("depth").flatMap { ParameterText.integer($0, 5...1000) }
         if request.query("depth") != nil, name.mergeRule != .book {
             return responder.respond(Problems.badParameter("depth", "is for order books alone, as btcusdt@depth; leave it out here.").response)
         }
@@ -206,7 +206,7 @@ struct StreamHandlers: Sendable {
 
     private func seconds(_ name: String, of request: HTTPRequest, default value: Int, upTo limit: Int, _ responder: HTTPResponder) -> Int? {
         guard let text = request.query(name) else { return value }
-        guard let seconds = Int(text), (0...limit).contains(seconds) else {
+        guard let seconds = ParameterText.integer(text, 0...limit) else {
             responder.respond(Problems.badParameter(name, "takes whole seconds from 0 to \(limit).").response)
             return nil
         }

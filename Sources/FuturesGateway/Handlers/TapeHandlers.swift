@@ -1,8 +1,8 @@
 import EventLogs
-import Foundation
 import FuturesFeed
 import GatewayAccess
 import MicroHTTP
+import NIOCore
 import Replication
 import Tape
 
@@ -13,18 +13,18 @@ struct TapeHandlers: Sendable {
     let desk: TapeDesk?
     let configuration: TapeConfiguration?
 
-    /// The most bytes of lines in an answer, but for the last block's. The next ones have an address of their own.
-    private static let page = 4 << 20
+    /// How long a request waits for the tape, and how long a reader that resumes does: after that it begins with new values.
+    private static let patience = (request: TimeAmount.seconds(30), resume: TimeAmount.seconds(1))
 
     /// `GET /tape`
     func overview(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
-        read(responder) { (reader) throws(TapeError) in
+        read(responder, caller) { (reader, _) throws(TapeError) in
             let (extent, gaps) = (reader.extent(), try reader.gaps())
             let reading = tape?.reading
             var writer = JSONWriter()
             writer.object { json in
-                json.member("from", optional: extent?.firstAt)
-                json.member("to", optional: extent?.lastAt)
+                json.member("from", orNull: extent?.firstAt)
+                json.member("to", orNull: extent?.lastAt)
                 json.member("bytes", Int64(reading?.bytes ?? 0))
                 json.member("recording", reading.map { $0.trouble == nil } ?? false)
                 json.member("gaps")
@@ -54,29 +54,15 @@ struct TapeHandlers: Sendable {
         guard text == nil || after != nil else {
             return responder.respond(Problems.badParameter("after", "takes an event's id, as a Link of an earlier answer has it.").response)
         }
-        let isGzip = request.acceptsGzip
-        read(responder) { (reader) throws(TapeError) in
-            if let from, let first = reader.extent()?.firstAt, from < first { return Self.agedOut(first).response }
-            var lines = TapeLines(stream: name.description, from: from, to: to, after: after, gaps: try reader.gaps())
-            var (body, next): ([UInt8], String?) = ([], nil)
-            try reader.walk(from: from, to: to) { item in
-                body += lines.lines(of: item)
-                guard body.count >= Self.page, case .messages(let messages, _) = item, let last = messages.last else { return true }
-                let id = EventID(epoch: last.epoch, sequence: last.first + last.eventCount - 1)
-                next = "/tape/\(name.description.percentEncoded)?from=\(last.sentAt)&after=\(id)" + (to.map { "&to=\($0)" } ?? "")
-                return false
+        if let from, let to, from > to { return responder.respond(Self.backwards.response) }
+        let (work, isGzip) = (DeskWork<TapePage>(), request.acceptsGzip)
+        read(responder, caller) { (reader, isLate) throws(TapeError) in
+            if work.value == nil {
+                if after == nil, let from, let first = reader.extent()?.firstAt, from < first { return Self.agedOut(first).response }
+                work.value = try TapePage(reader, of: name, from: from, to: to, after: after)
             }
-            if next == nil { body += lines.rest() }
-            var headers = [
-                HTTPHeader(name: "Content-Type", value: EventFormat.lines.contentType), HTTPHeader(name: "Cache-Control", value: "no-store"),
-                HTTPHeader(name: "Vary", value: "Accept-Encoding"),
-            ]
-            if let next { headers.append(HTTPHeader(name: "Link", value: "<\(next)>; rel=\"next\"")) }
-            if isGzip, body.count > 1024, let compressed = Deflater(level: 6).gzip(body) {
-                headers.append(HTTPHeader(name: "Content-Encoding", value: "gzip"))
-                body = compressed
-            }
-            return HTTPResponse(status: 200, headers: headers, body: body)
+            guard let isDone = try work.value?.step(isLate) else { return Self.notOnTape(reader.extent()?.firstAt).response }
+            return isDone ? work.value?.response(isGzip: isGzip) : nil
         }
     }
 
@@ -88,36 +74,45 @@ struct TapeHandlers: Sendable {
         for other in ["wait", "maxAge", "maxUnverified", "depth"] where request.query(other) != nil {
             return responder.respond(Problems.badParameter(other, "does not go with at: what was is as old as it is.").response)
         }
-        let dialect = hub.feed.dialect
-        read(responder) { (reader) throws(TapeError) in
-            guard let extent = reader.extent(), at <= extent.lastAt else { return Self.notYet.response }
-            guard at >= extent.firstAt else { return Self.agedOut(extent.firstAt).response }
-            var past = PastFeed(of: [name], until: at) { dialect.traits(of: $0)?.limit ?? 1000 }
-            try reader.read(from: at - TapeFeeder.reach, to: at + PastFeed.longestDelay, into: &past)
-            guard let content = past.content(of: name) else { return Self.nothingThen(name).response }
+        let (dialect, work) = (hub.feed.dialect, DeskWork<PastReading>())
+        read(responder, caller) { (reader, isLate) throws(TapeError) in
+            if work.value == nil {
+                guard let extent = reader.extent(), at <= extent.lastAt else { return Self.notYet.response }
+                guard at >= extent.firstAt else { return Self.agedOut(extent.firstAt).response }
+                work.value = try PastReading(reader, of: [name], at: at, reach: TapeFeeder.reach) { dialect.traits(of: $0)?.limit ?? 1000 }
+            }
+            guard try work.value?.step(isLate) == true else { return nil }
+            guard let content = work.value?.past.content(of: name) else { return Self.nothingThen(name).response }
             return StreamHandlers.json(200, ContentEncoder.event(content))
         }
     }
 
-    /// Prepares what a reader is to be played; calls back once with that, or with the answer that says why it cannot be.
+    /// Prepares what a reader is to be played; calls back once with that, or with the answer that says why it cannot be. It does not call back if the
+    /// client hangs up before.
     func prepare(
-        _ options: ReplayOptions, of names: [FuturesServiceStreamName], _ format: EventFormat,
-        _ done: @escaping @Sendable (Result<Replays.Play, Refused>) -> Void
+        _ options: ReplayOptions, of names: [FuturesServiceStreamName], _ format: EventFormat, _ responder: HTTPResponder,
+        _ caller: Access.Caller, _ done: @escaping @Sendable (Result<Replays.Play, Refused>) -> Void
     ) {
         if let refusal = names.lazy.compactMap(refusal).first { return done(.failure(refusal)) }
-        let dialect = hub.feed.dialect
-        read { (reader) throws(TapeError) in
-            guard let extent = reader.extent() else { return done(.failure(Refused(Self.notYet))) }
-            if case .at(let from) = options.start {
-                guard from >= extent.firstAt else { return done(.failure(Refused(Self.agedOut(extent.firstAt)))) }
-                guard from <= Moment.current.wallClock else { return done(.failure(Refused(Self.notYet))) }
+        let (dialect, work, queue) = (hub.feed.dialect, DeskWork<TapeReplay>(), TapeDesk.Queue.caller(caller.holder))
+        perform(responder, options.isResume ? .resuming : queue, within: options.isResume ? Self.patience.resume : Self.patience.request) {
+            (reader, isLate) throws(TapeError) in
+            if work.value == nil {
+                guard let extent = reader.extent() else { return .failure(Refused(Self.notYet)) }
+                if case .at(let from) = options.start {
+                    guard from >= extent.firstAt else { return .failure(Refused(Self.agedOut(extent.firstAt))) }
+                    guard from <= max(extent.lastAt, Moment.current.wallClock) else { return .failure(Refused(Self.notYet)) }
+                }
+                work.value = try TapeReplay(
+                    reader, of: names, options.start, to: options.end, isWhole: options.isResume, format: format, reach: TapeFeeder.reach
+                ) { dialect.traits(of: $0)?.limit ?? 1000 }
+                guard work.value != nil else { return .failure(Refused(Self.notOnTape(extent.firstAt))) }
             }
-            let replay = try TapeReplay(
-                reader, of: names, options.start, to: options.to, isWhole: options.isResume, format: format, reach: TapeFeeder.reach
-            ) { dialect.traits(of: $0)?.limit ?? 1000 }
-            done(replay.map { .success(Replays.Play(options, $0)) } ?? .failure(Refused(Self.notOnTape(extent.firstAt))))
-        } refused: {
-            done(.failure($0))
+            guard try work.value?.prepare(isLate) == true, let replay = work.value else { return nil }
+            work.value = nil
+            return .success(Replays.Play(options, replay, queue))
+        } done: {
+            done($0)
         }
     }
 
@@ -147,80 +142,58 @@ struct TapeHandlers: Sendable {
         return false
     }
 
-    /// Answers with what `body` makes of the tape, on the thread that reads it.
-    private func read(_ responder: HTTPResponder, _ body: @escaping @Sendable (TapeReader) throws(TapeError) -> HTTPResponse) {
-        read { (reader) throws(TapeError) in
-            responder.respond(try body(reader))
-        } refused: {
-            responder.respond($0.answer)
+    /// Answers with what `body` makes of the tape, on the thread that reads it. `body` returns nil to be called again.
+    private func read(
+        _ responder: HTTPResponder, _ caller: Access.Caller,
+        _ body: @escaping @Sendable (TapeReader, _ isLate: () -> Bool) throws(TapeError) -> HTTPResponse?
+    ) {
+        perform(responder, .caller(caller.holder), within: Self.patience.request) { (reader, isLate) throws(TapeError) in
+            try body(reader, isLate).map { .success($0) }
+        } done: { result in
+            switch result {
+            case .success(let response): responder.respond(response)
+            case .failure(let refused): responder.respond(refused.answer)
+            }
         }
     }
 
-    /// Calls one of both once: `body` on the thread that reads the tape, or `refused` with the answer that says why not.
-    private func read(_ body: @escaping @Sendable (TapeReader) throws(TapeError) -> Void, refused: @escaping @Sendable (Refused) -> Void) {
-        guard let desk else { return refused(Refused(Self.noTape)) }
-        let isTaken = desk.perform {
-            do throws(TapeError) { try body(desk.reader) } catch { refused(Refused(Self.unreadable(error))) }
+    /// Has the thread that reads the tape call `body` until it returns something, and calls `done` with that. `done` is called once, but not if the client
+    /// hangs up before.
+    private func perform<Value: Sendable>(
+        _ responder: HTTPResponder, _ queue: TapeDesk.Queue, within patience: TimeAmount,
+        _ body: @escaping @Sendable (TapeReader, _ isLate: () -> Bool) throws(TapeError) -> Result<Value, Refused>?,
+        done: @escaping @Sendable (Result<Value, Refused>) -> Void
+    ) {
+        guard let desk else { return done(.failure(Refused(Self.noTape))) }
+        let errand = TapeErrand()
+        let lease = desk.perform(for: queue) { isLate in
+            let result: Result<Value, Refused>?
+            do throws(TapeError) {
+                // All that is looked for is found faster if each segment is known.
+                result = try desk.reader.survey(isLate) ? try body(desk.reader, isLate) : nil
+            } catch { result = .failure(Refused(Self.unreadable(error))) }
+            guard let result else { return false }
+            errand.end { done(result) }
+            return true
         }
-        if !isTaken { refused(Self.crowded) }
+        guard let lease else { return done(.failure(Self.crowded)) }
+        errand.begin(lease, hub.feed.loop.scheduleTask(in: patience) { errand.end { done(.failure(Self.crowded)) } })
+        responder.whenAbandoned { errand.end() }
     }
 
     /// A time in ms since 1970 UTC, or nil if the parameter is missing. The outer optional is nil if it is none, which the request has then been
     /// answered with.
     func time(_ name: String, of request: HTTPRequest, _ responder: HTTPResponder) -> Int64?? {
         guard let text = request.query(name) else { return .some(nil) }
-        guard let milliseconds = Self.time(text) else {
+        guard let milliseconds = UTCTime.read(text) else {
             responder.respond(Problems.badParameter(name, "takes a time such as 2026-11-23T09:00:00Z, or milliseconds since 1970 UTC.").response)
             return nil
         }
         return .some(milliseconds)
     }
+}
 
-    /// A time as RFC 3339 writes it or in ms since 1970 UTC; nil for anything else.
-    static func time(_ text: String) -> Int64? {
-        if let milliseconds = Int64(text), milliseconds >= 0 { return milliseconds }
-        let styles = [Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle()]
-        guard text.utf8.count <= 40, let date = styles.lazy.compactMap({ try? $0.parse(text) }).first else { return nil }
-        return Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded())
-    }
-
-    private static func agedOut(_ first: Int64) -> HTTPProblem {
-        HTTPProblem(
-            status: 410, title: "Aged out", detail: "The tape begins at \(first); what was before is not kept. Ask for what came since.",
-            extensions: [("code", .string("agedOut")), ("earliest", .number(Int(first)))])
-    }
-
-    private static func notOnTape(_ first: Int64?) -> HTTPProblem {
-        HTTPProblem(
-            status: 410, title: "Not on the tape", detail: "No event with this id is on the tape: it is too old, or a kill lost it. Ask for a time.",
-            extensions: [("code", .string("agedOut"))] + (first.map { [("earliest", .number(Int($0)))] } ?? []))
-    }
-
-    private static let noTape = HTTPProblem(
-        status: 404, title: "No tape", detail: "Nothing is recorded here. Start the gateway with --tape-directory to record.",
-        extensions: [("code", .string("noTape"))])
-
-    private static let notYet = HTTPProblem(
-        status: 404, title: "Not on the tape yet", detail: "The tape does not reach that far yet; what is received is on it within a second or two.",
-        extensions: [("code", .string("notYet"))])
-
-    private static let busy = HTTPProblem(
-        status: 503, title: "Busy", detail: "Many requests wait for the tape already; try again in a few seconds.",
-        headers: [HTTPHeader(name: "Retry-After", value: "3")])
-
-    private static func notRecorded(_ name: FuturesServiceStreamName) -> HTTPProblem {
-        HTTPProblem(
-            status: 404, title: "Not recorded", detail: "\(name) is not recorded: no pattern of tape-streams names it.",
-            extensions: [("code", .string("notRecorded"))])
-    }
-
-    private static func nothingThen(_ name: FuturesServiceStreamName) -> HTTPProblem {
-        HTTPProblem(
-            status: 404, title: "Nothing then", detail: "Nobody read \(name) then, so nothing of it was recorded; GET /tape says what is missing.",
-            extensions: [("code", .string("nothingThen"))])
-    }
-
-    private static func unreadable(_ error: TapeError) -> HTTPProblem {
-        HTTPProblem(status: 503, title: "The tape cannot be read", detail: error.message, headers: [HTTPHeader(name: "Retry-After", value: "5")])
-    }
+extension Access.Caller {
+    /// Whose places among all callers this one takes: the credential's, or the address's.
+    var holder: String { principal.identity.map { "key \($0)" } ?? "address \(address?.client.bytes ?? [])" }
 }

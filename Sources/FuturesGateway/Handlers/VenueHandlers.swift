@@ -37,7 +37,7 @@ struct VenueHandlers: Sendable {
         guard let (path, answer) = found else {
             return responder.respond(Self.response(.unknownPath("/" + segments.joined(separator: "/"), request.method)))
         }
-        let maxAge = request.query("maxAge").map { Int64($0).flatMap { $0 >= 0 ? $0 : nil } }
+        let maxAge = request.query("maxAge").map { ParameterText.integer($0, 0...Int64.max) }
         if case .some(.none) = maxAge {
             return responder.respond(Self.response(VenueRefusal(code: -1100, "maxAge takes milliseconds, 0 or more.")))
         }

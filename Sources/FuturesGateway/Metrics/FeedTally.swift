@@ -42,7 +42,7 @@ struct FeedTally: Sendable {
             recordDelay(content.eventTime, content.receivedAt, content.source, kind)
         case .recovered(let recovery):
             kinds[kind].events[2] &+= 1
-            if recovery.error == nil { outages[kinds[kind].upstream].record(nanoseconds: min(recovery.downMs, 1_000_000_000) * 1_000_000) }
+            if recovery.error == nil { outages[kinds[kind].upstream].record(nanoseconds: min(max(0, recovery.downMs), 1_000_000_000) * 1_000_000) }
         case .failed: kinds[kind].events[3] &+= 1
         case .connected: kinds[kind].events[4] &+= 1
         case .disconnected: kinds[kind].events[5] &+= 1

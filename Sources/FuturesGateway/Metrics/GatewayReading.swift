@@ -129,7 +129,10 @@ struct GatewayReading: Sendable {
     }
 
     private func writeLines(_ text: inout Exposition) {
-        let lines = feed.lines.map { ($0, feed.tally.upstreams[$0.upstream], "\($0.line + 1)") }
+        // Another node of a cluster says what its lines are, and it may have other upstreams.
+        let lines = feed.lines.filter { feed.tally.upstreams.indices.contains($0.upstream) }.map {
+            ($0, feed.tally.upstreams[$0.upstream], "\($0.line + 1)")
+        }
         text.metric(
             "futures_gateway_upstream_line_connections", .gauge, "Connections of a line, by whether they are open; each line carries all streams.")
         for (line, upstream, number) in lines {

@@ -41,12 +41,19 @@ enum NodeName {
     static let length = 8
 
     /// The node that opened a connection; nil if it stood alone.
-    static func of(connection id: String) -> String? { id.utf8.count == 32 + length ? String(id.prefix(length)) : nil }
+    static func of(connection id: String) -> String? {
+        id.utf8.count == 32 + length && isName(id.utf8.prefix(length)) ? String(id.prefix(length)) : nil
+    }
 
     /// The node that made a ticket, and what it calls it; nil if it stood alone.
     static func of(ticket: String) -> (node: String, ticket: String)? {
         let parts = ticket.split(separator: ".", maxSplits: 1).map(String.init)
-        return parts.count == 2 && parts[0].utf8.count == length ? (parts[0], parts[1]) : nil
+        return parts.count == 2 && parts[0].utf8.count == length && isName(parts[0].utf8) ? (parts[0], parts[1]) : nil
+    }
+
+    /// Whether a node can be called so. A name is a part of a subject of the log's servers, where points and stars mean something.
+    private static func isName(_ bytes: some Sequence<UInt8>) -> Bool {
+        bytes.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
     }
 }
 

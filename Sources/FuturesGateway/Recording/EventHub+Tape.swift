@@ -24,7 +24,7 @@ extension EventHub {
     ///
     /// - Parameter position: where the tape ended before; nil if it is new.
     func record(on tape: Tape, _ configuration: TapeConfiguration, after position: TapePosition?, _ desk: TapeDesk) {
-        let last = position.map { EventID(epoch: $0.epoch, sequence: $0.next - 1) }
+        let last = position.map { EventID(epoch: $0.epoch, sequence: $0.next &- 1) }
         run { hub in
             hub.state.value.tape = TapeFeeder(tape, configuration.streams, after: last)
             hub.state.value.replays = Replays(desk: desk, hub: hub)

@@ -7,8 +7,8 @@ import Tape
 /// What a request asks of the tape: from where, up to when, and how fast.
 struct ReplayOptions: Sendable {
     let start: TapeReplay.Start
-    /// Ms since 1970 UTC; nil if the reader goes over into live.
-    let to: Int64?
+    /// Nil if the reader goes over into live.
+    let end: TapeReplay.End?
     /// How many seconds of the past in a second; 0 for as fast as the reader takes them.
     let speed: Double
     /// Whether it is what a reader missed that comes back with an older id than the rings hold.
@@ -26,16 +26,20 @@ final class Replays: Sendable {
         /// When the pieces that it was given are paid for.
         fileprivate var paidUp = Instant(nanoseconds: 0)
         let options: ReplayOptions
+        /// Whose turns its pieces take at the desk.
+        fileprivate let queue: TapeDesk.Queue
         fileprivate var replay: TapeReplay
         /// When what instant of the past was due; nil before the first piece.
         fileprivate var began: (now: Instant, past: Int64)?
         /// The event behind which it could not go over into live, and how often.
         fileprivate var refused: (id: EventID?, times: Int) = (nil, 0)
 
-        init(_ options: ReplayOptions, _ replay: TapeReplay) { (self.options, self.replay) = (options, replay) }
+        init(_ options: ReplayOptions, _ replay: TapeReplay, _ queue: TapeDesk.Queue) {
+            (self.options, self.replay, self.queue) = (options, replay, queue)
+        }
 
-        /// The event that the reader has, if it is behind those on the tape.
-        var ahead: EventID? { replay.isAhead ? replay.last : nil }
+        /// The events that the request names and that are behind those on the tape.
+        var ahead: [EventID] { replay.ahead }
     }
 
     private let desk: TapeDesk
@@ -54,10 +58,12 @@ final class Replays: Sendable {
 
     init(desk: TapeDesk, hub: EventHub) { (self.desk, self.hub) = (desk, hub) }
 
-    /// Whether there may be another reader.
-    func hasRoom(for options: ReplayOptions) -> Bool {
-        plays.withLockedValue { plays in
-            plays.count { $0.value.options.isResume == options.isResume } < (options.isResume ? Self.mostResumes : Self.most)
+    /// Whether there may be another reader: one caller has half of the places at most.
+    func hasRoom(for play: Play) -> Bool {
+        let (isResume, queue) = (play.options.isResume, play.queue)
+        return plays.withLockedValue { plays in
+            let (all, most) = (plays.values.filter { $0.options.isResume == isResume }, isResume ? Self.mostResumes : Self.most)
+            return all.count < most && all.count { $0.queue == queue } < most / TapeDesk.share
         }
     }
 
@@ -72,14 +78,20 @@ final class Replays: Sendable {
     /// The reader has taken everything. Call it from any thread.
     func feed(_ number: UInt64) {
         guard let play = plays.withLockedValue({ $0[number] }) else { return }
-        if !desk.perform({ self.step(play) }) { feed(number, in: Self.poll) }
+        let queue = play.options.isResume ? TapeDesk.Queue.resuming : play.queue
+        let lease = desk.perform(for: queue) { isLate in
+            self.step(play, isLate)
+            return true
+        }
+        if lease == nil { feed(number, in: Self.poll) }
     }
 
     /// The rings do not reach back to where the tape ends.
     func refuse(_ number: UInt64) {
         guard let play = plays.withLockedValue({ $0[number] }) else { return }
-        _ = desk.perform {
+        desk.perform(for: play.options.isResume ? .resuming : play.queue) { _ in
             play.refused = play.refused.id == play.replay.last ? (play.refused.id, play.refused.times + 1) : (play.replay.last, 1)
+            return true
         }
         feed(number, in: Self.poll)
     }
@@ -88,13 +100,13 @@ final class Replays: Sendable {
         hub.feed.loop.scheduleTask(in: delay) { self.feed(number) }
     }
 
-    private func step(_ play: Play) {
+    private func step(_ play: Play, _ isLate: () -> Bool) {
         guard plays.withLockedValue({ $0[play.number] }) != nil else { return }
         let now = Moment.current.instant
         guard play.paidUp <= now else { return feed(play.number, in: .nanoseconds(play.paidUp.nanoseconds - now.nanoseconds)) }
         do throws(TapeError) {
             let due = due(play)
-            let (bytes, next) = try play.replay.next(until: due, atMost: Self.pieceBytes)
+            let (bytes, next) = try play.replay.next(until: due, atMost: Self.pieceBytes, isLate)
             guard bytes.isEmpty else {
                 play.paidUp = budget.withLockedValue { $0.pay(bytes.count, now: now) }
                 return hub.rings.post(.play(number: play.number, bytes), to: play.number)
@@ -102,10 +114,10 @@ final class Replays: Sendable {
             switch next {
             case .piece: feed(play.number, in: .zero)
             case .later(let at): feed(play.number, in: wait(play, Double(at - due)))
-            case .nothing where play.options.to == nil:
+            case .nothing where play.options.end == nil:
                 let last = play.refused.times < Self.mostRefusals ? play.replay.last : nil
                 hub.run { $0.goLive(play.number, after: last) }
-            case .nothing where play.options.to.map({ Moment.current.wallClock > $0 + Self.patience }) == true: end(play)
+            case .nothing where isPast(play.options.end): end(play)
             case .nothing: feed(play.number, in: Self.poll)
             case .end: end(play)
             case .hole: hub.run { $0.goLive(play.number, after: nil) }
@@ -117,6 +129,14 @@ final class Replays: Sendable {
 
     /// How long after an instant everything is on the tape that was received before it, ms.
     private static let patience: Int64 = 3000
+
+    /// Whether everything up to this end is on the tape.
+    private func isPast(_ end: TapeReplay.End?) -> Bool {
+        switch end {
+        case .at(let time): Moment.current.wallClock > time + Self.patience
+        case .after, nil: false
+        }
+    }
 
     private func end(_ play: Play) {
         hub.end(play.number, code: "replayed", reason: "This was what was asked for.")

@@ -5,10 +5,49 @@ import Glibc
 import NIOConcurrencyHelpers
 import Tape
 
-/// Reads the tape for requests, one after the other, on a thread that gives way to all others: who reads the past delays nobody who reads the present.
+/// Reads the tape for requests on one thread, which gives way to all others: reading the past delays no reader of the present.
+///
+/// The thread works in slices. Work that is not done after a slice goes behind the work that waits. Readers that resume come first, and callers take
+/// turns, so nobody's requests delay another caller by more than a slice for each caller that waits.
 final class TapeDesk: Sendable {
-    private struct State {
-        var jobs: Deque<@Sendable () -> Void> = []
+    /// Does some of the work, until it is done or late. Returns whether it is done.
+    typealias Work = @Sendable (_ isLate: () -> Bool) -> Bool
+
+    /// Who waits.
+    enum Queue: Hashable {
+        /// Live readers that resume through the tape. All of them are one queue.
+        case resuming
+        /// Requests and replays of a caller.
+        case caller(String)
+    }
+
+    /// Work that was taken. Its owner gives it up with `leave`: it is not begun, or not continued after its slice.
+    final class Lease: Sendable {
+        fileprivate let queue: Queue
+        fileprivate let isLeft = NIOLockedValueBox(false)
+        private let desk: TapeDesk
+
+        fileprivate init(_ queue: Queue, _ desk: TapeDesk) { (self.queue, self.desk) = (queue, desk) }
+
+        /// Gives the place up. Call it from any thread, also if the work is done.
+        func leave() {
+            isLeft.withLockedValue { $0 = true }
+            desk.drop(self)
+        }
+    }
+
+    fileprivate struct Job {
+        let lease: Lease
+        let work: Work
+    }
+
+    fileprivate struct State {
+        var queues: [Queue: Deque<Job>] = [:]
+        /// The queues that have work, in the order of their turns.
+        var turns: Deque<Queue> = []
+        var waiting = 0
+        /// Slices of resuming readers since another queue had its turn.
+        var urgentSlices = 0
         var isStopping = false
     }
 
@@ -16,8 +55,14 @@ final class TapeDesk: Sendable {
     private let state = NIOLockedValueBox(State())
     private let work = DispatchSemaphore(value: 0)
 
-    /// The most requests that wait.
-    private static let mostWaiting = 256
+    /// How long the thread works at one thing.
+    static let slice = Duration.milliseconds(50)
+    /// The most work that waits for callers together, and for resuming readers.
+    static let mostWaiting = 256
+    /// One caller has half of the places at most, here and among replays.
+    static let share = 2
+    /// While readers resume, every so many slices another queue has a turn.
+    fileprivate static let urgentSlices = 4
     /// How much less often the thread gets a processor that others want, from 0 to 19.
     private static let niceness: Int32 = 10
 
@@ -30,21 +75,37 @@ final class TapeDesk: Sendable {
         thread.start()
     }
 
-    /// Ends the thread once it has done what it does. What waits is done before.
+    /// Ends the thread after its slice. Work that waits is not done.
     func stop() {
         state.withLockedValue { $0.isStopping = true }
         work.signal()
     }
 
-    /// Has the thread do this; false if too much waits already.
-    func perform(_ job: @escaping @Sendable () -> Void) -> Bool {
+    /// Has the thread do this. Nil if too much waits already, in all or of this caller.
+    @discardableResult
+    func perform(for queue: Queue, _ work: @escaping Work) -> Lease? {
+        let lease = Lease(queue, self)
         let isTaken = state.withLockedValue { state in
-            guard state.jobs.count < Self.mostWaiting, !state.isStopping else { return false }
-            state.jobs.append(job)
+            let own = state.queues[queue]?.count ?? 0
+            let most = queue == .resuming ? Self.mostWaiting : Self.mostWaiting / Self.share
+            let others = state.waiting - (state.queues[.resuming]?.count ?? 0)
+            guard own < most, queue == .resuming || others < Self.mostWaiting, !state.isStopping else { return false }
+            state.put(Job(lease: lease, work: work))
             return true
         }
-        if isTaken { work.signal() }
-        return isTaken
+        if isTaken { self.work.signal() }
+        return isTaken ? lease : nil
+    }
+
+    /// Takes work out that nobody waits for any more.
+    private func drop(_ lease: Lease) {
+        // Whoever is released with the work may call this desk.
+        let dropped = state.withLockedValue { state -> Job? in
+            guard let place = state.queues[lease.queue]?.firstIndex(where: { $0.lease === lease }) else { return nil }
+            state.waiting -= 1
+            return state.queues[lease.queue]?.remove(at: place)
+        }
+        withExtendedLifetime(dropped) {}
     }
 
     private func run() {
@@ -52,8 +113,53 @@ final class TapeDesk: Sendable {
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Self.niceness)
         while true {
             work.wait()
-            let (job, isStopping) = state.withLockedValue { ($0.jobs.popFirst(), $0.isStopping) }
-            if let job { job() } else if isStopping { return }
+            let (job, isStopping) = state.withLockedValue { ($0.take(), $0.isStopping) }
+            if isStopping {
+                let left = state.withLockedValue { state in
+                    defer { state.queues = [:] }
+                    return state.queues
+                }
+                return withExtendedLifetime(left) {}
+            }
+            guard let job, !job.lease.isLeft.withLockedValue({ $0 }) else { continue }
+            let end = ContinuousClock.now + Self.slice
+            guard !job.work({ ContinuousClock.now >= end }) else { continue }
+            let goesOn = state.withLockedValue { state in
+                guard !state.isStopping, !job.lease.isLeft.withLockedValue({ $0 }) else { return false }
+                state.put(job)
+                return true
+            }
+            if goesOn { work.signal() }
         }
+    }
+}
+
+extension TapeDesk.State {
+    fileprivate mutating func put(_ job: TapeDesk.Job) {
+        let queue = job.lease.queue
+        queues[queue, default: []].append(job)
+        waiting += 1
+        if queue != .resuming, !turns.contains(queue) { turns.append(queue) }
+    }
+
+    fileprivate mutating func take() -> TapeDesk.Job? {
+        if urgentSlices < TapeDesk.urgentSlices || turns.isEmpty, let job = take(from: .resuming) {
+            urgentSlices += 1
+            return job
+        }
+        urgentSlices = 0
+        while let queue = turns.popFirst() {
+            guard let job = take(from: queue) else { continue }
+            if queues[queue] != nil { turns.append(queue) }
+            return job
+        }
+        return take(from: .resuming)
+    }
+
+    private mutating func take(from queue: TapeDesk.Queue) -> TapeDesk.Job? {
+        guard let job = queues[queue]?.popFirst() else { return nil }
+        waiting -= 1
+        if queues[queue]?.isEmpty == true { queues[queue] = nil }
+        return job
     }
 }

@@ -50,6 +50,8 @@ final class VenueMirror: Sendable {
 
     /// How long a stream stays subscribed for bots, which ask once for each bar.
     private static let holds = (least: Duration.seconds(600), most: Duration.seconds(7_800))
+    /// Such streams are at most this part of all; then the one goes whose time ends first.
+    private static let heldShare = 2
 
     /// How long a request waits for a stream to begin.
     static let patience = Duration.milliseconds(4_500)
@@ -136,7 +138,16 @@ final class VenueMirror: Sendable {
     func hold(_ name: FuturesServiceStreamName) {
         let bars = name.interval?.milliseconds.map { Duration.milliseconds($0 * 2 + 60_000) } ?? .zero
         let until = Moment.current.instant + min(max(bars, Self.holds.least), Self.holds.most)
-        if state.value.held.updateValue(until, forKey: name) == nil { hub.retain([name]) }
+        if state.value.held.updateValue(until, forKey: name) == nil {
+            hub.retain([name])
+            // Streams that nobody reads leave room for those that somebody does.
+            if state.value.held.count > max(1, hub.limits.maximumStreams / Self.heldShare),
+                let first = state.value.held.filter({ $0.key != name }).min(by: { $0.value < $1.value })?.key
+            {
+                state.value.held[first] = nil
+                hub.release([first])
+            }
+        }
         guard !state.value.isSweeping else { return }
         state.value.isSweeping = true
         hub.feed.loop.assumeIsolated().scheduleTask(in: .seconds(15)) { self.sweep() }

@@ -32,9 +32,12 @@ final class RecordSealer: @unchecked Sendable {
     /// Whether the key has encrypted as much as it may, but for the end.
     private(set) var isSpent = false
 
-    /// Nil if the connection's session cannot be taken over; it can if it is of TLS 1.2 or 1.3 with authenticated encryption.
-    init?(_ session: gnutls_session_t) {
-        guard cmhd_take_sending_half(session, &half) else { return nil }
+    /// Nil if the connection's session cannot be taken over; it can if it is of TLS 1.2 or 1.3 with authenticated encryption, and if the kernel does not
+    /// encrypt (`ktls = true` in GnuTLS's configuration): the records would be encrypted twice.
+    ///
+    /// - Parameter usesKernelTLS: a test has another one.
+    init?(_ session: gnutls_session_t, usesKernelTLS: (gnutls_session_t) -> Bool = cmhd_uses_kernel_tls) {
+        guard !usesKernelTLS(session), cmhd_take_sending_half(session, &half) else { return nil }
     }
 
     deinit {

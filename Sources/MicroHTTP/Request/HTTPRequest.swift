@@ -14,7 +14,7 @@ public struct HTTPRequest: Sendable {
     public let query: [(name: String, value: String)]
     /// The header fields in order, values without surrounding white space.
     public let headers: [HTTPHeader]
-    /// The body, at most ``HTTPServerConfiguration/maximumBodyBytes``.
+    /// The body, no longer than its route allows.
     public internal(set) var body: [UInt8] = []
     /// The client's address without port; an IPv4 client of an IPv6 socket appears as IPv4.
     public let remoteAddress: String

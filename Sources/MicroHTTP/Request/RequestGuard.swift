@@ -13,14 +13,12 @@ struct RequestGuard: Sendable {
     private static let maximumHeadMemory = HTTPServer.connectionMemory - 4096
 
     private let allowedHosts: Set<String>?
-    private let maximumBodyBytes: Int
 
     init(_ configuration: HTTPServerConfiguration) {
         allowedHosts = configuration.allowedHosts.map { names in
             let bound = configuration.host.lowercased()
             return Set(names.map { $0.lowercased() }).union(["localhost", "127.0.0.1", "[::1]", bound, "[\(bound)]"])
         }
-        maximumBodyBytes = configuration.maximumBodyBytes
     }
 
     /// The request's body, or the problem to answer with. `RequestTarget` checks the target.
@@ -62,7 +60,8 @@ struct RequestGuard: Sendable {
             guard !digits.isEmpty, digits.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }) else {
                 return .failure(.badRequest("Content-Length is not a number."))
             }
-            guard let length = Int(digits), length <= maximumBodyBytes else { return .failure(.contentTooLarge) }
+            // Whoever knows the route knows how long a body may be. What is no `Int` is longer.
+            guard let length = Int(digits) else { return .failure(.contentTooLarge) }
             body = length == 0 ? .none : .length(length)
         case (0, 1):
             guard head.version == "HTTP/1.1", codings[0].value.equalsIgnoringCase("chunked") else {

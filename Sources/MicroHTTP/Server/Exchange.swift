@@ -32,6 +32,7 @@ final class Exchange: Sendable {
     private struct State {
         var phase = Phase.head
         var request: HTTPRequest?
+        var bodyLimit = 0
         var answer: Answer?
         var isAnswered = false
         var counter: RequestCounter?
@@ -69,10 +70,11 @@ final class Exchange: Sendable {
     }
 
     /// The request passed the guard; its body follows.
-    func admit(_ request: HTTPRequest) {
+    func admit(_ request: HTTPRequest, bodyLimit: Int) {
         server.inFlight.began()
         state.withLock { state in
             state.request = request
+            state.bodyLimit = bodyLimit
             state.phase = .body
         }
     }
@@ -94,9 +96,9 @@ final class Exchange: Sendable {
     }
 
     /// False if the body grows beyond the limit.
-    func append(_ bytes: UnsafeRawBufferPointer, limit: Int) -> Bool {
+    func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
         state.withLock { state in
-            guard let length = state.request?.body.count, bytes.count <= limit - length else { return false }
+            guard let length = state.request?.body.count, bytes.count <= state.bodyLimit - length else { return false }
             state.request?.body.append(contentsOf: bytes)
             return true
         }

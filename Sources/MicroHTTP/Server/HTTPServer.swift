@@ -194,8 +194,10 @@ public final class HTTPServer: Sendable {
             }
             let request = HTTPRequest(head: head, target: target, remoteAddress: addressText(cmhd_client(connection.pointer)))
             if connections.isSurplus(slot) { return refuse(overloaded(request), slot, connection) }
+            let bodyLimit = body == .none ? 0 : router.bodyLimit(request) ?? configuration.maximumBodyBytes
+            if case .length(let length) = body, length > bodyLimit { return refuse(HTTPProblem.contentTooLarge.response, slot, connection) }
             guard connections.headArrived(slot, awaitsBody: body != .none) else { return .NO }
-            exchange.admit(request)
+            exchange.admit(request, bodyLimit: bodyLimit)
             return .YES
         }
     }
@@ -214,7 +216,7 @@ public final class HTTPServer: Sendable {
     }
 
     func bodyContinued(_ bytes: UnsafeRawBufferPointer, _ exchange: Exchange, _ connection: MHDConnection) -> MHD_Result {
-        if exchange.append(bytes, limit: configuration.maximumBodyBytes) { return .YES }
+        if exchange.append(bytes) { return .YES }
         // libmicrohttpd takes no answer in the middle of a body, so this one is written to the socket directly.
         return refuseDirectly(HTTPProblem.contentTooLarge.response, connection)
     }

@@ -10,7 +10,7 @@ public struct Router: Sendable {
 
     fileprivate struct Route: Sendable {
         let pattern: [Segment]
-        var handlers: [String: (answer: Handler, counter: RequestCounter)]
+        var handlers: [String: (answer: Handler, counter: RequestCounter, bodyLimit: Int?)]
     }
 
     enum Outcome: Sendable {
@@ -28,14 +28,16 @@ public struct Router: Sendable {
     /// Adds a route. `pattern` is a path such as `/streams/{name}/refetch`; `{name}` matches any one segment, which the handler finds decoded in
     /// ``HTTPRequest/parameters``. The route with the most literal
     /// segments answers, with every method. A GET route also answers HEAD; the server answers OPTIONS.
-    public mutating func on(_ method: String, _ pattern: String, _ handler: @escaping Handler) {
+    ///
+    /// - Parameter body: the most bytes of a request's body; by default ``HTTPServerConfiguration/maximumBodyBytes``. More is 413.
+    public mutating func on(_ method: String, _ pattern: String, body: Int? = nil, _ handler: @escaping Handler) {
         let segments = pattern.split(separator: "/").map { part in
             part.hasPrefix("{") && part.hasSuffix("}") ? Segment.parameter(String(part.dropFirst().dropLast())) : .literal(String(part))
         }
         if let known = routes.firstIndex(where: { $0.pattern == segments }) {
-            routes[known].handlers[method] = (handler, RequestCounter())
+            routes[known].handlers[method] = (handler, RequestCounter(), body)
         } else {
-            routes.append(Route(pattern: segments, handlers: [method: (handler, RequestCounter())]))
+            routes.append(Route(pattern: segments, handlers: [method: (handler, RequestCounter(), body)]))
         }
     }
 
@@ -50,8 +52,15 @@ public struct Router: Sendable {
         }
     }
 
+    /// The most bytes of a request's body, if its route says so.
+    func bodyLimit(_ request: HTTPRequest) -> Int? { bestRoute(request)?.handlers[request.method]?.bodyLimit }
+
+    private func bestRoute(_ request: HTTPRequest) -> Route? {
+        routes.filter { $0.matches(request.segments) }.max { $0.literalCount < $1.literalCount }
+    }
+
     func route(_ request: HTTPRequest, preflightHeaders: [HTTPHeader]) -> Outcome {
-        guard let route = routes.filter({ $0.matches(request.segments) }).max(by: { $0.literalCount < $1.literalCount }) else {
+        guard let route = bestRoute(request) else {
             return .answer(HTTPProblem.notFound.response)
         }
         if let handler = route.handlers[request.method] ?? (request.method == "HEAD" ? route.handlers["GET"] : nil) {

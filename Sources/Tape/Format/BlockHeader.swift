@@ -1,4 +1,6 @@
 import CZlib
+import FeedDialects
+import Replication
 
 /// What stands before each block of a segment: what the block holds, and the checksums by which damage is found.
 ///
@@ -49,7 +51,10 @@ package struct BlockHeader: Sendable, Equatable {
         records = UInt32(truncatingIfNeeded: fields.next(4))
         (epoch, term, first, next) = (fields.next(8), fields.next(8), fields.next(8), fields.next(8))
         (firstAt, lastAt) = (Int64(bitPattern: fields.next(8)), Int64(bitPattern: fields.next(8)))
-        guard next >= first, Int(plainBytes) <= Self.mostBytes else { return nil }
+        // Sums of what a header says must not overflow, whoever wrote it.
+        guard next >= first, next <= LogMessage.largestNumber, Int(plainBytes) <= Self.mostBytes, (0...UTCTime.latest).contains(firstAt),
+            (0...UTCTime.latest).contains(lastAt)
+        else { return nil }
     }
 
     /// As it stands in a segment.

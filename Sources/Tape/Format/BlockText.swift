@@ -1,4 +1,5 @@
 package import FeedCore
+import FeedDialects
 package import Replication
 
 /// A record on its way to the tape.
@@ -12,7 +13,9 @@ package struct TapedRecord: Sendable, Equatable {
     package let isBroken: Bool
 
     package init(_ record: FeedRecord, id: EventID, at: Int64, isBroken: Bool = false) {
-        (self.record, self.id, self.at, self.isBroken) = (record, id, at, isBroken)
+        (self.record, self.id, self.isBroken) = (record, id, isBroken)
+        // A clock may be set to anything, and headers hold no other times.
+        self.at = min(max(at, 0), UTCTime.latest)
     }
 
     /// How much memory it takes, about.
@@ -35,7 +38,7 @@ package struct TapePosition: Sendable, Equatable {
 /// ended begins with a claim that follows nothing, so whoever reads the tape begins anew there.
 struct BlockText {
     /// Records that come within as many milliseconds share a message, and with it the time of those that do not tell their own.
-    private static let slot: Int64 = 100
+    static let slot: Int64 = 100
 
     private(set) var position: TapePosition?
     private(set) var bytes: [UInt8] = []
@@ -60,7 +63,7 @@ struct BlockText {
     /// Whether the record has to begin a block of its own.
     func begins(with taped: TapedRecord) -> Bool {
         guard let position, !isBroken, !taped.isBroken, taped.id.epoch == position.epoch else { return true }
-        let next = taped.record.kind.isNumbered ? taped.id.sequence : taped.id.sequence + 1
+        let next = taped.record.kind.isNumbered ? taped.id.sequence : taped.id.sequence &+ 1
         return next < position.next || next - position.next >= Self.mostSkipped
     }
 
@@ -76,7 +79,7 @@ struct BlockText {
         if isEmpty { first = position.next }
         if message.map({ taped.at < $0.sentAt || taped.at >= $0.sentAt + Self.slot }) ?? true {
             endMessage()
-            message = LogMessage(epoch: position.epoch, term: position.term, first: position.next, sentAt: max(taped.at, 0), records: [])
+            message = LogMessage(epoch: position.epoch, term: position.term, first: position.next, sentAt: taped.at, records: [])
         }
         if number > position.next { append(.nothing(number - position.next)) }
         append(taped.record)
@@ -99,7 +102,7 @@ struct BlockText {
         position = TapePosition(epoch: epoch, term: term, next: max(number, 1))
         isBroken = false
         first = max(number, 1)
-        let message = LogMessage(epoch: epoch, term: term, first: first, sentAt: max(at, 0), records: [claim.record])
+        let message = LogMessage(epoch: epoch, term: term, first: first, sentAt: at, records: [claim.record])
         bytes += message.bytes
         records += 1
         (firstAt, lastAt) = (min(firstAt, at), max(lastAt, at))

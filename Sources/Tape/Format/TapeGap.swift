@@ -55,7 +55,8 @@ package struct TapeGap: Sendable, Equatable {
         let read: Self? = RowFields.read(line) { (fields) throws(RowFields.Failure) in
             guard let reason = Reason(rawValue: try fields.string("reason")) else { return nil }
             return Self(
-                from: try fields.integer("from"), to: try fields.integer("to"), reason: reason, events: try fields.optionalInteger("events"),
+                from: try fields.integer("from", 0...UTCTime.latest), to: try fields.integer("to", 0...UTCTime.latest), reason: reason,
+                events: try fields.optionalInteger("events"),
                 detail: try fields.string("detail"))
         }
         guard let read else { return nil }

@@ -5,18 +5,20 @@ struct SegmentExtent: Sendable, Equatable {
     /// When the oldest and the newest record were received, ms since 1970 UTC.
     let firstAt: Int64
     let lastAt: Int64
+    /// When the newest record of its last block was received. It is earlier than `lastAt` if the clock was set back.
+    let endAt: Int64
     /// The lowest number of each epoch.
     let firsts: [UInt64: UInt64]
 
     /// Nil if there are no blocks.
     init?(_ blocks: [IndexEntry]) {
-        guard let first = blocks.first else { return nil }
+        guard let first = blocks.first, let last = blocks.last else { return nil }
         var (firstAt, lastAt, firsts) = (first.header.firstAt, first.header.lastAt, [UInt64: UInt64]())
         for block in blocks {
             (firstAt, lastAt) = (min(firstAt, block.header.firstAt), max(lastAt, block.header.lastAt))
             firsts[block.header.epoch] = min(firsts[block.header.epoch] ?? .max, block.header.first)
         }
-        (self.firstAt, self.lastAt, self.firsts) = (firstAt, lastAt, firsts)
+        (self.firstAt, self.lastAt, endAt, self.firsts) = (firstAt, lastAt, last.header.lastAt, firsts)
     }
 }
 

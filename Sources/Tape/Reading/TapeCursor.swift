@@ -25,6 +25,8 @@ package struct TapeCursor {
     private var end: UInt64 = 0
     private var findings: ArraySlice<Finding> = []
     private var expected: TapePosition?
+    /// Where the last item was; nil before the first one, and behind damage.
+    private(set) var place: TapePlace?
 
     /// Before what was received between two times, in blocks: a part of what comes may lie outside.
     ///
@@ -36,17 +38,34 @@ package struct TapeCursor {
         (self.reader, self.from, self.to, self.isFollowing) = (reader, from ?? .min, to ?? .max, isFollowing)
     }
 
-    /// Before the block that has what follows an event, and follows the tape; nil if the tape has no such place.
-    package init?(_ reader: TapeReader, following id: EventID) throws(TapeError) {
+    /// Before a block, and follows the tape.
+    ///
+    /// - Parameter place: nil for the beginning.
+    init(_ reader: TapeReader, at place: TapePlace?) throws(TapeError) {
+        self.init(reader, isFollowing: true)
+        guard let place, let segment = try reader.segments().first(where: { $0.number == place.segment }) else { return }
+        try load(segment, from: place.offset, mayGrow: try reader.segments().last == segment)
+    }
+
+    /// Before the block that has what follows an event; nil if the tape has no such place.
+    ///
+    /// - Parameters:
+    ///   - from: what was received before is left out, in blocks, ms since 1970 UTC; nil for nothing.
+    ///   - to: what was received later is left out.
+    ///   - isFollowing: whether the tape is read while it is written.
+    package init?(
+        _ reader: TapeReader, following id: EventID, from: Int64? = nil, to: Int64? = nil, isFollowing: Bool = true
+    ) throws(TapeError) {
+        guard id.sequence < LogMessage.largestNumber else { return nil }
         var start: (segment: TapeReader.Segment, offset: UInt64)?
         for segment in try reader.segments().reversed() where start == nil {
-            guard let first = try reader.whole(of: segment)?.firsts[id.epoch], first <= id.sequence &+ 1 else { continue }
-            for block in try reader.blocks(of: segment).blocks where block.header.epoch == id.epoch && block.header.first <= id.sequence &+ 1 {
+            guard let first = try reader.whole(of: segment)?.firsts[id.epoch], first <= id.sequence + 1 else { continue }
+            for block in try reader.blocks(of: segment).blocks where block.header.epoch == id.epoch && block.header.first <= id.sequence + 1 {
                 start = (segment, block.offset)
             }
         }
         guard let start else { return nil }
-        self.init(reader, isFollowing: true)
+        self.init(reader, from: from, to: to, isFollowing: isFollowing)
         try load(start.segment, from: start.offset, mayGrow: true)
     }
 
@@ -55,9 +74,12 @@ package struct TapeCursor {
         while true {
             while let finding = findings.popFirst() {
                 switch finding {
-                case .damage(let damage): return .damage(damage)
+                case .damage(let damage):
+                    place = nil
+                    return .damage(damage)
                 case .block(let block):
                     guard block.header.lastAt >= from, block.header.firstAt <= to, let segment else { continue }
+                    place = TapePlace(segment: segment.number, offset: block.offset)
                     return read(block, in: segment)
                 }
             }

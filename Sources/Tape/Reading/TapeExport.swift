@@ -3,6 +3,7 @@ import Glibc
 /// A file that the lines of a tape are written into. It has another name, `FILE.part`, until it is whole.
 package final class TapeExport {
     private let path: String
+    private let replaces: Bool
     private let file: any TapeFile
     private let compressor: FrameCompressor?
     private var text: [UInt8] = []
@@ -14,15 +15,24 @@ package final class TapeExport {
 
     /// Makes the file. What an earlier export left unfinished is written anew.
     ///
-    /// - Parameter path: of the file; if it ends with `.zst`, the lines are compressed.
-    /// - Throws: `TapeError` if the file cannot be made.
-    package init(_ path: String) throws(TapeError) {
-        self.path = path
+    /// - Parameters:
+    ///   - path: of the file; if it ends with `.zst`, the lines are compressed.
+    ///   - replaces: whether a file of that name is replaced.
+    /// - Throws: `TapeError` if the file cannot be made, with the code `exists` if there is one that is not to be replaced.
+    package init(_ path: String, replaces: Bool = false) throws(TapeError) {
+        (self.path, self.replaces) = (path, replaces)
+        try Self.check(path, replaces)
         compressor = path.hasSuffix(".zst") ? FrameCompressor() : nil
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { String(path[...$0]) } ?? "."
         file = try TapeDirectory(folder).open(path[(slash.map { path.index(after: $0) } ?? path.startIndex)...] + ".part")
         try file.truncate(to: 0)
+    }
+
+    private static func check(_ path: String, _ replaces: Bool) throws(TapeError) {
+        guard replaces || access(path, F_OK) != 0 else {
+            throw TapeError(.exists, "\(path) exists; name another file, or give --force to replace it")
+        }
     }
 
     /// Writes lines, each with its end.
@@ -50,6 +60,7 @@ package final class TapeExport {
     package func finish() throws(TapeError) {
         try flush()
         try file.sync()
+        try Self.check(path, replaces)
         guard rename("\(path).part", path) == 0 else { throw .last("\(path) cannot be made") }
     }
 }

@@ -1,5 +1,6 @@
 import EventLogs
 package import FeedCore
+import FeedDialects
 import Replication
 
 /// Writes what is on a tape as lines of JSON: each event as readers got it, with `event` and `at` before the rest, and what is missing in its place.
@@ -9,6 +10,8 @@ package struct TapeLines {
     private let to: Int64
     private let after: EventID?
     private var gaps: ArraySlice<TapeGap>
+    /// How many lines were of events, so far.
+    package private(set) var events = 0
     /// The streams that nobody read any more, and since when, ms since 1970 UTC.
     private var unread: [String: Int64] = [:]
 
@@ -16,11 +19,11 @@ package struct TapeLines {
     ///   - stream: nil for all.
     ///   - from: ms since 1970 UTC.
     ///   - to: ms since 1970 UTC.
-    ///   - after: events of its epoch up to it are left out.
+    ///   - after: events of its epoch up to it are left out, and gaps before it.
     ///   - gaps: oldest first.
     package init(stream: String? = nil, from: Int64? = nil, to: Int64? = nil, after: EventID? = nil, gaps: [TapeGap]) {
-        (self.stream, self.from, self.to, self.after) = (stream, from ?? .min, to ?? .max, after)
-        self.gaps = gaps.filter { $0.to >= from ?? .min && $0.from <= to ?? .max }[...]
+        (self.stream, self.from, self.to, self.after) = (stream, from ?? 0, to ?? UTCTime.latest, after)
+        self.gaps = gaps.filter { $0.to >= from ?? 0 && $0.from <= to ?? UTCTime.latest }[...]
     }
 
     package mutating func lines(of item: TapeItem) -> [UInt8] {
@@ -29,8 +32,10 @@ package struct TapeLines {
         case .damage(let damage): lines += damage.event(.lines)
         case .messages(let messages, _):
             for message in messages {
+                // An answer before this one has had the gaps before its last event.
+                let isKnown = after.map { message.epoch == $0.epoch && message.first + message.eventCount <= $0.sequence + 1 } ?? false
                 while let gap = gaps.first, gap.from < message.sentAt {
-                    lines += gap.event(.lines)
+                    if !isKnown { lines += gap.event(.lines) }
                     gaps.removeFirst()
                 }
                 guard from <= message.sentAt &+ 1000, message.sentAt <= to else { continue }
@@ -54,9 +59,12 @@ package struct TapeLines {
             if let after, message.epoch == after.epoch, number <= after.sequence { continue }
             if record.kind == .ended { unread[record.subject] = message.sentAt }
             guard let name = record.kind.eventName else { continue }
+            // A message tells when its first record was received; of a value, what is in it tells.
+            if record.kind.carriesData, message.sentAt > to - BlockText.slot, let at = ContentHead(record.body)?.receivedAt, at > to { continue }
             if let since = unread.removeValue(forKey: record.subject) {
                 lines += TapeGap(from: since, to: message.sentAt, reason: .unread, events: nil, detail: record.subject).event(.lines)
             }
+            events += 1
             let start = EventEncoder.object { json in
                 json.member("event", "\(name)")
                 json.member("at", message.sentAt)

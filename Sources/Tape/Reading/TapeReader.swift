@@ -109,12 +109,12 @@ package struct TapeReader: Sendable {
         (try? whole(of: segment)).flatMap { ($0.firstAt, $0.lastAt) }
     }
 
-    /// When the oldest and the newest record of the tape were received, ms since 1970 UTC; nil if nothing is on it.
+    /// When the oldest and the newest record of the tape were received, ms since 1970 UTC; nil if nothing is on it. If the clock was set back, neither has
+    /// to be in the first or the last segment.
     package func extent() -> (firstAt: Int64, lastAt: Int64)? {
-        guard let segments = try? segments(), let first = segments.lazy.compactMap({ extent(of: $0) }).first,
-            let last = segments.reversed().lazy.compactMap({ extent(of: $0) }).first
-        else { return nil }
-        return (first.firstAt, last.lastAt)
+        let extents = ((try? segments()) ?? []).compactMap { extent(of: $0) }
+        guard let first = extents.map(\.firstAt).min(), let last = extents.map(\.lastAt).max() else { return nil }
+        return (first, last)
     }
 
     /// Where the tape ends: behind the newest block that is whole. Nil if there is none.

@@ -14,6 +14,14 @@ package struct TapeReplay {
         case after(EventID)
     }
 
+    /// Up to where.
+    package enum End: Sendable, Equatable {
+        /// What was received until an instant, ms since 1970 UTC.
+        case at(Int64)
+        /// An event, which is included.
+        case after(EventID)
+    }
+
     /// What comes behind a piece.
     package enum Next: Sendable, Equatable {
         /// The next piece.
@@ -29,13 +37,16 @@ package struct TapeReplay {
     }
 
     private let reader: TapeReader
+    private let order: [FuturesServiceStreamName]
     private let names: [String: FuturesServiceStreamName]
     private let set: StreamSet
     private let format: EventFormat
-    private let to: Int64
+    private let end: End?
     private let isWhole: Bool
     private let limit: @Sendable (FuturesServiceStreamName) -> Int
     private var cursor: TapeCursor
+    /// What was at the instant where the reader begins, until it was read.
+    private var past: PastReading?
     private var messages: ArraySlice<LogMessage> = []
     /// The values that the reader begins with; nil once they were given out.
     private var values: [UInt8]?
@@ -50,52 +61,74 @@ package struct TapeReplay {
     /// Whether the place was found where the reader begins.
     private var isPlaced = false
     private var isDamaged = false
-    /// Whether the event that the reader has is behind those on the tape: it is on its way there, or it was lost.
-    package private(set) var isAhead = false
+    /// Whether the end has come; and, per block, whether the clock was set back behind it to before the end.
+    private var isOver = false
+    private var isEndRepeated: Bool?
+    /// Whether the end's event was met, or an event of its epoch.
+    private var isInLastEpoch = false
+    /// The events where the reader begins and ends, if they are behind those on the tape: they are on their way there, or they were lost.
+    package private(set) var ahead: [EventID] = []
 
     /// - Parameters:
-    ///   - to: what was received later is left out, ms since 1970 UTC.
+    ///   - end: what follows is left out; nil if nothing is.
     ///   - isWhole: whether the reader was promised everything. The replay then stops before a hole instead of telling it.
     ///   - limit: how many rows or levels of a stream are kept.
     ///   - reach: how far before an instant every stream's content is on the tape, ms.
     /// - Throws: `TapeError` if the tape cannot be read.
     /// - Returns: nil if the event that the reader has is not on the tape.
     package init?(
-        _ reader: TapeReader, of names: [FuturesServiceStreamName], _ start: Start, to: Int64?, isWhole: Bool = false, format: EventFormat,
+        _ reader: TapeReader, of names: [FuturesServiceStreamName], _ start: Start, to end: End?, isWhole: Bool = false, format: EventFormat,
         reach: Int64,
         limit: @escaping @Sendable (FuturesServiceStreamName) -> Int
     ) throws(TapeError) {
-        (self.reader, self.to, self.isWhole, self.format, self.limit) = (reader, to ?? .max, isWhole, format, limit)
+        (self.reader, self.end, self.isWhole, self.format, self.limit) = (reader, end, isWhole, format, limit)
+        order = names
         self.names = Dictionary(names.map { ($0.description, $0) }) { first, _ in first }
         let set = StreamSet(names)
         self.set = set
         switch start {
         case .after(let id):
-            guard let cursor = try TapeCursor(reader, following: id) else { return nil }
+            guard var cursor = try TapeCursor(reader, following: id), case .messages(let block, _) = try cursor.next() else { return nil }
             self.cursor = cursor
-            guard case .messages(let block, _) = try self.cursor.next() else { return nil }
             messages = block.drop { $0.first + $0.eventCount <= id.sequence + 1 }
             (last, known, isPlaced) = (id, Set(self.names.keys), true)
-            lastAt = (block.dropLast(messages.count).last ?? block.first)?.sentAt ?? .min
-            isAhead = block.last.map { $0.first + $0.eventCount <= id.sequence } ?? false
+            lastAt = (block.dropLast(messages.count).last ?? block.first)?.sentAt ?? 0
+            if block.last.map({ $0.first + $0.eventCount <= id.sequence }) ?? false { ahead.append(id) }
         case .at(let from):
-            var past = PastFeed(of: names, until: from, limit: limit)
-            try reader.read(from: from - reach, to: from + PastFeed.longestDelay, into: &past)
-            cursor = TapeCursor(reader, from: from - PastFeed.longestDelay, isFollowing: true)
-            (last, lastAt) = (past.head, from)
-            var contents: [(name: String, members: [UInt8])] = []
-            for name in names {
-                if let content = past.content(of: name) { contents.append((name.description, ContentEncoder.event(content))) }
-            }
-            known = Set(contents.map(\.name))
-            values = contents.indices.flatMap { place in
-                let point = place == contents.count - 1 ? last.map { ResumePoint($0, of: set) } : nil
-                return format.body("update", of: contents[place].name, contents[place].members) + format.end(point)
-            }
+            past = try PastReading(reader, of: names, at: from, reach: reach, limit: limit)
+            (cursor, lastAt) = (TapeCursor(reader), from)
         }
+        guard case .after(let id) = end else { return }
+        guard var cursor = try TapeCursor(reader, following: id), case .messages(let block, _) = try cursor.next() else { return nil }
+        if block.last.map({ $0.first + $0.eventCount <= id.sequence }) ?? false { ahead.append(id) }
     }
 
-    /// How many streams' values the reader begins with.
+    /// Finds out what the reader begins with, which takes a while if it is an instant. `next` does the rest of it.
+    ///
+    /// - Parameter isLate: whether the caller has no more time.
+    /// - Returns: whether it is known.
+    package mutating func prepare(_ isLate: () -> Bool) throws(TapeError) -> Bool {
+        guard var reading = past else { return true }
+        guard try reading.step(isLate) else {
+            past = reading
+            return false
+        }
+        past = nil
+        if let arrival = reading.arrival { cursor = arrival }
+        last = reading.past.head
+        var contents: [(name: String, members: [UInt8])] = []
+        for name in order {
+            if let content = reading.past.content(of: name) { contents.append((name.description, ContentEncoder.event(content))) }
+        }
+        known = Set(contents.map(\.name))
+        values = contents.indices.flatMap { place in
+            let point = place == contents.count - 1 ? last.map { ResumePoint($0, of: set) } : nil
+            return format.body("update", of: contents[place].name, contents[place].members) + format.end(point)
+        }
+        return true
+    }
+
+    /// How many streams' values the reader begins with, once it is prepared.
     package var valuesAtStart: Int { values == nil ? 0 : known.count }
 
     /// When what comes next was received, ms since 1970 UTC; nil if that is not known before it is read.
@@ -106,11 +139,17 @@ package struct TapeReplay {
     /// - Parameters:
     ///   - due: what was received later is not given out yet, ms since 1970 UTC.
     ///   - most: the piece has so many bytes, but for the last event.
-    package mutating func next(until due: Int64, atMost most: Int) throws(TapeError) -> (bytes: [UInt8], next: Next) {
+    ///   - isLate: whether the caller has no more time. The piece is what was found by then.
+    package mutating func next(
+        until due: Int64, atMost most: Int, _ isLate: () -> Bool = { false }
+    ) throws(TapeError) -> (bytes: [UInt8], next: Next) {
+        guard try prepare(isLate) else { return ([], .piece) }
         var bytes = values ?? []
         values = nil
         while bytes.count < most {
             guard let message = messages.first else {
+                if isLate() { return (bytes, .piece) }
+                isEndRepeated = nil
                 switch try cursor.next() {
                 case nil: return (bytes, .nothing)
                 case .damage(let damage):
@@ -120,14 +159,49 @@ package struct TapeReplay {
                 }
                 continue
             }
-            if message.sentAt > to { return (bytes, .end) }
+            if isOver { return (bytes, .end) }
+            if try isBeyondEnd(message) { return (bytes, .end) }
             if message.sentAt > due { return (bytes, .later(message.sentAt)) }
             let joint = joint(before: message)
             if isWhole, joint == .hole || ends(in: message) { return (bytes, .hole) }
             messages.removeFirst()
             try take(message, joint, &bytes)
         }
-        return (bytes, .piece)
+        return (bytes, isOver ? .end : .piece)
+    }
+
+    /// Whether nothing of what was asked for is in a message or behind it.
+    private mutating func isBeyondEnd(_ message: LogMessage) throws(TapeError) -> Bool {
+        switch end {
+        case nil: return false
+        case .at(let time):
+            guard message.sentAt > time else { return false }
+            return try !returns(to: time)
+        case .after(let id):
+            if message.epoch == id.epoch { isInLastEpoch = true }
+            return isInLastEpoch && (message.epoch != id.epoch || message.first > id.sequence)
+        }
+    }
+
+    /// Whether a record is behind the end, in a message that is not.
+    private mutating func isBeyondEnd(_ record: FeedRecord, _ id: EventID) throws(TapeError) -> Bool {
+        switch end {
+        case nil: return false
+        case .at(let time):
+            // A message tells when its first record was received.
+            guard record.kind.carriesData, let at = ContentHead(record.body)?.receivedAt, at > time else { return false }
+            return !(try returns(to: time))
+        case .after(let last): return id.epoch == last.epoch && id.sequence > last.sequence
+        }
+    }
+
+    /// Whether the clock was set back behind this place, so that what was received until the end follows still.
+    private mutating func returns(to time: Int64) throws(TapeError) -> Bool {
+        if messages.contains(where: { $0.sentAt <= time }) { return true }
+        if let isEndRepeated { return isEndRepeated }
+        let isRepeated = if let place = cursor.place { try reader.returns(to: time, behind: place) } else { false }
+        isEndRepeated = isRepeated
+        return isRepeated
     }
 
     /// How a message joins what was given out before it.
@@ -163,6 +237,10 @@ package struct TapeReplay {
         for record in message.records {
             let id = EventID(epoch: message.epoch, sequence: number)
             let isNew = (last?.sequence ?? 0) < number || !record.kind.isNumbered
+            if isNew, names[record.subject] != nil, try isBeyondEnd(record, id) {
+                isOver = true
+                return
+            }
             number += record.numbers
             if isNew { append(record, id, message, &bytes) }
         }

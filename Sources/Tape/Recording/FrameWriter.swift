@@ -19,6 +19,8 @@ final class FrameWriter {
     private var cleanedAt = Int64.min
     /// The hour that names were made for last.
     private var hour: (number: Int64, text: String) = (.min, "")
+    /// The files of the hour that goes on, so that a venue with ever new names makes no more than so many.
+    private var hourNames: Set<String> = []
     private(set) var trouble: TapeError?
     private(set) var storedBytes = 0
     /// Messages that are missing since this was read last.
@@ -27,6 +29,8 @@ final class FrameWriter {
     /// Text of a file that is gathered, and for how long: a kill loses as much.
     private static let memberBytes = 256 << 10
     private static let patience: Int64 = 5_000
+    /// The most files of an hour: two lines of three times the symbols that the largest venue lists.
+    static let mostFiles = 4096
 
     init(_ storage: TapeDirectory, keep: Int64, bytes: Int) { (self.storage, self.keep, mostBytes) = (storage, keep, bytes) }
 
@@ -52,6 +56,11 @@ final class FrameWriter {
 
     private func append(_ text: ArraySlice<UInt8>, of subject: ArraySlice<UInt8>, _ line: UInt8, _ nanoseconds: Int64) {
         let name = String(decoding: subject, as: UTF8.self).lowercased() + "_" + hourText(nanoseconds) + (line > 0 ? ".line\(line + 1)" : "") + ".gz"
+        guard hourNames.contains(name) || hourNames.count < Self.mostFiles else {
+            lost += 1
+            return
+        }
+        hourNames.insert(name)
         var file = files[name] ?? File(since: nanoseconds / 1_000_000)
         files[name] = nil
         file.text += "\(nanoseconds) ".utf8
@@ -65,7 +74,7 @@ final class FrameWriter {
     /// `2026112309`
     private func hourText(_ nanoseconds: Int64) -> String {
         let number = nanoseconds / 3_600_000_000_000
-        if hour.number != number { hour = (number, FrameFile.hour(number)) }
+        if hour.number != number { (hour, hourNames) = ((number, FrameFile.hour(number)), []) }
         return hour.text
     }
 

@@ -22,8 +22,11 @@ struct Retention {
     func surplus(_ segments: [Segment], besides others: Int, more: Int, now: Int64) -> Int {
         var total = segments.reduce(others + more) { $0 + $1.bytes }
         var count = 0
-        for segment in segments {
-            guard total > bytes || segment.lastAt < now - keep else { break }
+        // A segment is no newer than those behind it, whatever the clock said when it was written.
+        var lastAts = segments.map(\.lastAt)
+        for place in lastAts.indices.dropLast().reversed() { lastAts[place] = min(lastAts[place], lastAts[place + 1]) }
+        for (segment, lastAt) in zip(segments, lastAts) {
+            guard total > bytes || lastAt < now - keep else { break }
             total -= segment.bytes
             count += 1
         }

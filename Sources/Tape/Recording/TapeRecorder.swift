@@ -74,7 +74,7 @@ package final class TapeRecorder {
         state = TapeReading()
         state.bytes = segments.reduce(gapBytes) { $0 + $1.bytes }
         if let end {
-            gap = TapeGap(from: end.lastAt, to: now, reason: end.isOrderly ? .stopped : .killed, events: nil)
+            gap = TapeGap(from: min(end.lastAt, now), to: now, reason: end.isOrderly ? .stopped : .killed, events: nil)
         }
     }
 
@@ -157,7 +157,7 @@ package final class TapeRecorder {
         let name = TapeReader.segmentName(nextNumber)
         let (file, index) = (try storage.open(name), try storage.open(TapeReader.indexName(nextNumber)))
         nextNumber += 1
-        let open = Open(name: name, file: file, index: index, since: now, lastAt: lastAt)
+        let open = Open(name: name, file: file, index: index, since: now, lastAt: 0)
         self.open = open
         return open
     }

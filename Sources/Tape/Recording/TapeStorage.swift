@@ -11,8 +11,10 @@ package struct TapeError: Error, Sendable, Equatable {
         case inUse
         /// The tape is of another venue.
         case otherVenue
-        /// There is no such directory or file.
+        /// There is no such directory or file, or nothing in it of what was asked for.
         case notFound
+        /// There is a file of that name already.
+        case exists
         /// Anything else that the operating system says.
         case failed
     }
@@ -40,7 +42,7 @@ package struct TapeError: Error, Sendable, Equatable {
         switch code {
         case .full: .full
         case .readOnly: .readOnly
-        case .inUse, .otherVenue, .notFound, .failed: .failed
+        case .inUse, .otherVenue, .notFound, .exists, .failed: .failed
         }
     }
 }

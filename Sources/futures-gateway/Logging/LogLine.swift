@@ -25,8 +25,8 @@ struct LogLine {
         let metadata = metadata.sorted { $0.key < $1.key }.map { ($0.key, "\($0.value)") }
         switch format {
         case .text:
-            let words = metadata.map { " \($0)=\($1.contains(" ") || $1.contains("\"") ? Self.quoted($1) : Self.escaped($1))" }
-            return Array("\(time) \(level) \(Self.escaped(message))\(words.joined())\n".utf8)
+            let words = metadata.map { " \($0)=\($1.contains(" ") || $1.contains("\"") ? Self.quoted($1) : $1.plain)" }
+            return Array("\(time) \(level) \(message.plain)\(words.joined())\n".utf8)
         case .json:
             let members = metadata.map { "\(Self.quoted($0)):\(Self.quoted($1))" }.joined(separator: ",")
             let more = members.isEmpty ? "" : ",\"metadata\":{\(members)}"
@@ -35,23 +35,6 @@ struct LogLine {
     }
 
     private static func quoted(_ text: String) -> String {
-        "\"" + escaped(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")) + "\""
-    }
-
-    /// Replaces control characters and line ends by JSON's escapes.
-    private static func escaped(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isControl) else { return text }
-        return text.unicodeScalars.reduce(into: "") { result, scalar in
-            let digits = String(scalar.value, radix: 16)
-            if isControl(scalar) {
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            } else {
-                result.unicodeScalars.append(scalar)
-            }
-        }
-    }
-
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar.value == 0x2028 || scalar.value == 0x2029
+        "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").plain + "\""
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import FuturesFeed
 import Tape
 
 /// `futures-gateway tape`
@@ -36,7 +37,14 @@ struct TapeCommand: ParsableCommand {
         @OptionGroup var part: Part
 
         func run() throws {
-            try TapeCommand.reading { try part.lines { FileHandle.standardOutput.write(Data($0)) } }
+            let isTerminal = isatty(STDOUT_FILENO) == 1
+            try TapeCommand.reading {
+                try part.lines { lines in
+                    // A venue's text may hold what acts on a terminal.
+                    let shown = isTerminal ? Array(String(decoding: lines, as: UTF8.self).plainLines.utf8) : lines
+                    FileHandle.standardOutput.write(Data(shown))
+                }
+            }
         }
     }
 
@@ -48,10 +56,11 @@ struct TapeCommand: ParsableCommand {
 
         @OptionGroup var part: Part
         @Option(help: "The file.") var output: String
+        @Flag(help: "Replace the file if there is one.") var force = false
 
         func run() throws {
             try TapeCommand.reading {
-                let export = try TapeExport(output)
+                let export = try TapeExport(output, replaces: force)
                 try part.lines { try export.write($0) }
                 try export.finish()
                 announce("\(export.lines) lines in \(output)")
@@ -66,7 +75,18 @@ struct TapeCommand: ParsableCommand {
         @Option(help: "The first time.") var from: TapeTime?
         @Option(help: "The last time.") var to: TapeTime?
 
+        func validate() throws {
+            if let stream, FuturesServiceStreamName(stream) == nil {
+                throw ValidationError("\(stream.plain) is no stream's name; give one such as btcusdt@aggTrade.")
+            }
+            if let from, let to, from.milliseconds > to.milliseconds {
+                throw ValidationError("--from \(from) is later than --to \(to); change one of them.")
+            }
+        }
+
         /// Gives the lines out, some at a time.
+        ///
+        /// - Throws: `TapeError` with the code `notFound` if there are none.
         func lines(_ take: ([UInt8]) throws -> Void) throws {
             let reader = TapeReader(TapeDirectory(directory))
             var lines = TapeLines(stream: stream, from: from?.milliseconds, to: to?.milliseconds, gaps: try reader.gaps())
@@ -77,6 +97,9 @@ struct TapeCommand: ParsableCommand {
             }
             if let failure { throw failure }
             try take(lines.rest())
+            if lines.events == 0 {
+                throw TapeError(.notFound, "\(directory) has nothing of \(stream ?? "any stream") in that time; tape ls says what it covers")
+            }
         }
     }
 
@@ -105,7 +128,7 @@ struct TapeCommand: ParsableCommand {
     private static func reading(_ body: () throws -> Void) throws {
         do { try body() } catch let error as TapeError {
             Terminal.complain("Error: \(error.message)")
-            throw ExitCode(error.code == .notFound ? EX_NOINPUT : EX_IOERR)
+            throw ExitCode(error.code == .notFound ? EX_NOINPUT : error.code == .exists ? EX_CANTCREAT : EX_IOERR)
         }
     }
 }
@@ -118,13 +141,8 @@ struct TapeTime: ExpressibleByArgument, CustomStringConvertible {
     init(_ milliseconds: Int64) { self.milliseconds = milliseconds }
 
     init?(argument: String) {
-        if let number = Int64(argument) {
-            milliseconds = number
-        } else {
-            let styles = [Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle()]
-            guard let date = styles.lazy.compactMap({ try? $0.parse(argument) }).first else { return nil }
-            milliseconds = Int64((date.timeIntervalSince1970 * 1000).rounded())
-        }
+        guard let milliseconds = UTCTime.read(argument) else { return nil }
+        self.milliseconds = milliseconds
     }
 
     var description: String {

@@ -14,9 +14,9 @@ final class Terminal {
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Prints on standard error.
-    static func complain(_ line: String) {
-        var bytes = Array((line + "\n").utf8)
+    /// Prints on standard error, without what could act on a terminal.
+    static func complain(_ lines: String) {
+        var bytes = Array((lines.plainLines + "\n").utf8)
         _ = Glibc.write(STDERR_FILENO, &bytes, bytes.count)
     }
 
@@ -28,10 +28,11 @@ final class Terminal {
 
     var width: Int { size.width }
 
-    /// Prints a line that stays.
-    func print(_ line: String) throws { try write(line + "\n") }
+    /// Prints a line that stays, without what could act on a terminal.
+    func print(_ line: String) throws { try write(line.plain + "\n") }
 
-    /// Paints the block again, in one write so that nothing flickers; the lines `above` stay above it.
+    /// Paints the block again, in one write so that nothing flickers; the lines `above` stay above it. The lines may have colours, so whoever makes them
+    /// has made others' text plain.
     func paint(_ lines: [String], above: [String] = []) throws {
         let shown = lines.prefix(size.height - 1)
         let start = painted == 0 ? "\u{1B}[?25l" : "\u{1B}[\(painted)A\r"

@@ -138,6 +138,7 @@ extension WatchBoard {
         let width: Int
 
         init(_ text: String, _ width: Int, alignedRight: Bool = false, palette: String = "") {
+            let text = text.plain
             let shown = text.count > width ? String(text.prefix(max(0, width - 1))) + (width > 0 ? "…" : "") : text
             let space = String(repeating: " ", count: max(0, width - shown.count))
             self.text = alignedRight ? space + shown : shown + space

@@ -80,7 +80,8 @@ struct WatchBoard {
         case "recover" where event.result == "success":
             let missed = event.missed.map { ", \($0) missed" } ?? ""
             let down = event.downMs ?? 0
-            return "\(stream): recovered after \(seconds(down)), noticed after \(seconds(down - (event.detectedMs ?? down)))\(missed)"
+            return
+                "\(stream): recovered after \(seconds(down)), noticed after \(seconds(down.subtractingReportingOverflow(event.detectedMs ?? down).partialValue))\(missed)"
         case "recover", "fail": return "\(stream): \(event.error?.message ?? "failed")"
         case "gap": return "\(stream): too slow, \(event.dropped ?? 0) events left out"
         case "status" where event.state != "live" && event.state != "connecting": return "\(stream): \(event.state ?? "")"

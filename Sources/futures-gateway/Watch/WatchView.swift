@@ -48,7 +48,7 @@ actor WatchView {
 
     /// A message that is no value: above the board, among the lines, or on standard error if lines are JSON.
     private func say(_ line: String) throws {
-        let line = "\(WallClock.time)  \(line)"
+        let line = "\(WallClock.time)  \(line.plain)"
         if json {
             Terminal.complain(line)
         } else if paints {

@@ -85,7 +85,7 @@ import Testing
         ("1970-01-01T00:00:00Z", Int64(0)), ("2000-02-29T12:00:00.5-01:00", 951_829_200_500), ("2022-13-01T00:00:00Z", nil), ("2022-01-01", nil),
         ("2022-01-01T00:00:00.", nil), ("2022-01-01T00:00:00+0", nil),
     ])
-    func timesAreRead(_ text: String, _ time: Int64?) { #expect(millisecondsSince1970(text) == time) }
+    func timesAreRead(_ text: String, _ time: Int64?) { #expect(UTCTime.milliseconds(text) == time) }
 
     @Test func aFileNamesProviders() throws {
         let upstreams = try UpstreamsFile.read(#"{"stocks":{"kind":"intrinio","provider":"DELAYED_SIP","apiKey":"${K}","delayed":true}}"#) { _ in "k"

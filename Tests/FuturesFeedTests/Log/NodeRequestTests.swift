@@ -26,6 +26,27 @@ import Testing
         #expect(NodeRequest(Array(text.utf8)) == nil)
     }
 
+    @Test(arguments: [
+        "a b 0 -1\n", "a b 0 0\n", "a b -1 2\n", "a b 2 2\n", "a b 0 257\n", "a b 0 9223372036854775807\n", "a b -9223372036854775808 1\n",
+        "a b 0 1", "a 0 1\n",
+    ])
+    func whatIsNoPartOfAnAnswerIsRefused(_ text: String) {
+        #expect(AnswerPart(Array(text.utf8)) == nil)
+    }
+
+    @Test func aPartIsReadAsItWasWritten() throws {
+        let part = try #require(AnswerPart(AnswerPart(node: "0a", token: "x", number: 2, count: 3, body: [10, 32, 0][...]).bytes))
+        #expect(part.node == "0a" && part.token == "x" && part.number == 2 && part.count == 3 && part.body.elementsEqual([10, 32, 0]))
+    }
+
+    @Test func aWaitThatAnotherNodeTellsIsBounded() throws {
+        for (told, wait) in [("9223372036854775807", UTCTime.longestWait), ("-5", 0)] {
+            let answer = try #require(IngestAnswer(Array("no 1 rateLimited - \(told)\n".utf8)))
+            let error = #expect(throws: FeedError.self) { try answer.result.get() }
+            #expect(error?.retryAfterMs == wait)
+        }
+    }
+
     @Test func anAnswerIsReadAsItWasWritten() throws {
         let good = try #require(IngestAnswer(IngestAnswer(.success(RelayedAnswer(status: 418, body: [10, 0, 1], ageMs: 7)), head: .max).bytes))
         let answer = try good.result.get()

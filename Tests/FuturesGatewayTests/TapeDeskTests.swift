@@ -1,0 +1,99 @@
+import Dispatch
+import NIOConcurrencyHelpers
+import Testing
+
+@testable import FuturesGateway
+
+/// Whose turn it is at the thread that reads the tape.
+@Suite struct TapeDeskTests {
+    private let desk = TapeDesk(directory: "/nonexistent")
+    private let order = NIOLockedValueBox<[String]>([])
+
+    /// Work of so many slices, each of which notes its name.
+    private func work(_ name: String, slices: Int = 1) -> TapeDesk.Work {
+        let left = NIOLockedValueBox(slices)
+        return { [order] _ in
+            order.withLockedValue { $0.append(name) }
+            return left.withLockedValue { left in
+                left -= 1
+                return left == 0
+            }
+        }
+    }
+
+    /// Starts the thread, and returns what it did once everything is done that waits.
+    private func run() async -> [String] {
+        let done = DispatchSemaphore(value: 0)
+        let last = NIOLockedValueBox(0)
+        // Twice in a row nothing else was done: nothing else waits.
+        let count: @Sendable () -> Int = { [order] in order.withLockedValue { $0.count } }
+        desk.perform(for: .caller("last")) { _ in
+            let isQuiet = last.withLockedValue { last in
+                defer { last = count() }
+                return last == count()
+            }
+            if isQuiet { done.signal() }
+            return isQuiet
+        }
+        desk.start()
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                done.wait()
+                continuation.resume()
+            }
+        }
+        desk.stop()
+        return order.withLockedValue { $0 }
+    }
+
+    @Test func callersTakeTurnsHoweverMuchOneOfThemAsksFor() async {
+        for number in 0..<5 { desk.perform(for: .caller("a"), work("a\(number)", slices: 3)) }
+        desk.perform(for: .caller("b"), work("b"))
+        let done = await run()
+        #expect(done.firstIndex(of: "b") == 1 && done.count == 16)
+    }
+
+    @Test func whatIsNotDoneAfterItsSliceGoesBehindWhatWaits() async {
+        desk.perform(for: .caller("a"), work("long", slices: 4))
+        for name in ["x", "y"] { desk.perform(for: .caller("a"), work(name)) }
+        #expect(await run() == ["long", "x", "y", "long", "long", "long"])
+    }
+
+    @Test func readersThatResumeComeFirstAndLeaveOthersATurn() async {
+        for number in 0..<3 { desk.perform(for: .caller("a"), work("a\(number)")) }
+        for _ in 0..<10 { desk.perform(for: .resuming, work("r")) }
+        let done = await run()
+        #expect(done.prefix(4).allSatisfy { $0 == "r" } && done[4] == "a0")
+        #expect(done.count { $0 == "r" } == 10 && done.count == 13)
+    }
+
+    @Test func workThatNobodyWaitsForIsNotDoneAndTakesNoPlace() async {
+        let most = TapeDesk.mostWaiting / TapeDesk.share
+        let leases = (0..<most).map { _ in desk.perform(for: .caller("a"), work("a")) }
+        #expect(leases.allSatisfy { $0 != nil } && desk.perform(for: .caller("a"), work("late")) == nil)
+        for lease in leases.dropLast() { lease?.leave() }
+        #expect(desk.perform(for: .caller("a"), work("next")) != nil)
+        #expect(await run() == ["a", "next"])
+    }
+
+    @Test func oneCallerCannotTakeAllPlaces() {
+        while desk.perform(for: .caller("a"), work("a")) != nil {}
+        #expect(desk.perform(for: .caller("b"), work("b")) != nil)
+        while desk.perform(for: .caller("b"), work("b")) != nil {}
+        #expect(desk.perform(for: .caller("c"), work("c")) == nil, "there are so many places in all")
+        #expect(desk.perform(for: .resuming, work("r")) != nil, "but those for readers that resume")
+    }
+
+    @Test func aSliceIsLateAfterFiftyMilliseconds() async {
+        let took = NIOLockedValueBox(Duration.zero)
+        desk.perform(for: .caller("a")) { isLate in
+            let began = ContinuousClock.now
+            while !isLate() {}
+            took.withLockedValue { $0 = ContinuousClock.now - began }
+            return true
+        }
+        _ = await run()
+        // The thread itself may have to wait for a processor.
+        #expect(took.withLockedValue { $0 } < TapeDesk.slice + .seconds(5))
+    }
+}
