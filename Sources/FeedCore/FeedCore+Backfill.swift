@@ -101,7 +101,7 @@ extension FeedCore {
 
     private mutating func endBackfill(_ index: Int, deliveredFrom next: UInt64, _ held: [StreamState.HeldMessage]) {
         streams[index]?.fetching.backfill = .none
-        streams[index]?.fetching.isNeeded = false
+        streams[index]?.fetching.need = .nothing
         streams[index]?.fetching.at = nil
         streams[index]?.fetching.backoff.reset()
         let wasMissed =
@@ -117,7 +117,7 @@ extension FeedCore {
         guard case .running(_, _, let held)? = streams[index]?.fetching.backfill else { return }
         abandonBackfill(index)
         streams[index]?.fetching.running = nil
-        streams[index]?.fetching.isNeeded = true
+        streams[index]?.fetching.need = .completion
         for message in held { update(index, message) }
         if streams[index]?.fetching.running == nil { startFetch(index) }
     }

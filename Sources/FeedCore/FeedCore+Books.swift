@@ -23,7 +23,7 @@ extension FeedCore {
             publishContent(index, kind: recovers ? .full : .delta, delta: change.map { .depth([$0]) }, as: FeedEvent.Kind.updated)
             advanceAudit(index, event)
             if streams[index]?.content.book?.isThin == true, streams[index]?.fetching.running == nil, streams[index]?.fetching.at == nil {
-                streams[index]?.fetching.isNeeded = true
+                streams[index]?.fetching.require(.confirmation)
                 requestSnapshot(index)
             } else if streams[index]?.fetching.backoff.attempts != 0, streams[index]?.fetching.isNeeded == false {
                 streams[index]?.fetching.backoff.reset()
@@ -43,10 +43,12 @@ extension FeedCore {
             bookStands(index, source: .rest, eventTime: eventTime, as: FeedEvent.Kind.fetched)
         case .waiting where streams[index]?.content.book?.isQuiet == true:
             streams[index]?.freshness.prove(fetch.askedAt)
-            streams[index]?.fetching.isNeeded = !followsSubscription
+            if followsSubscription { streams[index]?.fetching.need = .nothing } else { streams[index]?.fetching.require(.confirmation) }
             if followsSubscription {
                 endOutage(index)
                 becomeLive(index)
+            } else if needsConfirmation(index) {
+                awaitConfirmation(index)
             }
             remember(index, source: .rest, eventTime: eventTime)
             publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched)
@@ -69,7 +71,7 @@ extension FeedCore {
     private mutating func bookStands(
         _ index: Int, source: FeedSource, eventTime: Int64?, as event: (FuturesServiceFeedContent) -> FeedEvent.Kind
     ) {
-        streams[index]?.fetching.isNeeded = false
+        streams[index]?.fetching.need = .nothing
         streams[index]?.fetching.at = nil
         if streams[index]?.audit.at == nil { scheduleAudit(index) }
         if streams[index]?.subscription.isEffective == true {
@@ -85,7 +87,7 @@ extension FeedCore {
         counters.bookResyncs &+= 1
         note(index, .resync, reason)
         streams[index]?.audit.running = nil
-        streams[index]?.fetching.isNeeded = true
+        streams[index]?.fetching.need = .completion
         beginOutage(index, verifiedAt: streams[index]?.freshness.provedAt)
         requestSnapshot(index)
     }

@@ -19,7 +19,7 @@ extension FeedCore {
         for index in pool.streamsOfLines(slot) { streams[index]?.lines.awaitedCopy = nil }
         for index in pool.opened(slot, now.instant, &decisions) {
             streams[index]?.connection = slot
-            if let stream = streams[index], stream.freshness.outage != nil { streams[index]?.fetching.isNeeded = stream.traits.hasSnapshotSource }
+            if let stream = streams[index], stream.freshness.outage != nil { requireCompletion(index) }
             subscribe(index)
         }
     }
@@ -55,7 +55,7 @@ extension FeedCore {
         let stands = pool.carries(sibling, index)
         pool.move(index, from: slot, to: sibling)
         streams[index]?.connection = sibling
-        if stream.freshness.outage != nil { streams[index]?.fetching.isNeeded = stream.traits.hasSnapshotSource }
+        if stream.freshness.outage != nil { requireCompletion(index) }
         let isQueued = pool.connections[sibling].toSubscribe.contains { $0.index == index }
         streams[index]?.subscription = isQueued ? .queued : .requested(standsAt: nil)
         if !isQueued { requested(pool.connections[sibling].streams[index], sibling) }
@@ -127,7 +127,7 @@ extension FeedCore {
     private mutating func resubscribe(_ index: Int) {
         streams[index]?.subscription = .none(again: nil)
         guard let stream = streams[index], pool.isOpen(stream.connection) else { return }
-        streams[index]?.fetching.isNeeded = stream.traits.hasSnapshotSource
+        requireCompletion(index)
         subscribe(index)
     }
 
@@ -214,7 +214,7 @@ extension FeedCore {
             guard streams[index]?.connection == slot || takesOver(index, slot: slot, rows) || takesFromLine(index, slot, rows) else { return }
             // What still comes of a subscription that was given up, before it is asked for anew, does not continue into the next.
             if let stream = streams[index], stream.subscription.isQueued, stream.rule == .append || stream.rule == .book { return }
-            guard isPlausible(index, rows, eventTime: eventTime) else { return }
+            guard isPlausible(index, slot, rows, eventTime: eventTime) else { return }
             if pool.hasSiblings(slot) {
                 receive(index, slot, rows, eventTime: eventTime)
             } else {
@@ -240,10 +240,12 @@ extension FeedCore {
                 guard stream.connection == slot, !stream.subscription.isNone else { continue }
                 if let other = pool.standingSiblings(index, slot).first { changeLine(index, to: other) } else { reject(index, error) }
             }
-        case .malformed(let name, let message):
-            counters.malformedFrames &+= 1
-            guard let index = name.flatMap({ indices[$0] }) else { return }
-            publish(index, .failed(FeedError(.malformed, message), fetch: false))
+        case .malformed(let name?, let message):
+            if let index = indices[name] { leaveOut(index, from: slot, message) } else { counters.malformedFrames &+= 1 }
+        case .malformed(nil, _):
+            leaveOut(from: slot)
+        case .leftOut(let name, let rows):
+            if let index = indices[name] { leaveOut(index, rows) }
         case .goingAway:
             rotate(slot, isUrgent: true)
         case .reported(let name, let error):

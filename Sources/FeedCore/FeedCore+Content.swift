@@ -14,6 +14,8 @@ extension FeedCore {
         if stream.fetching.isNeeded, stream.fetching.running?.followsSubscription != true, awaitsCompleteData { startFetch(index) }
         if needsConfirmation(index) { awaitConfirmation(index) }
         if stream.freshness.outage != nil, !stream.traits.hasSnapshotSource, !stream.traits.rhythm.isPeriodic {
+            // The outage has told readers that messages without numbers may be missing.
+            if stream.rule == .append, stream.freshness.outage?.awaitsMessage == false { streams[index]?.freshness.forgetRefutation() }
             endOutage(index)
             becomeLive(index)
         }
@@ -32,17 +34,19 @@ extension FeedCore {
 
     /// Whether the rows may be true: a time or a number far ahead would never be replaced by what is. Such a message is left out and told, but for
     /// the third in a row, which is believed: the venue counts anew.
-    mutating func isPlausible(_ index: Int, _ rows: FeedRows, eventTime: Int64?) -> Bool {
-        guard let fault = fault(index, rows, eventTime: eventTime, isMessage: true) else { return true }
-        counters.malformedFrames &+= 1
-        publish(index, .failed(FeedError(.malformed, "The venue sent data with a \(fault); they were left out."), fetch: false))
+    mutating func isPlausible(_ index: Int, _ slot: Int, _ rows: FeedRows, eventTime: Int64?) -> Bool {
+        // What was polled may be hours old, and what waited while this process slept is as old as that.
+        let isLive = streams[index]?.traits.isPolled != true && judgesFrom <= now.instant
+        guard let fault = fault(index, rows, eventTime: eventTime, isLive: isLive) else { return true }
+        leaveOut(index, from: slot, "The venue sent data with a \(fault); they were left out.")
         return false
     }
 
-    private mutating func fault(_ index: Int, _ rows: FeedRows, eventTime: Int64?, isMessage: Bool) -> String? {
+    /// - Parameter isLive: Whether the event time is of this moment. Only such times teach the venue's clock.
+    private mutating func fault(_ index: Int, _ rows: FeedRows, eventTime: Int64?, isLive: Bool) -> String? {
         guard let stream = streams[index] else { return nil }
         if let eventTime, stream.traits.endpoint < Self.endpointsPerUpstream {
-            switch venueClock.judge(eventTime, at: now.instant, isMessage: isMessage) {
+            switch venueClock.judge(eventTime, at: now.instant, isLive: isLive) {
             case .plausible: break
             case .tooFarAhead: return "time (\(eventTime)) more than a minute ahead of the venue's other data"
             case .corrected: loseTimes(aheadOf: eventTime)
@@ -59,7 +63,7 @@ extension FeedCore {
         return nil
     }
 
-    /// Times that were believed were wrong: what carries one gives way to whatever comes next.
+    /// The venue clock was corrected. The next update replaces rows with a time from before the correction, even if it looks older.
     private mutating func loseTimes(aheadOf time: Int64) {
         for index in streams.indices {
             guard let stream = streams[index], stream.rule == .replace || stream.rule == .byKey, let eventTime = stream.eventTime,
@@ -70,8 +74,14 @@ extension FeedCore {
     }
 
     mutating func reject(_ index: Int, _ error: FeedError) {
-        if let slot = streams[index]?.connection { pool.forget(index, slot) }
-        streams[index]?.subscription = .none(again: nil)
+        var again: Instant?
+        if let slot = streams[index]?.connection {
+            pool.forget(index, slot)
+            // A connection that is down asks for it once it is back.
+            if pool.isOpen(slot) { again = now.instant + configuration.refusedRetry }
+        }
+        streams[index]?.subscription = .none(again: again)
+        if let again { wake(at: again) }
         streams[index]?.fetching.running?.followsSubscription = false
         if case .running? = streams[index]?.fetching.backfill { abandonBackfill(index) }
         publish(index, .failed(error, fetch: false))
@@ -93,6 +103,8 @@ extension FeedCore {
             return
         }
         if rule == .append {
+            // Only rows of the stream's own type are news.
+            guard streams[index]?.content.carries(rows) == true else { return leaveOut(index, from: streams[index]?.connection, Self.otherData) }
             if let newest = rows.ids?.upperBound, newest > streams[index]?.content.lastID ?? 0 { hearNews(index, of: arrivedAt) }
             subscriptionConfirmed(index)
             if hold(index, rows, eventTime: eventTime, arrivedAt: arrivedAt) { return }
@@ -103,13 +115,13 @@ extension FeedCore {
         }
         let beginsAnew = rule == .append && streams[index]?.content.beginsAnew == true
         guard let changed = streams[index]?.content.update(rows) else {
-            counters.malformedFrames &+= 1
-            publish(index, .failed(FeedError(.malformed, "The venue sent another stream's data under this name; it was left out."), fetch: false))
+            leaveOut(index, from: streams[index]?.connection, Self.otherData)
             return
         }
-        if changed.count > 0, streams[index]?.freshness.provedAt != arrivedAt { hearNews(index, of: arrivedAt) }
+        let isHeard = streams[index]?.freshness.provedAt == arrivedAt && streams[index]?.freshness.refuted == nil
+        if changed.count > 0 || isAnswer(index, eventTime: eventTime), !isHeard { hearNews(index, of: arrivedAt) }
         streams[index]?.freshness.hasMessage = true
-        if rule == .replace, streams[index]?.freshness.outage == nil { streams[index]?.fetching.isNeeded = false }
+        if rule == .replace, streams[index]?.freshness.outage == nil { streams[index]?.fetching.need = .nothing }
         subscriptionConfirmed(index)
         let isFirst = streams[index]?.contentID == nil
         let isWhole = streams[index]?.isWholeAfterUpdate ?? true
@@ -117,7 +129,6 @@ extension FeedCore {
         if recovers, streams[index]?.freshness.outage?.awaitsMessage == false {
             if case .possible? = streams[index]?.fetching.backfill { streams[index]?.fetching.backfill = .none }
             endOutage(index, with: streams[index]?.content.ids)
-            streams[index]?.content.continueBars()
         }
         // It may say what REST said before the subscription stood, and that it still holds.
         let confirms = changed.count == 0 && !recovers && isConnecting(index)
@@ -128,10 +139,13 @@ extension FeedCore {
         publishContent(index, kind: kind, delta: changed.count > 0 ? changed : nil, as: FeedEvent.Kind.updated)
     }
 
+    private static let otherData = "The venue sent another stream's data under this name; it was left out."
+
     /// A message came that is news.
     mutating func hearNews(_ index: Int, of moment: Instant) {
         let learns = streams[index]?.freshness.outage == nil && streams[index]?.freshness.hasMessage == true
-        streams[index]?.freshness.hear(moment, learns: learns)
+        let replaces = streams[index]?.freshness.refuted == nil || streams[index]?.needsAnswerAfterRefutation == false
+        streams[index]?.freshness.hear(moment, learns: learns, replaces: replaces)
         endStall(index)
         watch(index)
     }
@@ -143,7 +157,7 @@ extension FeedCore {
         guard stream.freshness.outage?.awaitsMessage == true else { return }
         streams[index]?.freshness.endStall()
         guard stream.rule == .byKey, stream.traits.hasSnapshotSource else { return }
-        streams[index]?.fetching.isNeeded = true
+        streams[index]?.fetching.need = .completion
         if !stream.subscription.isEffective || stream.fetching.running != nil {
             streams[index]?.fetching.running?.followsSubscription = false
         } else {
@@ -161,7 +175,7 @@ extension FeedCore {
             return
         }
         guard let stream = streams[index], stream.traits.hasSnapshotSource else { return }
-        streams[index]?.fetching.isNeeded = true
+        streams[index]?.fetching.need = .completion
         if stream.fetching.running == nil { startFetch(index) } else { streams[index]?.fetching.running?.followsSubscription = false }
     }
 
@@ -286,12 +300,16 @@ extension FeedCore {
     }
 
     private mutating func complete(_ index: Int, _ fetched: FetchedContent, _ fetch: StreamState.Fetching.Request) {
-        let followsSubscription = fetch.followsSubscription
-        if let fault = fault(index, fetched.rows, eventTime: fetched.eventTime, isMessage: false) {
+        // An answer to a question from before an unreadable message may lack what that message said.
+        let isRefuted = fetch.isRefuted || streams[index]?.freshness.refuted.map { $0.at >= fetch.askedAt } ?? false
+        let followsSubscription = fetch.followsSubscription && !isRefuted
+        if let fault = fault(index, fetched.rows, eventTime: fetched.eventTime, isLive: false) {
             fetchFailed(index, FeedError(.malformed, "The venue's REST answer has a \(fault); it was left out.", isTransient: true))
             return
         }
         if streams[index]?.rule == .book, case .depth(let levels) = fetched.rows, let snapshot = levels.first {
+            var fetch = fetch
+            fetch.followsSubscription = followsSubscription
             completeBook(index, snapshot, eventTime: fetched.eventTime, fetch)
             return
         }
@@ -303,6 +321,7 @@ extension FeedCore {
             fetchFailed(index, FeedError(.malformed, "The venue's REST answer ends before what its WebSocket sent.", isTransient: true))
             return
         }
+        if fetched.leftOut.count > 0 { leaveOut(index, fetched.leftOut) }
         abandonBackfill(index, unlessContinuedBy: fetched.rows)
         if followsSubscription, let stream = streams[index], stream.rule == .append, !stream.content.beginsAnew,
             !stream.content.isContinued(by: fetched.rows)
@@ -318,13 +337,18 @@ extension FeedCore {
             return
         }
         streams[index]?.fetching.backoff.reset()
-        if !isOvertaken { streams[index]?.freshness.prove(fetch.askedAt) }
+        // REST may list for a while what has ended.
+        if hasGone(index) {
+            let isGone = isGone
+            _ = streams[index]?.content.drop(isGone)
+        }
+        if !isOvertaken { streams[index]?.freshness.settle(fetch.askedAt) }
         let outlivesConnection = !stream.subscription.isEffective && !stream.freshness.hasMessage && stream.freshness.outage?.awaitsMessage != true
         if case .none = stream.fetching.backfill, outlivesConnection {
             streams[index]?.content.beginGeneration()
         }
         let awaitsMessage = stream.rule == .replace && stream.freshness.outage == nil && !stream.traits.rhythm.isTicking
-        if followsSubscription || awaitsMessage { streams[index]?.fetching.isNeeded = false }
+        if followsSubscription || awaitsMessage { streams[index]?.fetching.need = .nothing }
         let eventTime = stream.contentID == nil ? fetched.eventTime : [fetched.eventTime, stream.eventTime].compactMap(\.self).max()
         if !isOvertaken { remember(index, source: .rest, eventTime: eventTime) }
         if followsSubscription {
@@ -334,7 +358,7 @@ extension FeedCore {
             let needsConfirmation = needsConfirmation(index)
             if needsConfirmation { awaitConfirmation(index) }
             if !needsConfirmation, streams[index]?.fetching.isNeeded == true {
-                startFetch(index)
+                if isRefuted { fetchAfterRefutation(index) } else { startFetch(index) }
             } else if stream.state == .connecting, isConfirmed(index) {
                 becomeLive(index)
             }
@@ -348,14 +372,16 @@ extension FeedCore {
         return stream.freshness.provedAt.map { $0 >= askedAt } ?? false
     }
 
+    /// The venues' code for a symbol that they do not know (docs/venue.md §6).
+    private static let invalidSymbol = -1121
+
     mutating func fetchFailed(_ index: Int, _ error: FeedError) {
         publish(index, .failed(error, fetch: true))
         guard let stream = streams[index], stream.fetching.isNeeded else { return }
-        guard error.isTransient || stream.rule == .book else {
-            streams[index]?.fetching.isNeeded = false
-            return
-        }
-        let delay = streams[index]?.fetching.backoff.next(using: &random) ?? .zero
+        // Whatever the refusal says, the content stays incomplete. Only the listing can say that there is nothing to complete.
+        if error.venueCode == Self.invalidSymbol, let listing, !stream.name.isListed(in: listing) { return end(index) }
+        let asked = Duration.milliseconds(min(error.retryAfterMs ?? 0, 60_000))
+        let delay = max(streams[index]?.fetching.backoff.next(using: &random) ?? .zero, configuration.refusedFetchInterval, asked)
         fetch(index, at: now.instant + delay)
         let attempts = streams[index]?.fetching.backoff.attempts ?? 0
         if attempts >= configuration.recoverAttempts, stream.subscription.isEffective { reportOutage(index, error, attempts: attempts) }

@@ -116,7 +116,7 @@ extension FeedCore {
                 name: name, traits: traits, rule: name.messageRule, connection: slot, freshness: Freshness(traits.rhythm),
                 content: StreamContent(name, limit: traits.limit),
                 fetching: StreamState.Fetching(
-                    isNeeded: traits.hasSnapshotSource,
+                    need: traits.hasSnapshotSource ? .completion : .nothing,
                     backoff: name.messageRule == .book
                         ? Backoff(base: configuration.resyncBase, cap: configuration.resyncCap)
                         : Backoff(base: configuration.fetchBase, cap: configuration.fetchCap))))
@@ -141,6 +141,7 @@ extension FeedCore {
         }
         passDeadlines(subscriptionOf: index)
         passDeadlines(heldOf: index)
+        passDeadlines(unreadableOf: index)
         passSilence(index)
         if let at = streams[index]?.fetching.at, at > now.instant { wake(at: at) }
     }

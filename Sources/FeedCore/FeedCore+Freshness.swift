@@ -1,33 +1,5 @@
 /// What is known of a stream's freshness, and what is told of it: silence that is doubted, asked about and told, and how an outage begins and ends.
 extension FeedCore {
-    /// The last moment of which there is evidence that nothing newer than the content existed; nil where there is no content.
-    ///
-    /// A sign of life of the connection counts for a stream whose own silence is still believed.
-    func verifiedAt(_ index: Int) -> Instant? {
-        guard let stream = streams[index], stream.contentID != nil else { return nil }
-        let proof = stream.freshness.provedAt ?? stream.receivedInstant
-        if let outage = stream.freshness.outage { return max(outage.since, proof ?? outage.since) }
-        // Nothing but an answer tells of what is polled.
-        guard !stream.traits.isPolled, stream.subscription.isEffective, stream.isConfirmed, pool.isOpen(stream.connection),
-            let trusted = stream.freshness.trustedUntil
-        else { return proof }
-        let heard = min(pool.verifiedAt(index, stream.connection), trusted)
-        return max(proof ?? heard, heard)
-    }
-
-    /// Whether there was evidence of the content so lately that it may be called live.
-    func isWithinBound(_ index: Int) -> Bool {
-        guard let bound = streams[index]?.freshness.bound else { return true }
-        return verifiedAt(index).map { now.instant <= $0.after(bound) } ?? false
-    }
-
-    /// Data comes: the stream is live. One that has stalled is so with a message alone.
-    mutating func becomeLive(_ index: Int) {
-        guard streams[index]?.freshness.outage == nil, streams[index]?.freshness.stalls == 0 else { return }
-        watch(index)
-        setState(index, .live)
-    }
-
     /// The next message is waited for from now on.
     mutating func beginPatience(_ index: Int) {
         streams[index]?.freshness.beginWaiting(now.instant)
@@ -85,6 +57,8 @@ extension FeedCore {
             giveUpWaiting(index)
             watch(index)
         case .silent: stall(index, "\(stream.name) has been silent for longer than it ever is, and REST could not confirm it")
+        case .stalled where stream.freshness.behindSince == nil:
+            stall(index, "a message of \(stream.name) could not be read, and no other one has replaced it", isProved: true)
         case .stalled: stall(index, "REST has had newer data of \(stream.name) for too long", isProved: true)
         }
     }
@@ -93,7 +67,8 @@ extension FeedCore {
     private static let inquiryRetry = Duration.milliseconds(500)
 
     /// Asks REST whether the silence is calm, where the budget leaves enough for others; false where it was not asked.
-    private mutating func inquire(_ index: Int) -> Bool {
+    @discardableResult
+    mutating func inquire(_ index: Int) -> Bool {
         guard let stream = streams[index], stream.traits.hasSnapshotSource, stream.contentID != nil, stream.fetching.running == nil,
             stream.freshness.mayInquire(now.instant), rest.admitSpare(stream.traits.inquiryWeight, leaving: configuration.auditReserve, now)
         else { return false }
@@ -190,7 +165,9 @@ extension FeedCore {
             setState(index, .stale)
         }
         if isProved, stream.rule == .book { streams[index]?.content.beginGeneration() }
-        if stream.rule != .append { streams[index]?.fetching.isNeeded = stream.traits.hasSnapshotSource && (isProved || stream.rule != .book) }
+        if stream.rule != .append, stream.traits.hasSnapshotSource, isProved || stream.rule != .book {
+            streams[index]?.fetching.require(isProved ? .completion : .confirmation)
+        }
         streams[index]?.fetching.backoff.reset()
         subscribeAnew(index)
         if isProved, streams[index]?.fetching.isNeeded == true, stream.fetching.running == nil { startFetch(index) }
@@ -231,12 +208,12 @@ extension FeedCore {
 
     /// A stream that had stalled was subscribed to anew, and REST says that there is nothing to send: the market has gone quiet.
     private mutating func calmDown(_ index: Int, askedAt: Instant) {
-        guard let stream = streams[index], stream.subscription.isEffective, stream.subscription.effectiveSince.map({ $0 < askedAt }) == true else {
-            return
-        }
+        guard let stream = streams[index], stream.subscription.effectiveSince.map({ $0 < askedAt }) == true, isComplete(index),
+            stream.freshness.refuted.map({ $0.at < askedAt }) ?? true
+        else { return }
         streams[index]?.freshness.endStall()
         if case .possible = stream.fetching.backfill { streams[index]?.fetching.backfill = .none }
-        streams[index]?.fetching.isNeeded = false
+        streams[index]?.fetching.need = .nothing
         streams[index]?.freshness.resumeWaiting(askedAt)
         endOutage(index, with: stream.content.ids)
         becomeLive(index)

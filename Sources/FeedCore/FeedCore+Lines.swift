@@ -72,7 +72,7 @@ extension FeedCore {
         changeLine(index, to: slot)
         streams[index]?.lines.readAt = now.instant
         guard stream.rule == .byKey, stream.traits.hasSnapshotSource, stream.lines.readAt.map({ $0 < since }) ?? true else { return }
-        streams[index]?.fetching.isNeeded = true
+        streams[index]?.fetching.need = .completion
         if stream.fetching.running == nil { startFetch(index) } else { streams[index]?.fetching.running?.followsSubscription = false }
     }
 

@@ -23,12 +23,29 @@ extension FeedCore {
             let wereMissing = missing
             let known = self.listing?.symbols.union(self.listing?.assetIndices ?? []) ?? []
             let wanted = Set(streams.compactMap { $0?.name.listedSymbol })
-            missing = known.union(wanted).subtracting(listing.symbols).subtracting(listing.assetIndices).subtracting(listing.settled)
+            // An entry that cannot be read may be of any symbol that seems to be missing.
+            missing =
+                listing.leftOut.count > 0
+                ? [] : known.union(wanted).subtracting(listing.symbols).subtracting(listing.assetIndices).subtracting(listing.settled)
             let believed = listing.joined(with: self.listing, but: wereMissing)
             self.listing = believed
             let trading = tradingSymbols
             for index in streams.indices { compare(index, with: believed) { wereMissing.contains($0) && !trading.contains($0) } }
+            gone = gone.union(wereMissing).subtracting(believed.symbols)
+            for index in streams.indices where hasGone(index) { drop(index, isGone) }
         }
+    }
+
+    /// Whether it is a list of all symbols, which does without those that have ended.
+    func hasGone(_ index: Int) -> Bool {
+        guard let stream = streams[index], stream.rule == .byKey, stream.name.symbol == nil, stream.name.isListOfContracts else { return false }
+        return listing?.settled.isEmpty == false || !gone.isEmpty
+    }
+
+    /// Whether a symbol has ended, by the venue's lists.
+    var isGone: (String) -> Bool {
+        let (settled, gone) = (listing?.settled ?? [], gone)
+        return { settled.contains($0) || gone.contains($0) }
     }
 
     /// The symbols of which anything came in the last minute.
@@ -54,7 +71,7 @@ extension FeedCore {
     }
 
     /// Nothing more comes: it is said once, the venue is left in peace, and what is cached stays to be read.
-    private mutating func end(_ index: Int) {
+    mutating func end(_ index: Int) {
         guard let stream = streams[index] else { return }
         let error = FeedError(.settled, "\(stream.name.symbol ?? "The symbol") has been settled or delisted; \(stream.name) has ended.")
         publish(index, .failed(error, fetch: stream.fetching.running != nil))
@@ -68,7 +85,7 @@ extension FeedCore {
     private mutating func begin(_ index: Int) {
         guard let stream = streams[index] else { return }
         streams[index]?.content.beginGeneration()
-        streams[index]?.fetching.isNeeded = stream.traits.hasSnapshotSource
+        requireCompletion(index)
         setState(index, .connecting)
         let slot = pool.place(stream.traits)
         streams[index]?.connection = slot
@@ -90,6 +107,9 @@ extension VenueListing {
 }
 
 extension FuturesServiceStreamName {
+    /// Whether its rows are of contracts that the venue lists.
+    fileprivate var isListOfContracts: Bool { [.markPrice, .bookTicker, .miniTicker, .ticker].contains(channel) }
+
     /// The symbol that the venue has to list for the stream to be; nil where there is none.
     fileprivate var listedSymbol: String? { channel == .compositeIndex ? nil : continuous?.pair ?? symbol }
 

@@ -5,9 +5,11 @@ package struct InheritedStream: Sendable {
     package let content: FuturesServiceFeedContent?
     /// Whether readers were told of an outage that goes on.
     package let isLost: Bool
+    /// When there was evidence last that nothing newer exists; nil if that is not known.
+    package let verifiedAt: Instant?
 
-    package init(name: FuturesServiceStreamName, content: FuturesServiceFeedContent?, isLost: Bool) {
-        (self.name, self.content, self.isLost) = (name, content, isLost)
+    package init(name: FuturesServiceStreamName, content: FuturesServiceFeedContent?, isLost: Bool, verifiedAt: Instant? = nil) {
+        (self.name, self.content, self.isLost, self.verifiedAt) = (name, content, isLost, verifiedAt)
     }
 }
 
@@ -28,7 +30,7 @@ extension FeedCore {
     ) -> [FeedEffect] {
         self.now = now
         // Which streams have come to their end is told by the next list, in the new epoch.
-        if epoch != self.epoch { (listing, missing) = (nil, []) }
+        if epoch != self.epoch { (listing, missing, gone) = (nil, [], []) }
         (self.epoch, self.sequence) = (epoch, sequence)
         for index in indices.values.sorted() where streams[index]?.state == .ended {
             letGo(index)
@@ -95,7 +97,7 @@ extension FeedCore {
     private mutating func tellOutage(_ index: Int, _ inherited: InheritedStream, because reason: String, heardAt instant: Instant) {
         streams[index]?.audience.isConnected = false
         if !inherited.isLost { publish(index, .disconnected(reason: reason)) }
-        beginOutage(index, verifiedAt: instant)
+        beginOutage(index, verifiedAt: min(instant, inherited.verifiedAt ?? instant))
     }
 
     private mutating func tellConnected(_ index: Int) {
@@ -147,11 +149,11 @@ extension FeedCore {
         streams[index]?.source = content.source
         streams[index]?.eventTime = content.eventTime
         streams[index]?.receivedAt = content.receivedAt
-        let isNeeded = streams[index]?.fetching.isNeeded ?? false
-        streams[index]?.fetching.isNeeded = false
+        let need = streams[index]?.fetching.need ?? .nothing
+        streams[index]?.fetching.need = .nothing
         keepForBackfill(index)
         if case .possible? = streams[index]?.fetching.backfill { return }
-        streams[index]?.fetching.isNeeded = isNeeded
+        streams[index]?.fetching.need = need
         streams[index]?.content.beginGeneration()
     }
 
@@ -166,13 +168,13 @@ extension FeedCore {
 
     private mutating func joinInOutage(_ index: Int) {
         guard let stream = streams[index] else { return }
-        if pool.isOpen(stream.connection) { streams[index]?.fetching.isNeeded = stream.traits.hasSnapshotSource }
+        if pool.isOpen(stream.connection) { requireCompletion(index) }
         join(index)
     }
 
     private mutating func subscribeOnceMore(_ index: Int) {
         guard let stream = streams[index], pool.isOpen(stream.connection) else { return }
-        streams[index]?.fetching.isNeeded = stream.traits.hasSnapshotSource
+        requireCompletion(index)
         if case .none(let again) = stream.subscription {
             if again == nil { subscribe(index) }
             return

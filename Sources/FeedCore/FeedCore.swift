@@ -25,10 +25,11 @@ package struct FeedCore: Sendable {
         package var rotateAfter: Duration = .seconds(23 * 3600)
         package var overlap: Duration = .seconds(10)
         package var rotationRetry: Duration = .seconds(300)
-        /// The first bound of the delay before a reconnect, and the last.
+        /// The first bound of the delay before a reconnect, and the last. From the third connection in a row on that closed within half a second, the
+        /// delay is at least sixteen times the first bound, and each further one makes that four times as long.
         package var reconnectBase: Duration = .milliseconds(250)
         package var reconnectCap: Duration = .seconds(30)
-        /// When an upstream that refused this client is tried again: credentials may have been mended.
+        /// When an upstream that refused this client, or a subscription, is tried again.
         package var refusedRetry: Duration = .seconds(60)
         /// The most of a wait that a server asks for before the next connection.
         package var longestRetryAfter: Duration = .seconds(3600)
@@ -46,6 +47,8 @@ package struct FeedCore: Sendable {
         /// The same for a fetch that failed.
         package var fetchBase: Duration = .seconds(1)
         package var fetchCap: Duration = .seconds(30)
+        /// The least time from a refusal to the next request of the same stream, whatever the venue's `Retry-After` says.
+        package var refusedFetchInterval: Duration = .seconds(1)
         /// The same for a book that has to be built anew, once it failed at first try.
         package var resyncBase: Duration = .milliseconds(250)
         package var resyncCap: Duration = .seconds(3)
@@ -74,6 +77,8 @@ package struct FeedCore: Sendable {
         package var recoveryReserve = 0.3
         /// For how long the venue has to ask not to be asked over REST until lost streams are told that they cannot be brought back for now.
         package var blockPatience: Duration = .seconds(30)
+        /// The least time to leave REST alone after 429 or 418. It doubles with each such answer in a row, up to a minute.
+        package var leastRetryAfter: Duration = .seconds(1)
         /// How long to leave REST alone after 429 or 418 without a word from the venue.
         package var defaultRetryAfter: Duration = .seconds(60)
         /// The least time between two fetches of a stream that readers ask for: those who ask too soon are given the next one together.
@@ -112,8 +117,9 @@ package struct FeedCore: Sendable {
     package internal(set) var sequence: UInt64 = 0
     /// What the venue lists; nil until it has told.
     package internal(set) var listing: VenueListing?
-    /// Symbols that the last list of the venue lacked.
+    /// Symbols that the last list of the venue lacked, and those that two lists in a row lacked.
     var missing: Set<String> = []
+    var gone: Set<String> = []
     var indices: [FuturesServiceStreamName: Int] = [:]
     var streams: [StreamState?] = []
     var freeIndices: [Int] = []

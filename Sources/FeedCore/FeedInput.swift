@@ -62,6 +62,8 @@ public enum UpstreamEvent: Sendable {
     case rejected(request: UInt64?, FeedError)
     /// What cannot be read, in words, and the stream it is about where that can be told.
     case malformed(FuturesServiceStreamName?, String)
+    /// Rows of a list that cannot be read; the others follow as `rows`.
+    case leftOut(FuturesServiceStreamName, LeftOutRows)
     /// The venue is about to close the connection.
     case goingAway
     /// Something of no concern.
@@ -70,6 +72,26 @@ public enum UpstreamEvent: Sendable {
     case reported(FuturesServiceStreamName, FeedError)
     /// The upstream ended the subscription: for good where it says why, else it is to be asked for again.
     case ended(FuturesServiceStreamName, FeedError?)
+}
+
+/// Rows of a list of all symbols that could not be read. The rest of the list is used.
+public struct LeftOutRows: Sendable, Equatable {
+    /// The symbols of the rows that name one.
+    public var symbols: [String] = []
+    /// How many rows there are, with and without a symbol.
+    public var count = 0
+    /// Why the first one could not be read.
+    public var reason = ""
+
+    /// No rows.
+    public init() {}
+
+    /// Adds a row; nil if it names no symbol.
+    public mutating func add(_ symbol: String?, _ reason: String) {
+        if count == 0 { self.reason = reason }
+        count += 1
+        if let symbol { symbols.append(symbol) }
+    }
 }
 
 /// What the venue says of itself.
@@ -82,6 +104,8 @@ public struct VenueListing: Sendable {
     public var assetIndices: Set<String>
     /// Request weight per minute; nil where it is not told.
     public var weightLimit: Int?
+    /// Entries that could not be read. A listing with any does not tell that a symbol is gone.
+    public var leftOut = LeftOutRows()
     /// Whether the venue says that its data are made up, as a demo exchange does.
     public var isSimulated = false
 
@@ -100,11 +124,14 @@ public struct FetchedContent: Sendable {
     public let rows: FeedRows
     /// When it was so by the upstream's clock, ms since 1970 UTC; nil where that is not told.
     public let eventTime: Int64?
+    /// Rows of a list that could not be read, and are not in `rows`.
+    public let leftOut: LeftOutRows
 
     /// Complete data.
-    public init(rows: FeedRows, eventTime: Int64?) {
+    public init(rows: FeedRows, eventTime: Int64?, leftOut: LeftOutRows = LeftOutRows()) {
         self.rows = rows
         self.eventTime = eventTime
+        self.leftOut = leftOut
     }
 }
 

@@ -85,15 +85,28 @@ struct StreamState: Sendable {
 
     /// What is asked over REST for it.
     struct Fetching: Sendable {
+        /// What the content lacks until complete data comes.
+        enum Need: Int, Comparable, Sendable {
+            case nothing
+            /// It is complete, but may have changed unseen, or is about to run short.
+            case confirmation
+            /// Rows are missing, or may be.
+            case completion
+
+            static func < (one: Need, other: Need) -> Bool { one.rawValue < other.rawValue }
+        }
+
         struct Request: Sendable {
             let attempt: UInt64
             /// Whether the subscription was effective before the request, so that nothing falls between the two.
             var followsSubscription: Bool
             let askedAt: Instant
+            /// Whether a message came meanwhile that could not be read, and that the answer may lack.
+            var isRefuted = false
         }
 
-        /// Whether the content is not complete, or not confirmed, without it.
-        var isNeeded: Bool
+        /// What the content lacks. Only complete data takes it away, never a refusal.
+        var need: Need
         var running: Request?
         /// When the next request is due.
         var at: Instant?
@@ -102,8 +115,14 @@ struct StreamState: Sendable {
         var backoff: Backoff
         var backfill = Backfill.none
 
+        /// Whether complete data is asked for until it comes.
+        var isNeeded: Bool { need != .nothing }
+
+        /// Complete data is needed at least for this.
+        mutating func require(_ least: Need) { need = max(need, least) }
+
         /// Nothing is asked any more.
-        mutating func end() { self = Fetching(isNeeded: false, allowedAt: allowedAt, backoff: backoff) }
+        mutating func end() { self = Fetching(need: .nothing, allowedAt: allowedAt, backoff: backoff) }
     }
 
     /// What several lines bring of it.
@@ -115,6 +134,8 @@ struct StreamState: Sendable {
         /// Messages after a hole that another line may fill, and until when that is waited for.
         var held: [HeldMessage] = []
         var heldUntil: Instant?
+        /// A message that could not be read on one line, while another may bring its copy.
+        var unreadable: (slot: Int, at: Instant)?
     }
 
     private final class Box: @unchecked Sendable {

@@ -132,6 +132,7 @@ struct BackfillTests {
         var harness = live(through: 10)
         reconnect(&harness)
         harness.receive(.trades, AggregateTrade.trades(14...14))
+        harness.pass(.seconds(5))
         reconnect(&harness)
         #expect(request(harness)?.part == .from(11))
         harness.receive(.trades, AggregateTrade.trades(21...21))

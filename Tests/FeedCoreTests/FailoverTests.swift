@@ -94,6 +94,7 @@ struct FailoverTests {
         }
         harness.step(.opened(harness.connection))
         harness.acknowledge()
+        harness.pass(.seconds(5))
         harness.receive(.btc, .markPrice([.price(1)]))
         harness.forgetEffects()
         harness.step(.closed(harness.connection, reason: "cut"))

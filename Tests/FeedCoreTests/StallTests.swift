@@ -79,7 +79,7 @@ import Testing
         #expect(harness.core.content(of: .bars)?.rows == .bar(50))
     }
 
-    @Test func aRepetitionThatEndsAnOutageMakesTheStreamLive() {
+    @Test func anOutageOfBarsEndsWithCompleteDataAlone() {
         var harness = CoreHarness()
         harness.goLive([.bars])
         harness.answerFetches { _ in .success(FetchedContent(rows: .bar(1), eventTime: nil)) }
@@ -96,6 +96,10 @@ import Testing
         harness.pass(.seconds(60))
         harness.answerFetches { _ in .failure(FeedError(.venueRejected, "no such bars")) }
         harness.receive(.bars, .bar(2))
+        #expect(harness.core.content(of: .bars)?.state == .failed, "a refusal completes nothing")
+        harness.forgetEffects()
+        harness.pass(.seconds(60))
+        harness.answerFetches { _ in .success(FetchedContent(rows: .bar(2), eventTime: nil)) }
         #expect(harness.core.content(of: .bars)?.state == .live)
     }
 

@@ -33,6 +33,8 @@ struct Connection: Sendable {
     private(set) var id = ConnectionID(0)
     private(set) var phase = Phase.idle
     private(set) var backoff: Backoff
+    /// How often in a row it was closed soon after it had opened.
+    private(set) var shortLives = 0
     /// The streams that are read from it, by index.
     var streams: [Int: Member] = [:]
     /// The streams whose subscription stands here, whether they are read from it or not, and since when.
@@ -120,10 +122,24 @@ struct Connection: Sendable {
     }
 
     /// Waits for another attempt, with nothing to send.
-    mutating func closed(_ now: Instant, _ random: inout SplitMix64) {
-        wait(until: now + backoff.next(using: &random))
+    mutating func closed(_ now: Instant, _ configuration: FeedCore.Settings, _ random: inout SplitMix64) {
+        var delay = backoff.next(using: &random)
+        if phase == .open, !isProven(now) {
+            // Two in a row may be an accident. From the third on each makes the least wait four times as long.
+            if shortLives >= 2 {
+                delay = max(delay, min(configuration.reconnectBase * (16 << min(2 * (shortLives - 2), 20)), configuration.reconnectCap))
+            }
+            shortLives += 1
+        }
+        wait(until: now + delay)
         forgetSubscriptions()
     }
+
+    /// Whether it has lived for so long that its handshake was no accident.
+    private func isProven(_ now: Instant) -> Bool { openedAt + Self.proof <= now }
+
+    /// How long a connection has to live until the backoff of the next one begins anew.
+    private static let proof = Duration.milliseconds(500)
 
     /// Nothing is read from it. Whoever needs it later begins anew: with the host that gave data last, and without the wait of former failures.
     mutating func retire() {
@@ -153,7 +169,10 @@ struct Connection: Sendable {
     }
 
     mutating func gotData(_ now: Instant) {
-        backoff.reset()
+        if backoff.attempts > 0 || shortLives > 0, isProven(now) {
+            backoff.reset()
+            shortLives = 0
+        }
         cadence.learn(now.nanoseconds &- lastData.nanoseconds)
         lastData = now
         quietRotations = 0

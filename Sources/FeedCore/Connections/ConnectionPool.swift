@@ -215,7 +215,7 @@ struct ConnectionPool: Sendable {
         abandonRotation(slot, now, &decisions)
         guard streamCount(slot) > 0 else { return connections[slot].retire() }
         connections[slot].rotateAt = nil
-        connections[slot].closed(now, &random)
+        connections[slot].closed(now, configuration, &random)
         if let until = connections[slot].waitsUntil { decisions.wake(at: until) }
     }
 

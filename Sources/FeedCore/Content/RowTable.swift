@@ -13,9 +13,6 @@ struct RowTable<Row: FeedRow>: Sendable {
 
     mutating func beginGeneration() { generation &+= 1 }
 
-    /// What is here holds again: rows of earlier generations belong to the running one.
-    mutating func continueGeneration() { generations = Array(repeating: generation, count: generations.count) }
-
     /// The row of a key.
     func known(_ key: Row.Key) -> Row? { position(of: key).map { rows[$0] } }
 
@@ -37,6 +34,14 @@ struct RowTable<Row: FeedRow>: Sendable {
         case .append: append(update, limit: limit)
         case .book: []
         }
+    }
+
+    /// Takes out the rows whose key is the name of a symbol that is gone; false if there were none.
+    mutating func drop(_ isGone: (String) -> Bool) -> Bool {
+        let kept = rows.indices.filter { place in (rows[place].key as? String).map { !isGone($0) } ?? true }
+        guard kept.count < rows.count else { return false }
+        adopt(kept.map { rows[$0] }, kept.map { generations[$0] }, limit: .max)
+        return true
     }
 
     /// Takes complete data: rows it lacks go, but for those the running generation brought, and an older row gives way to a newer one.

@@ -38,9 +38,6 @@ struct StreamContent: Sendable {
         book?.reset()
     }
 
-    /// Bars are told to hold again without complete data. They bind what comes next: a venue that repeats its last messages repeats older figures.
-    mutating func continueBars() { if rule == .byKey { table?.continueIfOrdered() } }
-
     /// The connection is lost; what is cached stays to be read, and its times bind nobody.
     mutating func outliveConnection() { table?.outliveConnection() }
 
@@ -50,11 +47,17 @@ struct StreamContent: Sendable {
         return table?.merge(update, rule: rule, limit: limit) ?? nil
     }
 
+    /// Whether the rows are of the stream's own type.
+    func carries(_ rows: FeedRows) -> Bool { table?.carries(rows) ?? (rows.depth != nil) }
+
     /// Takes complete data; false where it carries another stream's type.
     mutating func complete(_ complete: FeedRows) -> Bool {
         let limit = limit
         return table?.take(complete, limit: limit) ?? false
     }
+
+    /// Takes out the rows of symbols that are gone, of a list of all symbols; false if there were none.
+    mutating func drop(_ isGone: (String) -> Bool) -> Bool { rule == .byKey && table?.drop(isGone) == true }
 
     /// Takes what was known before the subscription, to be read until something newer comes; false where it carries another stream's type.
     mutating func recall(_ known: FeedRows) -> Bool {
@@ -110,6 +113,10 @@ struct StreamContent: Sendable {
     var lacksIdentity: Bool { table?.lacksIdentity == true }
 }
 
+extension FeedRows {
+    fileprivate var depth: [DepthLevels]? { if case .depth(let rows) = self { rows } else { nil } }
+}
+
 extension UInt64 {
     /// Whether no venue can have counted so far from one message to the next: at a million changes a second it is eleven days.
     func isLeap(from before: UInt64) -> Bool { self > before && self &- before > 1_000_000_000_000 }
@@ -121,14 +128,15 @@ protocol ContentTable: Sendable {
     var lastID: UInt64? { get }
     func ids(_ limit: Int) -> ClosedRange<UInt64>?
     func latest(_ limit: Int) -> FeedRows
+    func carries(_ rows: FeedRows) -> Bool
     func isContinued(by rows: FeedRows) -> Bool
     func isJoined(by complete: FeedRows) -> Bool
     var lacksIdentity: Bool { get }
     func compared(with other: FeedRows) -> Comparison?
     func leap(to other: FeedRows) -> UInt64?
+    mutating func drop(_ isGone: (String) -> Bool) -> Bool
     mutating func beginGeneration()
     mutating func outliveConnection()
-    mutating func continueIfOrdered()
     mutating func merge(_ update: FeedRows, rule: MergeRule, limit: Int) -> FeedRows?
     mutating func take(_ complete: FeedRows, limit: Int) -> Bool
 }
@@ -140,6 +148,8 @@ extension RowTable: ContentTable {
         guard let first = rows[max(0, rows.count - limit)...].first?.messageID, let last = rows.last?.messageID, first <= last else { return nil }
         return first...last
     }
+
+    func carries(_ rows: FeedRows) -> Bool { Row.rows(in: rows) != nil }
 
     func latest(_ limit: Int) -> FeedRows { Row.feedRows(rows.count > limit ? Array(rows.suffix(limit)) : rows) }
 
@@ -154,8 +164,6 @@ extension RowTable: ContentTable {
     }
 
     var lacksIdentity: Bool { !Row.hasIdentity }
-
-    mutating func continueIfOrdered() { if Row.isOrdered { continueGeneration() } }
 
     func compared(with other: FeedRows) -> Comparison? {
         guard let others = Row.rows(in: other) else { return nil }

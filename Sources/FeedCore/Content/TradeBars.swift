@@ -131,6 +131,8 @@ extension TradeBars: ContentTable {
 
     func latest(_ limit: Int) -> FeedRows { .bar(bars.count > limit ? Array(bars.suffix(limit)) : bars) }
 
+    func carries(_ rows: FeedRows) -> Bool { if case .aggregateTrade = rows { true } else { false } }
+
     func isContinued(by rows: FeedRows) -> Bool {
         guard case .aggregateTrade(let trades) = rows else { return true }
         return isContinued(by: trades)
@@ -159,9 +161,10 @@ extension TradeBars: ContentTable {
         return number.isLeap(from: known) ? number : nil
     }
 
+    mutating func drop(_ isGone: (String) -> Bool) -> Bool { false }
+
     mutating func beginGeneration() { isOutdated = true }
     mutating func outliveConnection() {}
-    mutating func continueIfOrdered() {}
 
     mutating func merge(_ update: FeedRows, rule: MergeRule, limit: Int) -> FeedRows? {
         guard case .aggregateTrade(let trades) = update else { return nil }

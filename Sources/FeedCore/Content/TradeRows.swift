@@ -6,6 +6,8 @@ public struct AggregateTrade: Equatable, Sendable {
     public var price: DecimalString
     /// The quantity.
     public var quantity: DecimalString
+    /// The quantity without retail price improvement orders (`nq`); nil if the venue does not say it. Binance does.
+    public var normalQuantity: DecimalString?
     /// The first trade in the aggregate.
     public var firstTradeID: UInt64
     /// The last trade in the aggregate.
@@ -17,11 +19,13 @@ public struct AggregateTrade: Equatable, Sendable {
 
     /// Makes a row; `time` in ms since 1970 UTC.
     public init(
-        id: UInt64, price: DecimalString, quantity: DecimalString, firstTradeID: UInt64, lastTradeID: UInt64, time: Int64, isBuyerMaker: Bool
+        id: UInt64, price: DecimalString, quantity: DecimalString, normalQuantity: DecimalString? = nil, firstTradeID: UInt64, lastTradeID: UInt64,
+        time: Int64, isBuyerMaker: Bool
     ) {
         self.id = id
         self.price = price
         self.quantity = quantity
+        self.normalQuantity = normalQuantity
         self.firstTradeID = firstTradeID
         self.lastTradeID = lastTradeID
         self.time = time

@@ -60,6 +60,10 @@ struct Freshness: Sendable {
     private var inquiredAt: Instant?
     /// Since when REST has been known to be ahead of the socket.
     private(set) var behindSince: Instant?
+    /// When the first and the last message came that could not be read, and that nothing has replaced yet. Each is evidence of newer data.
+    private(set) var refuted: (since: Instant, at: Instant)?
+    /// The pace of the requests that unreadable messages cause.
+    var refutations = Backoff(base: .seconds(1), cap: .seconds(60))
     private var cadence = Cadence()
     /// Whether a message came since the connection stands.
     var hasMessage = false
@@ -101,9 +105,12 @@ struct Freshness: Sendable {
         }
     }
 
+    /// How long a message is waited for that replaces an unreadable one, nanoseconds: where messages come by the clock, the next one.
+    private var replacement: Int64 { rhythm.isPeriodic ? min(ceiling / 2, 5_000_000_000) &+ 400_000_000 : Self.grace }
+
     /// Until when other signs of life of its connection are evidence for this stream too.
     var trustedUntil: Instant? {
-        guard behindSince == nil else { return provedAt }
+        guard behindSince == nil, refuted == nil else { return provedAt }
         if case .sporadic = rhythm { return Instant(nanoseconds: .max) }
         return silentSince?.after(believed)
     }
@@ -125,7 +132,10 @@ struct Freshness: Sendable {
     }
 
     /// A message that was news came at that moment.
-    mutating func hear(_ moment: Instant, learns: Bool) {
+    ///
+    /// - Parameter replaces: whether it says all that an unreadable message before it may have said.
+    mutating func hear(_ moment: Instant, learns: Bool, replaces: Bool = true) {
+        if replaces, refuted != nil { refuted = nil }
         if learns, let heardAt { cadence.learn(moment.nanoseconds &- heardAt.nanoseconds) }
         heardAt = max(heardAt ?? moment, moment)
         prove(moment)
@@ -135,8 +145,26 @@ struct Freshness: Sendable {
     /// There is evidence of that moment that nothing newer existed.
     mutating func prove(_ moment: Instant) { provedAt = max(provedAt ?? moment, moment) }
 
+    /// A message came that cannot be read: something newer exists, and no sign of life of the connection is evidence against that.
+    mutating func refute(_ now: Instant) {
+        if let last = refuted?.at, now.milliseconds(since: last) > 60_000 { refutations.reset() }
+        refuted = (refuted?.since ?? now, now)
+    }
+
+    /// What unreadable messages said is lost for good, and readers know.
+    mutating func forgetRefutation() { refuted = nil }
+
+    /// The content is complete as of that moment.
+    mutating func settle(_ moment: Instant) {
+        if let refuted, refuted.at >= moment { return }
+        refuted = nil
+        prove(moment)
+    }
+
     /// REST has confirmed what is here: the silence was calm.
     mutating func confirm(_ moment: Instant) {
+        if let refuted, refuted.at >= moment { return }
+        refuted = nil
         if let heardAt, moment > heardAt { cadence.learn(moment.nanoseconds &- heardAt.nanoseconds) }
         prove(moment)
         behindSince = nil
@@ -144,6 +172,7 @@ struct Freshness: Sendable {
 
     /// A stream that had stalled has nothing to give: REST said so at that moment. How long it was silent tells nothing of the market's gaps.
     mutating func resumeWaiting(_ moment: Instant) {
+        refuted = nil
         beginWaiting(moment)
         prove(moment)
     }
@@ -163,6 +192,7 @@ struct Freshness: Sendable {
     mutating func lose() {
         inquiry = nil
         behindSince = nil
+        refuted = nil
         heardAt = nil
         hasMessage = false
         stalls = 0
@@ -213,13 +243,16 @@ struct Freshness: Sendable {
         case doubtful(until: Instant)
         /// What should have come did not.
         case silent
-        /// REST has had something newer for too long.
+        /// REST has had something newer for too long, or a message that could not be read was not replaced.
         case stalled
     }
 
     /// Looks at the silence; nil where none is watched.
     func look(_ now: Instant) -> Finding? {
-        let stalledAt = behindSince?.after(Self.grace)
+        // In an outage readers know already.
+        let unreadableAt = outage == nil ? refuted.map { $0.since.after(replacement) } : nil
+        let behindAt = behindSince?.after(Self.grace)
+        let stalledAt = unreadableAt.map { min($0, behindAt ?? $0) } ?? behindAt
         if let stalledAt, stalledAt <= now { return .stalled }
         guard let silentSince, let bound else { return nil }
         let silentAt = silentSince.after(bound)
@@ -231,7 +264,7 @@ struct Freshness: Sendable {
 
     /// When an inquiry may be sent: one is not out, and the last one was long enough ago.
     func mayInquire(_ now: Instant) -> Bool {
-        guard inquiry == nil, rhythm.isTicking else { return false }
+        guard inquiry == nil, !rhythm.isPeriodic else { return false }
         return inquiredAt.map { $0 + min(max(patience, .seconds(1)), .seconds(10)) <= now } ?? true
     }
 }

@@ -33,21 +33,21 @@ struct VenueClock: Sendable {
 
     /// Takes a time, ms since 1970 UTC.
     ///
-    /// - Parameter isMessage: whether it was just sent. What REST has may have lain there for long, and being behind says nothing.
-    mutating func judge(_ time: Int64, at instant: Instant, isMessage: Bool) -> Judgement {
+    /// - Parameter isLive: whether a message of this moment carries it. Only such times teach the clock: what REST has may have lain there for hours.
+    mutating func judge(_ time: Int64, at instant: Instant, isLive: Bool) -> Judgement {
         guard let reference else {
-            self.reference = (time, instant)
+            if isLive { self.reference = (time, instant) }
             return .plausible
         }
         let expected = reference.time.addingReportingOverflow(instant.milliseconds(since: reference.at)).partialValue
         let isAhead = Self.isAhead(time, of: expected)
+        guard isLive else { return isAhead ? .tooFarAhead : .plausible }
         guard isAhead || Self.isAhead(expected, of: time) else {
             doubts = 0
             isConfirmed = true
             if time > expected { self.reference = (time, instant) }
             return .plausible
         }
-        guard isAhead || isMessage else { return .plausible }
         doubts += 1
         if doubts >= (isAhead ? Self.conviction.ahead : isConfirmed ? Self.conviction.behind : Self.conviction.behindTheFirst) {
             doubts = 0

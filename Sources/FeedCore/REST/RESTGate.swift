@@ -4,6 +4,7 @@ struct RESTGate: Sendable {
     /// The longest pause that is kept, however long the venue asks for one, and the pause if it names none.
     private let longestPause: Duration
     private let defaultPause: Duration
+    private let leastPause: Duration
     private let hosts: Int
     private let attemptsPerHost: Int
 
@@ -15,10 +16,13 @@ struct RESTGate: Sendable {
     /// The host that is asked, and how often in a row it could not answer.
     private(set) var host = 0
     private var failures = 0
+    /// How many answers in a row asked to wait.
+    private var refusals = 0
 
     init(_ configuration: FeedCore.Settings) {
         longestPause = configuration.longestRetryAfter
         defaultPause = configuration.defaultRetryAfter
+        leastPause = configuration.leastRetryAfter
         hosts = max(1, configuration.restHosts)
         attemptsPerHost = configuration.attemptsPerHost
         budget = WeightBudget(limit: configuration.weightLimit, reserve: configuration.weightReserve)
@@ -48,8 +52,12 @@ struct RESTGate: Sendable {
     mutating func answered(_ error: FeedError?, _ now: Instant) {
         if let error, error.code == .rateLimited {
             let asked = error.retryAfterMs.map { Duration.milliseconds(min($0, 1 << 40)) } ?? defaultPause
-            let until = now + min(asked, longestPause)
+            let least = min(leastPause * (1 << min(refusals, 6)), .seconds(60))
+            let until = now + min(max(asked, least), longestPause)
             blockedUntil = max(blockedUntil ?? until, until)
+            refusals += 1
+        } else if error == nil {
+            refusals = 0
         }
         guard let error, error.code == .unreachable || error.code == .timedOut else {
             failures = 0

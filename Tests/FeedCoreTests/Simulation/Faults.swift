@@ -38,7 +38,8 @@ struct FaultPlan {
         case .hangConnection: 0.2
         case .cutAfterSubscribe: 0.4
         case .serverError, .timeOut, .malformedAnswer: 0.3
-        case .otherAnswer, .refusedAnswer, .crossedAnswer: 0.05
+        case .otherAnswer, .crossedAnswer: 0.05
+        case .refusedAnswer: 0.3
         case .oldAnswer: 0.4
         case .laggingAnswer: 0.3
         case .otherUsers: 0.1

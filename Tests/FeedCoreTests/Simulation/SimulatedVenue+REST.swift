@@ -26,7 +26,7 @@ extension SimulatedVenue {
     private func answer(_ stream: Int, _ request: FetchRequest) -> (Result<FetchedContent, FeedError>, Nanoseconds?) {
         if let (failure, delay) = failure(host: request.host) { return (.failure(failure), delay) }
         if faults.occurs(.malformedAnswer, &dice) { return (.failure(FeedError(.malformed, "garbled")), nil) }
-        if faults.occurs(.refusedAnswer, &dice) { return (.failure(FeedError(.venueRejected, "400")), nil) }
+        if faults.occurs(.refusedAnswer, &dice) { return (.failure(refusal()), nil) }
         let channel = streams[stream].name.channel
         if faults.occurs(.otherAnswer, &dice) { return (.success(FetchedContent(rows: otherRows(than: channel), eventTime: nil)), nil) }
         if let symbol = streams[stream].symbol, settled.contains(symbol) { return (.failure(FeedError(.venueRejected, "no such symbol")), nil) }
@@ -34,6 +34,17 @@ extension SimulatedVenue {
         if case .from(let id) = request.part { from = id }
         guard let rows = rows(stream, from: from) else { return (.failure(FeedError(.noSnapshotSource, "none")), nil) }
         return (.success(FetchedContent(rows: rows, eventTime: queue.wallClock)), nil)
+    }
+
+    /// A refusal with any status, read as the dialect reads it; its `Retry-After` may be nothing, 0 or a time.
+    private func refusal() -> FeedError {
+        let status = dice.between(300, 599)
+        let wait: Int64? = dice.pick(nil, 0, 0, Int64(dice.between(1, 5_000)))
+        return switch status {
+        case 418, 429: FeedError(.rateLimited, "HTTP \(status)", retryAfterMs: wait)
+        case 403, 500...599: FeedError(.unreachable, "HTTP \(status)", retryAfterMs: wait)
+        default: dice.chance(0.2) ? FeedError(.malformed, "HTML for HTTP \(status)") : FeedError(.venueRejected, "HTTP \(status)", venueCode: -1007)
+        }
     }
 
     /// Why the venue answers nothing, and after which time if it takes long.

@@ -115,9 +115,47 @@ extension Simulation {
             let symbol = venue.streams[stream].symbol
             verdict.expect(symbol.map(venue.everSettled.contains) == true, .noFalseAlarm, "\(event.stream) has ended, and its symbol trades")
         case .status(.stale, _, _):
-            guard let last = watches[stream].lastNews, event.stream.channel == .markPrice else { return }
+            guard let last = watches[stream].lastFrame, event.stream.channel == .markPrice, !watches[stream].wasUnreadable else { return }
             verdict.expect(
                 queue.now - last >= staleAfter.nanoseconds, .noFalseAlarm, "\(event.stream) \((queue.now - last) / 1_000_000) ms after a frame")
+        default: break
+        }
+    }
+
+    /// A table or a list of messages that is live has what the venue has had since its first row, as many rows as are kept.
+    func checkComplete(_ stream: Int, _ content: FuturesServiceFeedContent) {
+        guard let state = state(of: stream) else { return }
+        if state.fetching.isNeeded, state.subscription.isEffective, state.freshness.stalls == 0 {
+            var isAsked = state.fetching.running != nil || state.fetching.at != nil || state.freshness.lookAt != nil
+            if case .running = state.fetching.backfill { isAsked = true }
+            verdict.expect(isAsked, .refusalIsRetried, "\(state.name) needs complete data, and nothing asks for it")
+        }
+        guard content.state == .live else { return }
+        if let at = watches[stream].unreadableAt, max(watches[stream].lastData ?? 0, watches[stream].lastNews ?? 0) < at {
+            let next = state.name.channel == .markPrice ? (staleAfter - .milliseconds(1_400)).nanoseconds / 2 + .ms(400) : .ms(750)
+            let (age, bound) = (queue.now - at, next + .ms(200) + timerLag + .seconds(1))
+            let words = "\(state.name) is live \(age / 1_000_000) ms after an unreadable message, unverified for \(content.unverifiedMs) ms"
+            verdict.expect(age <= bound && content.unverifiedMs >= age / 1_000_000, .unreadableEndsProof, words)
+        }
+        guard let symbol = venue.streams[stream].symbol else {
+            // A list does without a symbol that two lists in a row lacked, until it is heard again.
+            guard venue.faults.counts[Fault.listingCut.rawValue] == 0, case .markPrice(let rows) = content.rows else { return }
+            let symbols = Set(rows.map(\.symbol))
+            let trading = venue.markets.indices.filter { !venue.everSettled.contains($0) }.map { venue.markets[$0].symbol }
+            return verdict.expect(symbols.isSuperset(of: trading), .liveIsComplete, "\(state.name) has \(symbols) of \(trading)")
+        }
+        let market = venue.markets[symbol]
+        switch content.rows {
+        case .kline(let rows):
+            guard let last = rows.last else { return }
+            let truth = market.bars.filter { $0.openTime <= last.openTime }.compactMap(market.kline).suffix(venue.history).map(\.openTime)
+            verdict.expect(
+                rows.map(\.openTime) == Array(truth), .liveIsComplete, "\(state.name) has \(rows.count) bars of \(truth.count)")
+        case .aggregateTrade(let rows):
+            guard let first = rows.first, let last = rows.last else { return }
+            let kept = min(UInt64(limit(of: state.name)), last.id)
+            verdict.expect(
+                last.id &- first.id &+ 1 == UInt64(rows.count) && rows.count <= kept, .liveIsComplete, "\(state.name) has \(rows.count) trades")
         default: break
         }
     }
@@ -186,7 +224,9 @@ extension Simulation {
             guard slot == state.connection || core.connections[slot].predecessor == state.connection else { return }
             isTold = rows.allSatisfy(known.contains)
         case (.markPrice(let rows), .markPrice(let known)) where slot == state.connection:
-            isTold = rows.allSatisfy { row in known.contains { $0.symbol == row.symbol && $0.time >= row.time } }
+            // A list does without what the venue has settled; a copy on another line may come later.
+            let gone = Set(venue.everSettled.map { venue.markets[$0].symbol })
+            isTold = rows.allSatisfy { row in gone.contains(row.symbol) || known.contains { $0.symbol == row.symbol && $0.time >= row.time } }
         case (.kline(let rows), .kline(let known)) where slot == state.connection:
             isTold = rows.allSatisfy { row in known.last.map { row.openTime < $0.openTime || row.tradeCount <= $0.tradeCount } ?? false }
         case (.bookTicker(let rows), .bookTicker(let known)) where slot == state.connection:

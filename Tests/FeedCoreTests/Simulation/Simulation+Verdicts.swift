@@ -68,7 +68,8 @@ extension Simulation {
         }
         guard let state = state(of: stream) else { return verdict.expect(false, .wantedIsKept, "\(name) is gone") }
         verdict.expect(state.incidents.count <= 100, .memory, "\(state.incidents.count) incidents of \(name)")
-        guard let content = core.content(of: name) else { return }
+        guard let content = core.content(of: name, now: moment.instant) else { return }
+        checkComplete(stream, content)
         if content.state == .live {
             let phase = core.connections[state.connection].phase
             verdict.expect(phase == .open, .freshness, "\(name) is live, its connection \(phase)")
@@ -128,6 +129,8 @@ extension Simulation {
         }
         // A silence that the budget left nothing to ask about is stale, and back a while after there is weight again.
         if content.state == .stale, name.channel != .markPrice, weightWasShortAt.map({ queue.now - $0 < .seconds(30) }) ?? false { return }
+        // Nothing but the next liquidation replaces one that could not be read.
+        if content.state == .stale, name.channel == .liquidation, watches[stream].wasUnreadable { return }
         verdict.expect(watches[stream].outage == .none, .convergence, detail("has an outage that never ended (\(watches[stream].outage))"))
         verdict.expect(content.state == .live, .convergence, detail("is \(content.state)"))
         guard let symbol = venue.streams[stream].symbol else {

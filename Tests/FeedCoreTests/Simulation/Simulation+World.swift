@@ -58,11 +58,13 @@ extension Simulation {
         let event = altered(event, on: id)
         note(event, on: id)
         step(.received(id, event))
-        guard case .rows(let name, let rows, let time) = event, let stream = index(name), isKind(rows, of: name) else { return }
-        if let time, time > queue.wallClock + 60_000 { return }
+        guard case .rows(let name, let rows, let time) = event, let stream = index(name) else { return }
+        guard isKind(rows, of: name), time ?? 0 <= queue.wallClock + 60_000 else { return noteUnreadable(stream, on: id) }
         checkTold(rows, stream, on: id)
         guard carries(id, stream) else { return }
         watches[stream].lastData = queue.now
+        if rows.count > 0, watches[stream].lastNews == queue.now { watches[stream].lastFrame = queue.now }
+        if rows.count > 0, state(of: stream)?.state == .live { watches[stream].wasUnreadable = false }
     }
 
     /// Now and then one level of a book's update is not what the venue sent, and no number tells.
@@ -153,7 +155,7 @@ extension Simulation {
             guard let stream = index(name) else { return }
             // Data of a stream that has ended show the core nothing.
             if let state = state(of: stream)?.state, state != .ended, core.connections.contains(where: { $0.id == id && $0.phase == .open }) {
-                wireWatch.gotData(id)
+                wireWatch.gotData(id, queue.now)
             }
             if state(of: stream)?.freshness.outage?.awaitsMessage == true { renew(stream) }
             guard carries(id, stream), isKind(rows, of: name) else { return }
@@ -168,9 +170,19 @@ extension Simulation {
                     standing[id, default: [:]][stream] = queue.now
                 }
             }
+        case .malformed(let name?, _): if let stream = index(name) { noteUnreadable(stream, on: id) }
+        case .malformed(nil, _): for stream in watches.indices { noteUnreadable(stream, on: id) }
         case .rejected(let request?, _): for (stream, last) in pending[id] ?? [:] where last == request { standing[id]?[stream] = nil }
         default: break
         }
+    }
+
+    /// One line's message that cannot be read says nothing while others bring its copy.
+    private func noteUnreadable(_ stream: Int, on id: ConnectionID) {
+        guard let state = state(of: stream), state.state != .ended, carries(id, stream) else { return }
+        watches[stream].wasUnreadable = true
+        guard core.connections[state.connection].siblings.isEmpty else { return }
+        watches[stream].unreadableAt = queue.now
     }
 
     /// Whether a stream is read from the connection, or from another line beside it.

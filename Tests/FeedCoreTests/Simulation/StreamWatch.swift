@@ -16,6 +16,12 @@ struct StreamWatch {
     var lastData: Nanoseconds?
     /// When a message last brought something new.
     private(set) var lastNews: Nanoseconds?
+    /// When a message last brought rows that were news.
+    var lastFrame: Nanoseconds?
+    /// When a message came last that could not be read.
+    var unreadableAt: Nanoseconds?
+    /// Whether one did on any line since the last message that could be.
+    var wasUnreadable = false
     /// Requests without an answer, newest last, each with the subscription it was made under.
     var attempts: [(attempt: UInt64, serial: Int, followsSubscription: Bool, isBackfill: Bool, isCurrent: Bool)] = []
     /// When a request failed last, and how many in a row were repeated at once.
@@ -54,15 +60,15 @@ struct StreamWatch {
             progress.beginGeneration()
         case .status(.ended, _, _):
             verdict.expect(outage != .open, .oneRecoverPerOutage, "\(name) ends without a word about its outage")
-            let kept = (progress, isCorrupted)
+            let kept = (progress, isCorrupted, lastData, lastNews)
             forget()
             isEnded = true
-            (progress, isCorrupted) = kept
+            (progress, isCorrupted, lastData, lastNews) = kept
             progress.beginOutage()
             progress.beginGeneration()
         case .status(let state, _, _):
             if state == .recovering { beginOutage(now, evidence: nil) }
-            if state == .stale { beginOutage(now, evidence: lastData) }
+            if state == .stale { beginOutage(now, evidence: [lastData, lastNews].compactMap(\.self).max()) }
             if state == .connecting {
                 isEnded = false
                 progress.beginGeneration()
@@ -97,6 +103,8 @@ struct StreamWatch {
         attempts = []
         lastData = nil
         lastNews = nil
+        unreadableAt = nil
+        lastFrame = nil
         isCorrupted = false
         progress = Progress()
     }

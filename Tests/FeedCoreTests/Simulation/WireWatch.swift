@@ -4,13 +4,15 @@
 struct WireWatch {
     let configuration: FeedCore.Configuration
     let lag: Nanoseconds
-    private var lastHeard: [(id: ConnectionID, at: Nanoseconds)] = []
+    private var lastHeard: [(id: ConnectionID, opened: Nanoseconds, at: Nanoseconds)] = []
     private var controls: [(id: ConnectionID, at: Nanoseconds)] = []
     private var requests: [(request: UInt64, streams: [Int])] = []
     /// By place in the core's list: attempts in a row without data, and when the last one ended and how soon the next has to come.
     private var failures: [Int: Int] = [:]
     private var ends: [Int: (at: Nanoseconds, bound: Nanoseconds)] = [:]
     private var quickInARow: [Int: Int] = [:]
+    /// The least wait behind a connection that ended soon after it had opened.
+    private var leasts: [Int: Nanoseconds] = [:]
     private(set) var waitUntil: Nanoseconds = 0
     private var minute: (number: Int64, weight: Int) = (0, 0)
     private var weightLimit: Int
@@ -24,7 +26,7 @@ struct WireWatch {
     }
 
     mutating func opened(_ id: ConnectionID, _ now: Nanoseconds) {
-        lastHeard.append((id, now))
+        lastHeard.append((id, now, now))
         if lastHeard.count > 400 { lastHeard.removeFirst(100) }
     }
 
@@ -38,11 +40,19 @@ struct WireWatch {
         core.connections.firstIndex { $0.id == id && $0.phase != .idle }
     }
 
+    /// How long a connection lives until its data end the backoff.
+    private static let proof = Nanoseconds.ms(500)
+
+    /// By place in the core's list: how often in a row a connection ended before that.
+    private var shortLives: [Int: Int] = [:]
+
     var dataOn: [ConnectionID] = []
 
-    mutating func gotData(_ id: ConnectionID) {
-        if dataOn.last != id { dataOn.append(id) }
-        if dataOn.count > 40 { dataOn.removeFirst(10) }
+    /// Data of a connection that has just opened show nothing yet: it may be closed at once again.
+    mutating func gotData(_ id: ConnectionID, _ now: Nanoseconds) {
+        guard let opened = lastHeard.last(where: { $0.id == id })?.opened, now - opened >= Self.proof else { return }
+        if !dataOn.contains(id) { dataOn.append(id) }
+        if dataOn.count > 100 { dataOn.removeFirst(10) }
     }
 
     /// A connection of the core's is about to end.
@@ -61,7 +71,16 @@ struct WireWatch {
         retired(slot, id)
         let count = failures[slot] ?? 0
         failures[slot] = count + 1
-        ends[slot] = (now, min(configuration.reconnectCap.nanoseconds, configuration.reconnectBase.nanoseconds << min(count, 20)))
+        var bound = min(configuration.reconnectCap.nanoseconds, configuration.reconnectBase.nanoseconds << min(count, 20))
+        leasts[slot] = 0
+        if let opened = lastHeard.last(where: { $0.id == id })?.opened, now - opened < Self.proof {
+            let lives = shortLives[slot] ?? 0
+            let least = min(
+                configuration.reconnectCap.nanoseconds, lives < 2 ? 0 : configuration.reconnectBase.nanoseconds * 16 << min(2 * (lives - 2), 20))
+            (leasts[slot], bound) = (least, max(bound, least))
+            shortLives[slot] = lives + 1
+        }
+        ends[slot] = (now, bound)
     }
 
     /// A line is left for another attempt.
@@ -73,6 +92,7 @@ struct WireWatch {
         guard dataOn.contains(id) else { return }
         dataOn.removeAll { $0 == id }
         failures[slot] = 0
+        shortLives[slot] = 0
         quickInARow[slot] = 0
     }
 
@@ -86,9 +106,10 @@ struct WireWatch {
         if slots.count > 40 { slots.removeFirst(10) }
         guard let (at, bound) = ends.removeValue(forKey: slot) else { return }
         let delay = now - at
-        let words = "connection \(id.value) is tried after \(delay / 1_000_000) ms of at most \(bound / 1_000_000)"
+        let least = (leasts[slot] ?? 0) / 1_000_000
+        let words = "connection \(id.value) is tried after \(delay / 1_000_000) ms of \(least) to \(bound / 1_000_000) (\(shortLives[slot] ?? 0))"
         let queue = Nanoseconds(core.connections.count + 3) * (configuration.connectInterval.nanoseconds + lag)
-        verdict.expect(delay >= .ms(100) && delay <= max(bound, .ms(100)) + queue + lag, .reconnectDelay, words)
+        verdict.expect(delay >= max(.ms(100), leasts[slot] ?? 0) && delay <= max(bound, .ms(100)) + queue + lag, .reconnectDelay, words)
         guard bound > .seconds(4) else { return }
         let isQuick = delay <= configuration.connectInterval.nanoseconds + lag
         quickInARow[slot] = isQuick ? (quickInARow[slot] ?? 0) + 1 : 0
