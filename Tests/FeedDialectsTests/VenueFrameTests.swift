@@ -20,15 +20,15 @@ import Testing
             try ReadFrame("polyoxide/stream_btcusdt_aggTrade.json").rows
                 == .aggregateTrade([
                     AggregateTrade(
-                        id: 3_477_868_433, price: "83091.70", quantity: "0.022", firstTradeID: 8_153_634_393, lastTradeID: 8_153_634_394,
-                        time: 1_791_382_992_338, isBuyerMaker: false)
+                        id: 3_477_868_433, price: "83091.70", quantity: "0.022", normalQuantity: "0.022", firstTradeID: 8_153_634_393,
+                        lastTradeID: 8_153_634_394, time: 1_791_382_992_338, isBuyerMaker: false)
                 ]))
         #expect(
             try ReadFrame("cryptofeed/frames-2026-08-08.jsonl", "btcusdt@aggTrade").rows
                 == .aggregateTrade([
                     AggregateTrade(
-                        id: 3_404_749_954, price: "64990.90", quantity: "0.002", firstTradeID: 7_960_913_511, lastTradeID: 7_960_913_511,
-                        time: 1_786_171_884_471, isBuyerMaker: true)
+                        id: 3_404_749_954, price: "64990.90", quantity: "0.002", normalQuantity: "0.002", firstTradeID: 7_960_913_511,
+                        lastTradeID: 7_960_913_511, time: 1_786_171_884_471, isBuyerMaker: true)
                 ]))
     }
 

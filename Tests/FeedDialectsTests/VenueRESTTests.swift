@@ -86,10 +86,29 @@ import Testing
         #expect(refusal?.code == code)
     }
 
+    @Test func listsOfAnotherVersionAreThatVersionsOwn() {
+        for path in ["/fapi/v3/ticker/24hr", "/fapi/v2/ticker/price", "/fapi/v3/ticker/bookTicker", "/fapi/v3/premiumIndex", "/fapi/v3/exchangeInfo"]
+        {
+            guard case .relay(let relay)? = Self.answer(path) else {
+                Issue.record("\(path) is answered from a list of version 1")
+                continue
+            }
+            #expect(relay.target == path)
+        }
+        guard case .stream? = Self.answer("/fapi/v1/ticker/24hr"), case .stream? = Self.answer("/fapi/v3/ticker/24hr", [("symbol", "BTCUSDT")]) else {
+            Issue.record("version 1, and one symbol of any version, come from streams")
+            return
+        }
+    }
+
+    @Test func whatASignedRequestHasBesidesIsIgnoredOnPublicPaths() {
+        #expect(Self.refusal("/fapi/v1/time", [("recvWindow", "5000"), ("timestamp", "1"), ("signature", "secret")]) == nil)
+    }
+
     @Test func whatNeedsAnAccountIsRefused() {
         for (path, query) in [
-            ("/fapi/v1/historicalTrades", [("symbol", "BTCUSDT")]), ("/fapi/v1/klines", [("symbol", "BTCUSDT"), ("signature", "secret")]),
-            ("/fapi/v1/time", [("listenKey", "secret")]),
+            ("/fapi/v1/historicalTrades", [("symbol", "BTCUSDT")]), ("/fapi/v1/order", [("symbol", "BTCUSDT"), ("signature", "secret")]),
+            ("/fapi/v1/listenKey", [("listenKey", "secret")]),
         ] {
             let refusal = Self.refusal(path, query)
             #expect(refusal?.code == -2014 && refusal?.status == 401)

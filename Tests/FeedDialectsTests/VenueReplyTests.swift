@@ -129,8 +129,8 @@ import Testing
         #expect(
             rows.last
                 == AggregateTrade(
-                    id: 3_477_868_382, price: "83084.30", quantity: "0.015", firstTradeID: 8_153_634_284, lastTradeID: 8_153_634_285,
-                    time: 1_791_382_990_860, isBuyerMaker: true))
+                    id: 3_477_868_382, price: "83084.30", quantity: "0.015", normalQuantity: "0.015", firstTradeID: 8_153_634_284,
+                    lastTradeID: 8_153_634_285, time: 1_791_382_990_860, isBuyerMaker: true))
         let old = try fetch(.aggregateTrade(symbol: "BTCUSDT"), "aggTrades?limit=5&symbol=BTCUSDT", in: goc)
         #expect(old.rows.ids == 154_676_475...154_676_479 && old.eventTime == 1_602_989_583_660)
     }

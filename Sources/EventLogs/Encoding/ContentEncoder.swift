@@ -161,6 +161,7 @@ package enum ContentEncoder {
         json.member("id", row.id)
         json.member("price", row.price)
         json.member("qty", row.quantity)
+        if let quantity = row.normalQuantity { json.member("normalQty", quantity) }
         json.member("firstTradeId", row.firstTradeID)
         json.member("lastTradeId", row.lastTradeID)
         json.member("time", row.time)

@@ -85,7 +85,8 @@ package enum ContentReader {
     private static func aggregateTrade(_ row: RowFields) throws(JSONReader.Failure) -> AggregateTrade {
         AggregateTrade(
             id: try row.integer("id"), price: try row.decimal("price"), quantity: try row.decimal("qty"),
-            firstTradeID: try row.integer("firstTradeId"), lastTradeID: try row.integer("lastTradeId"), time: try row.integer("time"),
+            normalQuantity: try row.optionalDecimal("normalQty"), firstTradeID: try row.integer("firstTradeId"),
+            lastTradeID: try row.integer("lastTradeId"), time: try row.integer("time"),
             isBuyerMaker: try row.flag("isBuyerMaker"))
     }
 

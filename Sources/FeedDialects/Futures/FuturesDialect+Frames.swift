@@ -13,7 +13,7 @@ extension FuturesDialect {
             return
         }
         guard let name = envelope.name else {
-            emit(envelope.unknown.map { .unknown($0) } ?? envelope.control)
+            emit(envelope.isShutdown ? .goingAway : envelope.unknown.map { .unknown($0) } ?? envelope.control)
             return
         }
         guard let start = envelope.data else {
@@ -22,7 +22,9 @@ extension FuturesDialect {
         }
         do throws(JSONReader.Failure) {
             var reader = JSONReader(frame).reader(at: start)
-            let (rows, eventTime) = try WireRows(name: name).read(&reader)
+            var leftOut: LeftOutRows?
+            let (rows, eventTime) = try WireRows(name: name).read(&reader, &leftOut)
+            if let leftOut { emit(.leftOut(name, leftOut)) }
             emit(.rows(name, rows, eventTime: eventTime))
         } catch {
             emit(.malformed(name, "The venue sent data for \(name) that cannot be read: \(error.reason) at byte \(error.offset)."))
@@ -34,9 +36,11 @@ extension FuturesDialect {
     private func decodePlain(_ frame: UnsafeBufferPointer<UInt8>, _ names: StreamNames, _ emit: (UpstreamEvent) -> Void) -> Bool {
         var reader = JSONReader(frame)
         guard (try? reader.open(UInt8(ascii: "{"), UInt8(ascii: "}"))) == true, reader.skip(#""stream":"#), let text = try? reader.rawString(),
-            let name = names.name(text), reader.skip(#","data":"#),
-            let (rows, eventTime) = try? WireRows(name: name).read(&reader), reader.skip("}"), reader.remaining == 0
+            let name = names.name(text), reader.skip(#","data":"#)
         else { return false }
+        var leftOut: LeftOutRows?
+        guard let (rows, eventTime) = try? WireRows(name: name).read(&reader, &leftOut), reader.skip("}"), reader.remaining == 0 else { return false }
+        if let leftOut { emit(.leftOut(name, leftOut)) }
         emit(.rows(name, rows, eventTime: eventTime))
         return true
     }
@@ -70,6 +74,9 @@ private struct Envelope {
                 try reader.skip()
             case 1 where key[0] == UInt8(ascii: "e"):
                 if try reader.peek() == .string { event = try reader.string() } else { try reader.skip() }
+            case 5 where key.isText("event") && event == nil:
+                // Binance documents `{"event":{"e":…}}` for what concerns the connection.
+                event = try RESTFields.text("e", in: &reader)
             case 5 where key.isText("error"):
                 try reader.object { (reader, key) throws(JSONReader.Failure) in try readError(&reader, key) }
             default: try readError(&reader, key)
@@ -98,12 +105,16 @@ private struct Envelope {
         }
     }
 
+    /// The event by which the venue says that it is about to close the connection, and the name of its combined frame.
+    private static let shutdown = "serverShutdown"
+    var isShutdown: Bool { unknown == "!" + Self.shutdown || event == Self.shutdown }
+
     var control: UpstreamEvent {
         if let errorCode {
             let message = "The venue refused a request: \(errorMessage) (\(errorCode))."
             return .rejected(request: request, FeedError(.subscriptionRejected, message, venueCode: errorCode))
         }
-        if event == "serverShutdown" { return .goingAway }
+        if event == Self.shutdown { return .goingAway }
         if hasResult, let request { return .acknowledged(request: request) }
         return .unknown("a frame that is neither data nor an answer")
     }

@@ -103,22 +103,31 @@ extension FuturesDialect {
             switch String(decoding: key, as: UTF8.self) {
             case "symbols":
                 try reader.array { (reader) throws(JSONReader.Failure) in
+                    guard try reader.peek() == .object else {
+                        try reader.skip()
+                        return listing.leftOut.add(nil, "an entry is no object")
+                    }
                     let fields = try RESTFields(&reader)
+                    guard let symbol = fields.symbolIfTold, !symbol.isEmpty else { return listing.leftOut.add(nil, "an entry names no symbol") }
                     if settledStatuses.contains(fields.word("status") ?? "") {
-                        listing.settled.insert(try fields.symbol())
+                        listing.settled.insert(symbol)
                     } else {
-                        listing.symbols.insert(try fields.symbol())
+                        listing.symbols.insert(symbol)
                     }
                 }
             case "assets":
                 try reader.array { (reader) throws(JSONReader.Failure) in
+                    guard try reader.peek() == .object else { return try reader.skip() }
                     if let asset = try RESTFields(&reader).word("asset") { listing.assetIndices.insert(asset + "USD") }
                 }
             case "rateLimits":
                 try reader.array { (reader) throws(JSONReader.Failure) in
+                    guard try reader.peek() == .object else { return try reader.skip() }
                     let fields = try RESTFields(&reader)
-                    guard fields.word("rateLimitType") == "REQUEST_WEIGHT", fields.word("interval") == "MINUTE" else { return }
-                    listing.weightLimit = try fields.integer("limit", Int.self) / max(1, fields.integer("intervalNum", Int.self))
+                    guard fields.word("rateLimitType") == "REQUEST_WEIGHT", fields.word("interval") == "MINUTE",
+                        let limit = try? fields.integer("limit", Int.self), let minutes = try? fields.integer("intervalNum", Int.self)
+                    else { return }
+                    listing.weightLimit = limit / max(1, minutes)
                 }
             // No venue has it; a demo exchange does.
             case "simulated":
@@ -152,12 +161,19 @@ struct RESTFailure {
                 FeedError(
                     .rateLimited, "The venue asked to wait: \(words).", venueCode: code,
                     retryAfterMs: (answer.retryAfter ?? (answer.status == 418 ? .seconds(120) : .seconds(60))).milliseconds)
-            case 403, 500...599:
+            case 300...399, 403, 408, 425, 500...599:
+                FeedError(
+                    .unreachable, "The venue cannot answer now: \(words). It is tried again.", venueCode: code,
+                    retryAfterMs: answer.retryAfter?.milliseconds)
+            case _ where code.map(Self.passing.contains) == true:
                 FeedError(.unreachable, "The venue cannot answer now: \(words). It is tried again.", venueCode: code)
             default:
                 FeedError(.venueRejected, "The venue refused the request: \(words).", venueCode: code)
             }
     }
+
+    /// Codes that say nothing about the request: unknown error, disconnected, unexpected response, timeout, overloaded (docs/venue.md §6).
+    private static let passing: Set<Int> = [-1000, -1001, -1006, -1007, -1008]
 
     /// The venue's own code and message, if the body has them; fault pages are HTML.
     private static func venueWords(_ body: [UInt8]) -> (Int?, String?) {

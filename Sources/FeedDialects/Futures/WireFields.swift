@@ -11,6 +11,7 @@ struct WireFields: ~Copyable {
     private(set) var asks: [PriceLevel]?
     private(set) var previousUpdateID: UInt64?
     private(set) var averagePrice: DecimalString?
+    private(set) var normalQuantity: DecimalString?
     /// A continuous bar's pair and contract type.
     private(set) var pair = ""
     private(set) var contractType = ""
@@ -46,7 +47,7 @@ struct WireFields: ~Copyable {
     mutating func read(_ reader: inout JSONReader) throws(Failure) {
         (texts, decimals, integers, flags, trueFlags) = (0, 0, 0, 0, 0)
         (symbol, pair, contractType) = ("", "", "")
-        (bids, asks, previousUpdateID, averagePrice) = (nil, nil, nil, nil)
+        (bids, asks, previousUpdateID, averagePrice, normalQuantity) = (nil, nil, nil, nil, nil)
         try readMembers(&reader)
     }
 
@@ -141,13 +142,14 @@ struct WireFields: ~Copyable {
         values.storeBytes(of: integer, toByteOffset: slot * Self.valueBytes, as: UInt64.self)
     }
 
-    /// The fields with names of two letters: a depth update's `pu`, a liquidation's `ap`, a continuous bar's `ps` and `ct`.
+    /// The fields with names of two letters: a depth update's `pu`, a liquidation's `ap`, an aggregate trade's `nq`, a continuous bar's `ps` and `ct`.
     private mutating func takePair(_ reader: inout JSONReader, _ key: UnsafeBufferPointer<UInt8>) throws(Failure) {
         switch (key[0], key[1], try reader.peek()) {
         case (UInt8(ascii: "p"), UInt8(ascii: "u"), .number): previousUpdateID = try reader.integer()
         case (UInt8(ascii: "a"), UInt8(ascii: "p"), .string):
             let text = try reader.rawString()
             averagePrice = DecimalString(text)
+        case (UInt8(ascii: "n"), UInt8(ascii: "q"), .string): normalQuantity = DecimalString(try reader.rawString())
         case (UInt8(ascii: "p"), UInt8(ascii: "s"), .string): pair = try reader.string()
         case (UInt8(ascii: "c"), UInt8(ascii: "t"), .string): contractType = try reader.string()
         default: try reader.skip()

@@ -7,18 +7,19 @@ struct WireRows {
     typealias Failure = JSONReader.Failure
     typealias Key = UnsafeBufferPointer<UInt8>
 
-    func read(_ reader: inout JSONReader) throws(Failure) -> (FeedRows, eventTime: Int64?) {
+    /// - Parameter leftOut: takes the rows of a list of all symbols that cannot be read; nil if there are none.
+    func read(_ reader: inout JSONReader, _ leftOut: inout LeftOutRows?) throws(Failure) -> (FeedRows, eventTime: Int64?) {
         switch name.channel {
-        case .markPrice: try rows(&reader, FeedRows.markPrice, markPrice)
-        case .assetIndex: try rows(&reader, FeedRows.assetIndex, assetIndex)
-        case .bookTicker: try rows(&reader, FeedRows.bookTicker, bookTicker)
-        case .aggregateTrade: try rows(&reader, FeedRows.aggregateTrade, aggregateTrade)
-        case .trade: try rows(&reader, FeedRows.trade, trade)
-        case .liquidation: try rows(&reader, FeedRows.liquidation, liquidation)
-        case .partialDepth, .depth, .rpiDepth: try rows(&reader, FeedRows.depth, depth)
-        case .kline, .continuousKline: try rows(&reader, FeedRows.kline, kline)
-        case .miniTicker: try rows(&reader, FeedRows.miniTicker, miniTicker)
-        case .ticker: try rows(&reader, FeedRows.ticker, ticker)
+        case .markPrice: try rows(&reader, &leftOut, FeedRows.markPrice, markPrice)
+        case .assetIndex: try rows(&reader, &leftOut, FeedRows.assetIndex, assetIndex)
+        case .bookTicker: try rows(&reader, &leftOut, FeedRows.bookTicker, bookTicker)
+        case .aggregateTrade: try rows(&reader, &leftOut, FeedRows.aggregateTrade, aggregateTrade)
+        case .trade: try rows(&reader, &leftOut, FeedRows.trade, trade)
+        case .liquidation: try rows(&reader, &leftOut, FeedRows.liquidation, liquidation)
+        case .partialDepth, .depth, .rpiDepth: try rows(&reader, &leftOut, FeedRows.depth, depth)
+        case .kline, .continuousKline: try rows(&reader, &leftOut, FeedRows.kline, kline)
+        case .miniTicker: try rows(&reader, &leftOut, FeedRows.miniTicker, miniTicker)
+        case .ticker: try rows(&reader, &leftOut, FeedRows.ticker, ticker)
         case .bar, .openInterest, .fundingRate, .funding, .longShortRatio, .upstream: throw reader.failure("the stream does not come as frames")
         case .compositeIndex, .contractInfo, .tradingSession: try ReferenceFrame(name: name).read(&reader)
         }
@@ -26,27 +27,48 @@ struct WireRows {
 
     /// One object or an array of them; the venue sends either under some names.
     private func rows<Row>(
-        _ reader: inout JSONReader, _ wrap: ([Row]) -> FeedRows, _ read: (borrowing WireFields, JSONReader) throws(Failure) -> Row
+        _ reader: inout JSONReader, _ leftOut: inout LeftOutRows?, _ wrap: ([Row]) -> FeedRows,
+        _ read: (borrowing WireFields, JSONReader) throws(Failure) -> Row
     ) throws(Failure) -> (FeedRows, eventTime: Int64?) {
         var rows: [Row] = []
         var latest: Int64?
         try WireFields.with(symbol: name.channel == .continuousKline ? nil : name.symbol) { fields throws(Failure) in
-            try readRows(&reader, &fields, &rows, &latest, read)
+            try readRows(&reader, &fields, &rows, &latest, &leftOut, read)
         }
         return (wrap(rows), latest)
     }
 
     private func readRows<Row>(
-        _ reader: inout JSONReader, _ fields: inout WireFields, _ rows: inout [Row], _ latest: inout Int64?,
+        _ reader: inout JSONReader, _ fields: inout WireFields, _ rows: inout [Row], _ latest: inout Int64?, _ leftOut: inout LeftOutRows?,
         _ read: (borrowing WireFields, JSONReader) throws(Failure) -> Row
     ) throws(Failure) {
         if try reader.peek() == .array {
+            if name.symbol == nil { return try readList(&reader, &fields, &rows, &latest, &leftOut, read) }
             try reader.array { (reader) throws(Failure) in try readRow(&reader, &fields, &rows, &latest, read) }
             // An empty list is normal for all symbols. For one symbol it is refused, or it would count as fresh.
-            guard !rows.isEmpty || name.symbol == nil else { throw reader.failure("the list for one symbol is empty") }
+            guard !rows.isEmpty else { throw reader.failure("the list for one symbol is empty") }
         } else {
             try readRow(&reader, &fields, &rows, &latest, read)
         }
+    }
+
+    /// A list of all symbols. It does without rows that cannot be read, unless none can.
+    private func readList<Row>(
+        _ reader: inout JSONReader, _ fields: inout WireFields, _ rows: inout [Row], _ latest: inout Int64?, _ leftOut: inout LeftOutRows?,
+        _ read: (borrowing WireFields, JSONReader) throws(Failure) -> Row
+    ) throws(Failure) {
+        var first: Failure?
+        try reader.array { (reader) throws(Failure) in
+            let start = reader.position
+            do throws(Failure) { try readRow(&reader, &fields, &rows, &latest, read) } catch {
+                reader = reader.reader(at: start)
+                let symbol = try RESTFields.text("s", in: &reader)
+                leftOut = leftOut ?? LeftOutRows()
+                leftOut?.add(symbol, "\(error.reason)")
+                first = first ?? error
+            }
+        }
+        if rows.isEmpty, let first { throw first }
     }
 
     private func readRow<Row>(
@@ -116,7 +138,7 @@ struct WireRows {
     private func aggregateTrade(_ fields: borrowing WireFields, _ reader: JSONReader) throws(Failure) -> AggregateTrade {
         AggregateTrade(
             id: try fields.integer("a", reader), price: try fields.decimal("p", reader), quantity: try fields.decimal("q", reader),
-            firstTradeID: try fields.integer("f", reader), lastTradeID: try fields.integer("l", reader),
+            normalQuantity: fields.normalQuantity, firstTradeID: try fields.integer("f", reader), lastTradeID: try fields.integer("l", reader),
             time: try fields.integer("T", reader), isBuyerMaker: try fields.flag("m", reader))
     }
 

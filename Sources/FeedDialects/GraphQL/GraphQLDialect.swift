@@ -43,7 +43,9 @@ package struct GraphQLDialect: Dialect {
     }
 
     package func session(endpoint: Int, subprotocol: String?) -> any DialectSession {
-        GraphQLDialectSession(upstream, name: name, version: subprotocol.flatMap(GraphQLProtocol.init(rawValue:)))
+        // A server that chooses no subprotocol (RFC 6455 §4.2.2) is taken at the first that was offered; over HTTP there is none.
+        let version = subprotocol.flatMap(GraphQLProtocol.init(rawValue:)) ?? (upstream.transport == .webSocket ? upstream.subprotocols.first : nil)
+        return GraphQLDialectSession(upstream, name: name, version: version)
     }
 
     package func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest? {

@@ -24,6 +24,21 @@ struct RESTFields {
         self = fields
     }
 
+    /// A member of an object that is read over, if it is a text; nil if it is missing or anything else.
+    ///
+    /// - Throws: If the object is not JSON.
+    static func text(_ key: StaticString, in reader: inout JSONReader) throws(Failure) -> String? {
+        guard try reader.peek() == .object else {
+            try reader.skip()
+            return nil
+        }
+        var text: String?
+        try reader.object { (reader, name) throws(Failure) in
+            if name.isText(key), try reader.peek() == .string { text = try reader.string() } else { try reader.skip() }
+        }
+        return text
+    }
+
     /// The objects of a list; empty if the list is missing.
     func list(_ key: String) -> [RESTFields] { lists[key] ?? [] }
 

@@ -48,6 +48,7 @@ struct RESTRows {
         _ reader: inout JSONReader, _ wrap: ([Row]) -> FeedRows, _ read: (RESTFields) throws(Failure) -> Row, time: (Row) -> Int64
     ) throws(Failure) -> FetchedContent {
         var rows: [Row] = []
+        var leftOut = LeftOutRows()
         func readRow(_ reader: inout JSONReader) throws(Failure) {
             let fields = try RESTFields(&reader, lists: ["baseAssetList"])
             let row = try read(fields)
@@ -56,8 +57,23 @@ struct RESTRows {
             }
             rows.append(row)
         }
-        if try reader.peek() == .array { try reader.array(readRow) } else { try readRow(&reader) }
-        return FetchedContent(rows: wrap(rows), eventTime: rows.map(time).max())
+        if try reader.peek() != .array {
+            try readRow(&reader)
+        } else if name.symbol != nil {
+            try reader.array(readRow)
+        } else {
+            var first: Failure?
+            try reader.array { (reader) throws(Failure) in
+                let start = reader.position
+                do throws(Failure) { try readRow(&reader) } catch {
+                    reader = reader.reader(at: start)
+                    leftOut.add(try RESTFields.text("symbol", in: &reader), "\(error.reason)")
+                    first = first ?? error
+                }
+            }
+            if rows.isEmpty, let first { throw first }
+        }
+        return FetchedContent(rows: wrap(rows), eventTime: rows.map(time).max(), leftOut: leftOut)
     }
 
     private func markPrice(_ fields: RESTFields) throws(Failure) -> MarkPrice {
@@ -105,7 +121,8 @@ struct RESTRows {
     private func aggregateTrade(_ fields: RESTFields) throws(Failure) -> AggregateTrade {
         AggregateTrade(
             id: try fields.integer("a"), price: try fields.decimal("p"), quantity: try fields.decimal("q"),
-            firstTradeID: try fields.integer("f"), lastTradeID: try fields.integer("l"), time: try fields.integer("T"),
+            normalQuantity: try fields.optionalDecimal("nq"), firstTradeID: try fields.integer("f"), lastTradeID: try fields.integer("l"),
+            time: try fields.integer("T"),
             isBuyerMaker: try fields.flag("m"))
     }
 
@@ -130,14 +147,19 @@ struct RESTRows {
     /// The contracts in the venue's listing; a row without a contract type is no contract yet.
     private func contracts(_ reader: inout JSONReader) throws(Failure) -> FetchedContent {
         var rows: [ContractInfo] = []
+        var leftOut = LeftOutRows()
         for fields in try RESTFields(&reader, lists: ["symbols"]).list("symbols") {
             guard let type = fields.word("contractType"), !type.isEmpty else { continue }
-            rows.append(
-                ContractInfo(
-                    symbol: try fields.symbol(), pair: fields.word("pair") ?? "", contractType: type, status: fields.word("status") ?? "",
-                    deliveryTime: try fields.integer("deliveryDate"), onboardTime: try fields.integer("onboardDate"), brackets: nil, time: 0))
+            do throws(Failure) {
+                rows.append(
+                    ContractInfo(
+                        symbol: try fields.symbol(), pair: fields.word("pair") ?? "", contractType: type, status: fields.word("status") ?? "",
+                        deliveryTime: try fields.integer("deliveryDate"), onboardTime: try fields.integer("onboardDate"), brackets: nil, time: 0))
+            } catch {
+                leftOut.add(fields.symbolIfTold, "\(error.reason)")
+            }
         }
-        return FetchedContent(rows: .contractInfo(rows), eventTime: nil)
+        return FetchedContent(rows: .contractInfo(rows), eventTime: nil, leftOut: leftOut)
     }
 
     /// A book's snapshot; it does not tell its symbol.

@@ -99,7 +99,7 @@ package enum VenueKeep: Hashable, Sendable {
     /// Until when, from the venue's time of the answer; both ms since 1970 UTC.
     package func end(from time: Int64) -> Int64 {
         switch self {
-        case .milliseconds(let milliseconds): time + milliseconds
+        case .milliseconds(let milliseconds): time &+ milliseconds
         case .bar(let length): min(time &- time % length &+ length, time &+ 10_000)
         case .period(let period):
             time % period < min(60_000, period / 2) ? time &+ 5_000 : time &- time % period &+ period

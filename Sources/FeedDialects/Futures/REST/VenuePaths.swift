@@ -98,15 +98,16 @@ struct VenuePath: Sendable {
     ]
 
     /// Finds the path of a request. A client that loads the spot market's list too may have that under any base.
-    static func find(_ segments: [String]) -> (path: VenuePath, target: String)? {
-        if segments.suffix(3) == ["api", "v3", "exchangeInfo"] { return all["api/exchangeInfo"].map { ($0, "") } }
+    ///
+    /// - Returns: The path, what the venue is asked, and whether a list of all symbols is that version's own. The versions list different contracts;
+    ///   what they say of one symbol is the same.
+    static func find(_ segments: [String]) -> (path: VenuePath, target: String, listTarget: String)? {
+        if segments.suffix(3) == ["api", "v3", "exchangeInfo"] { return all["api/exchangeInfo"].map { ($0, "", "") } }
         guard segments.count >= 3 else { return nil }
-        if segments[0] == "futures" { return all[segments.joined(separator: "/")].map { ($0, "/" + $0.path) } }
+        if segments[0] == "futures" { return all[segments.joined(separator: "/")].map { ($0, "/" + $0.path, "/" + $0.path) } }
         guard ["v1", "v2", "v3"].contains(segments[1]) else { return nil }
         let rest = segments[2...].joined(separator: "/")
         guard let path = all[segments[0] + "/" + rest] else { return nil }
-        // What the versions list may differ; market data do not.
-        let isListing = path.path == "fapi/exchangeInfo" && segments[1] == "v3"
-        return (path, "/\(segments[0])/\(isListing ? "v3" : "v1")/\(rest)")
+        return (path, "/\(segments[0])/v1/\(rest)", "/\(segments[0])/\(segments[1])/\(rest)")
     }
 }

@@ -155,6 +155,7 @@ extension VenueREST {
                     $0.member("a", trade.id)
                     $0.member("p", trade.price)
                     $0.member("q", trade.quantity)
+                    if let quantity = trade.normalQuantity { $0.member("nq", quantity) }
                     $0.member("f", trade.firstTradeID)
                     $0.member("l", trade.lastTradeID)
                     $0.member("T", trade.time)

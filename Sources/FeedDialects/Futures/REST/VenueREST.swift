@@ -15,12 +15,15 @@ package struct VenueREST: Sendable {
     package func answer(
         _ segments: [String], _ query: [(name: String, value: String)], now: Int64, isListed: (String) -> Bool
     ) -> (name: String, answer: VenueAnswer)? {
-        guard let (path, target) = VenuePath.find(segments) else {
+        guard let (path, target, listTarget) = VenuePath.find(segments) else {
             return VenuePath.needsAccount(segments) ? ("accounts", .refused(.keyed)) : nil
         }
-        guard !query.contains(where: { Self.signs.contains($0.name) }) else { return (path.path, .refused(.keyed)) }
         do throws(VenueRefusal) {
-            return (path.path, try answer(path, target, VenueQuery(path, query, isListed: isListed), now))
+            let query = try VenueQuery(path, query, isListed: isListed)
+            let listsAll = path.parameters.contains(.anySymbol) ? query.symbol == nil : path.path == "fapi/exchangeInfo"
+            guard listsAll, listTarget != target else { return (path.path, try answer(path, target, query, now)) }
+            let keep = path.path == "fapi/exchangeInfo" ? VenueKeep.milliseconds(60_000) : .milliseconds(1_000)
+            return (path.path, .relay(VenueRelay(target: listTarget + query.text, weight: weight(path.weight, query), keep: keep)))
         } catch {
             return (path.path, .refused(path.path.hasPrefix("futures/") ? error.ofHistory : error))
         }
@@ -28,9 +31,6 @@ package struct VenueREST: Sendable {
 
     /// The names of the paths, for metrics.
     package var paths: [String] { VenuePath.names }
-
-    /// Parameters that only signed requests have.
-    private static let signs: Set<String> = ["signature", "listenKey", "recvWindow", "apiKey"]
 
     /// How a stream is polled; nil if it is not.
     package func poll(of name: FuturesServiceStreamName) -> Poll? { dialect.poll(of: name) }
@@ -42,6 +42,15 @@ package struct VenueREST: Sendable {
 
     /// The address of a request that is passed on.
     package func url(_ relay: VenueRelay, host: Int) -> String { dialect.venue.restURLs[host % dialect.venue.restURLs.count] + relay.target }
+
+    /// What the venue lists, if the answer to a request that was passed on is its list.
+    package func listing(_ relay: VenueRelay, _ body: [UInt8]) -> VenueListing? {
+        guard relay.target == "/fapi/v1/exchangeInfo" else { return nil }
+        return try? dialect.decodeListing(RESTAnswer(status: 200, retryAfter: nil, body: body)).get()
+    }
+
+    /// The request for the venue's list.
+    package static let listingRelay = VenueRelay(target: "/fapi/v1/exchangeInfo", weight: 1, keep: .milliseconds(60_000))
 
     /// Why an answer is none; nil if it is one, also one that refuses the request.
     package func failure(_ answer: RESTAnswer) -> FeedError? {
