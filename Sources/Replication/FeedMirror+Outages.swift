@@ -8,6 +8,7 @@ extension FeedMirror {
         resetsByCause[cause, default: 0] += 1
         let before = view.streams
         for (name, stream) in before where !stream.isDown { tellLoss(name, "The log has lost events.") }
+        let since = before.compactMapValues { $0.cutSince ?? $0.verified(view.clock, now) }
         view = fresh
         phase = .following
         (heardAt, isAway, hasCuts) = (now, false, true)
@@ -23,21 +24,24 @@ extension FeedMirror {
             }
             let isLost = view.streams[name]?.isLost == true
             view.streams[name]?.isCut = !isLost
+            view.streams[name]?.cutSince = since[name]
             view.streams[name]?.hasGap = true
         }
         endCuts()
     }
 
     mutating func goAway() {
-        (isAway, awaySince, hasCuts) = (true, now, true)
+        (isAway, hasCuts) = (true, true)
         for (name, stream) in view.streams where !stream.isDown && stream.state != .ended {
             tellLoss(name, "The log gives nothing.")
             view.streams[name]?.isCut = true
+            view.streams[name]?.cutSince = stream.verified(view.clock, now)
         }
     }
 
     mutating func comeBack() {
-        guard hasCuts, heardAt == now else { return }
+        // What was just taken may have lain in the log for long, and more of it may follow.
+        guard hasCuts, let heardAt, heardAt + patience > now else { return }
         isAway = false
         endCuts()
     }
@@ -51,6 +55,7 @@ extension FeedMirror {
             } else {
                 tellReturn(name, stream.hasGap ? .snapshot : .continuous)
                 view.streams[name]?.isCut = false
+                view.streams[name]?.cutSince = nil
                 view.streams[name]?.hasGap = false
             }
         }
@@ -64,7 +69,7 @@ extension FeedMirror {
 
     private mutating func tellReturn(_ name: FuturesServiceStreamName, _ method: FeedRecovery.Method) {
         guard let id = lastID else { return }
-        let downMs = awaySince.map { now.milliseconds(since: $0) } ?? 0
+        let downMs = view.streams[name]?.cutSince.map { now.milliseconds(since: $0) } ?? 0
         note(name, .recover, "recovered, \(method.rawValue) after \(downMs) ms")
         tell([.back(name, id, method, downMs: downMs), .status(name, id, view.streams[name]?.state ?? .live)])
     }

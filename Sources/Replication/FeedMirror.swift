@@ -38,7 +38,7 @@ package struct FeedMirror: Sendable {
     }
 
     /// After how long without a message that counts readers are told.
-    private let patience: Duration
+    let patience: Duration
     private let limit: @Sendable (FuturesServiceStreamName) -> Int
     var view = MirrorView()
     var phase = Phase.starting
@@ -52,8 +52,9 @@ package struct FeedMirror: Sendable {
     /// The newest message that counted and was no claim; nil if there was none.
     package private(set) var lastWord: LastWord?
     package internal(set) var isAway = false
+    /// What is left to be known until readers are served; nil from then on.
+    private(set) var catchingUp: CatchingUp?
     private var rereadAt = Instant(nanoseconds: 0)
-    var awaySince: Instant?
     /// Whether there may be streams that are cut.
     var hasCuts = false
     /// The id of the newest event that readers were told.
@@ -99,23 +100,49 @@ package struct FeedMirror: Sendable {
         case .regressed:
             beginAgain(.regressed)
             read(from: 1)
+        case .inspected(let id, let result):
+            guard id == catchingUp?.id else { break }
+            catchingUp?.answered(try? result.get().last, now)
+            // Nobody has written it, so there is nothing to be judged.
+            if epochs.current == nil, isFollowing, case .success = result { serve() }
         default: break
         }
         return take()
     }
 
     /// The deadline has passed.
-    package mutating func passDeadline(now: Instant) -> [Effect] {
+    ///
+    /// - Parameter wallClock: This machine's, ms since 1970 UTC. It judges a log that nobody writes.
+    package mutating func passDeadline(now: Instant, wallClock: Int64) -> [Effect] {
         self.now = now
-        if let deadline, deadline <= now { goAway() }
+        if catchingUp != nil { passCatchingUp(wallClock) } else if let deadline, deadline <= now { goAway() }
         return take()
     }
 
     /// When `passDeadline` is due; nil if readers were told.
     package var deadline: Instant? {
+        if let catchingUp { return catchingUp.deadline }
         guard !isAway, let heardAt else { return nil }
         if case .starting = phase { return nil }
         return heardAt + patience
+    }
+
+    private mutating func passCatchingUp(_ wallClock: Int64) {
+        if catchingUp?.asksAgain(now) == true, let id = catchingUp?.id { effects.append(.perform(.inspect(id: id))) }
+        guard let catchingUp, catchingUp.deadline <= now else { return }
+        guard isFollowing, catchingUp.isSilent(at: place, now) else {
+            self.catchingUp?.waitOn(now)
+            return
+        }
+        view.clock.hear(max(wallClock, view.clock.time(at: now) ?? .min), now)
+        goAway()
+        serve()
+    }
+
+    /// Readers may be served from now on.
+    private mutating func serve() {
+        catchingUp = nil
+        effects.append(.serve)
     }
 
     /// The way that the log took.
@@ -139,6 +166,7 @@ package struct FeedMirror: Sendable {
         case .starting:
             guard let goal else { return "the log cannot be read yet" }
             return "the log is being read, \(place) of \(goal) records so far"
+        case .following where catchingUp != nil: return "the log was read, and its leader has not said yet whether that is all"
         case .rereading: return "the log is being read again, since it is not the one that was read"
         case .following:
             guard epochs.current != nil else { return "the log is empty, since nobody has fed it yet" }
@@ -270,14 +298,31 @@ package struct FeedMirror: Sendable {
     }
 
     private mutating func tell(_ message: LogMessage) {
-        heardAt = now
+        if let catchingUp, catchingUp.isNew(place), isFollowing {
+            // It has just been written: what the backlog said of the writer's clock is of no use.
+            view.clock = WriterClock()
+            self.catchingUp = nil
+            // What it says is part of what readers begin with.
+            defer { serve() }
+            return take(message)
+        }
+        take(message)
+    }
+
+    private mutating func take(_ message: LogMessage) {
         defer { lastID = view.epochs.headID }
         if message.claim != nil {
             takeovers += 1
-            return view.beginEpoch(message, now)
+            view.beginEpoch(message, now)
+            heardAt = now
+            return
         }
         lastWord = LastWord(cameAt: now, sentAt: message.sentAt, isOfThePast: goal.map { place <= $0 } ?? true)
-        defer { lagMs = view.clock.age(of: message.sentAt, now) }
+        defer {
+            lagMs = view.clock.age(of: message.sentAt, now)
+            // A message that lay in the log is evidence of the moment at which it was written.
+            heardAt = isFollowing && catchingUp == nil ? view.clock.moment(of: message.sentAt, now) : now
+        }
         for event in view.apply(message, now, limit: limit) { effects.append(.tell(event)) }
         for name in view.restored { effects.append(.restored(name)) }
         view.restored.removeAll()
@@ -289,7 +334,9 @@ package struct FeedMirror: Sendable {
         case .starting:
             phase = .following
             heardAt = now
-            effects.append(.serve)
+            let catchingUp = CatchingUp(now)
+            self.catchingUp = catchingUp
+            effects.append(.perform(.inspect(id: catchingUp.id)))
         case .following: comeBack()
         case .rereading(let fresh): begin(with: fresh, rereadCause)
         }

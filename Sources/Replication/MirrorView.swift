@@ -10,6 +10,8 @@ package struct MirroredStream: Sendable {
     package internal(set) var isLost = false
     /// Whether this node told its readers of an outage of which the log knows nothing.
     package internal(set) var isCut = false
+    /// The last evidence before this node told of an outage; nil if it told of none.
+    var cutSince: Instant?
     /// Whether a new writer took over and has not said yet what became of the stream.
     var awaitsWord = false
     /// Whether events are missing between what readers have and what comes next.
@@ -35,10 +37,14 @@ package struct MirroredStream: Sendable {
     package func status(_ clock: WriterClock, now: Instant) -> StreamStatus {
         let head = content.head
         return StreamStatus(
-            name: name, state: isCut ? .stale : state, contentID: contentID, isWhole: isWhole, ageMs: head.map { clock.age(of: $0.receivedAt, now) },
+            name: name, state: isCut ? .stale : state, contentID: contentID, isWhole: isWhole && isComplete,
+            ageMs: head.map { clock.age(of: $0.receivedAt, now) },
             unverifiedMs: head.map { clock.age(of: max($0.receivedAt, verifiedAt), now) }, source: head?.source ?? .websocket,
             isConnected: isConnected && !isCut, observers: 0)
     }
+
+    /// Whether the writer calls the content complete: a table or a list is so once it has been live.
+    private var isComplete: Bool { state != .connecting || name.messageRule == .replace }
 
     /// Notes an incident, unless it is noted already.
     mutating func note(_ incident: StreamIncident) {
@@ -52,7 +58,8 @@ package struct MirroredStream: Sendable {
 
     /// Takes an event's record, and adds what readers are to be told.
     fileprivate mutating func take(
-        _ record: FeedRecord, _ id: EventID, _ sentAt: Int64, _ limit: (FuturesServiceStreamName) -> Int, _ events: inout [MirroredEvent]
+        _ record: FeedRecord, _ id: EventID, _ sentAt: Int64, _ now: Instant, _ clock: WriterClock, _ limit: (FuturesServiceStreamName) -> Int,
+        _ events: inout [MirroredEvent]
     ) {
         let (wasDown, wasCut) = (isDown, isCut)
         switch record.kind {
@@ -61,7 +68,8 @@ package struct MirroredStream: Sendable {
                 // The writer knows nothing of what readers have.
                 let before = EventID(epoch: id.epoch, sequence: id.sequence - 1)
                 if !wasDown { events += [MirroredEvent.lost(name, before, "Another ingest took over.")].compactMap(\.self) }
-                events += [MirroredEvent.back(name, before, .snapshot, downMs: 0)].compactMap(\.self)
+                let downMs = (cutSince ?? verified(clock, now)).map { now.milliseconds(since: $0) } ?? 0
+                events += [MirroredEvent.back(name, before, .snapshot, downMs: downMs)].compactMap(\.self)
                 settle(isLost: false)
             }
             content.take(record.body, id: id, isFull: record.kind.isFull, of: name, limit: limit)
@@ -94,7 +102,12 @@ package struct MirroredStream: Sendable {
     }
 
     /// The log has said what became of the stream.
-    mutating func settle(isLost: Bool) { (self.isLost, isCut, hasGap, awaitsWord) = (isLost, false, false, false) }
+    mutating func settle(isLost: Bool) { (self.isLost, isCut, cutSince, hasGap, awaitsWord) = (isLost, false, nil, false, false) }
+
+    /// When there was evidence last that nothing newer exists; nil if there is no content.
+    package func verified(_ clock: WriterClock, _ now: Instant) -> Instant? {
+        content.head.map { clock.moment(of: max($0.receivedAt, verifiedAt), now) }
+    }
 }
 
 /// What a reader of the log has of it: the way that it took, and the streams.
@@ -133,7 +146,7 @@ struct MirrorView: Sendable {
                 case .incidents: for incident in IncidentsRecord.incidents(record.body) { streams[name]?.note(incident) }
                 default:
                     let id = EventID(epoch: message.epoch, sequence: number)
-                    streams[name, default: MirroredStream(name)].take(record, id, message.sentAt, limit, &events)
+                    streams[name, default: MirroredStream(name)].take(record, id, message.sentAt, now, clock, limit, &events)
                     if record.kind == .ended { streams[name] = nil }
                 }
             }

@@ -32,6 +32,11 @@ package struct WriterClock: Sendable, Equatable {
         return isAbsurd ? nil : time
     }
 
+    /// When something was by this node's monotonic clock, given the writer's wall clock, ms since 1970 UTC.
+    func moment(of time: Int64, _ now: Instant) -> Instant {
+        Instant(nanoseconds: now.nanoseconds &- min(age(of: time, now), 1 << 40) &* 1_000_000)
+    }
+
     /// How long ago something was by the writer's wall clock, ms.
     package func age(of time: Int64, _ now: Instant) -> Int64 {
         guard let current = self.time(at: now) else { return 0 }

@@ -17,6 +17,8 @@ import Testing
         _ = mirror.step(.reading(LogExtent(first: 1, last: 0)), now: Self.at(0))
         let claim = EpochTable().claim(7, highest: 0, term: 0, sentAt: 1_000_000)
         next = claim.first
+        // The log is empty, and its leader says so.
+        _ = mirror.step(.inspected(id: 1 << 36, .success(LogExtent(first: 1, last: 0))), now: Self.at(0))
         tell(claim, at: 0)
     }
 
@@ -110,6 +112,71 @@ import Testing
         #expect(mirror.streams[Self.name]?.incidents == Array(all.suffix(100)))
     }
 
+    private func status() -> StreamStatus? { mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(60_000)) }
+
+    /// A node that begins anew on a log in which a value of 47 s ago is the last word, while its leader has more.
+    private mutating func restart(at now: Int64) -> [FeedMirror.Effect] {
+        tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
+        let (claim, value) = (EpochTable().claim(7, highest: 0, term: 0, sentAt: 1_000_000), [Self.value(receivedAt: 0)])
+        mirror = FeedMirror { _ in 100 }
+        next = claim.first
+        _ = mirror.start(now: Self.at(now))
+        _ = mirror.step(.reading(LogExtent(first: 1, last: 2)), now: Self.at(now))
+        sequence = 0
+        tell(claim, at: now)
+        return tell(value, sentAt: 0, at: now)
+    }
+
+    @Test mutating func aRestartedNodeServesNothingBeforeARecordOfThisMoment() throws {
+        let effects = restart(at: 47_000)
+        #expect(effects.contains(.perform(.inspect(id: 1 << 36))) && !effects.contains(.serve), "the leader is asked first")
+        #expect(!mirror.step(.inspected(id: 1 << 36, .success(LogExtent(first: 1, last: 3))), now: Self.at(47_010)).contains(.serve))
+        #expect(!tell([], sentAt: 100, at: 47_020).contains(.serve), "the leader had it already: nobody knows how old it is")
+        #expect(tell([], sentAt: 47_100, at: 47_100).contains(.serve))
+        let status = try #require(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(47_100)))
+        #expect(status.unverifiedMs == 47_100)
+    }
+
+    @Test mutating func aRestartedNodeWhoseWriterIsDeadServesItsValuesAsStaleByItsOwnClock() throws {
+        _ = restart(at: 47_000)
+        _ = mirror.step(.inspected(id: 1 << 36, .success(LogExtent(first: 1, last: 2))), now: Self.at(47_010))
+        #expect(mirror.passDeadline(now: Self.at(48_000), wallClock: 1_048_000).isEmpty, "a record of this moment may come")
+        #expect(mirror.passDeadline(now: Self.at(49_010), wallClock: 1_049_010).contains(.serve))
+        let status = try #require(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(49_010)))
+        #expect(status.state == .stale && status.unverifiedMs == 49_010)
+    }
+
+    @Test mutating func aLeaderThatCannotAnswerIsAskedAgain() {
+        _ = restart(at: 47_000)
+        _ = mirror.step(.inspected(id: 1 << 36, .failure(LogError(.unavailable, "no leader"))), now: Self.at(47_010))
+        #expect(mirror.passDeadline(now: Self.at(47_260), wallClock: 0) == [.perform(.inspect(id: 1 << 36 + 1))])
+    }
+
+    @Test mutating func aReceiptOfASilentLogCountsFromTheLastEvidenceOfTheStream() throws {
+        tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
+        tell([], sentAt: 400, at: 400)
+        let deadline = try #require(mirror.deadline)
+        #expect(deadline == Self.at(2_400))
+        _ = mirror.passDeadline(now: Self.at(2_400), wallClock: 0)
+        let effects = tell([], sentAt: 9_000, at: 9_000)
+        let receipts = effects.compactMap {
+            if case .tell(let event) = $0, event.kind == .recovered { MirroredWords.downMs(event.body) } else { nil }
+        }
+        #expect(receipts == [9_000], "the reader has heard nothing of the stream for as long")
+    }
+
+    @Test mutating func aNodeThatIsBehindTheLogCallsItsStreamsStale() throws {
+        tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
+        tell([], sentAt: 500, at: 500)
+        tell([], sentAt: 600, at: 6_600)
+        _ = mirror.passDeadline(now: try #require(mirror.deadline), wallClock: 0)
+        #expect(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(6_700)).state == .stale)
+        tell([], sentAt: 700, at: 6_750)
+        #expect(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(6_750)).state == .stale, "what it takes lay in the log for six seconds")
+        tell([], sentAt: 6_800, at: 6_800)
+        #expect(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(6_800)).state == .live)
+    }
+
     @Test mutating func aNodeThatIsBehindOrCutOffSaysSo() {
         #expect(mirror.trouble(now: Self.at(0)) == nil)
         tell([], sentAt: 10, at: 10)
@@ -117,7 +184,7 @@ import Testing
         #expect(mirror.trouble(now: Self.at(3_020)) == "this node is 3000 ms behind the log")
         tell([], sentAt: 3_030, at: 3_030)
         #expect(mirror.trouble(now: Self.at(3_030)) == nil)
-        _ = mirror.passDeadline(now: Self.at(5_100))
+        _ = mirror.passDeadline(now: Self.at(5_100), wallClock: 0)
         #expect(mirror.trouble(now: Self.at(5_100)) == nil, "an engine may be electing its leader")
         #expect(mirror.trouble(now: Self.at(8_100)) == "the log gives nothing for 5 s")
     }

@@ -90,8 +90,12 @@ extension LogNode {
     /// The streams as the log has them.
     func inherited() -> [InheritedStream] {
         shared.withLockedValue { shared in
-            shared.mirror.streams.keys.map { name in
-                InheritedStream(name: name, content: shared.mirror.content(of: name), isLost: shared.mirror.streams[name]?.isLost == true)
+            let now = Moment.current.instant
+            return shared.mirror.streams.keys.map { name in
+                let stream = shared.mirror.streams[name]
+                return InheritedStream(
+                    name: name, content: shared.mirror.content(of: name), isLost: stream?.isLost == true,
+                    verifiedAt: stream?.verified(shared.mirror.clock, now))
             }
         }
     }

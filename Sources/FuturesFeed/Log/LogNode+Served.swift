@@ -74,7 +74,8 @@ extension LogNode: ServedFeed {
         shared.withLockedValue { shared in
             let now = Moment.current
             let values = names.map { name -> (content: FuturesServiceFeedContent, status: StreamStatus)? in
-                guard let content = shared.mirror.content(of: name), let stream = shared.mirror.streams[name] else { return nil }
+                // Until then nothing tells how old it is.
+                guard shared.isServing, let content = shared.mirror.content(of: name), let stream = shared.mirror.streams[name] else { return nil }
                 return (content, stream.status(shared.mirror.clock, now: now.instant))
             }
             return FeedValues(values: values, head: shared.mirror.epochs.headID ?? EventID(epoch: 0, sequence: 0), now: now.instant)
@@ -82,13 +83,13 @@ extension LogNode: ServedFeed {
     }
 
     package func status(of name: FuturesServiceStreamName) -> StreamStatus? {
-        shared.withLockedValue { $0.mirror.streams[name]?.status($0.mirror.clock, now: Moment.current.instant) }
+        shared.withLockedValue { $0.isServing ? $0.mirror.streams[name]?.status($0.mirror.clock, now: Moment.current.instant) : nil }
     }
 
     package func statuses() -> FeedStatuses {
         shared.withLockedValue { shared in
             let (clock, now) = (shared.mirror.clock, Moment.current.instant)
-            let streams = shared.mirror.streams.values.map { $0.status(clock, now: now) }
+            let streams = shared.isServing ? shared.mirror.streams.values.map { $0.status(clock, now: now) } : []
             return FeedStatuses(
                 streams: streams, lines: shared.mirror.gauges?.lines ?? [], knowsSymbols: shared.mirror.listing != nil, now: now,
                 trouble: shared.mirror.trouble(now: now))
@@ -109,6 +110,15 @@ extension LogNode: ServedFeed {
     package func isSettled(_ name: FuturesServiceStreamName) -> Bool {
         guard dialect.traits(of: name) != nil, let listing else { return false }
         return name.isSettled(in: listing)
+    }
+
+    package func refreshListing() {
+        loop.execute {
+            guard self.venueREST != nil, self.state.value.listingAskedAt.map({ $0 + .seconds(30) <= Moment.current.instant }) ?? true else { return }
+            self.state.value.listingAskedAt = Moment.current.instant
+            // The ingest takes what the venue answers, and tells it in the log.
+            _ = self.relay(VenueREST.listingRelay, newestOf: nil, maxAge: 30_000) { _ in }
+        }
     }
 
     package var listing: VenueListing? { shared.withLockedValue { $0.mirror.listing } }

@@ -59,6 +59,8 @@ package final class LogNode: Sendable {
         var awaiting: [(head: UInt64, until: Instant, done: () -> Void)] = []
         var tasks: [RepeatedTask] = []
         var isStopped = false
+        /// When the ingest was last asked for the venue's list.
+        var listingAskedAt: Instant?
         /// Called once the writer has nothing to append any more.
         var isAppended: (() -> Void)?
     }
@@ -269,7 +271,7 @@ package final class LogNode: Sendable {
         state.value.timer = nil
         guard !state.value.isStopped else { return }
         let now = Moment.current
-        perform(shared.withLockedValue { $0.mirror.passDeadline(now: now.instant) })
+        perform(shared.withLockedValue { $0.mirror.passDeadline(now: now.instant, wallClock: now.wallClock) })
         if state.value.ingest != nil {
             if let effects = state.value.ingest?.writer.passDeadline(now: now) { perform(effects) }
         } else {

@@ -98,7 +98,9 @@ struct SimulatedNode {
     }
 
     mutating func tick(isCalm: Bool, _ world: inout World) {
-        if let deadline = mirror.deadline, deadline <= world.now.instant { perform(mirror.passDeadline(now: world.now.instant), &world) }
+        if let deadline = mirror.deadline, deadline <= world.now.instant {
+            perform(mirror.passDeadline(now: world.now.instant, wallClock: world.now.wallClock), &world)
+        }
         if writer == nil, let deadline = standby?.deadline(mirror), deadline <= world.now.instant,
             let effects = standby?.passDeadline(mirror, now: world.now)
         {
@@ -123,7 +125,7 @@ struct SimulatedNode {
         for effect in effects {
             world.trace(client, effect.words)
             switch effect {
-            case .perform(let command): commands.append(command)
+            case .perform(let command): commands.append(command.of(run: run))
             case .tell(let event): if !isIngest { board.tell(event, world.register, &world.verdict) }
             case .emptyRings: if !isIngest { board.empty(&mirror) }
             case .restored(let name): if !isIngest { board.restore(name, &mirror) }
