@@ -16,8 +16,8 @@ struct FuturesGatewayCommand: AsyncParsableCommand {
         ])
 }
 
-/// Prints one line for the person who started the program; at once, even if standard output is a pipe.
-func announce(_ line: String) {
-    print(line.plain)
+/// Prints for the person who started the program; at once, even if standard output is a pipe.
+func announce(_ text: String) {
+    print(text.plainLines)
     fflush(nil)
 }

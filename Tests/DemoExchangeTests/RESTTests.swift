@@ -46,7 +46,7 @@ import Testing
     @Test func exchangeInfoListsTheSymbolsAndLimits() async throws {
         try await withExchange { _, port async throws in
             let info = try await get(port, "/fapi/v1/exchangeInfo").json
-            #expect(info.keys == ["timezone", "serverTime", "futuresType", "rateLimits", "exchangeFilters", "assets", "symbols"])
+            #expect(info.keys == ["timezone", "serverTime", "simulated", "futuresType", "rateLimits", "exchangeFilters", "assets", "symbols"])
             let symbols = info["symbols"]?.rows ?? []
             let names = symbols.compactMap { $0["symbol"]?.string }
             #expect(names.prefix(2) == ["BTCUSDT", "ETHUSDT"])

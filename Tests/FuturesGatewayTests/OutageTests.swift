@@ -91,7 +91,7 @@ import Testing
             let every = try await house.client.events("streams=\(stream)")
             let paced = try await house.client.events("streams=\(stream)&maxRate=2")
             for reader in [every, paced] { _ = try await reader.next("update") { $0.kind == "delta" || reader === paced } }
-            let outages = 8
+            let outages = 4
             for _ in 0..<outages {
                 house.exchange.dropConnections()
                 _ = try await every.next("recover")

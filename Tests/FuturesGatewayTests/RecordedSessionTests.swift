@@ -70,6 +70,7 @@ private struct Recording {
     /// What a farewell follows is all there was.
     private func expectNothingMore(_ house: House, _ reader: EventReader) async throws {
         _ = try await house.client.request("DELETE", "/events/\(reader.client)")
-        #expect(try await reader.rest().events.map(\.name) == ["bye"])
+        // Complete data may come between messages, whenever REST has them.
+        #expect(try await reader.rest().events.map(\.name).filter { $0 != "fetch" } == ["bye"])
     }
 }

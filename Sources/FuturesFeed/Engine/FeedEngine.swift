@@ -51,6 +51,8 @@ package final class FeedEngine: Sendable {
         /// When the message was received that is being carried out; nil between messages.
         var messageReceivedAt: Instant?
         var clock = ClockComparison()
+        /// When the venue's list was last asked for.
+        var listedAt: Instant?
         /// Why an address cannot be reached, as last logged.
         var troubles: [String: String] = [:]
     }
@@ -158,20 +160,49 @@ package final class FeedEngine: Sendable {
 
     /// Reads what the venue lists and allows, and again every hour because new symbols appear; after a failure sooner.
     package func loadListing(retryAfter delay: Duration = .seconds(5)) {
+        loop.execute { self.readListing { listing in self.planListing(listing, retryAfter: delay) } }
+    }
+
+    private func planListing(_ listing: Result<VenueListing, FeedError>, retryAfter delay: Duration) {
+        if case .success = listing {
+            loop.scheduleTask(in: .hours(1)) { self.loadListing() }
+        } else {
+            loop.scheduleTask(in: TimeAmount(delay)) { self.loadListing(retryAfter: min(delay * 2, .seconds(60))) }
+        }
+    }
+
+    /// Somebody asked for a symbol that the venue's list lacks, which may have been listed a moment ago. From any thread.
+    package func refreshListing() {
+        loop.execute {
+            let now = Moment.current.instant
+            // Before the first list came, it is being asked for.
+            guard let listedAt = self.performer.value.listedAt, listedAt + Self.listingRefresh <= now else { return }
+            self.readListing { _ in }
+        }
+    }
+
+    /// How old the venue's list may be if it lacks a symbol that somebody asks for.
+    private static let listingRefresh = Duration.seconds(30)
+
+    private func readListing(_ done: @escaping (Result<VenueListing, FeedError>) -> Void) {
         guard let url = dialect.listingURL(host: read { core, _ in core.restHost }) else { return }
-        get(RESTRequest(url: url)).whenComplete { result in
+        let isFirst = performer.value.listedAt == nil
+        if !isFirst { performer.value.listedAt = Moment.current.instant }
+        get(RESTRequest(url: url)).assumeIsolated().whenComplete { result in
             let listing = result.mapError { FeedError(transport: $0) }.flatMap { self.dialect.decodeListing(RESTAnswer($0)) }
             guard !self.state.withLockedValue({ $0.isStopped }) else { return }
             self.step(.listed(listing))
             switch listing {
-            case .success: self.note(reached: url)
+            case .success(let listing):
+                self.performer.value.listedAt = Moment.current.instant
+                self.note(reached: url)
+                guard listing.leftOut.count > 0 else { break }
+                self.logger.warning(
+                    "some symbols of the venue's list cannot be read",
+                    metadata: ["count": "\(listing.leftOut.count)", "reason": "\(listing.leftOut.reason)"])
             case .failure(let error): self.note(notReached: url, error.message)
             }
-            if case .success = listing {
-                self.loop.scheduleTask(in: .hours(1)) { self.loadListing() }
-            } else {
-                self.loop.scheduleTask(in: TimeAmount(delay)) { self.loadListing(retryAfter: min(delay * 2, .seconds(60))) }
-            }
+            done(listing)
         }
     }
 

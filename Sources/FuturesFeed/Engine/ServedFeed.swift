@@ -47,6 +47,8 @@ package protocol ServedFeed: AnyObject, Sendable {
     func isSettled(_ name: FuturesServiceStreamName) -> Bool
     /// What the venue lists; nil until it has told.
     var listing: VenueListing? { get }
+    /// Somebody asked for a symbol that the list lacks: the venue is asked for its list anew, unless that was done a moment ago. From any thread.
+    func refreshListing()
     /// The venue's time as its data tell it, or this machine's, ms since 1970 UTC.
     var venueTime: Int64 { get }
     /// When the message was received of which the listener is told, or now if there is none; on the feed's loop. It is asked for each event.

@@ -65,8 +65,9 @@ extension Problems {
             case .streams: ("streams at once", "Unsubscribe from some.")
             case .requests: ("requests a second", "Wait, and read an event stream instead of asking again and again.")
             case .refetches: ("refetches a minute", "Wait; the value is kept current without them.")
+            case .weight: ("of the venue's request weight a minute", "Wait, or ask for what a stream has: that costs no weight.")
             }
-        let isRate = limit.kind == .requests || limit.kind == .refetches
+        let isRate = [.requests, .refetches, .weight].contains(limit.kind)
         let policy = "\"\(limit.kind.rawValue)\";q=\(limit.limit)" + (isRate ? ";w=\(limit.kind == .requests ? 1 : 60)" : "")
         return HTTPProblem(
             status: 429, title: "Too many \(limit.kind.rawValue)",

@@ -31,7 +31,7 @@ struct AgentMessage: Sendable {
         }
         self.method = method
         switch members["params"] {
-        case nil: params = [:]
+        case nil, .null?: params = [:]
         case .object(let members)?: params = members
         default: throw AgentError(.notAMessage, "params is an object.")
         }

@@ -252,6 +252,7 @@ final class EventHub: FeedListener {
     ///
     /// - Throws: `full` if the gateway has as many streams as it may, or memory is short; `limited` if the address has begun as many as it may.
     func checkRoom(for names: [FuturesServiceStreamName], from address: Address?) throws(Refusal) {
+        guard feed.isServing else { throw .starting }
         let new = names.count { state.value.streams[$0] == nil }
         guard new > 0 else { return }
         guard state.value.streams.count + new <= limits.maximumStreams, !isShort() else { throw .full }
@@ -375,5 +376,9 @@ final class EventHub: FeedListener {
     nonisolated func isSettled(_ name: FuturesServiceStreamName) -> Bool { feed.isSettled(name) }
 
     /// Whether the name is a stream that can be read. Call it from any thread.
-    nonisolated func knows(_ name: FuturesServiceStreamName) -> Bool { feed.knows(name) }
+    nonisolated func knows(_ name: FuturesServiceStreamName) -> Bool {
+        if feed.knows(name) { return true }
+        if feed.dialect.traits(of: name) != nil, !feed.isSettled(name) { feed.refreshListing() }
+        return false
+    }
 }

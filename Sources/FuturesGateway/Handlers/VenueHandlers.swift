@@ -28,11 +28,12 @@ struct VenueHandlers: Sendable {
     }
 
     private func answer(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
-        guard request.header("X-MBX-APIKEY") ?? "" == "" else { return responder.respond(Self.response(.keyed)) }
         let segments = request.parameters["key"] == nil ? request.segments : Array(request.segments.dropFirst(2))
         let (listing, now) = (mirror.hub.feed.listing, mirror.now)
         let found = mirror.venue.answer(segments, request.query, now: now) { symbol in
-            listing.map { $0.symbols.contains(symbol) || $0.settled.contains(symbol) || $0.assetIndices.contains(symbol) } ?? true
+            let isListed = listing.map { $0.symbols.contains(symbol) || $0.settled.contains(symbol) || $0.assetIndices.contains(symbol) } ?? true
+            if !isListed { mirror.hub.feed.refreshListing() }
+            return isListed
         }
         guard let (path, answer) = found else {
             return responder.respond(Self.response(.unknownPath("/" + segments.joined(separator: "/"), request.method)))

@@ -106,6 +106,9 @@ final class PendingAnswer {
     private func fetchBars(_ relays: [VenueRelay], _ reading: VenueReading) {
         guard !hasFetchedBars, beginToWait(.fetched) else { return hasFetchedBars ? relay(reading.instead) : () }
         hasFetchedBars = true
+        do throws(LimitReached) { try mirror.spend(on: relays, for: ask) } catch {
+            return refuse(VenueHandlers.refusal(error), retryAfter: error.retryAfter)
+        }
         var left = relays.count
         for relay in relays {
             mirror.fetch(relay) { [self] _ in
@@ -122,6 +125,9 @@ final class PendingAnswer {
             return respond(kept)
         }
         guard beginToWait(.fetched) else { return }
+        do throws(LimitReached) { try mirror.spend(on: [relay], for: ask) } catch {
+            return refuse(VenueHandlers.refusal(error), retryAfter: error.retryAfter)
+        }
         mirror.fetch(relay, maxAge: ask.maxAge) { [self] result in
             switch result {
             case .success(let answer): respond(answer)

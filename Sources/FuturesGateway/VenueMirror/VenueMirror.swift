@@ -104,6 +104,14 @@ final class VenueMirror: Sendable {
         state.value.kept.answer(to: relay, now: Moment.current.instant, maxAge: maxAge)?.answer
     }
 
+    /// Takes the weight of what the venue is asked because of this request; what is kept, or asked already, costs nothing.
+    func spend(on relays: [VenueRelay], for ask: Ask) throws(LimitReached) {
+        let maxAge = hub.feed.peers == nil ? nil : ask.maxAge
+        let new = relays.filter { state.value.waiting[Question(relay: $0, maxAge: maxAge)] == nil && kept($0, maxAge: ask.maxAge) == nil }
+        try hub.gatekeeper.spend(
+            weight: new.reduce(0) { $0 + $1.weight }, of: hub.feed.weight.limit, by: ask.caller.principal, from: ask.caller.address, at: Access.now)
+    }
+
     /// Has the venue asked, once for all who wait for the same.
     ///
     /// - Parameters:

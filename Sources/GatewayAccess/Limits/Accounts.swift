@@ -6,6 +6,7 @@ struct Accounts<Name: Hashable & Sendable> {
         var streams = 0
         var requests = TokenBucket()
         var refetches = TokenBucket()
+        var weight = TokenBucket()
     }
 
     /// A caller's place: its own, or the shared one.
@@ -18,6 +19,8 @@ struct Accounts<Name: Hashable & Sendable> {
     private var accounts: [Name: Account] = [:]
     private var rest = Account()
     private var sweptAt: Int64?
+    /// What each may spend of the venue's request weight in a minute, as last told.
+    private var weightLimit = 1
 
     init(maximum: Int) { self.maximum = maximum }
 
@@ -48,6 +51,13 @@ struct Accounts<Name: Hashable & Sendable> {
         return Refusal(kind: .refetches, limit: limits.refetches, retryAfter: wait)
     }
 
+    /// Takes so much of the venue's request weight, of which each may spend `limit` in a minute; or takes none.
+    mutating func spend(_ place: Place, weight: Int, limit: Int, now: Int64) -> Refusal? {
+        weightLimit = max(1, limit)
+        guard let wait = self[place].weight.take(weight, .perMinute(weightLimit), now: now) else { return nil }
+        return Refusal(kind: .weight, limit: limit, retryAfter: wait)
+    }
+
     /// The limit that these additional connections and streams would exceed, if any.
     mutating func refusal(_ place: Place, connections: Int, streams: Int, _ limits: Limits) -> Refusal? {
         let account = self[place]
@@ -62,6 +72,9 @@ struct Accounts<Name: Hashable & Sendable> {
 
     /// Undoes a `refetch`.
     mutating func returnRefetches(_ place: Place, count: Int) { self[place].refetches.giveBack(count) }
+
+    /// Undoes a `spend`.
+    mutating func returnWeight(_ place: Place, weight: Int) { self[place].weight.giveBack(weight) }
 
     /// Counts more, or with negative numbers fewer.
     mutating func count(_ place: Place, connections: Int, streams: Int) {
@@ -82,7 +95,7 @@ struct Accounts<Name: Hashable & Sendable> {
         sweptAt = now
         accounts = accounts.filter { _, account in
             account.connections > 0 || account.streams > 0 || !account.requests.isFull(.perSecond(limits.requests), now: now)
-                || !account.refetches.isFull(.perMinute(limits.refetches), now: now)
+                || !account.refetches.isFull(.perMinute(limits.refetches), now: now) || !account.weight.isFull(.perMinute(weightLimit), now: now)
         }
     }
 }

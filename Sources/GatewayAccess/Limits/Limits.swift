@@ -40,6 +40,8 @@ public struct LimitReached: Error, Equatable, Sendable {
         case requests
         /// Refetches a minute.
         case refetches
+        /// The venue's request weight a minute.
+        case weight
     }
 
     /// The holder of the limit.
