@@ -136,7 +136,7 @@ struct AgentTests {
         let keys = try APIKeys(json: #"{"agent":{"hash":"\#(APIKeys.hash(of: secret))","streams":["btcusdt@*"]}}"#)
         try await House.open(configure: {
             $0.access.keys = keys
-            $0.access.keyLimits.requests = 3
+            $0.access.keyLimits.requests = 2
         }) { house in
             try await house.awaitReadiness()
             let stranger = try await Self.ask(house, "tools/list")
@@ -146,7 +146,8 @@ struct AgentTests {
             let other = try await Self.call(house, "get_book", #"{"symbol":"ETHUSDT"}"#, bearer)
             #expect(try other.json["result"]?["isError"]?.flag == true)
             var statuses: [Int] = []
-            for _ in 0..<6 { statuses.append(try await Self.ask(house, "tools/list", bearer).status) }
+            // However slow this machine is, one request comes before the next token.
+            while !statuses.contains(429), statuses.count < 60 { statuses.append(try await Self.ask(house, "tools/list", bearer).status) }
             #expect(statuses.contains(200) && statuses.contains(429))
         }
     }
