@@ -33,7 +33,7 @@ LATEST = 35
 BEHIND = 1.5
 """Seconds that the mirror's book may be behind the venue's while the market moves."""
 REFUSED = [
-    ("GET", "/fapi/v2/account?timestamp=1&signature=abcdef0123", {}), ("GET", "/fapi/v1/klines?symbol=BTCUSDT&interval=1m&signature=abcdef0123", {}),
+    ("GET", "/fapi/v2/account?timestamp=1&signature=abcdef0123", {}),
     ("POST", "/fapi/v1/order?symbol=BTCUSDT&side=BUY&signature=abcdef0123", {"X-MBX-APIKEY": "key0123456789"}),
     ("GET", "/fapi/v1/historicalTrades?symbol=BTCUSDT", {"X-MBX-APIKEY": "key0123456789"}), ("GET", "/fapi/v1/historicalTrades?symbol=BTCUSDT", {}),
     ("POST", "/fapi/v1/listenKey", {"X-MBX-APIKEY": "key0123456789"}), ("PUT", "/fapi/v1/listenKey?listenKey=abcdef0123", {}),
