@@ -144,8 +144,10 @@ extension FeedCore {
     /// A message came that is news.
     mutating func hearNews(_ index: Int, of moment: Instant) {
         let learns = streams[index]?.freshness.outage == nil && streams[index]?.freshness.hasMessage == true
-        let replaces = streams[index]?.freshness.refuted == nil || streams[index]?.needsAnswerAfterRefutation == false
-        streams[index]?.freshness.hear(moment, learns: learns, replaces: replaces)
+        if streams[index]?.freshness.refuted != nil, streams[index]?.needsAnswerAfterRefutation == false {
+            streams[index]?.freshness.forgetRefutation()
+        }
+        streams[index]?.freshness.hear(moment, learns: learns)
         endStall(index)
         watch(index)
     }

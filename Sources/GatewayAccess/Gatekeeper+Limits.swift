@@ -85,46 +85,20 @@ extension Gatekeeper {
         return RequestsLeft(limit: limits.requests, count: count, full: full)
     }
 
-    /// Takes `count` fetches of both; if either has too few left, takes none.
+    /// Takes what a request has the venue do from both; if either has too little left, takes nothing.
     ///
     /// - Throws: `LimitReached`.
-    public func refetch(_ count: Int = 1, by principal: Principal, from address: Address?, at now: ClockReading) throws(LimitReached) {
-        guard count > 0 else { return }
+    public func spend(_ cost: VenueCost, by principal: Principal, from address: Address?, at now: ClockReading) throws(LimitReached) {
+        guard cost.refetches > 0 || cost.weight > 0 else { return }
         try limiting { (state) throws(LimitReached) in
             let address = Self.name(address).map { state.addresses.place(of: $0, state.rules.addressLimits, now: now.nanoseconds) }
-            if let address, let refusal = state.addresses.refetch(address, count: count, state.rules.addressLimits, now: now.nanoseconds) {
+            if let address, let refusal = state.addresses.spend(address, cost, state.rules.addressLimits, now: now.nanoseconds) {
                 throw LimitReached(.address, refusal)
             }
             guard let name = principal.identity else { return }
             let key = state.keys.place(of: name, state.rules.keyLimits, now: now.nanoseconds)
-            if let refusal = state.keys.refetch(key, count: count, state.rules.keyLimits, now: now.nanoseconds) {
-                if let address { state.addresses.returnRefetches(address, count: count) }
-                throw LimitReached(.key, refusal)
-            }
-        }
-    }
-
-    /// The share of the venue's request weight that one key or address may cause in a minute, so that no caller spends all of it.
-    public static let weightShare = 4
-
-    /// Takes so much of the venue's request weight for both; if either has too little left, takes none. A request that alone weighs more than a caller
-    /// may spend is let in once the caller has spent nothing for a minute.
-    ///
-    /// - Parameter limit: What the venue allows in a minute, for all callers together.
-    /// - Throws: `LimitReached`.
-    public func spend(weight: Int, of limit: Int, by principal: Principal, from address: Address?, at now: ClockReading) throws(LimitReached) {
-        let share = limit / Self.weightShare
-        guard weight > 0, share > 0 else { return }
-        let weight = min(weight, share)
-        try limiting { (state) throws(LimitReached) in
-            let address = Self.name(address).map { state.addresses.place(of: $0, state.rules.addressLimits, now: now.nanoseconds) }
-            if let address, let refusal = state.addresses.spend(address, weight: weight, limit: share, now: now.nanoseconds) {
-                throw LimitReached(.address, refusal)
-            }
-            guard let name = principal.identity else { return }
-            let key = state.keys.place(of: name, state.rules.keyLimits, now: now.nanoseconds)
-            if let refusal = state.keys.spend(key, weight: weight, limit: share, now: now.nanoseconds) {
-                if let address { state.addresses.returnWeight(address, weight: weight) }
+            if let refusal = state.keys.spend(key, cost, state.rules.keyLimits, now: now.nanoseconds) {
+                if let address { state.addresses.giveBack(address, cost) }
                 throw LimitReached(.key, refusal)
             }
         }

@@ -1,66 +1,42 @@
 import FeedCore
 
-/// What a node that has just read the log still has to know until it may serve: that the log has nothing more, and how old the newest record is.
+/// The last step of a node that has read the log, before it may serve: is there more, and how old is the newest record?
 ///
-/// Records that lay in the log tell nothing about their age: the writer may have died long ago, and a replica of the log may lag behind its leader. So
-/// the leader is asked where the log ends. The first record behind that end is of this moment, and by it all earlier ones are judged. If none comes, the
-/// writer is silent, and only this machine's clock tells how old its last words are.
+/// The records themselves do not say how old they are. The writer may have died long ago, and a replica of the log may lag behind its leader. So the
+/// node asks the leader where the log ends. The first record behind that end was written just now, and it tells the age of everything before it. If no
+/// such record comes, the writer is silent, and the node judges the age by its own clock.
 struct CatchingUp: Sendable {
-    /// How long the leader's answer is waited for, and a record of this moment.
+    /// How long the node waits for the leader's answer, and then for a new record.
     private static let patience = Duration.seconds(2)
-    /// The number of the question; the standby's numbers are others.
+    /// How long it waits before it asks a leader again that could not answer.
+    private static let pause = Duration.milliseconds(250)
+    /// The numbers of its questions begin here, above those of a standby.
     private static let firstID: UInt64 = 1 << 36
 
-    enum Phase: Sendable {
-        /// The leader is asked.
-        case asks(until: Instant)
-        /// It could not answer, and is asked again.
-        case waits(until: Instant)
-        /// The log ended here.
-        case awaitsRecord(behind: UInt64, until: Instant)
-    }
+    /// The number of the last question.
+    private(set) var id = firstID
+    /// When the next step is due: to serve without a new record, or to ask again.
+    private(set) var deadline: Instant
+    /// Where the log ended; nil until the leader has answered.
+    private var end: UInt64?
 
-    private(set) var phase: Phase
-    private(set) var id: UInt64
+    init(_ now: Instant) { deadline = now + Self.patience }
 
-    init(_ now: Instant) {
-        id = Self.firstID
-        phase = .asks(until: now + Self.patience)
-    }
-
-    /// When it is to be looked at next.
-    var deadline: Instant {
-        switch phase {
-        case .asks(let until), .waits(let until), .awaitsRecord(_, let until): until
-        }
-    }
-
-    /// Whether a record at that place is of this moment.
-    func isNew(_ place: UInt64) -> Bool { if case .awaitsRecord(let end, _) = phase { place > end } else { false } }
-
-    /// Whether everything was read that the leader had, and nothing came for long enough.
-    func isSilent(at place: UInt64, _ now: Instant) -> Bool {
-        if case .awaitsRecord(let end, let until) = phase { place >= end && until <= now } else { false }
-    }
-
-    /// The leader has said where the log ends, or could not.
+    /// The leader has answered the last question with the log's end, or with nil if it could not.
     mutating func answered(_ end: UInt64?, _ now: Instant) {
-        if let end { phase = .awaitsRecord(behind: end, until: now + Self.patience) } else { phase = .waits(until: now + .milliseconds(250)) }
+        self.end = end
+        deadline = now + (end == nil ? Self.pause : Self.patience)
     }
 
-    /// Asks again if that is due; false if not.
-    mutating func asksAgain(_ now: Instant) -> Bool {
-        switch phase {
-        case .asks(let until) where until <= now, .waits(let until) where until <= now: break
-        default: return false
-        }
+    /// Whether the record at `place` was written after the leader answered.
+    func isNew(_ place: UInt64) -> Bool { end.map { place > $0 } ?? false }
+
+    /// Whether the node has read up to the end, `place` being its last record.
+    func hasRead(_ place: UInt64) -> Bool { end.map { place >= $0 } ?? false }
+
+    /// Asks the leader anew.
+    mutating func ask(_ now: Instant) {
         id += 1
-        phase = .asks(until: now + Self.patience)
-        return true
-    }
-
-    /// What is behind the end has not come yet: it is waited for.
-    mutating func waitOn(_ now: Instant) {
-        if case .awaitsRecord(let end, _) = phase { phase = .awaitsRecord(behind: end, until: now + Self.patience) }
+        (end, deadline) = (nil, now + Self.patience)
     }
 }

@@ -128,11 +128,10 @@ package struct FeedMirror: Sendable {
     }
 
     private mutating func passCatchingUp(_ wallClock: Int64) {
-        if catchingUp?.asksAgain(now) == true, let id = catchingUp?.id { effects.append(.perform(.inspect(id: id))) }
         guard let catchingUp, catchingUp.deadline <= now else { return }
-        guard isFollowing, catchingUp.isSilent(at: place, now) else {
-            self.catchingUp?.waitOn(now)
-            return
+        guard isFollowing, catchingUp.hasRead(place) else {
+            self.catchingUp?.ask(now)
+            return effects.append(.perform(.inspect(id: catchingUp.id + 1)))
         }
         view.clock.hear(max(wallClock, view.clock.time(at: now) ?? .min), now)
         goAway()

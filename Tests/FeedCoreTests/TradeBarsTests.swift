@@ -139,6 +139,22 @@ struct TradeBarsTests {
         #expect(bars(harness).last?.isComplete == false)
     }
 
+    @Test func numbersThatWentBackTrapNowhere() {
+        var harness = live([trade(1_000_000, at: 0)])
+        harness.reconnect()
+        harness.acknowledge()
+        harness.receive(Self.name, .aggregateTrade([trade(10, at: 6_000)]))
+        // Complete data begin before the trade that came, with a time of the bar from before the outage.
+        for case .fetch(let name, let request) in harness.effects {
+            harness.step(.fetched(name, attempt: request.attempt, .failure(FeedError(.venueRejected, "there is no such id"))))
+        }
+        for case .fetch(let name, let request) in harness.effects where request.part == .complete {
+            let rows = FeedRows.aggregateTrade([trade(5, at: 1_000), trade(10, at: 6_000)])
+            harness.step(.fetched(name, attempt: request.attempt, .success(FetchedContent(rows: rows, eventTime: nil))))
+        }
+        #expect(bars(harness).map(\.kline.openTime).contains(5_000))
+    }
+
     @Test func timesAtTheEndsOfTheirRangeTrapNowhere() {
         var harness = live([trade(1, at: .min), trade(2, at: -1)])
         harness.receive(Self.name, .aggregateTrade([trade(3, at: .max)]))

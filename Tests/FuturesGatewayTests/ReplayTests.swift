@@ -15,6 +15,17 @@ import Testing
     /// What a reader gets from the tape, and the event that ends it.
     private static func played(_ reader: EventReader) async throws -> [ServerEvent] { try await reader.all { $0.name == "live" } }
 
+    /// A live reader, and the first forty events that it received.
+    private static func recorded(by client: GatewayClient) async throws -> (reader: EventReader, events: [ServerEvent]) {
+        let live = try await client.events("streams=\(streams)")
+        var told: [ServerEvent] = []
+        while told.count < 40 {
+            let event = try await live.next("update", "fetch")
+            if event.id != nil { told.append(event) }
+        }
+        return (live, told)
+    }
+
     /// The event that says how a replay goes on.
     private static func verdict(of reader: EventReader) async throws -> ServerEvent {
         try await reader.all { $0.name == "session" || $0.name == "live" }.last ?? reader.session
@@ -23,12 +34,9 @@ import Testing
     @Test func aReplayIsWhatReadersGotAndGoesOverIntoLiveWithoutAHoleOrARepeat() async throws {
         try await RecordingHouse.open { house in
             try await house.gateway { client in
-                let live = try await client.events("streams=\(Self.streams)")
-                var told: [ServerEvent] = []
-                while told.count < 40 {
-                    let event = try await live.next("update", "fetch")
-                    if event.id != nil { told.append(event) }
-                }
+                let recorded = try await Self.recorded(by: client)
+                let live = recorded.reader
+                var told = recorded.events
                 let from = try #require(told[9].data["receivedAt"]?.integer)
                 let replay = try await client.events("streams=\(Self.streams)&from=\(from)")
                 #expect(replay.session.data["replay"]?["from"]?.integer == from)
@@ -163,12 +171,7 @@ import Testing
     @Test func aReplayEndsWithTheEventThatItIsToEndWith() async throws {
         try await RecordingHouse.open { house in
             try await house.gateway { client in
-                let live = try await client.events("streams=\(Self.streams)")
-                var told: [ServerEvent] = []
-                while told.count < 40 {
-                    let event = try await live.next("update", "fetch")
-                    if event.id != nil { told.append(event) }
-                }
+                let told = try await Self.recorded(by: client).events
                 let (first, last) = (try #require(told[5].id), try #require(told[25].id))
                 let (played, end) = try await client.events("streams=\(Self.streams)&from=\(first)&to=\(last)").rest()
                 #expect(end == .orderly && played.last?.data["code"] == "replayed")

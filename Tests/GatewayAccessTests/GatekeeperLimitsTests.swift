@@ -36,10 +36,12 @@ import Testing
 
     @Test func refetchesAreByTheMinute() throws {
         let keeper = Gatekeeper(rules: AccessRules(addressLimits: Limits(refetches: 2)))
-        try keeper.refetch(by: nobody, from: address, at: at(0))
-        try keeper.refetch(by: nobody, from: address, at: at(0))
-        #expect(reached { () throws(LimitReached) in try keeper.refetch(by: nobody, from: address, at: at(0)) }?.retryAfter == 30)
-        try keeper.refetch(by: nobody, from: address, at: at(30))
+        try keeper.spend(VenueCost(refetches: 1, weight: 0, of: 0), by: nobody, from: address, at: at(0))
+        try keeper.spend(VenueCost(refetches: 1, weight: 0, of: 0), by: nobody, from: address, at: at(0))
+        #expect(
+            reached { () throws(LimitReached) in try keeper.spend(VenueCost(refetches: 1, weight: 0, of: 0), by: nobody, from: address, at: at(0)) }?
+                .retryAfter == 30)
+        try keeper.spend(VenueCost(refetches: 1, weight: 0, of: 0), by: nobody, from: address, at: at(30))
     }
 
     @Test func manyRefetchesAreTakenTogetherOrNotAtAll() throws {
@@ -47,14 +49,48 @@ import Testing
         let keys = try APIKeys(json: #"{"ann":{"hash":"\#(APIKeys.hash(of: secret))","streams":["*"]}}"#)
         let keeper = Gatekeeper(rules: AccessRules(keys: keys, keyLimits: Limits(refetches: 5), addressLimits: Limits(refetches: 6)))
         let ann = try #require(try keeper.principal(showing: secret, at: at(0)))
-        try keeper.refetch(0, by: ann, from: address, at: at(0))
-        try keeper.refetch(4, by: ann, from: address, at: at(0))
+        try keeper.spend(VenueCost(refetches: 0, weight: 0, of: 0), by: ann, from: address, at: at(0))
+        try keeper.spend(VenueCost(refetches: 4, weight: 0, of: 0), by: ann, from: address, at: at(0))
         #expect(
-            reached { () throws(LimitReached) in try keeper.refetch(2, by: ann, from: address, at: at(0)) }
+            reached { () throws(LimitReached) in try keeper.spend(VenueCost(refetches: 2, weight: 0, of: 0), by: ann, from: address, at: at(0)) }
                 == LimitReached(holder: .key, kind: .refetches, limit: 5, retryAfter: 12))
         // The address was given back what the key could not have.
-        try keeper.refetch(2, by: nobody, from: address, at: at(0))
-        #expect(reached { () throws(LimitReached) in try keeper.refetch(200, by: ann, from: nil, at: at(0)) }?.retryAfter == 48)
+        try keeper.spend(VenueCost(refetches: 2, weight: 0, of: 0), by: nobody, from: address, at: at(0))
+        #expect(
+            reached { () throws(LimitReached) in try keeper.spend(VenueCost(refetches: 200, weight: 0, of: 0), by: ann, from: nil, at: at(0)) }?
+                .retryAfter == 48)
+    }
+
+    @Test func oneCallerCausesAQuarterOfTheVenuesWeight() throws {
+        let secret = "a key of more than 128 bits"
+        let keys = try APIKeys(json: #"{"ann":{"hash":"\#(APIKeys.hash(of: secret))","streams":["*"]}}"#)
+        let keeper = Gatekeeper(rules: AccessRules(keys: keys))
+        let ann = try #require(try keeper.principal(showing: secret, at: at(0)))
+        let other = try #require(Address("192.0.2.200"))
+        func spend(_ weight: Int, _ address: Address?, _ second: Double = 0) throws(LimitReached) {
+            try keeper.spend(VenueCost(weight: weight, of: 2_400), by: ann, from: address, at: at(second))
+        }
+        for _ in 0..<30 { try spend(20, address) }
+        #expect(
+            reached { () throws(LimitReached) in try spend(20, address) } == LimitReached(holder: .address, kind: .weight, limit: 600, retryAfter: 2))
+        #expect(reached { () throws(LimitReached) in try spend(20, other) }?.holder == .key, "a key has no more behind another address")
+        try keeper.spend(VenueCost(weight: 600, of: 2_400), by: nobody, from: other, at: at(0))
+        try spend(20, address, 2)
+        // What costs more than a share is possible once a minute.
+        try spend(4_000, address, 120)
+        #expect(reached { () throws(LimitReached) in try spend(1, address, 120) }?.kind == .weight)
+        for _ in 0..<99 { try keeper.spend(VenueCost(weight: 40, of: 2_400), by: nobody, from: Address("127.0.0.1"), at: at(120)) }
+        for _ in 0..<99 { try keeper.spend(VenueCost(weight: 40, of: 0), by: nobody, from: address, at: at(120)) }
+    }
+
+    @Test func aRefetchThatHasTooLittleWeightLeftIsNoRefetch() throws {
+        let keeper = Gatekeeper(rules: AccessRules(addressLimits: Limits(refetches: 3)))
+        try keeper.spend(VenueCost(refetches: 1, weight: 600, of: 2_400), by: nobody, from: address, at: at(0))
+        #expect(
+            reached { () throws(LimitReached) in
+                try keeper.spend(VenueCost(refetches: 1, weight: 20, of: 2_400), by: nobody, from: address, at: at(0))
+            }?.kind == .weight)
+        for _ in 0..<2 { try keeper.spend(VenueCost(refetches: 1, weight: 0, of: 2_400), by: nobody, from: address, at: at(0)) }
     }
 
     @Test func whoWaitsHasAConnection() throws {

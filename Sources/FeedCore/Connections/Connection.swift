@@ -34,7 +34,7 @@ struct Connection: Sendable {
     private(set) var phase = Phase.idle
     private(set) var backoff: Backoff
     /// How often in a row it was closed soon after it had opened.
-    private(set) var shortLives = 0
+    private var shortLives = 0
     /// The streams that are read from it, by index.
     var streams: [Int: Member] = [:]
     /// The streams whose subscription stands here, whether they are read from it or not, and since when.

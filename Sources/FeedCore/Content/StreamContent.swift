@@ -47,8 +47,8 @@ struct StreamContent: Sendable {
         return table?.merge(update, rule: rule, limit: limit) ?? nil
     }
 
-    /// Whether the rows are of the stream's own type.
-    func carries(_ rows: FeedRows) -> Bool { table?.carries(rows) ?? (rows.depth != nil) }
+    /// Whether the rows are of the stream's own type. A book has no rows.
+    func carries(_ rows: FeedRows) -> Bool { table?.carries(rows) == true }
 
     /// Takes complete data; false where it carries another stream's type.
     mutating func complete(_ complete: FeedRows) -> Bool {
@@ -111,10 +111,6 @@ struct StreamContent: Sendable {
 
     /// Whether nothing but all of a row tells it from another.
     var lacksIdentity: Bool { table?.lacksIdentity == true }
-}
-
-extension FeedRows {
-    fileprivate var depth: [DepthLevels]? { if case .depth(let rows) = self { rows } else { nil } }
 }
 
 extension UInt64 {

@@ -105,7 +105,8 @@ struct TradeBars: Sendable {
             if offset == 0 { bar.isComplete = true }
             _ = whole.place(bar)
         }
-        whole.ids = (whole.ids?.lowerBound ?? ids.lowerBound)...ids.upperBound
+        // A venue that counts anew has lower numbers than the bars before.
+        whole.ids = min(whole.ids?.lowerBound ?? ids.lowerBound, ids.lowerBound)...ids.upperBound
         whole.lastTime = lastTime
         self = whole
         trim(limit)

@@ -132,10 +132,7 @@ struct Freshness: Sendable {
     }
 
     /// A message that was news came at that moment.
-    ///
-    /// - Parameter replaces: whether it says all that an unreadable message before it may have said.
-    mutating func hear(_ moment: Instant, learns: Bool, replaces: Bool = true) {
-        if replaces, refuted != nil { refuted = nil }
+    mutating func hear(_ moment: Instant, learns: Bool) {
         if learns, let heardAt { cadence.learn(moment.nanoseconds &- heardAt.nanoseconds) }
         heardAt = max(heardAt ?? moment, moment)
         prove(moment)
@@ -151,7 +148,7 @@ struct Freshness: Sendable {
         refuted = (refuted?.since ?? now, now)
     }
 
-    /// What unreadable messages said is lost for good, and readers know.
+    /// Another message replaces the unreadable ones, or readers know that they are lost.
     mutating func forgetRefutation() { refuted = nil }
 
     /// The content is complete as of that moment.

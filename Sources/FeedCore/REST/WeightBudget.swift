@@ -5,6 +5,8 @@ struct WeightBudget: Sendable {
     var limit: Int
     /// The share that is left alone.
     let reserve: Double
+    /// More than any venue allows. What comes from outside is cut to it, so that sums cannot overflow.
+    private static let most = 1 << 40
     private var minute: Int64 = 0
     private var used = 0
 
@@ -34,7 +36,7 @@ struct WeightBudget: Sendable {
     /// The venue says what was used; others may share the address.
     mutating func observe(used observed: Int, now: Moment) {
         enter(now)
-        used = max(used, observed)
+        used = max(used, min(observed, Self.most))
     }
 
     /// What this minute has cost so far.

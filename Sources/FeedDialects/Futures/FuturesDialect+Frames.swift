@@ -22,9 +22,9 @@ extension FuturesDialect {
         }
         do throws(JSONReader.Failure) {
             var reader = JSONReader(frame).reader(at: start)
-            var leftOut: LeftOutRows?
+            var leftOut = LeftOutRows()
             let (rows, eventTime) = try WireRows(name: name).read(&reader, &leftOut)
-            if let leftOut { emit(.leftOut(name, leftOut)) }
+            if leftOut.count > 0 { emit(.leftOut(name, leftOut)) }
             emit(.rows(name, rows, eventTime: eventTime))
         } catch {
             emit(.malformed(name, "The venue sent data for \(name) that cannot be read: \(error.reason) at byte \(error.offset)."))
@@ -38,9 +38,9 @@ extension FuturesDialect {
         guard (try? reader.open(UInt8(ascii: "{"), UInt8(ascii: "}"))) == true, reader.skip(#""stream":"#), let text = try? reader.rawString(),
             let name = names.name(text), reader.skip(#","data":"#)
         else { return false }
-        var leftOut: LeftOutRows?
+        var leftOut = LeftOutRows()
         guard let (rows, eventTime) = try? WireRows(name: name).read(&reader, &leftOut), reader.skip("}"), reader.remaining == 0 else { return false }
-        if let leftOut { emit(.leftOut(name, leftOut)) }
+        if leftOut.count > 0 { emit(.leftOut(name, leftOut)) }
         emit(.rows(name, rows, eventTime: eventTime))
         return true
     }

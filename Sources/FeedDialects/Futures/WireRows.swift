@@ -7,8 +7,8 @@ struct WireRows {
     typealias Failure = JSONReader.Failure
     typealias Key = UnsafeBufferPointer<UInt8>
 
-    /// - Parameter leftOut: takes the rows of a list of all symbols that cannot be read; nil if there are none.
-    func read(_ reader: inout JSONReader, _ leftOut: inout LeftOutRows?) throws(Failure) -> (FeedRows, eventTime: Int64?) {
+    /// - Parameter leftOut: receives the rows of a list of all symbols that cannot be read.
+    func read(_ reader: inout JSONReader, _ leftOut: inout LeftOutRows) throws(Failure) -> (FeedRows, eventTime: Int64?) {
         switch name.channel {
         case .markPrice: try rows(&reader, &leftOut, FeedRows.markPrice, markPrice)
         case .assetIndex: try rows(&reader, &leftOut, FeedRows.assetIndex, assetIndex)
@@ -27,7 +27,7 @@ struct WireRows {
 
     /// One object or an array of them; the venue sends either under some names.
     private func rows<Row>(
-        _ reader: inout JSONReader, _ leftOut: inout LeftOutRows?, _ wrap: ([Row]) -> FeedRows,
+        _ reader: inout JSONReader, _ leftOut: inout LeftOutRows, _ wrap: ([Row]) -> FeedRows,
         _ read: (borrowing WireFields, JSONReader) throws(Failure) -> Row
     ) throws(Failure) -> (FeedRows, eventTime: Int64?) {
         var rows: [Row] = []
@@ -39,36 +39,21 @@ struct WireRows {
     }
 
     private func readRows<Row>(
-        _ reader: inout JSONReader, _ fields: inout WireFields, _ rows: inout [Row], _ latest: inout Int64?, _ leftOut: inout LeftOutRows?,
+        _ reader: inout JSONReader, _ fields: inout WireFields, _ rows: inout [Row], _ latest: inout Int64?, _ leftOut: inout LeftOutRows,
         _ read: (borrowing WireFields, JSONReader) throws(Failure) -> Row
     ) throws(Failure) {
         if try reader.peek() == .array {
-            if name.symbol == nil { return try readList(&reader, &fields, &rows, &latest, &leftOut, read) }
+            if name.symbol == nil {
+                return try RESTFields.rows(&reader, symbol: "s", &leftOut) { (reader) throws(Failure) in
+                    try readRow(&reader, &fields, &rows, &latest, read)
+                }
+            }
             try reader.array { (reader) throws(Failure) in try readRow(&reader, &fields, &rows, &latest, read) }
             // An empty list is normal for all symbols. For one symbol it is refused, or it would count as fresh.
             guard !rows.isEmpty else { throw reader.failure("the list for one symbol is empty") }
         } else {
             try readRow(&reader, &fields, &rows, &latest, read)
         }
-    }
-
-    /// A list of all symbols. It does without rows that cannot be read, unless none can.
-    private func readList<Row>(
-        _ reader: inout JSONReader, _ fields: inout WireFields, _ rows: inout [Row], _ latest: inout Int64?, _ leftOut: inout LeftOutRows?,
-        _ read: (borrowing WireFields, JSONReader) throws(Failure) -> Row
-    ) throws(Failure) {
-        var first: Failure?
-        try reader.array { (reader) throws(Failure) in
-            let start = reader.position
-            do throws(Failure) { try readRow(&reader, &fields, &rows, &latest, read) } catch {
-                reader = reader.reader(at: start)
-                let symbol = try RESTFields.text("s", in: &reader)
-                leftOut = leftOut ?? LeftOutRows()
-                leftOut?.add(symbol, "\(error.reason)")
-                first = first ?? error
-            }
-        }
-        if rows.isEmpty, let first { throw first }
     }
 
     private func readRow<Row>(

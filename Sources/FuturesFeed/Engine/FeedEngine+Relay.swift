@@ -66,10 +66,9 @@ extension FeedEngine {
             }
             self.performer.value.relays[id] = nil
             if case .failure(let error) = answer { self.step(.relayed(id, error)) } else { self.step(.relayed(id, nil)) }
-            // What readers are told of the listing holds for the gateway too.
+            // The gateway and its readers have one list: a symbol in a relayed one is not refused.
             if case .success(let told) = answer, told.status == 200, let listing = venue.listing(relay.request, told.body) {
-                self.performer.value.listedAt = Moment.current.instant
-                self.step(.listed(.success(listing)))
+                self.takeListing(listing)
             }
             if let name = relay.name, case .success(let told) = answer,
                 case .success(let rows) = venue.content(of: name, [told.body], now: self.venueTime)

@@ -27,12 +27,12 @@ package final class FeedEngine: Sendable {
     /// The way that the numbers took before this engine; nil if it goes on with nothing.
     let past: EpochTable?
     private let group: MultiThreadedEventLoopGroup
-    private let rest: RESTClient
+    let rest: RESTClient
     /// By upstream.
-    private let lines: [[UpstreamLine]]
+    let lines: [[UpstreamLine]]
     /// Takes what the first upstream says.
-    private let recorder: (any FrameRecorder)?
-    private let logger: Logger
+    let recorder: (any FrameRecorder)?
+    let logger: Logger
     let performer: NIOLoopBoundBox<Performer>
 
     /// State that only the loop touches.
@@ -51,19 +51,11 @@ package final class FeedEngine: Sendable {
         /// When the message was received that is being carried out; nil between messages.
         var messageReceivedAt: Instant?
         var clock = ClockComparison()
-        /// When the venue's list was last asked for.
-        var listedAt: Instant?
+        /// When the venue's list was last read, or asked for once more; nil before the first one.
+        var listingReadAt: Instant?
         /// Why an address cannot be reached, as last logged.
         var troubles: [String: String] = [:]
     }
-
-    /// Larger than any message of a venue, so that an absurd message is refused without losing the connection.
-    private static let webSocketLimits: WebSocketLimits = {
-        var limits = WebSocketLimits()
-        limits.maximumFrameBytes = 8 << 20
-        limits.maximumMessageBytes = 8 << 20
-        return limits
-    }()
 
     /// - Parameters:
     ///   - epoch: distinguishes this run from any other, on this machine or another.
@@ -137,6 +129,8 @@ package final class FeedEngine: Sendable {
         loop.execute { self.performOnce() }
     }
 
+    var isStopped: Bool { state.withLockedValue { $0.isStopped } }
+
     /// Reads the core.
     package func read<Answer>(_ look: (FeedCore, Instant) -> Answer) -> Answer {
         state.withLockedValue { look($0.core, Moment.current.instant) }
@@ -156,54 +150,6 @@ package final class FeedEngine: Sendable {
         performer.value.traffic[upstream].messages &+= 1
         performer.value.traffic[upstream].bytes &+= UInt64(bytes)
         performer.value.messageReceivedAt = instant
-    }
-
-    /// Reads what the venue lists and allows, and again every hour because new symbols appear; after a failure sooner.
-    package func loadListing(retryAfter delay: Duration = .seconds(5)) {
-        loop.execute { self.readListing { listing in self.planListing(listing, retryAfter: delay) } }
-    }
-
-    private func planListing(_ listing: Result<VenueListing, FeedError>, retryAfter delay: Duration) {
-        if case .success = listing {
-            loop.scheduleTask(in: .hours(1)) { self.loadListing() }
-        } else {
-            loop.scheduleTask(in: TimeAmount(delay)) { self.loadListing(retryAfter: min(delay * 2, .seconds(60))) }
-        }
-    }
-
-    /// Somebody asked for a symbol that the venue's list lacks, which may have been listed a moment ago. From any thread.
-    package func refreshListing() {
-        loop.execute {
-            let now = Moment.current.instant
-            // Before the first list came, it is being asked for.
-            guard let listedAt = self.performer.value.listedAt, listedAt + Self.listingRefresh <= now else { return }
-            self.readListing { _ in }
-        }
-    }
-
-    /// How old the venue's list may be if it lacks a symbol that somebody asks for.
-    private static let listingRefresh = Duration.seconds(30)
-
-    private func readListing(_ done: @escaping (Result<VenueListing, FeedError>) -> Void) {
-        guard let url = dialect.listingURL(host: read { core, _ in core.restHost }) else { return }
-        let isFirst = performer.value.listedAt == nil
-        if !isFirst { performer.value.listedAt = Moment.current.instant }
-        get(RESTRequest(url: url)).assumeIsolated().whenComplete { result in
-            let listing = result.mapError { FeedError(transport: $0) }.flatMap { self.dialect.decodeListing(RESTAnswer($0)) }
-            guard !self.state.withLockedValue({ $0.isStopped }) else { return }
-            self.step(.listed(listing))
-            switch listing {
-            case .success(let listing):
-                self.performer.value.listedAt = Moment.current.instant
-                self.note(reached: url)
-                guard listing.leftOut.count > 0 else { break }
-                self.logger.warning(
-                    "some symbols of the venue's list cannot be read",
-                    metadata: ["count": "\(listing.leftOut.count)", "reason": "\(listing.leftOut.reason)"])
-            case .failure(let error): self.note(notReached: url, error.message)
-            }
-            done(listing)
-        }
     }
 
     /// Closes the sockets and ends the thread. Nothing is called after it; idempotent.
@@ -306,103 +252,6 @@ package final class FeedEngine: Sendable {
     private func deliver(_ event: FeedEvent, to id: ObserverID) {
         let reader = state.withLockedValue { $0.core.markDelivered(event, to: id) ? $0.readers[id] : nil }
         reader?.receive(event)
-    }
-
-    private func connect(_ id: ConnectionID, endpoint: Int, line: Int, _ route: UpstreamRoute) {
-        if case .login(let request, let then) = route.way { return login(id, endpoint: endpoint, line: line, request, then) }
-        if case .polled = route.way, let venue = venueREST {
-            let link = PollingLink(engine: self, id: id, venue: venue)
-            return link.open { failure in
-                self.count(endpoint) { if failure == nil { $0.connects &+= 1 } else { $0.failedConnects &+= 1 } }
-                guard let failure else {
-                    self.performer.value.links[id] = link
-                    return self.step(.opened(id))
-                }
-                self.closed(id, failure.message, retryAfter: failure.retryAfterMs.map { .milliseconds($0) })
-            }
-        }
-        let upstream = dialect.upstream(of: endpoint)
-        let way = lines.indices.contains(upstream) && lines[upstream].indices.contains(line) ? lines[upstream][line] : UpstreamLine()
-        let link = FrameReceiver(
-            engine: self, id: id, upstream: upstream, route: route, recorder: upstream == 0 ? recorder : nil, line: line,
-            session: dialect.session(endpoint: endpoint, subprotocol: nil))
-        guard case .webSocket(let url, let headers, let subprotocols) = route.way else {
-            performer.value.links[id] = link
-            return link.open(nil, dialect.session(endpoint: endpoint, subprotocol: nil))
-        }
-        let cancellation = ConnectCancellation()
-        performer.value.attempts[id] = cancellation
-        WebSocketConnection.connect(
-            to: url, headers: headers, subprotocols: subprotocols, limits: Self.webSocketLimits, on: loop, receiver: link, proxies: way.proxies,
-            localAddress: way.localAddress, cancellation: cancellation
-        ).assumeIsolated().whenComplete { result in
-            self.performer.value.attempts[id] = nil
-            switch result {
-            case .success(let socket):
-                self.count(endpoint) { $0.connects &+= 1 }
-                self.performer.value.troubles[TransportError.describe(url)] = nil
-                self.logger.notice("connected", metadata: ["url": "\(TransportError.describe(url))"])
-                self.performer.value.links[id] = link
-                link.open(socket, self.dialect.session(endpoint: endpoint, subprotocol: socket.subprotocol))
-            case .failure(let error):
-                self.count(endpoint) { $0.failedConnects &+= 1 }
-                let error = error as? TransportError
-                let reason = error?.message ?? "the connection failed"
-                self.note(notReached: url, reason)
-                link.ended(reason, closeCode: nil, status: error?.status, retryAfter: error?.retryAfter)
-            }
-        }
-    }
-
-    private func login(
-        _ id: ConnectionID, endpoint: Int, line: Int, _ request: RESTRequest,
-        _ then: @escaping @Sendable (RESTAnswer) -> Result<UpstreamRoute, FeedError>
-    ) {
-        let cancellation = ConnectCancellation()
-        performer.value.attempts[id] = cancellation
-        rest.get(request, on: loop).assumeIsolated().whenComplete { result in
-            // If it is gone, the core has given the attempt up.
-            guard self.performer.value.attempts.removeValue(forKey: id) != nil else { return }
-            let route = result.mapError { FeedError(transport: $0) }.flatMap { then(RESTAnswer($0)) }
-            if case .failure = route { self.count(endpoint) { $0.failedConnects &+= 1 } }
-            switch route {
-            case .success(let route): self.connect(id, endpoint: endpoint, line: line, route)
-            case .failure(let error) where error.isTransient:
-                self.logger.warning("login failed", metadata: ["reason": "\(error.message)"])
-                self.closed(id, error.message, retryAfter: error.retryAfterMs.map { .milliseconds($0) })
-            case .failure(let error): self.refused(id, error)
-            }
-        }
-    }
-
-    /// Warns once for the same reason; repetitions are logged at debug.
-    private func note(notReached url: String, _ reason: String) {
-        let url = TransportError.describe(url)
-        let isNew = performer.value.troubles.updateValue(reason, forKey: url) != reason
-        logger.log(level: isNew ? .warning : .debug, "cannot connect; trying again", metadata: ["url": "\(url)", "reason": "\(reason)"])
-    }
-
-    private func note(reached url: String) {
-        let url = TransportError.describe(url)
-        guard performer.value.troubles.removeValue(forKey: url) != nil else { return }
-        logger.notice("answers again", metadata: ["url": "\(url)"])
-    }
-
-    func stream(_ request: RESTRequest, receiver: FrameReceiver) -> HTTPStream {
-        rest.stream(request, on: loop, receiver: receiver)
-    }
-
-    func closed(_ id: ConnectionID, _ reason: String, retryAfter: Duration? = nil) {
-        guard performer.value.links.removeValue(forKey: id) != nil else { return step(.closed(id, reason: reason, retryAfter: retryAfter)) }
-        guard !state.withLockedValue({ $0.isStopped }) else { return }
-        logger.warning("disconnected", metadata: ["reason": "\(reason)"])
-        step(.closed(id, reason: reason, retryAfter: retryAfter))
-    }
-
-    func refused(_ id: ConnectionID, _ error: FeedError) {
-        performer.value.links[id] = nil
-        logger.error("refused", metadata: ["reason": "\(error.message)"])
-        step(.refused(id, error))
     }
 
     /// Sends one request. If it failed because the venue had just closed a pooled connection, tries once more.

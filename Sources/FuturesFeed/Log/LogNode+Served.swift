@@ -74,7 +74,7 @@ extension LogNode: ServedFeed {
         shared.withLockedValue { shared in
             let now = Moment.current
             let values = names.map { name -> (content: FuturesServiceFeedContent, status: StreamStatus)? in
-                // Until then nothing tells how old it is.
+                // Before the node serves, the age of its contents is unknown.
                 guard shared.isServing, let content = shared.mirror.content(of: name), let stream = shared.mirror.streams[name] else { return nil }
                 return (content, stream.status(shared.mirror.clock, now: now.instant))
             }
@@ -114,10 +114,11 @@ extension LogNode: ServedFeed {
 
     package func refreshListing() {
         loop.execute {
-            guard self.venueREST != nil, self.state.value.listingAskedAt.map({ $0 + .seconds(30) <= Moment.current.instant }) ?? true else { return }
-            self.state.value.listingAskedAt = Moment.current.instant
-            // The ingest takes what the venue answers, and tells it in the log.
-            _ = self.relay(VenueREST.listingRelay, newestOf: nil, maxAge: 30_000) { _ in }
+            let now = Moment.current.instant
+            guard self.venueREST != nil, self.state.value.listingAskedAt.map({ $0 + FeedEngine.listingRefresh <= now }) ?? true else { return }
+            self.state.value.listingAskedAt = now
+            // The ingest reads the answer and publishes the list in the log.
+            _ = self.relay(VenueREST.listingRelay, newestOf: nil, maxAge: FeedEngine.listingRefresh.nanoseconds / 1_000_000) { _ in }
         }
     }
 

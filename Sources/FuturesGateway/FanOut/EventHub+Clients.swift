@@ -126,10 +126,12 @@ extension EventHub {
             lease = try gatekeeper.open(caller.principal, from: caller.address, streams: streams.count, at: Access.now)
         } catch { throw .limited(error) }
         if options.forceFetch {
-            let fetches = streams.count { feed.dialect.traits(of: $0)?.hasSnapshotSource == true }
-            do throws(LimitReached) { try gatekeeper.refetch(fetches, by: caller.principal, from: caller.address, at: Access.now) } catch {
+            let fetched = streams.filter { feed.dialect.traits(of: $0)?.hasSnapshotSource == true }
+            do throws(LimitReached) {
+                try gatekeeper.spend(cost(ofFetching: fetched), by: caller.principal, from: caller.address, at: Access.now)
+            } catch {
                 gatekeeper.close(lease, streams: streams.count)
-                throw error.limit < fetches ? .tooManyFetches(fetches, error) : .limited(error)
+                throw error.kind == .refetches && error.limit < fetched.count ? .tooManyFetches(fetched.count, error) : .limited(error)
             }
         }
         state.value.lastNumber &+= 1

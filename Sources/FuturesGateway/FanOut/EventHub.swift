@@ -251,6 +251,11 @@ final class EventHub: FeedListener {
     /// Checks whether this address may make these streams begin. Streams that have begun already need no room.
     ///
     /// - Throws: `full` if the gateway has as many streams as it may, or memory is short; `limited` if the address has begun as many as it may.
+    nonisolated func cost(ofFetching names: [FuturesServiceStreamName]) -> VenueCost {
+        let weight = names.reduce(0) { $0 + (feed.dialect.traits(of: $1)?.fetchWeight ?? 0) }
+        return VenueCost(refetches: names.count, weight: weight, of: feed.weight.limit)
+    }
+
     func checkRoom(for names: [FuturesServiceStreamName], from address: Address?) throws(Refusal) {
         guard feed.isServing else { throw .starting }
         let new = names.count { state.value.streams[$0] == nil }

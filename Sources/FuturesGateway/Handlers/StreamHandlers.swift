@@ -104,10 +104,7 @@ struct StreamHandlers: Sendable {
     func refetch(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
         guard let name = stream(request, responder, caller) else { return }
         do throws(LimitReached) {
-            try hub.gatekeeper.refetch(by: caller.principal, from: caller.address, at: Access.now)
-            try hub.gatekeeper.spend(
-                weight: hub.feed.dialect.traits(of: name)?.fetchWeight ?? 0, of: hub.feed.weight.limit, by: caller.principal, from: caller.address,
-                at: Access.now)
+            try hub.gatekeeper.spend(hub.cost(ofFetching: [name]), by: caller.principal, from: caller.address, at: Access.now)
         } catch { return responder.respond(Problems.limited(error).response) }
         let isAsync = request.prefers("respond-async")
         hub.run { hub in

@@ -108,8 +108,8 @@ final class VenueMirror: Sendable {
     func spend(on relays: [VenueRelay], for ask: Ask) throws(LimitReached) {
         let maxAge = hub.feed.peers == nil ? nil : ask.maxAge
         let new = relays.filter { state.value.waiting[Question(relay: $0, maxAge: maxAge)] == nil && kept($0, maxAge: ask.maxAge) == nil }
-        try hub.gatekeeper.spend(
-            weight: new.reduce(0) { $0 + $1.weight }, of: hub.feed.weight.limit, by: ask.caller.principal, from: ask.caller.address, at: Access.now)
+        let cost = VenueCost(weight: new.reduce(0) { $0 + $1.weight }, of: hub.feed.weight.limit)
+        try hub.gatekeeper.spend(cost, by: ask.caller.principal, from: ask.caller.address, at: Access.now)
     }
 
     /// Has the venue asked, once for all who wait for the same.

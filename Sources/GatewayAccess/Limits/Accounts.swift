@@ -19,7 +19,7 @@ struct Accounts<Name: Hashable & Sendable> {
     private var accounts: [Name: Account] = [:]
     private var rest = Account()
     private var sweptAt: Int64?
-    /// What each may spend of the venue's request weight in a minute, as last told.
+    /// What each caller may spend of the venue's request weight in a minute, by the last cost.
     private var weightLimit = 1
 
     init(maximum: Int) { self.maximum = maximum }
@@ -45,17 +45,17 @@ struct Accounts<Name: Hashable & Sendable> {
         self[place].requests.left(.perSecond(limits.requests), now: now)
     }
 
-    /// Takes `count` fetches, or none.
-    mutating func refetch(_ place: Place, count: Int, _ limits: Limits, now: Int64) -> Refusal? {
-        guard limits.refetches > 0, let wait = self[place].refetches.take(count, .perMinute(limits.refetches), now: now) else { return nil }
-        return Refusal(kind: .refetches, limit: limits.refetches, retryAfter: wait)
-    }
-
-    /// Takes so much of the venue's request weight, of which each may spend `limit` in a minute; or takes none.
-    mutating func spend(_ place: Place, weight: Int, limit: Int, now: Int64) -> Refusal? {
-        weightLimit = max(1, limit)
-        guard let wait = self[place].weight.take(weight, .perMinute(weightLimit), now: now) else { return nil }
-        return Refusal(kind: .weight, limit: limit, retryAfter: wait)
+    /// Takes what a caller has the venue do, or nothing of it.
+    mutating func spend(_ place: Place, _ cost: VenueCost, _ limits: Limits, now: Int64) -> Refusal? {
+        if limits.refetches > 0, let wait = self[place].refetches.take(cost.refetches, .perMinute(limits.refetches), now: now) {
+            return Refusal(kind: .refetches, limit: limits.refetches, retryAfter: wait)
+        }
+        weightLimit = max(1, cost.share)
+        if cost.share > 0, let wait = self[place].weight.take(cost.weight, .perMinute(cost.share), now: now) {
+            self[place].refetches.giveBack(cost.refetches)
+            return Refusal(kind: .weight, limit: cost.share, retryAfter: wait)
+        }
+        return nil
     }
 
     /// The limit that these additional connections and streams would exceed, if any.
@@ -70,11 +70,11 @@ struct Accounts<Name: Hashable & Sendable> {
         return nil
     }
 
-    /// Undoes a `refetch`.
-    mutating func returnRefetches(_ place: Place, count: Int) { self[place].refetches.giveBack(count) }
-
     /// Undoes a `spend`.
-    mutating func returnWeight(_ place: Place, weight: Int) { self[place].weight.giveBack(weight) }
+    mutating func giveBack(_ place: Place, _ cost: VenueCost) {
+        self[place].refetches.giveBack(cost.refetches)
+        self[place].weight.giveBack(cost.weight)
+    }
 
     /// Counts more, or with negative numbers fewer.
     mutating func count(_ place: Place, connections: Int, streams: Int) {

@@ -24,7 +24,7 @@ struct RESTFields {
         self = fields
     }
 
-    /// A member of an object that is read over, if it is a text; nil if it is missing or anything else.
+    /// Skips an object and returns one of its members if that is a string; else nil.
     ///
     /// - Throws: If the object is not JSON.
     static func text(_ key: StaticString, in reader: inout JSONReader) throws(Failure) -> String? {
@@ -37,6 +37,27 @@ struct RESTFields {
             if name.isText(key), try reader.peek() == .string { text = try reader.string() } else { try reader.skip() }
         }
         return text
+    }
+
+    /// Reads a list of all symbols, row by row. Rows that cannot be read are left out, unless none can be read.
+    ///
+    /// - Parameter key: The member that names a row's symbol.
+    static func rows(
+        _ reader: inout JSONReader, symbol key: StaticString, _ leftOut: inout LeftOutRows, _ read: (inout JSONReader) throws(Failure) -> Void
+    ) throws(Failure) {
+        var (hasRows, first): (Bool, Failure?) = (false, nil)
+        try reader.array { (reader) throws(Failure) in
+            let start = reader.position
+            do throws(Failure) {
+                try read(&reader)
+                hasRows = true
+            } catch {
+                reader = reader.reader(at: start)
+                leftOut.add(try text(key, in: &reader), "\(error.reason)")
+                first = first ?? error
+            }
+        }
+        if !hasRows, let first { throw first }
     }
 
     /// The objects of a list; empty if the list is missing.

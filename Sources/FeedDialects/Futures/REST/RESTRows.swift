@@ -62,16 +62,7 @@ struct RESTRows {
         } else if name.symbol != nil {
             try reader.array(readRow)
         } else {
-            var first: Failure?
-            try reader.array { (reader) throws(Failure) in
-                let start = reader.position
-                do throws(Failure) { try readRow(&reader) } catch {
-                    reader = reader.reader(at: start)
-                    leftOut.add(try RESTFields.text("symbol", in: &reader), "\(error.reason)")
-                    first = first ?? error
-                }
-            }
-            if rows.isEmpty, let first { throw first }
+            try RESTFields.rows(&reader, symbol: "symbol", &leftOut, readRow)
         }
         return FetchedContent(rows: wrap(rows), eventTime: rows.map(time).max(), leftOut: leftOut)
     }
