@@ -53,9 +53,9 @@ class SecurityTests(unittest.TestCase):
         self.says(f"`slow` after {stopped} s")
 
     def test_messages_and_answers_of_the_venue(self):
-        engine = "Sources/FuturesFeed/Engine/FeedEngine.swift"
-        answers = product(found(r"allowing\(bodyBytes: ([\d_<< ]+)", engine)) >> 20
-        messages = product(found(r"limits\.maximumMessageBytes = ([\d_<< ]+)", engine)) >> 20
+        engine = "Sources/FuturesFeed/Engine/FeedEngine"
+        answers = product(found(r"allowing\(bodyBytes: ([\d_<< ]+)", f"{engine}.swift")) >> 20
+        messages = product(found(r"limits\.maximumMessageBytes = ([\d_<< ]+)", f"{engine}+Connecting.swift")) >> 20
         depth = found(r"guard depth <= (\d+)", "Sources/FeedDialects/JSONReader.swift")
         self.says(f"messages of {messages} MiB, answers of {answers} MiB, JSON {depth} deep at most")
 
