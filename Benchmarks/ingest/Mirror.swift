@@ -10,7 +10,7 @@ extension IngestCommand {
     /// What an edge takes for an event that comes by the log, from the message to what its readers are to be told.
     static func mirror() {
         let workload = named("mix")
-        let now = Instant(nanoseconds: 0)
+        let now = Moment(instant: Instant(nanoseconds: 0), wallClock: 0)
         let claim = LogMessage(epoch: 5, term: 1, first: 1, sentAt: 0, records: [Claim(previous: 0, end: 0).record])
         let records = workload.published.map { FeedRecord($0) }
         var messages: [LogRecord] = []

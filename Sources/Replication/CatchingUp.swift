@@ -1,6 +1,8 @@
 import FeedCore
 
-/// The last step of a node that has read the log, before it may serve: is there more, and how old is the newest record?
+/// The last step of a node that has read the log, or that has met a new writer: is there more, and how old is the newest record?
+///
+/// A node that does not serve yet waits for the answer. A node that serves goes by the later of both machines' clocks until then.
 ///
 /// The records themselves do not say how old they are. The writer may have died long ago, and a replica of the log may lag behind its leader. So the
 /// node asks the leader where the log ends. The first record behind that end was written just now, and it tells the age of everything before it. If no
@@ -10,11 +12,6 @@ struct CatchingUp: Sendable {
     private static let patience = Duration.seconds(2)
     /// How long it waits before it asks a leader again that could not answer.
     private static let pause = Duration.milliseconds(250)
-    /// The numbers of its questions begin here, above those of a standby.
-    private static let firstID: UInt64 = 1 << 36
-
-    /// The number of the last question.
-    private(set) var id = firstID
     /// When the next step is due: to serve without a new record, or to ask again.
     private(set) var deadline: Instant
     /// Where the log ended; nil until the leader has answered.
@@ -36,7 +33,6 @@ struct CatchingUp: Sendable {
 
     /// Asks the leader anew.
     mutating func ask(_ now: Instant) {
-        id += 1
         (end, deadline) = (nil, now + Self.patience)
     }
 }

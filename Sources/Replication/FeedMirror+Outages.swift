@@ -5,6 +5,11 @@ import FeedCore
 extension FeedMirror {
     /// The engine lost what readers have.
     mutating func begin(with fresh: MirrorView, _ cause: ResetCause) {
+        guard isServing else {
+            (view, phase, heardAt, lastID) = (fresh, .following, now, fresh.epochs.headID)
+            effects.append(.emptyRings)
+            return catchUp()
+        }
         resetsByCause[cause, default: 0] += 1
         let before = view.streams
         for (name, stream) in before where !stream.isDown { tellLoss(name, "The log has lost events.") }
@@ -27,7 +32,7 @@ extension FeedMirror {
             view.streams[name]?.cutSince = since[name]
             view.streams[name]?.hasGap = true
         }
-        endCuts()
+        catchUp()
     }
 
     mutating func goAway() {
@@ -41,7 +46,7 @@ extension FeedMirror {
 
     mutating func comeBack() {
         // What was just taken may have lain in the log for long, and more of it may follow.
-        guard hasCuts, let heardAt, heardAt + patience > now else { return }
+        guard hasCuts, catchingUp == nil, let heardAt, heardAt + patience > now else { return }
         isAway = false
         endCuts()
     }

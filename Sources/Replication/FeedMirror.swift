@@ -52,8 +52,12 @@ package struct FeedMirror: Sendable {
     /// The newest message that counted and was no claim; nil if there was none.
     package private(set) var lastWord: LastWord?
     package internal(set) var isAway = false
-    /// What is left to be known until readers are served; nil from then on.
+    /// What is left to be known until readers are served, or until they are told that streams are back; nil if nothing is.
     private(set) var catchingUp: CatchingUp?
+    /// The number of the last question to the leader; a standby's are below.
+    private var question: UInt64 = 1 << 36 - 1
+    /// Whether readers are served. Before that nobody can tell how old their contents are.
+    package private(set) var isServing = false
     private var rereadAt = Instant(nanoseconds: 0)
     /// Whether there may be streams that are cut.
     var hasCuts = false
@@ -71,7 +75,9 @@ package struct FeedMirror: Sendable {
     /// Messages that did not count.
     package private(set) var voids: UInt64 = 0
     var effects: [Effect] = []
+    /// The moment of the step, and what this machine's wall clock says then, ms since 1970 UTC.
     var now = Instant(nanoseconds: 0)
+    private var wallClock: Int64 = 0
 
     /// - Parameters:
     ///   - patience: after how long without a message that counts readers are told.
@@ -82,15 +88,17 @@ package struct FeedMirror: Sendable {
     }
 
     /// Begins to read.
-    package mutating func start(now: Instant) -> [Effect] {
-        self.now = now
-        heardAt = now
+    package mutating func start(now: Moment) -> [Effect] {
+        note(now)
+        heardAt = now.instant
         read(from: 1)
         return take()
     }
 
-    package mutating func step(_ event: LogEvent, now: Instant) -> [Effect] {
-        self.now = now
+    ///
+    /// - Parameter now: its wall clock judges a log that nobody writes.
+    package mutating func step(_ event: LogEvent, now: Moment) -> [Effect] {
+        note(now)
         switch event {
         case .reading(let extent): beginReading(extent)
         case .record(let record): receive(record)
@@ -101,8 +109,8 @@ package struct FeedMirror: Sendable {
             beginAgain(.regressed)
             read(from: 1)
         case .inspected(let id, let result):
-            guard id == catchingUp?.id else { break }
-            catchingUp?.answered(try? result.get().last, now)
+            guard id == question else { break }
+            catchingUp?.answered(try? result.get().last, now.instant)
             // Nobody has written it, so there is nothing to be judged.
             if epochs.current == nil, isFollowing, case .success = result { serve() }
         default: break
@@ -111,13 +119,13 @@ package struct FeedMirror: Sendable {
     }
 
     /// The deadline has passed.
-    ///
-    /// - Parameter wallClock: This machine's, ms since 1970 UTC. It judges a log that nobody writes.
-    package mutating func passDeadline(now: Instant, wallClock: Int64) -> [Effect] {
-        self.now = now
-        if catchingUp != nil { passCatchingUp(wallClock) } else if let deadline, deadline <= now { goAway() }
+    package mutating func passDeadline(now: Moment) -> [Effect] {
+        note(now)
+        if catchingUp != nil { passCatchingUp() } else if let deadline, deadline <= self.now { goAway() }
         return take()
     }
+
+    private mutating func note(_ now: Moment) { (self.now, wallClock) = (now.instant, now.wallClock) }
 
     /// When `passDeadline` is due; nil if readers were told.
     package var deadline: Instant? {
@@ -127,20 +135,32 @@ package struct FeedMirror: Sendable {
         return heardAt + patience
     }
 
-    private mutating func passCatchingUp(_ wallClock: Int64) {
+    private mutating func passCatchingUp() {
         guard let catchingUp, catchingUp.deadline <= now else { return }
-        guard isFollowing, catchingUp.hasRead(place) else {
-            self.catchingUp?.ask(now)
-            return effects.append(.perform(.inspect(id: catchingUp.id + 1)))
-        }
-        view.clock.hear(max(wallClock, view.clock.time(at: now) ?? .min), now)
+        guard isFollowing, catchingUp.hasRead(place) else { return askLeader() }
+        view.clock.assume(wallClock, now)
         goAway()
         serve()
+    }
+
+    /// Only old records have shown the writer's clock. This machine's clock judges them until the first new record arrives.
+    mutating func catchUp() {
+        view.clock.assume(wallClock, now)
+        catchingUp = CatchingUp(now)
+        askLeader()
+    }
+
+    private mutating func askLeader() {
+        question += 1
+        catchingUp?.ask(now)
+        effects.append(.perform(.inspect(id: question)))
     }
 
     /// Readers may be served from now on.
     private mutating func serve() {
         catchingUp = nil
+        guard !isServing else { return }
+        isServing = true
         effects.append(.serve)
     }
 
@@ -165,7 +185,7 @@ package struct FeedMirror: Sendable {
         case .starting:
             guard let goal else { return "the log cannot be read yet" }
             return "the log is being read, \(place) of \(goal) records so far"
-        case .following where catchingUp != nil: return "the log was read, and its leader has not said yet whether that is all"
+        case .following where !isServing: return "the log was read, and its leader has not said yet whether that is all"
         case .rereading: return "the log is being read again, since it is not the one that was read"
         case .following:
             guard epochs.current != nil else { return "the log is empty, since nobody has fed it yet" }
@@ -255,9 +275,9 @@ package struct FeedMirror: Sendable {
                 let epochs = fresh.epochs
                 fresh = MirrorView()
                 fresh.epochs = epochs
-                _ = fresh.apply(message, now, limit: limit)
+                _ = fresh.apply(message, now, isOfThePast: true, limit: limit)
             case .begins: fresh.beginEpoch(message, now)
-            case .counts: _ = fresh.apply(message, now, limit: limit)
+            case .counts: _ = fresh.apply(message, now, isOfThePast: true, limit: limit)
             case .isVoid, .isDoubtful: break
             }
             let isBack = fresh.epochs.headID == view.epochs.headID
@@ -297,9 +317,7 @@ package struct FeedMirror: Sendable {
     }
 
     private mutating func tell(_ message: LogMessage) {
-        if let catchingUp, catchingUp.isNew(place), isFollowing {
-            // It has just been written: what the backlog said of the writer's clock is of no use.
-            view.clock = WriterClock()
+        if let catchingUp, catchingUp.isNew(place), !isOfThePast, isFollowing, message.claim == nil {
             self.catchingUp = nil
             // What it says is part of what readers begin with.
             defer { serve() }
@@ -314,18 +332,25 @@ package struct FeedMirror: Sendable {
             takeovers += 1
             view.beginEpoch(message, now)
             heardAt = now
+            // The claim may have been under way for long, for example while this process was frozen.
+            if isFollowing { catchUp() }
             return
         }
-        lastWord = LastWord(cameAt: now, sentAt: message.sentAt, isOfThePast: goal.map { place <= $0 } ?? true)
+        lastWord = LastWord(cameAt: now, sentAt: message.sentAt, isOfThePast: isOfThePast)
+        // It has just been written, so it shows the writer's clock.
+        if catchingUp == nil, !isOfThePast { view.clock.trustMessages() }
         defer {
             lagMs = view.clock.age(of: message.sentAt, now)
             // A message that lay in the log is evidence of the moment at which it was written.
             heardAt = isFollowing && catchingUp == nil ? view.clock.moment(of: message.sentAt, now) : now
         }
-        for event in view.apply(message, now, limit: limit) { effects.append(.tell(event)) }
+        for event in view.apply(message, now, isOfThePast: isOfThePast, limit: limit) { effects.append(.tell(event)) }
         for name in view.restored { effects.append(.restored(name)) }
         view.restored.removeAll()
     }
+
+    /// Whether the newest record lay in the log before this reading of it began.
+    private var isOfThePast: Bool { goal.map { place <= $0 } ?? true }
 
     /// Everything that the log had when the reading began was taken.
     private mutating func reachGoal() {
@@ -333,9 +358,7 @@ package struct FeedMirror: Sendable {
         case .starting:
             phase = .following
             heardAt = now
-            let catchingUp = CatchingUp(now)
-            self.catchingUp = catchingUp
-            effects.append(.perform(.inspect(id: catchingUp.id)))
+            catchUp()
         case .following: comeBack()
         case .rereading(let fresh): begin(with: fresh, rereadCause)
         }

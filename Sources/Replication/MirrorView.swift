@@ -58,7 +58,7 @@ package struct MirroredStream: Sendable {
 
     /// Takes an event's record, and adds what readers are to be told.
     fileprivate mutating func take(
-        _ record: FeedRecord, _ id: EventID, _ sentAt: Int64, _ now: Instant, _ clock: WriterClock, _ limit: (FuturesServiceStreamName) -> Int,
+        _ record: FeedRecord, _ id: EventID, _ now: Instant, _ clock: WriterClock, _ limit: (FuturesServiceStreamName) -> Int,
         _ events: inout [MirroredEvent]
     ) {
         let (wasDown, wasCut) = (isDown, isCut)
@@ -86,9 +86,8 @@ package struct MirroredStream: Sendable {
             settle(isLost: false)
             if !wasDown { return }
         case .status:
-            guard let (told, unverifiedMs) = MirroredWords.status(record.body) else { break }
+            guard let told = MirroredWords.state(record.body) else { break }
             state = told
-            if let unverifiedMs { verifiedAt = sentAt &- unverifiedMs }
             if state == .stale || state == .recovering || state == .failed {
                 settle(isLost: true)
             } else {
@@ -125,11 +124,11 @@ struct MirrorView: Sendable {
     private var names: [String: FuturesServiceStreamName] = [:]
 
     /// Takes the records of a message that counts, and gives what readers are to be told.
-    mutating func apply(_ message: LogMessage, _ now: Instant, limit: (FuturesServiceStreamName) -> Int) -> [MirroredEvent] {
+    mutating func apply(_ message: LogMessage, _ now: Instant, isOfThePast: Bool, limit: (FuturesServiceStreamName) -> Int) -> [MirroredEvent] {
         var events: [MirroredEvent] = []
         events.reserveCapacity(message.records.count)
         var number = message.first
-        clock.hear(message.sentAt, now)
+        clock.hear(message.sentAt, now, isOfThePast: isOfThePast)
         for record in message.records {
             defer { number += record.numbers }
             switch record.kind {
@@ -146,7 +145,7 @@ struct MirrorView: Sendable {
                 case .incidents: for incident in IncidentsRecord.incidents(record.body) { streams[name]?.note(incident) }
                 default:
                     let id = EventID(epoch: message.epoch, sequence: number)
-                    streams[name, default: MirroredStream(name)].take(record, id, message.sentAt, now, clock, limit, &events)
+                    streams[name, default: MirroredStream(name)].take(record, id, now, clock, limit, &events)
                     if record.kind == .ended { streams[name] = nil }
                 }
             }

@@ -191,11 +191,8 @@ package enum MirroredWords {
     }
 
     /// Of a `status`.
-    static func status(_ body: ArraySlice<UInt8>) -> (state: FeedState, unverifiedMs: Int64?)? {
-        RowFields.read(body) { (fields) throws(RowFields.Failure) in
-            guard let state = FeedState(rawValue: try fields.string("state")) else { return nil }
-            return (state, try fields.optionalInteger("unverifiedMs"))
-        }
+    static func state(_ body: ArraySlice<UInt8>) -> FeedState? {
+        RowFields.read(body) { (fields) throws(RowFields.Failure) in FeedState(rawValue: try fields.string("state")) }
     }
 
     /// Of a `disconnect`.

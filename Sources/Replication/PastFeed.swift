@@ -47,7 +47,7 @@ package struct PastFeed: Sendable {
         case .counts, .breaks: break
         }
         guard message.claim == nil else { return }
-        events += view.apply(message, Instant(nanoseconds: 0), limit: limit)
+        events += view.apply(message, Instant(nanoseconds: 0), isOfThePast: true, limit: limit)
         view.restored.removeAll()
     }
 

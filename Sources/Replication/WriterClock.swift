@@ -10,24 +10,37 @@ package struct WriterClock: Sendable, Equatable {
     private var lastOffset: Int64?
     private var since: Int64 = 0
     private var lastSentAt: Int64 = .min
+    /// The offset by this machine's wall clock, while that judges what the messages cannot, ms.
+    private var assumed: Int64?
 
     package init() {}
 
     /// A message came that was sent at this time by the writer's wall clock.
-    mutating func hear(_ sentAt: Int64, _ now: Instant) {
+    ///
+    /// - Parameter isOfThePast: whether it was read with all that the log had, perhaps for the second time.
+    mutating func hear(_ sentAt: Int64, _ now: Instant, isOfThePast: Bool = false) {
         let milliseconds = now.nanoseconds / 1_000_000
         let (difference, isAbsurd) = milliseconds.subtractingReportingOverflow(sentAt)
         guard !isAbsurd else { return }
         // Somebody has set the writer's clock back: what it said before is of no use.
-        if sentAt < lastSentAt { self = WriterClock() }
-        lastSentAt = sentAt
+        if sentAt < lastSentAt, !isOfThePast { (offset, lastOffset) = (nil, nil) }
+        lastSentAt = isOfThePast ? max(lastSentAt, sentAt) : sentAt
         if offset == nil || milliseconds - since >= Self.period { (lastOffset, offset, since) = (offset, nil, milliseconds) }
         offset = min(offset ?? difference, difference)
     }
 
+    /// Goes by this machine's wall clock too, if it is ahead of what the messages have shown.
+    mutating func assume(_ wallClock: Int64, _ now: Instant) {
+        let (difference, isAbsurd) = (now.nanoseconds / 1_000_000).subtractingReportingOverflow(wallClock)
+        assumed = isAbsurd ? nil : difference
+    }
+
+    /// Goes by the messages alone.
+    mutating func trustMessages() { assumed = nil }
+
     /// The writer's wall clock now, ms since 1970 UTC; nil before it said anything.
     package func time(at now: Instant) -> Int64? {
-        guard let offset = [offset, lastOffset].compactMap(\.self).min() else { return nil }
+        guard let offset = [offset, lastOffset, assumed].compactMap(\.self).min() else { return nil }
         let (time, isAbsurd) = (now.nanoseconds / 1_000_000).subtractingReportingOverflow(offset)
         return isAbsurd ? nil : time
     }

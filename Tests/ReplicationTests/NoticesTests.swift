@@ -13,27 +13,33 @@ import Testing
     private var next: UInt64 = 0
 
     init() {
-        _ = mirror.start(now: Self.at(0))
-        _ = mirror.step(.reading(LogExtent(first: 1, last: 0)), now: Self.at(0))
+        _ = mirror.start(now: Self.moment(0))
+        _ = mirror.step(.reading(LogExtent(first: 1, last: 0)), now: Self.moment(0))
         let claim = EpochTable().claim(7, highest: 0, term: 0, sentAt: 1_000_000)
         next = claim.first
         // The log is empty, and its leader says so.
-        _ = mirror.step(.inspected(id: 1 << 36, .success(LogExtent(first: 1, last: 0))), now: Self.at(0))
+        _ = mirror.step(.inspected(id: 1 << 36, .success(LogExtent(first: 1, last: 0))), now: Self.moment(0))
         tell(claim, at: 0)
+        // Whoever hears of a new writer asks the leader anew.
+        _ = mirror.step(.inspected(id: 1 << 36 + 1, .success(LogExtent(first: 1, last: 1))), now: Self.moment(0))
     }
 
     private static func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
 
+    /// This machine's wall clock agrees with the writer's.
+    private static func moment(_ milliseconds: Int64) -> Moment { Moment(instant: at(milliseconds), wallClock: 1_000_000 + milliseconds) }
+
     @discardableResult
     private mutating func tell(_ message: LogMessage, at milliseconds: Int64) -> [FeedMirror.Effect] {
         sequence += 1
-        return mirror.step(.record(LogRecord(sequence: sequence, body: message.bytes)), now: Self.at(milliseconds))
+        return mirror.step(.record(LogRecord(sequence: sequence, body: message.bytes)), now: Self.moment(milliseconds))
     }
 
     /// A message of the ingest, sent at this time by its own clock, which says a million when this node's says nothing.
     @discardableResult
-    private mutating func tell(_ records: [FeedRecord], sentAt: Int64, at milliseconds: Int64) -> [FeedMirror.Effect] {
-        let message = LogMessage(epoch: 7, term: 1, first: next, sentAt: 1_000_000 + sentAt, records: records)
+    private mutating func tell(_ records: [FeedRecord], epoch: UInt64 = 7, sentAt: Int64, at milliseconds: Int64) -> [FeedMirror.Effect] {
+        let term = epoch == 7 ? 1 : mirror.epochs.current?.term ?? 1
+        let message = LogMessage(epoch: epoch, term: term, first: next, sentAt: 1_000_000 + sentAt, records: records)
         next += message.eventCount
         return tell(message, at: milliseconds)
     }
@@ -94,11 +100,16 @@ import Testing
         #expect(mirror.clock.time(at: Self.at(300)) == 1_000_200 && mirror.lagMs == 0)
     }
 
-    @Test mutating func aStateSaysHowLongTheValueIsUnverified() throws {
+    @Test mutating func aStatusThatWaitedForTheEngineMakesNothingYounger() throws {
         tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
-        tell(VerifiedRecord.records([(Self.name, 1_000_900)]), sentAt: 900, at: 900)
-        let stale = FeedEvent(stream: Self.name, id: EventID(epoch: 7, sequence: next), kind: .status(.stale, ageMs: 1_000, unverifiedMs: 400))
-        tell([FeedRecord(stale)], sentAt: 1_000, at: 1_000)
+        let live = FeedEvent(stream: Self.name, id: EventID(epoch: 7, sequence: next), kind: .status(.live, ageMs: 0, unverifiedMs: 0))
+        tell([FeedRecord(live)], sentAt: 20_000, at: 20_000)
+        #expect(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(20_000)).unverifiedMs == 20_000)
+    }
+
+    @Test mutating func evidenceCanBeTakenBack() throws {
+        tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
+        for at in [900, 600] as [Int64] { tell(VerifiedRecord.records([(Self.name, 1_000_000 + at)]), sentAt: 1_000, at: 1_000) }
         #expect(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(1_100)).unverifiedMs == 500, "nobody is told better than it is")
     }
 
@@ -120,8 +131,8 @@ import Testing
         let (claim, value) = (EpochTable().claim(7, highest: 0, term: 0, sentAt: 1_000_000), [Self.value(receivedAt: 0)])
         mirror = FeedMirror { _ in 100 }
         next = claim.first
-        _ = mirror.start(now: Self.at(now))
-        _ = mirror.step(.reading(LogExtent(first: 1, last: 2)), now: Self.at(now))
+        _ = mirror.start(now: Self.moment(now))
+        _ = mirror.step(.reading(LogExtent(first: 1, last: 2)), now: Self.moment(now))
         sequence = 0
         tell(claim, at: now)
         return tell(value, sentAt: 0, at: now)
@@ -130,7 +141,7 @@ import Testing
     @Test mutating func aRestartedNodeServesNothingBeforeARecordOfThisMoment() throws {
         let effects = restart(at: 47_000)
         #expect(effects.contains(.perform(.inspect(id: 1 << 36))) && !effects.contains(.serve), "the leader is asked first")
-        #expect(!mirror.step(.inspected(id: 1 << 36, .success(LogExtent(first: 1, last: 3))), now: Self.at(47_010)).contains(.serve))
+        #expect(!mirror.step(.inspected(id: 1 << 36, .success(LogExtent(first: 1, last: 3))), now: Self.moment(47_010)).contains(.serve))
         #expect(!tell([], sentAt: 100, at: 47_020).contains(.serve), "the leader had it already: nobody knows how old it is")
         #expect(tell([], sentAt: 47_100, at: 47_100).contains(.serve))
         let status = try #require(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(47_100)))
@@ -139,17 +150,51 @@ import Testing
 
     @Test mutating func aRestartedNodeWhoseWriterIsDeadServesItsValuesAsStaleByItsOwnClock() throws {
         _ = restart(at: 47_000)
-        _ = mirror.step(.inspected(id: 1 << 36, .success(LogExtent(first: 1, last: 2))), now: Self.at(47_010))
-        #expect(mirror.passDeadline(now: Self.at(48_000), wallClock: 1_048_000).isEmpty, "a record of this moment may come")
-        #expect(mirror.passDeadline(now: Self.at(49_010), wallClock: 1_049_010).contains(.serve))
+        _ = mirror.step(.inspected(id: 1 << 36, .success(LogExtent(first: 1, last: 2))), now: Self.moment(47_010))
+        #expect(mirror.passDeadline(now: Self.moment(48_000)).isEmpty, "a record of this moment may come")
+        #expect(mirror.passDeadline(now: Self.moment(49_010)).contains(.serve))
         let status = try #require(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(49_010)))
         #expect(status.state == .stale && status.unverifiedMs == 49_010)
     }
 
+    @Test mutating func aNodeThatReadsTheLogAgainJudgesItByItsOwnClockUntilANewRecordArrives() throws {
+        tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
+        _ = mirror.step(.regressed(LogExtent(first: 1, last: 2)), now: Self.moment(30_000))
+        let (claim, value) = (EpochTable().claim(8, highest: 0, term: 0, sentAt: 1_000_000), [Self.value(receivedAt: 100)])
+        _ = mirror.step(.reading(LogExtent(first: 1, last: 2)), now: Self.moment(30_000))
+        (sequence, next) = (0, claim.first)
+        tell(claim, at: 30_000)
+        let effects = tell(value, epoch: 8, sentAt: 100, at: 30_000)
+        #expect(effects.contains { if case .perform(.inspect) = $0 { true } else { false } }, "the leader is asked whether that is all")
+        #expect(!effects.contains { if case .tell(let event) = $0 { event.kind == .recovered } else { false } })
+        let status = try #require(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(30_000)))
+        #expect(status.state == .stale && status.unverifiedMs == 29_900)
+    }
+
+    @Test mutating func aTakeoverThatLayInTheLogMakesNothingYounger() throws {
+        tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
+        let claim = mirror.epochs.claim(8, highest: mirror.highest.number, term: 1, sentAt: 1_000_100)
+        _ = mirror.step(.reading(LogExtent(first: 1, last: sequence + 2)), now: Self.moment(30_000))
+        next = claim.first
+        tell(claim, at: 30_000)
+        tell([Self.value(receivedAt: 200)], epoch: 8, sentAt: 200, at: 30_000)
+        let status = try #require(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(30_000)))
+        #expect(status.unverifiedMs == 29_800)
+    }
+
+    @Test func aMessageThatIsReadAgainDoesNotSetTheClockBack() {
+        var clock = WriterClock()
+        clock.hear(1_000, Self.at(0))
+        clock.hear(500, Self.at(100), isOfThePast: true)
+        #expect(clock.time(at: Self.at(100)) == 1_100)
+        clock.hear(600, Self.at(200))
+        #expect(clock.time(at: Self.at(200)) == 600, "a new message does, since somebody has set the writer's clock")
+    }
+
     @Test mutating func aLeaderThatCannotAnswerIsAskedAgain() {
         _ = restart(at: 47_000)
-        _ = mirror.step(.inspected(id: 1 << 36, .failure(LogError(.unavailable, "no leader"))), now: Self.at(47_010))
-        #expect(mirror.passDeadline(now: Self.at(47_260), wallClock: 0) == [.perform(.inspect(id: 1 << 36 + 1))])
+        _ = mirror.step(.inspected(id: 1 << 36, .failure(LogError(.unavailable, "no leader"))), now: Self.moment(47_010))
+        #expect(mirror.passDeadline(now: Self.moment(47_260)) == [.perform(.inspect(id: 1 << 36 + 1))])
     }
 
     @Test mutating func aReceiptOfASilentLogCountsFromTheLastEvidenceOfTheStream() throws {
@@ -157,7 +202,7 @@ import Testing
         tell([], sentAt: 400, at: 400)
         let deadline = try #require(mirror.deadline)
         #expect(deadline == Self.at(2_400))
-        _ = mirror.passDeadline(now: Self.at(2_400), wallClock: 0)
+        _ = mirror.passDeadline(now: Self.moment(2_400))
         let effects = tell([], sentAt: 9_000, at: 9_000)
         let receipts = effects.compactMap {
             if case .tell(let event) = $0, event.kind == .recovered { MirroredWords.downMs(event.body) } else { nil }
@@ -169,7 +214,7 @@ import Testing
         tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
         tell([], sentAt: 500, at: 500)
         tell([], sentAt: 600, at: 6_600)
-        _ = mirror.passDeadline(now: try #require(mirror.deadline), wallClock: 0)
+        _ = mirror.passDeadline(now: Moment(instant: try #require(mirror.deadline), wallClock: 0))
         #expect(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(6_700)).state == .stale)
         tell([], sentAt: 700, at: 6_750)
         #expect(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(6_750)).state == .stale, "what it takes lay in the log for six seconds")
@@ -184,7 +229,7 @@ import Testing
         #expect(mirror.trouble(now: Self.at(3_020)) == "this node is 3000 ms behind the log")
         tell([], sentAt: 3_030, at: 3_030)
         #expect(mirror.trouble(now: Self.at(3_030)) == nil)
-        _ = mirror.passDeadline(now: Self.at(5_100), wallClock: 0)
+        _ = mirror.passDeadline(now: Self.moment(5_100))
         #expect(mirror.trouble(now: Self.at(5_100)) == nil, "an engine may be electing its leader")
         #expect(mirror.trouble(now: Self.at(8_100)) == "the log gives nothing for 5 s")
     }

@@ -18,7 +18,7 @@ import Testing
 
     @Test func aRecordThatIsReadAgainTakesAsLongAsOneThatIsReadFirst() {
         var mirror = FeedMirror { _ in 1 }
-        let (now, records) = (Instant(nanoseconds: 0), (0..<6000).map(Self.record))
+        let (now, records) = (Moment(instant: Instant(nanoseconds: 0), wallClock: 9), (0..<6000).map(Self.record))
         let extent = LogExtent(first: 1, last: UInt64(records.count))
         func read(_ mirror: inout FeedMirror, _ count: Int) -> Duration {
             _ = mirror.step(.reading(extent), now: now)

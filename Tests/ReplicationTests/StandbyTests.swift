@@ -14,12 +14,12 @@ import Testing
         var led: [LogRecord] = []
 
         init(now: Moment) {
-            _ = mirror.start(now: now.instant)
+            _ = mirror.start(now: now)
             _ = hear(.reading(LogExtent(first: 1, last: 0)), now: now)
         }
 
         mutating func hear(_ event: LogEvent, now: Moment) -> [LogCommand] {
-            _ = mirror.step(event, now: now.instant)
+            _ = mirror.step(event, now: now)
             return commands(standby.step(event, mirror, now: now))
         }
 

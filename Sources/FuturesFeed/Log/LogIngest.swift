@@ -132,7 +132,10 @@ private final class Collector: FeedListener {
         case .fetched, .updated, .connected: break
         case .ended: state.withLockedValue { ($0.incidents[event.stream], $0.verified[event.stream]) = (nil, nil) }
         // Before the event: who has heard of it finds the incident.
-        case .recovered, .failed, .disconnected, .status: addIncidents(of: event.stream)
+        case .recovered, .failed, .disconnected: addIncidents(of: event.stream)
+        case .status(_, _, let unverifiedMs):
+            addIncidents(of: event.stream)
+            if let unverifiedMs { addVerified(event.stream, at: Moment.current.wallClock &- unverifiedMs) }
         }
         add(FeedRecord(event), number: event.id.sequence)
     }
@@ -168,6 +171,12 @@ private final class Collector: FeedListener {
             return state.listing != listing
         }
         if isNew || part == 0 { add(listing, number: nil) }
+    }
+
+    /// A status may wait for the engine, and the milliseconds in it count from when it was written.
+    private func addVerified(_ name: FuturesServiceStreamName, at time: Int64) {
+        state.withLockedValue { $0.verified[name] = time }
+        for record in VerifiedRecord.records([(name, time)]) { add(record, number: nil) }
     }
 
     private func addVerified(_ statuses: FeedStatuses, _ moment: Moment) {

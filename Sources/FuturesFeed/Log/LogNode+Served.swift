@@ -53,7 +53,7 @@ extension LogNode: ServedFeed {
         state.value.log?.perform(.publish(subject: configuration.ingestSubject, NodeRequest.demand(node: name, Array(state.value.wanted)).bytes))
     }
 
-    package var isServing: Bool { shared.withLockedValue { $0.isServing } }
+    package var isServing: Bool { shared.withLockedValue { $0.mirror.isServing } }
 
     package var head: EventID { shared.withLockedValue { $0.mirror.epochs.headID } ?? EventID(epoch: 0, sequence: 0) }
 
@@ -75,7 +75,9 @@ extension LogNode: ServedFeed {
             let now = Moment.current
             let values = names.map { name -> (content: FuturesServiceFeedContent, status: StreamStatus)? in
                 // Before the node serves, the age of its contents is unknown.
-                guard shared.isServing, let content = shared.mirror.content(of: name), let stream = shared.mirror.streams[name] else { return nil }
+                guard shared.mirror.isServing, let content = shared.mirror.content(of: name), let stream = shared.mirror.streams[name] else {
+                    return nil
+                }
                 return (content, stream.status(shared.mirror.clock, now: now.instant))
             }
             return FeedValues(values: values, head: shared.mirror.epochs.headID ?? EventID(epoch: 0, sequence: 0), now: now.instant)
@@ -83,13 +85,13 @@ extension LogNode: ServedFeed {
     }
 
     package func status(of name: FuturesServiceStreamName) -> StreamStatus? {
-        shared.withLockedValue { $0.isServing ? $0.mirror.streams[name]?.status($0.mirror.clock, now: Moment.current.instant) : nil }
+        shared.withLockedValue { $0.mirror.isServing ? $0.mirror.streams[name]?.status($0.mirror.clock, now: Moment.current.instant) : nil }
     }
 
     package func statuses() -> FeedStatuses {
         shared.withLockedValue { shared in
             let (clock, now) = (shared.mirror.clock, Moment.current.instant)
-            let streams = shared.isServing ? shared.mirror.streams.values.map { $0.status(clock, now: now) } : []
+            let streams = shared.mirror.isServing ? shared.mirror.streams.values.map { $0.status(clock, now: now) } : []
             return FeedStatuses(
                 streams: streams, lines: shared.mirror.gauges?.lines ?? [], knowsSymbols: shared.mirror.listing != nil, now: now,
                 trouble: shared.mirror.trouble(now: now))

@@ -21,7 +21,6 @@ package final class LogNode: Sendable {
         var lastObserver: UInt64 = 0
         var hasStarted = false
         /// Whether the log was read once.
-        var isServing = false
         var isConnected = false
         /// The engine that feeds the log, and its traffic as of lately; nil unless this node feeds it.
         var engine: FeedEngine?
@@ -174,7 +173,7 @@ package final class LogNode: Sendable {
         }
         let (effects, hasNewIngest) = shared.withLockedValue { shared in
             let epoch = shared.mirror.epochs.current?.id
-            let effects = shared.mirror.step(event, now: Moment.current.instant)
+            let effects = shared.mirror.step(event, now: .current)
             return (effects, shared.mirror.epochs.current?.id != epoch)
         }
         perform(effects)
@@ -195,7 +194,7 @@ package final class LogNode: Sendable {
             defer { (shared.hasStarted, shared.isConnected) = (true, true) }
             return shared.hasStarted
         }
-        if !hasStarted { perform(shared.withLockedValue { $0.mirror.start(now: Moment.current.instant) }) }
+        if !hasStarted { perform(shared.withLockedValue { $0.mirror.start(now: .current) }) }
         tellDemand()
     }
 
@@ -226,7 +225,6 @@ package final class LogNode: Sendable {
                 listener?.beginAnew()
             case .restored(let name): listener?.receiveContent(of: name)
             case .serve:
-                shared.withLockedValue { $0.isServing = true }
                 logger.notice("the log was read", metadata: ["head": "\(head)"])
             }
         }
@@ -271,7 +269,7 @@ package final class LogNode: Sendable {
         state.value.timer = nil
         guard !state.value.isStopped else { return }
         let now = Moment.current
-        perform(shared.withLockedValue { $0.mirror.passDeadline(now: now.instant, wallClock: now.wallClock) })
+        perform(shared.withLockedValue { $0.mirror.passDeadline(now: now) })
         if state.value.ingest != nil {
             if let effects = state.value.ingest?.writer.passDeadline(now: now) { perform(effects) }
         } else {

@@ -14,16 +14,23 @@ struct Register {
     }
 
     private(set) var entries: [EventID: Entry] = [:]
+    /// For each stream the tick at which an ingest first gave out each of the venue's messages.
+    private var givenOutAt: [Int: [Int64: Int]] = [:]
 
-    mutating func add(_ event: FeedEvent, _ record: FeedRecord, _ verdict: inout Verdict) {
+    /// When an ingest gave out that message; nil if none has.
+    func givenOutAt(_ count: Int64, of stream: Int) -> Int? { givenOutAt[stream]?[count] }
+
+    mutating func add(_ event: FeedEvent, _ record: FeedRecord, at tick: Int, _ verdict: inout Verdict) {
         verdict.expect(entries[event.id] == nil, .numbersAreFresh, "\(event.id) is given out again")
         var (count, first): (Int64?, Int64?)
         switch event.kind {
         case .fetched(let content), .updated(let content): (count, first) = (content.eventTime, content.rows.ids.map { Int64($0.lowerBound) })
         default: break
         }
+        let stream = SimulatedVenue.names.firstIndex(of: event.stream) ?? 0
+        if let count, givenOutAt[stream]?[count] == nil { givenOutAt[stream, default: [:]][count] = tick }
         entries[event.id] = Entry(
-            stream: SimulatedVenue.names.firstIndex(of: event.stream) ?? 0, body: Array(record.body), count: count, first: first,
+            stream: stream, body: Array(record.body), count: count, first: first,
             isFull: record.kind.isFull)
     }
 }
@@ -79,9 +86,9 @@ struct EdgeBoard {
         floor = mirror.isFollowing ? mirror.epochs.head : nil
         for (place, name) in SimulatedVenue.names.enumerated() {
             let count = mirror.isFollowing ? mirror.content(of: name)?.eventTime : nil
+            if !isServing { streams[place] = Stream() }
             streams[place].count = count
             streams[place].mayLeap = count == nil
-            if !isServing { streams[place] = Stream() }
         }
     }
 

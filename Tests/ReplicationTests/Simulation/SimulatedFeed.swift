@@ -9,13 +9,21 @@ struct SimulatedVenue {
     }
     static let limit = 12
     private(set) var counts = names.map { _ in Int64(1) }
+    /// For each stream the tick of each message, the first one's being 0.
+    private(set) var sentAt = names.map { _ in [0] }
 
     /// In how many ticks a stream has a message, about.
     var pace = 3
 
-    mutating func tick(_ random: inout SplitMix64) {
-        for stream in counts.indices where Int.random(in: 0..<pace, using: &random) == 0 { counts[stream] += 1 }
+    mutating func tick(_ now: Int, _ random: inout SplitMix64) {
+        for stream in counts.indices where Int.random(in: 0..<pace, using: &random) == 0 {
+            counts[stream] += 1
+            sentAt[stream].append(now)
+        }
     }
+
+    /// When the message behind that one was sent; nil if there is none.
+    func sentAt(behind count: Int64, of stream: Int) -> Int? { count < counts[stream] ? sentAt[stream][Int(count)] : nil }
 
     /// The rows of a message.
     static func message(_ stream: Int, _ count: Int64) -> FeedRows {
@@ -83,12 +91,14 @@ struct SimulatedFeed {
     private var records: [FeedRecord] = []
     /// The newest value's id of each stream.
     private var lastID: [Int: EventID] = [:]
+    private var now: Int
 
     static let takeover = "The ingest was replaced."
 
     /// Goes on with what a mirror had when its process claimed the log: what its shadow has told is told, everything else is lost, and comes back a
     /// little later.
     init(resuming mirror: FeedMirror, _ shadow: [FeedEvent]?, now: Int, _ random: inout SplitMix64) {
+        self.now = now
         epoch = mirror.epochs.current?.id ?? 0
         next = mirror.epochs.head + 1
         for stream in streams.indices {
@@ -119,6 +129,7 @@ struct SimulatedFeed {
     }
 
     mutating func tick(_ venue: SimulatedVenue, now: Int, isCalm: Bool, _ random: inout SplitMix64) {
+        self.now = now
         // One reader alone was told something.
         if !isCalm, events.isEmpty, Int.random(in: 0..<40, using: &random) == 0 { next += 1 }
         for stream in streams.indices {
@@ -167,7 +178,7 @@ struct SimulatedFeed {
     private func content(_ stream: Int, _ rows: FeedRows, _ kind: FuturesServiceFeedContent.Kind) -> FuturesServiceFeedContent {
         FuturesServiceFeedContent(
             streamName: SimulatedVenue.names[stream], id: EventID(epoch: epoch, sequence: next), kind: kind, state: .live, source: .websocket,
-            eventTime: streams[stream].count, receivedAt: 1, rows: rows)
+            eventTime: streams[stream].count, receivedAt: World.wallClock(now), rows: rows)
     }
 
     private mutating func publish(_ stream: Int, _ kind: FeedEvent.Kind) {

@@ -24,6 +24,11 @@ struct SimulatedNode {
     var terms = 0
     /// How many streams it had whole when it began to lead.
     var joins = 0
+    /// How long the fastest new message of this writer was under way, ms. A node that knows no faster one takes the delay for a difference of the
+    /// clocks.
+    private(set) var underWay: Int64?
+    private var writers: UInt64 = 0
+    private var wordOfAnother: LastWord?
     private var run: UInt64 = 0
     private var lastID: UInt64 = 0
     private var commands: [LogCommand] = []
@@ -54,7 +59,7 @@ struct SimulatedNode {
         mirror = Self.mirror(settings)
         if isIngest { standby = Standby(delay: settings.delay, seed: world.random.next()) }
         (writer, feed, shadow, board, inbox, lastID) = (nil, nil, nil, EdgeBoard(), [], 0)
-        perform(mirror.start(now: world.now.instant), &world)
+        perform(mirror.start(now: world.now), &world)
     }
 
     mutating func end(for ticks: Int, at tick: Int) {
@@ -89,7 +94,9 @@ struct SimulatedNode {
     private mutating func receive(_ event: LogEvent, _ world: inout World) {
         guard let event = event.of(run: run) else { return }
         world.trace(client, event.words)
-        perform(mirror.step(event, now: world.now.instant), &world)
+        let effects = mirror.step(event, now: world.now)
+        noteDelay(isAnew: effects.contains(.emptyRings))
+        perform(effects, &world)
         if writer != nil {
             if let effects = writer?.step(event, now: world.now) { perform(effects, &world) }
         } else if let effects = standby?.step(event, mirror, now: world.now) {
@@ -97,9 +104,18 @@ struct SimulatedNode {
         }
     }
 
+    private mutating func noteDelay(isAnew: Bool) {
+        if isAnew || writers != mirror.takeovers {
+            (writers, underWay, wordOfAnother) = (mirror.takeovers, nil, mirror.lastWord)
+        }
+        guard let word = mirror.lastWord, !word.isOfThePast, word != wordOfAnother else { return }
+        let delay = World.wallClock(at: word.cameAt) - word.sentAt
+        underWay = min(underWay ?? delay, delay)
+    }
+
     mutating func tick(isCalm: Bool, _ world: inout World) {
         if let deadline = mirror.deadline, deadline <= world.now.instant {
-            perform(mirror.passDeadline(now: world.now.instant, wallClock: world.now.wallClock), &world)
+            perform(mirror.passDeadline(now: world.now), &world)
         }
         if writer == nil, let deadline = standby?.deadline(mirror), deadline <= world.now.instant,
             let effects = standby?.passDeadline(mirror, now: world.now)
@@ -113,7 +129,9 @@ struct SimulatedNode {
         guard isLeading, feed != nil else { return }
         feed?.tick(world.venue, now: world.tick, isCalm: isCalm, &world.random)
         if let (events, records) = feed?.take() {
-            for (event, record) in zip(events, records.lazy.filter(\.kind.isNumbered)) { world.register.add(event, record, &world.verdict) }
+            for (event, record) in zip(events, records.lazy.filter(\.kind.isNumbered)) {
+                world.register.add(event, record, at: world.tick, &world.verdict)
+            }
             if !records.isEmpty, let effects = writer?.append(records, from: events.first?.id.sequence, now: world.now) { perform(effects, &world) }
         }
         if let deadline = writer?.deadline, deadline <= world.now.instant, let effects = writer?.passDeadline(now: world.now) {

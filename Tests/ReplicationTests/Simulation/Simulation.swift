@@ -20,8 +20,12 @@ struct World {
 
     var now: Moment {
         let nanoseconds = Int64(tick) * Self.tickLength
-        return Moment(instant: Instant(nanoseconds: nanoseconds), wallClock: 1_763_679_600_000 + nanoseconds / 1_000_000)
+        return Moment(instant: Instant(nanoseconds: nanoseconds), wallClock: Self.wallClock(tick))
     }
+
+    static func wallClock(_ tick: Int) -> Int64 { wallClock(at: Instant(nanoseconds: Int64(tick) * tickLength)) }
+
+    static func wallClock(at instant: Instant) -> Int64 { 1_763_679_600_000 + instant.nanoseconds / 1_000_000 }
 }
 
 /// Ingests, edges, their readers and an engine in one virtual world. One seed decides everything.
@@ -93,13 +97,14 @@ struct Simulation {
     private mutating func step(isHealed: Bool, isStill: Bool = false) {
         world.tick += 1
         for (client, event) in log.step() where !nodes[client].isDead { nodes[client].inbox.append(event) }
-        if !isStill { world.venue.tick(&world.random) }
+        if !isStill { world.venue.tick(world.tick, &world.random) }
         for node in nodes.indices {
             // Of what came while a process was frozen, it hears in no time or bit by bit.
             let wakes = live(node, isHealed: isHealed)
             if nodes[node].runs {
                 nodes[node].receive(atMost: wakes ? Int.random(in: 0...nodes[node].inbox.count, using: &world.random) : .max, &world)
                 nodes[node].tick(isCalm: isHealed, &world)
+                checkFreshness(node)
             }
             for command in nodes[node].takeCommands() {
                 world.trace(node, command.words)
@@ -147,6 +152,26 @@ struct Simulation {
         }
         if readers.count > 20 { readers.removeFirst() }
     }
+
+    /// What an edge calls live is no older than it says, but for the time that each new message of the writer was under way at least.
+    private mutating func checkFreshness(_ node: Int) {
+        // Nor does it know what its socket has and it has not read yet.
+        guard !nodes[node].isIngest, nodes[node].board.isServing, nodes[node].inbox.isEmpty else { return }
+        let slack = (nodes[node].underWay ?? 0) + Self.slack
+        for (stream, name) in SimulatedVenue.names.enumerated() {
+            guard let status = nodes[node].mirror.streams[name]?.status(nodes[node].mirror.clock, now: world.now.instant), status.state == .live,
+                let unverified = status.unverifiedMs, let content = nodes[node].mirror.content(of: name), let count = content.eventTime,
+                let sentAt = world.venue.sentAt(behind: count, of: stream)
+            else { continue }
+            // An ingest that was frozen takes what it reads late for new.
+            let nextAt = world.register.givenOutAt(count + 1, of: stream) ?? sentAt
+            let age = world.now.wallClock - max(World.wallClock(nextAt), content.receivedAt)
+            world.verdict.expect(
+                age <= unverified + slack, .freshness, "\(name) of node \(node) is outdated for \(age) ms, and verified \(unverified) ms ago")
+        }
+    }
+
+    private static let slack: Int64 = 400
 
     private mutating func checkContent(_ node: Int) {
         guard nodes[node].runs, nodes[node].mirror.isFollowing else { return }

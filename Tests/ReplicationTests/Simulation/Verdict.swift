@@ -9,6 +9,7 @@ enum Invariant: String {
     case resume = "a reader that resumes elsewhere has what that edge has"
     case resetsHaveCause = "nobody begins anew if the engine lost nothing"
     case ingestStays = "an ingest that lives is not deposed by a stall of the engine"
+    case freshness = "what is live is no older than it says"
     case silenceIsTold = "readers hear of it if nothing comes"
     case oneWay = "every edge takes the way that the log takes"
     case numbersAreFresh = "no number is given out twice"
