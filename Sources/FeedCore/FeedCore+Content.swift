@@ -35,7 +35,7 @@ extension FeedCore {
     /// Whether the rows may be true: a time or a number far ahead would never be replaced by what is. Such a message is left out and told, but for
     /// the third in a row, which is believed: the venue counts anew.
     mutating func isPlausible(_ index: Int, _ slot: Int, _ rows: FeedRows, eventTime: Int64?) -> Bool {
-        // What was polled may be hours old, and what waited while this process slept is as old as that.
+        // A polled answer may be hours old. A message that waited while this process slept is as old as the sleep.
         let isLive = streams[index]?.traits.isPolled != true && judgesFrom <= now.instant
         guard let fault = fault(index, rows, eventTime: eventTime, isLive: isLive) else { return true }
         leaveOut(index, from: slot, "The venue sent data with a \(fault); they were left out.")
@@ -339,7 +339,7 @@ extension FeedCore {
             return
         }
         streams[index]?.fetching.backoff.reset()
-        // REST may list for a while what has ended.
+        // REST may list an ended stream for a while.
         if hasGone(index) {
             let isGone = isGone
             _ = streams[index]?.content.drop(isGone)

@@ -21,27 +21,27 @@ extension FeedCore {
         }
     }
 
-    /// What the content may have missed is asked for over REST, if that has it.
+    /// Asks REST for the rows that the content may have missed, if REST has them.
     mutating func requireCompletion(_ index: Int) {
         let need: StreamState.Fetching.Need = streams[index]?.traits.hasSnapshotSource == true ? .completion : .nothing
         streams[index]?.fetching.need = need
     }
 
-    /// Data comes: the stream is live if they are complete. One that has stalled is so with a message alone.
+    /// A message or an answer arrived. The stream becomes live if its content is complete. A stalled stream needs a message for that.
     mutating func becomeLive(_ index: Int) {
         guard streams[index]?.freshness.outage == nil, streams[index]?.freshness.stalls == 0 else { return }
         watch(index)
         if isComplete(index) { setState(index, .live) }
     }
 
-    /// The last moment of which there is evidence that nothing newer than the content existed; nil where there is no content.
+    /// The last moment of which there is evidence that nothing newer than the content existed; nil if there is no content.
     ///
-    /// A sign of life of the connection counts for a stream whose own silence is still believed.
+    /// A sign of life of the connection counts if the stream's own silence is still plausible.
     func verifiedAt(_ index: Int) -> Instant? {
         guard let stream = streams[index], stream.contentID != nil else { return nil }
         let proof = stream.freshness.provedAt ?? stream.receivedInstant
         if let outage = stream.freshness.outage { return max(outage.since, proof ?? outage.since) }
-        // Nothing but an answer tells of what is polled.
+        // Only an answer over REST is evidence for a polled stream.
         guard !stream.traits.isPolled, stream.subscription.isEffective, stream.isConfirmed, pool.isOpen(stream.connection),
             let trusted = stream.freshness.trustedUntil
         else { return proof }
@@ -49,7 +49,7 @@ extension FeedCore {
         return max(proof ?? heard, heard)
     }
 
-    /// Whether there was evidence of the content so lately that it may be called live.
+    /// Whether the newest evidence is recent enough to call the content live.
     func isWithinBound(_ index: Int) -> Bool {
         guard let bound = streams[index]?.freshness.bound else { return true }
         return verifiedAt(index).map { now.instant <= $0.after(bound) } ?? false
@@ -68,7 +68,7 @@ extension FeedCore {
         refute(index, from: slot)
     }
 
-    /// Rows of a list cannot be read. The list does without them: what it had of their symbols is no longer current.
+    /// Some rows of a list cannot be read. The core removes the rows of their symbols, because these are no longer current.
     mutating func leaveOut(_ index: Int, _ rows: LeftOutRows) {
         guard let name = streams[index]?.name else { return }
         counters.malformedFrames &+= 1
@@ -86,7 +86,7 @@ extension FeedCore {
         publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.updated)
     }
 
-    /// A message came that cannot be read. It may have been of any stream of its connection.
+    /// An unreadable message arrived. It may belong to any stream of its connection.
     mutating func leaveOut(from slot: Int) {
         counters.malformedFrames &+= 1
         for line in [slot] + pool.connections[slot].siblings {
@@ -97,12 +97,12 @@ extension FeedCore {
         }
     }
 
-    /// A message came that cannot be read, so something newer than the content exists.
+    /// An unreadable message arrived, so something newer than the content exists.
     private mutating func refute(_ index: Int, from slot: Int?) {
         guard let stream = streams[index], stream.state != .ended, !mayHaveCopy(index, besides: slot) else { return }
         streams[index]?.lines.unreadable = nil
         guard stream.contentID != nil else {
-            // What is on its way may lack what the message said.
+            // An answer that was requested before may lack the rows of the message.
             streams[index]?.fetching.running?.isRefuted = true
             return
         }
@@ -133,7 +133,7 @@ extension FeedCore {
         if isFirst { startFetch(index) } else { fetch(index, at: now.instant + max(delay, configuration.refusedFetchInterval)) }
     }
 
-    /// Whether another line may bring the message that could not be read on this one. If it does not, or cannot read it either, nobody can.
+    /// Whether another line may bring a readable copy of the message. If it does not, the message is lost.
     private mutating func mayHaveCopy(_ index: Int, besides slot: Int?) -> Bool {
         guard let slot, !pool.standingSiblings(index, slot).isEmpty else { return false }
         guard let first = streams[index]?.lines.unreadable else {
@@ -144,19 +144,19 @@ extension FeedCore {
         return first.slot == slot
     }
 
-    /// Looks whether another line has brought what could not be read on one.
+    /// Checks whether another line has brought a readable copy.
     mutating func passDeadlines(unreadableOf index: Int) {
         guard let stream = streams[index], let unreadable = stream.lines.unreadable else { return }
         let until = unreadable.at + configuration.linePatience
         guard until <= now.instant else { return wake(at: until) }
         streams[index]?.lines.unreadable = nil
-        // The copy may have come before.
+        // The copy may have arrived earlier.
         if let heardAt = stream.freshness.heardAt, stream.freshness.hasMessage, heardAt + configuration.linePatience >= unreadable.at { return }
         refute(index, from: nil)
     }
 }
 
 extension StreamState {
-    /// Whether a readable message does not say what an unreadable one before it may have said of other rows.
+    /// Whether a readable message leaves open which other rows an earlier unreadable one changed.
     var needsAnswerAfterRefutation: Bool { self.rule == .byKey && self.traits.hasSnapshotSource && !self.traits.rhythm.isPeriodic }
 }

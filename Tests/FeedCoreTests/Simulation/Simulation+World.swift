@@ -64,7 +64,9 @@ extension Simulation {
         guard carries(id, stream) else { return }
         watches[stream].lastData = queue.now
         if rows.count > 0, watches[stream].lastNews == queue.now { watches[stream].lastFrame = queue.now }
-        if rows.count > 0, state(of: stream)?.state == .live { watches[stream].wasUnreadable = false }
+        if rows.count > 0, state(of: stream)?.state == .live, queue.now - (watches[stream].spoiledAt ?? .min / 2) > 500_000_000 {
+            watches[stream].wasUnreadable = false
+        }
     }
 
     /// Now and then one level of a book's update is not what the venue sent, and no number tells.
@@ -179,9 +181,9 @@ extension Simulation {
 
     /// One line's message that cannot be read says nothing while others bring its copy.
     private func noteUnreadable(_ stream: Int, on id: ConnectionID) {
-        guard let state = state(of: stream), state.state != .ended, carries(id, stream) else { return }
-        watches[stream].wasUnreadable = true
-        guard core.connections[state.connection].siblings.isEmpty else { return }
+        guard let state = state(of: stream), state.state != .ended else { return }
+        (watches[stream].wasUnreadable, watches[stream].spoiledAt) = (true, queue.now)
+        guard carries(id, stream), core.connections[state.connection].siblings.isEmpty else { return }
         watches[stream].unreadableAt = queue.now
     }
 

@@ -100,7 +100,7 @@ struct VenuePath: Sendable {
     /// Finds the path of a request. A client that loads the spot market's list too may have that under any base.
     ///
     /// - Returns: The path, what the venue is asked, and whether a list of all symbols is that version's own. The versions list different contracts;
-    ///   what they say of one symbol is the same.
+    ///   the entry of a symbol is the same in each.
     static func find(_ segments: [String]) -> (path: VenuePath, target: String, listTarget: String)? {
         if segments.suffix(3) == ["api", "v3", "exchangeInfo"] { return all["api/exchangeInfo"].map { ($0, "", "") } }
         guard segments.count >= 3 else { return nil }
