@@ -149,4 +149,24 @@ import Testing
         #expect(harness.kinds == ["connect", "fail subscriptionRejected", "status failed"])
         #expect(harness.core.status(of: .btc, now: harness.now)?.state != .failed)
     }
+
+    @Test func aRefusedSubscriptionIsAskedForAgainAfterAMinute() {
+        var harness = CoreHarness(hasSnapshotSource: false)
+        harness.goLive([.btc])
+        harness.step(.observe(.one, [.trades], forceFetch: false))
+        harness.pass(.seconds(1))
+        guard case .subscribe(let id, _, let request)? = harness.effects.last(where: { if case .subscribe = $0 { true } else { false } }) else {
+            Issue.record("nothing was subscribed")
+            return
+        }
+        harness.step(.received(id, .rejected(request: request, FeedError(.subscriptionRejected, "no"))))
+        harness.forgetEffects()
+        var asks: [FuturesServiceStreamName] {
+            harness.effects.flatMap { if case .subscribe(_, let names, _) = $0 { names } else { [FuturesServiceStreamName]() } }
+        }
+        harness.pass(.seconds(59))
+        #expect(!asks.contains(.trades))
+        harness.pass(.seconds(2))
+        #expect(asks.filter { $0 == .trades }.count == 1)
+    }
 }

@@ -25,6 +25,11 @@ struct AgentMessageTests {
         #expect(try AgentMessage(Array(#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.utf8)).id == nil)
     }
 
+    @Test func parametersMayBeNull() throws {
+        let message = try AgentMessage(Array(#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":null}"#.utf8))
+        #expect(message.method == "tools/list")
+    }
+
     @Test func whatIsNoMessageIsRefused() {
         for body in ["", "{", "nonsense", #"{"jsonrpc":"2.0","jsonrpc":"2.0","id":1,"method":"ping"}"#, "\u{FF}", String(repeating: "[", count: 40)] {
             #expect(Self.code(body) == .malformed, "\(body)")

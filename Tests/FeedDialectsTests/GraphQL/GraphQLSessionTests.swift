@@ -39,6 +39,19 @@ import Testing
         #expect(GraphQLSession(upstream, version: .legacy).greeting == #"{"type":"connection_init","payload":{"authToken":"secret"}}"#)
     }
 
+    @Test func aServerThatChoosesNoSubprotocolIsSpokenToInTheFirstThatWasOffered() throws {
+        for subprotocols in [[GraphQLProtocol.transport, .legacy], [.legacy, .transport]] {
+            var upstream = GraphQLUpstream.example
+            upstream.subprotocols = subprotocols
+            let session = GraphQLDialect(name: "stocks", upstream: upstream).session(endpoint: 0, subprotocol: nil)
+            #expect(session.greeting() == [#"{"type":"connection_init"}"#])
+            session.receive(Array(#"{"type":"connection_ack"}"#.utf8).span) { _ in }
+            let name = try #require(FuturesServiceStreamName("stocks:AAPL@price"))
+            let frame = try #require(session.subscribe([name], request: 1).first)
+            #expect(frame.contains(subprotocols[0] == .transport ? #""type":"subscribe""# : #""type":"start""#))
+        }
+    }
+
     @Test func theTransportProtocolIsSpoken() {
         var session = GraphQLSession(.example, version: .transport)
         #expect(!session.isReady)
