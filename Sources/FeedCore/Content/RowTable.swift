@@ -7,11 +7,16 @@ struct RowTable<Row: FeedRow>: Sendable {
     private var generations: [UInt32] = []
     private var positions: [Row.Key: Int] = [:]
     private var generation: UInt32 = 0
+    /// Rows of this generation that were taken out. A late copy of one, or an older row of its key, does not bring the key back.
+    private var dropped: [Row.Key: Row] = [:]
 
     /// Whether the newest row is of an older generation.
     var isOutdated: Bool { generations.last.map { $0 != generation } ?? false }
 
-    mutating func beginGeneration() { generation &+= 1 }
+    mutating func beginGeneration() {
+        generation &+= 1
+        dropped = [:]
+    }
 
     /// The row of a key.
     func known(_ key: Row.Key) -> Row? { position(of: key).map { rows[$0] } }
@@ -40,6 +45,9 @@ struct RowTable<Row: FeedRow>: Sendable {
     mutating func drop(_ isGone: (String) -> Bool) -> Bool {
         let kept = rows.indices.filter { place in (rows[place].key as? String).map { !isGone($0) } ?? true }
         guard kept.count < rows.count else { return false }
+        for (row, rowGeneration) in zip(rows, generations) where rowGeneration == generation {
+            if let key = row.key as? String, isGone(key) { dropped[row.key] = row }
+        }
         adopt(kept.map { rows[$0] }, kept.map { generations[$0] }, limit: .max)
         return true
     }
@@ -48,8 +56,9 @@ struct RowTable<Row: FeedRow>: Sendable {
     mutating func complete(_ complete: [Row], limit: Int) {
         let earlier = self
         self = RowTable()
-        generation = earlier.generation
-        var merged = complete.map { row in
+        (generation, dropped) = (earlier.generation, earlier.dropped)
+        // A complete answer may confirm the row that was taken out, but not an older one.
+        var merged = complete.filter { row in !(dropped[row.key].map { row.isOlder(than: $0) } ?? false) }.map { row in
             guard let position = earlier.positions[row.key] else { return row }
             let known = earlier.rows[position]
             return earlier.generations[position] == generation && row.isOlder(than: known) ? known : row.completed(by: known)
@@ -90,11 +99,17 @@ struct RowTable<Row: FeedRow>: Sendable {
                 rows[position] = completed
                 generations[position] = generation
                 accepted.append(completed)
-            } else if insert(row, limit: limit) {
+            } else if !isOverdue(row), insert(row, limit: limit) {
                 accepted.append(row)
             }
         }
         return accepted
+    }
+
+    /// Whether the row is a copy of one that was taken out, or an older one of its key.
+    private func isOverdue(_ row: Row) -> Bool {
+        guard !dropped.isEmpty, let gone = dropped[row.key] else { return false }
+        return row == gone || row.isOlder(than: gone)
     }
 
     private mutating func append(_ update: [Row], limit: Int) -> [Row] {
