@@ -1,8 +1,8 @@
 import FeedCore
 
-/// The last step of a node that has read the log, or that has met a new writer: is there more, and how old is the newest record?
+/// The check of a node that has read the log, or that has read the claim of a new writer: is there more, and how old is the newest record?
 ///
-/// A node that does not serve yet waits for the answer. A node that serves goes by the later of both machines' clocks until then.
+/// A node that does not serve yet waits for the answer. A serving node uses the later of both machines' clocks until then.
 ///
 /// The records themselves do not say how old they are. The writer may have died long ago, and a replica of the log may lag behind its leader. So the
 /// node asks the leader where the log ends. The first record behind that end was written just now, and it tells the age of everything before it. If no

@@ -5,6 +5,7 @@ import FeedCore
 extension FeedMirror {
     /// The engine lost what readers have.
     mutating func begin(with fresh: MirrorView, _ cause: ResetCause) {
+        // No reader has contents yet, so there is no outage to report.
         guard isServing else {
             (view, phase, heardAt, lastID) = (fresh, .following, now, fresh.epochs.headID)
             effects.append(.emptyRings)

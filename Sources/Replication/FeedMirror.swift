@@ -52,11 +52,11 @@ package struct FeedMirror: Sendable {
     /// The newest message that counted and was no claim; nil if there was none.
     package private(set) var lastWord: LastWord?
     package internal(set) var isAway = false
-    /// What is left to be known until readers are served, or until they are told that streams are back; nil if nothing is.
+    /// The pending check of the log's end. Until it is done, a new node serves nobody and a serving node reports no recovery. Nil if none is pending.
     private(set) var catchingUp: CatchingUp?
     /// The number of the last question to the leader; a standby's are below.
     private var question: UInt64 = 1 << 36 - 1
-    /// Whether readers are served. Before that nobody can tell how old their contents are.
+    /// Whether this node serves readers. Before that it does not know the age of its contents.
     package private(set) var isServing = false
     private var rereadAt = Instant(nanoseconds: 0)
     /// Whether there may be streams that are cut.
@@ -75,7 +75,7 @@ package struct FeedMirror: Sendable {
     /// Messages that did not count.
     package private(set) var voids: UInt64 = 0
     var effects: [Effect] = []
-    /// The moment of the step, and what this machine's wall clock says then, ms since 1970 UTC.
+    /// The time of the current step by the monotonic clock, and by this machine's wall clock, ms since 1970 UTC.
     var now = Instant(nanoseconds: 0)
     private var wallClock: Int64 = 0
 
@@ -96,7 +96,7 @@ package struct FeedMirror: Sendable {
     }
 
     ///
-    /// - Parameter now: its wall clock judges a log that nobody writes.
+    /// - Parameter now: its wall clock shows the age of contents if the log has no new record.
     package mutating func step(_ event: LogEvent, now: Moment) -> [Effect] {
         note(now)
         switch event {
@@ -143,7 +143,8 @@ package struct FeedMirror: Sendable {
         serve()
     }
 
-    /// Only old records have shown the writer's clock. This machine's clock judges them until the first new record arrives.
+    /// Asks the leader for the log's end, because only old records have shown the writer's clock. Until a new record arrives, this machine's clock counts
+    /// too.
     mutating func catchUp() {
         view.clock.assume(wallClock, now)
         catchingUp = CatchingUp(now)
@@ -332,12 +333,12 @@ package struct FeedMirror: Sendable {
             takeovers += 1
             view.beginEpoch(message, now)
             heardAt = now
-            // The claim may have been under way for long, for example while this process was frozen.
+            // The claim may be old on arrival, for example if this process was frozen.
             if isFollowing { catchUp() }
             return
         }
         lastWord = LastWord(cameAt: now, sentAt: message.sentAt, isOfThePast: isOfThePast)
-        // It has just been written, so it shows the writer's clock.
+        // The writer has just sent it, so it shows the writer's clock.
         if catchingUp == nil, !isOfThePast { view.clock.trustMessages() }
         defer {
             lagMs = view.clock.age(of: message.sentAt, now)

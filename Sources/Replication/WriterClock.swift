@@ -10,14 +10,14 @@ package struct WriterClock: Sendable, Equatable {
     private var lastOffset: Int64?
     private var since: Int64 = 0
     private var lastSentAt: Int64 = .min
-    /// The offset by this machine's wall clock, while that judges what the messages cannot, ms.
+    /// The offset by this machine's wall clock, ms; nil if the messages alone count.
     private var assumed: Int64?
 
     package init() {}
 
     /// A message came that was sent at this time by the writer's wall clock.
     ///
-    /// - Parameter isOfThePast: whether it was read with all that the log had, perhaps for the second time.
+    /// - Parameter isOfThePast: whether the message is an old record of the log, which may be read for the second time.
     mutating func hear(_ sentAt: Int64, _ now: Instant, isOfThePast: Bool = false) {
         let milliseconds = now.nanoseconds / 1_000_000
         let (difference, isAbsurd) = milliseconds.subtractingReportingOverflow(sentAt)
@@ -29,13 +29,13 @@ package struct WriterClock: Sendable, Equatable {
         offset = min(offset ?? difference, difference)
     }
 
-    /// Goes by this machine's wall clock too, if it is ahead of what the messages have shown.
+    /// Uses this machine's wall clock if it is ahead of the messages.
     mutating func assume(_ wallClock: Int64, _ now: Instant) {
         let (difference, isAbsurd) = (now.nanoseconds / 1_000_000).subtractingReportingOverflow(wallClock)
         assumed = isAbsurd ? nil : difference
     }
 
-    /// Goes by the messages alone.
+    /// Uses the messages alone.
     mutating func trustMessages() { assumed = nil }
 
     /// The writer's wall clock now, ms since 1970 UTC; nil before it said anything.

@@ -135,31 +135,27 @@ import Testing
         #expect(!harness.attempts.isEmpty, "afterwards the missing data is asked for")
     }
 
-    @Test func aRefusedSubscriptionFailsItsStreamsAndNoOther() {
+    /// A live stream, and trades whose subscription the venue has refused.
+    private static func refusedTrades() throws -> CoreHarness {
         var harness = CoreHarness(hasSnapshotSource: false)
         harness.goLive([.btc])
         harness.forgetEffects()
         harness.step(.observe(.one, [.trades], forceFetch: false))
         harness.pass(.seconds(1))
-        guard case .subscribe(let id, _, let request)? = harness.effects.last(where: { if case .subscribe = $0 { true } else { false } }) else {
-            Issue.record("nothing was subscribed")
-            return
-        }
+        let subscription = harness.effects.lazy.compactMap { if case .subscribe(let id, _, let request) = $0 { (id, request) } else { nil } }.last
+        let (id, request) = try #require(subscription)
         harness.step(.received(id, .rejected(request: request, FeedError(.subscriptionRejected, "no"))))
+        return harness
+    }
+
+    @Test func aRefusedSubscriptionFailsItsStreamsAndNoOther() throws {
+        let harness = try Self.refusedTrades()
         #expect(harness.kinds == ["connect", "fail subscriptionRejected", "status failed"])
         #expect(harness.core.status(of: .btc, now: harness.now)?.state != .failed)
     }
 
-    @Test func aRefusedSubscriptionIsAskedForAgainAfterAMinute() {
-        var harness = CoreHarness(hasSnapshotSource: false)
-        harness.goLive([.btc])
-        harness.step(.observe(.one, [.trades], forceFetch: false))
-        harness.pass(.seconds(1))
-        guard case .subscribe(let id, _, let request)? = harness.effects.last(where: { if case .subscribe = $0 { true } else { false } }) else {
-            Issue.record("nothing was subscribed")
-            return
-        }
-        harness.step(.received(id, .rejected(request: request, FeedError(.subscriptionRejected, "no"))))
+    @Test func aRefusedSubscriptionIsAskedForAgainAfterAMinute() throws {
+        var harness = try Self.refusedTrades()
         harness.forgetEffects()
         var asks: [FuturesServiceStreamName] {
             harness.effects.flatMap { if case .subscribe(_, let names, _) = $0 { names } else { [FuturesServiceStreamName]() } }

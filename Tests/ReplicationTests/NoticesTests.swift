@@ -20,7 +20,7 @@ import Testing
         // The log is empty, and its leader says so.
         _ = mirror.step(.inspected(id: 1 << 36, .success(LogExtent(first: 1, last: 0))), now: Self.moment(0))
         tell(claim, at: 0)
-        // Whoever hears of a new writer asks the leader anew.
+        // A node asks the leader again for each new writer.
         _ = mirror.step(.inspected(id: 1 << 36 + 1, .success(LogExtent(first: 1, last: 1))), now: Self.moment(0))
     }
 

@@ -7,7 +7,7 @@ struct RowTable<Row: FeedRow>: Sendable {
     private var generations: [UInt32] = []
     private var positions: [Row.Key: Int] = [:]
     private var generation: UInt32 = 0
-    /// Rows of this generation that were taken out. A late copy of one, or an older row of its key, does not bring the key back.
+    /// Removed rows of this generation. A late copy of such a row, or an older row of its key, is not inserted again.
     private var dropped: [Row.Key: Row] = [:]
 
     /// Whether the newest row is of an older generation.
@@ -57,7 +57,7 @@ struct RowTable<Row: FeedRow>: Sendable {
         let earlier = self
         self = RowTable()
         (generation, dropped) = (earlier.generation, earlier.dropped)
-        // A complete answer may confirm the row that was taken out, but not an older one.
+        // A complete answer may confirm a removed row, but not an older one.
         var merged = complete.filter { row in !(dropped[row.key].map { row.isOlder(than: $0) } ?? false) }.map { row in
             guard let position = earlier.positions[row.key] else { return row }
             let known = earlier.rows[position]
@@ -106,7 +106,7 @@ struct RowTable<Row: FeedRow>: Sendable {
         return accepted
     }
 
-    /// Whether the row is a copy of one that was taken out, or an older one of its key.
+    /// Whether the row is a copy of a removed row, or older than it.
     private func isOverdue(_ row: Row) -> Bool {
         guard !dropped.isEmpty, let gone = dropped[row.key] else { return false }
         return row == gone || row.isOlder(than: gone)

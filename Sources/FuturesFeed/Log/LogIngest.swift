@@ -173,7 +173,7 @@ private final class Collector: FeedListener {
         if isNew || part == 0 { add(listing, number: nil) }
     }
 
-    /// A status may wait for the engine, and the milliseconds in it count from when it was written.
+    /// A status may wait in the writer's queue, and its `unverifiedMs` counts from the time of its creation. So the log gets that moment itself.
     private func addVerified(_ name: FuturesServiceStreamName, at time: Int64) {
         state.withLockedValue { $0.verified[name] = time }
         for record in VerifiedRecord.records([(name, time)]) { add(record, number: nil) }

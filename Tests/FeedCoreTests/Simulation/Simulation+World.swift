@@ -64,8 +64,9 @@ extension Simulation {
         guard carries(id, stream) else { return }
         watches[stream].lastData = queue.now
         if rows.count > 0, watches[stream].lastNews == queue.now { watches[stream].lastFrame = queue.now }
-        if rows.count > 0, state(of: stream)?.state == .live, queue.now - (watches[stream].spoiledAt ?? .min / 2) > 500_000_000 {
-            watches[stream].wasUnreadable = false
+        // The other messages of the same second do not verify the rows of an unreadable one.
+        if rows.count > 0, state(of: stream)?.state == .live, let spoiledAt = watches[stream].spoiledAt, queue.now - spoiledAt > 500_000_000 {
+            watches[stream].spoiledAt = nil
         }
     }
 
@@ -182,7 +183,7 @@ extension Simulation {
     /// One line's message that cannot be read says nothing while others bring its copy.
     private func noteUnreadable(_ stream: Int, on id: ConnectionID) {
         guard let state = state(of: stream), state.state != .ended else { return }
-        (watches[stream].wasUnreadable, watches[stream].spoiledAt) = (true, queue.now)
+        watches[stream].spoiledAt = queue.now
         guard carries(id, stream), core.connections[state.connection].siblings.isEmpty else { return }
         watches[stream].unreadableAt = queue.now
     }

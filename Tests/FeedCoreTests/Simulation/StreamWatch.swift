@@ -20,10 +20,9 @@ struct StreamWatch {
     var lastFrame: Nanoseconds?
     /// When a message came last that could not be read.
     var unreadableAt: Nanoseconds?
-    /// Whether one did on any line since the last message that could be.
-    var wasUnreadable = false
-    /// When that message arrived. The other messages of the same second do not verify its rows.
+    /// When an unreadable message last arrived on any line; nil after a readable one that verifies its rows.
     var spoiledAt: Nanoseconds?
+    var wasUnreadable: Bool { spoiledAt != nil }
     /// Requests without an answer, newest last, each with the subscription it was made under.
     var attempts: [(attempt: UInt64, serial: Int, followsSubscription: Bool, isBackfill: Bool, isCurrent: Bool)] = []
     /// When a request failed last, and how many in a row were repeated at once.

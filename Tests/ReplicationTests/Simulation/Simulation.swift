@@ -155,7 +155,7 @@ struct Simulation {
 
     /// What an edge calls live is no older than it says, but for the time that each new message of the writer was under way at least.
     private mutating func checkFreshness(_ node: Int) {
-        // Nor does it know what its socket has and it has not read yet.
+        // An edge cannot account for messages that it has not read yet.
         guard !nodes[node].isIngest, nodes[node].board.isServing, nodes[node].inbox.isEmpty else { return }
         let slack = (nodes[node].underWay ?? 0) + Self.slack
         for (stream, name) in SimulatedVenue.names.enumerated() {
@@ -163,7 +163,7 @@ struct Simulation {
                 let unverified = status.unverifiedMs, let content = nodes[node].mirror.content(of: name), let count = content.eventTime,
                 let sentAt = world.venue.sentAt(behind: count, of: stream)
             else { continue }
-            // An ingest that was frozen takes what it reads late for new.
+            // A frozen ingest stamps messages with the time at which it reads them, not the time of their arrival.
             let nextAt = world.register.givenOutAt(count + 1, of: stream) ?? sentAt
             let age = world.now.wallClock - max(World.wallClock(nextAt), content.receivedAt)
             world.verdict.expect(
