@@ -42,18 +42,20 @@ struct WireRows {
         _ reader: inout JSONReader, _ fields: inout WireFields, _ rows: inout [Row], _ latest: inout Int64?, _ leftOut: inout LeftOutRows,
         _ read: (borrowing WireFields, JSONReader) throws(Failure) -> Row
     ) throws(Failure) {
-        if try reader.peek() == .array {
-            if name.symbol == nil {
-                return try RESTFields.rows(&reader, symbol: "s", &leftOut) { (reader) throws(Failure) in
-                    try readRow(&reader, &fields, &rows, &latest, read)
-                }
+        guard try reader.peek() == .array else { return try readRow(&reader, &fields, &rows, &latest, read) }
+        var first: Failure?
+        try reader.array { (reader) throws(Failure) in
+            let start = reader.position
+            do throws(Failure) { try readRow(&reader, &fields, &rows, &latest, read) } catch {
+                guard name.symbol == nil else { throw error }
+                try RESTFields.leaveOut(&reader, from: start, symbol: "s", error, &leftOut)
+                first = first ?? error
             }
-            try reader.array { (reader) throws(Failure) in try readRow(&reader, &fields, &rows, &latest, read) }
-            // An empty list is normal for all symbols. For one symbol it is refused, or it would count as fresh.
-            guard !rows.isEmpty else { throw reader.failure("the list for one symbol is empty") }
-        } else {
-            try readRow(&reader, &fields, &rows, &latest, read)
         }
+        guard rows.isEmpty else { return }
+        if let first { throw first }
+        // An empty list is normal for all symbols. For one symbol it is refused, or it would count as fresh.
+        guard name.symbol == nil else { throw reader.failure("the list for one symbol is empty") }
     }
 
     private func readRow<Row>(

@@ -39,25 +39,17 @@ struct RESTFields {
         return text
     }
 
-    /// Reads a list of all symbols, row by row. Rows that cannot be read are left out, unless none can be read.
+    /// Skips an unreadable row of a list of all symbols, and notes which symbol it is of.
     ///
-    /// - Parameter key: The member that names a row's symbol.
-    static func rows(
-        _ reader: inout JSONReader, symbol key: StaticString, _ leftOut: inout LeftOutRows, _ read: (inout JSONReader) throws(Failure) -> Void
+    /// - Parameters:
+    ///   - start: The position at which the row begins.
+    ///   - key: The member that names the row's symbol.
+    /// - Throws: If the row is not JSON.
+    static func leaveOut(
+        _ reader: inout JSONReader, from start: Int, symbol key: StaticString, _ error: Failure, _ leftOut: inout LeftOutRows
     ) throws(Failure) {
-        var (hasRows, first): (Bool, Failure?) = (false, nil)
-        try reader.array { (reader) throws(Failure) in
-            let start = reader.position
-            do throws(Failure) {
-                try read(&reader)
-                hasRows = true
-            } catch {
-                reader = reader.reader(at: start)
-                leftOut.add(try text(key, in: &reader), "\(error.reason)")
-                first = first ?? error
-            }
-        }
-        if !hasRows, let first { throw first }
+        reader = reader.reader(at: start)
+        leftOut.add(try text(key, in: &reader), "\(error.reason)")
     }
 
     /// The objects of a list; empty if the list is missing.

@@ -59,10 +59,17 @@ struct RESTRows {
         }
         if try reader.peek() != .array {
             try readRow(&reader)
-        } else if name.symbol != nil {
-            try reader.array(readRow)
         } else {
-            try RESTFields.rows(&reader, symbol: "symbol", &leftOut, readRow)
+            var first: Failure?
+            try reader.array { (reader) throws(Failure) in
+                let start = reader.position
+                do throws(Failure) { try readRow(&reader) } catch {
+                    guard name.symbol == nil else { throw error }
+                    try RESTFields.leaveOut(&reader, from: start, symbol: "symbol", error, &leftOut)
+                    first = first ?? error
+                }
+            }
+            if rows.isEmpty, let first { throw first }
         }
         return FetchedContent(rows: wrap(rows), eventTime: rows.map(time).max(), leftOut: leftOut)
     }
