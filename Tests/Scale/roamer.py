@@ -111,6 +111,8 @@ class Roamer:
         self.last, self.identity, self.retry, self.place = None, (0, 0), 2.0, dice.randrange(len(edges))
         self.lost_at, self.waited, self.is_open = None, 0.0, False
         self.refusals, self.own_cut, self.floor, self.data_at = 0, False, -1, 0.0
+        self.longest = 0.0
+        """The longest time in seconds between two events of data, since somebody set it to zero."""
 
     async def run(self):
         while not self.tally.faults:
@@ -235,7 +237,10 @@ class Roamer:
             self.book(position, content, is_full)
         else:
             position.number = content.get("updateId", 0)
-        position.event, position.may_jump, self.data_at = number, False, time.monotonic()
+        now = time.monotonic()
+        if self.data_at:
+            self.longest = max(self.longest, now - self.data_at)
+        position.event, position.may_jump, self.data_at = number, False, now
         position.data_at = self.data_at
         if position.silence and position.silence[1] is None:
             position.silence[1] = self.data_at
