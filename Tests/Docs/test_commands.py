@@ -12,7 +12,9 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILT = next((file for kind in ("debug", "release") if (file := ROOT / ".build" / kind / "futures-gateway").exists()), None)
-PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("events", "streams", "faq", "bots"))]
+OTHER_GATEWAY = {"tape.md", "install.md", "recipes.md"}
+"""Pages whose gateway is another one: with a tape, or at another port."""
+PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.name not in OTHER_GATEWAY)]
 OTHER = r"\$(?:KEY|TICKET)|--header @|-H .?Authorization|/dev/"
 """What needs keys, which the demo has none of."""
 
