@@ -60,6 +60,16 @@ class LinkTests(unittest.TestCase):
             with self.subTest(file=os.path.relpath(file, ROOT)):
                 self.assertEqual(broken(file.read_text(), file.parent), [])
 
+    def test_the_pages_that_code_names_exist(self):
+        """Comments and messages name pages by their paths from the root."""
+        listed = subprocess.run(["git", "grep", "-IoE", r"\bdocs/[a-z]+(/[a-z0-9-]+)?\.md", "--", "Sources", "Tests", "clients", "ops", "Examples", "Benchmarks", "Makefile",
+                                 "Package.swift", "openapi.yaml", "compose.yaml"], cwd=ROOT, capture_output=True, text=True)
+        named = [line.split(":", 1) for line in listed.stdout.split()]
+        for file, page in named:
+            if not file.startswith("Tests/Docs/"):
+                with self.subTest(file=file):
+                    self.assertTrue((ROOT / page).exists(), f"there is no {page}")
+
     def test_each_page_is_named_by_the_index(self):
         """A page that no index names is found by nobody."""
         index = (ROOT / "docs" / "README.md").read_text() + (ROOT / "docs" / "decisions" / "README.md").read_text()
