@@ -44,8 +44,12 @@ RULES = [
          "use American spelling: behavior, color, license, recognize"),
 ]
 
+LONG = Rule("long sentence", "", "split it: a sentence has one idea, and at most 25 words")
+MOST_WORDS = 35
+"""Beyond this a sentence is refused. The aim is 25."""
+
 ALLOWED = {
-    # "docs/read/tape.md": {"so many": 1},
+    "docs/reference/compare.md": {"long sentence": 1},
 }
 """By file and name of the rule: how many uses are right."""
 
@@ -80,8 +84,19 @@ def sources():
             yield file.relative_to(ROOT).as_posix(), comments(file.read_text())
 
 
+def sentences(text):
+    """Each sentence of the paragraphs and lists, with its place. Rows of tables and headings are none."""
+    text = re.sub(r"(?m)^(?:\||#).*$", lambda match: " " * len(match[0]), text)
+    for paragraph in re.finditer(r"\S(?:.|\n(?!\s*\n|\s*[-*] |\s*\d+\. ))*", text):
+        for sentence in re.finditer(r"\S.*?(?:[.!?:;](?=\s)|\Z)", paragraph[0], re.S):
+            yield paragraph.start() + sentence.start(), sentence[0]
+
+
 def findings(text):
     """Each rule that a text breaks, with the line and its words. A sentence may go over the end of a line."""
+    for place, sentence in sentences(text):
+        if len(sentence.split()) > MOST_WORDS:
+            yield LONG, text.count("\n", 0, place) + 1, " ".join(sentence.split())[:80]
     flat = text.replace("\n", " ")
     for rule in RULES:
         for match in rule.expression.finditer(flat):
@@ -112,7 +127,7 @@ class LanguageTests(unittest.TestCase):
             ("clause as a noun", "Ask for what is missing."), ("those who", "It serves those that follow."), ("passive of tell", "Readers are\ntold a gap."),
             ("of and an adverb", "Ids of before are a reset."), ("vague verb", "The stream goes on."), ("stands", "The subscription stands."),
             ("somebody", "Somebody reads it."), ("so many", "So are so many numbers."), ("anew", "It begins anew."), ("proved", "Silence is believed."),
-            ("what it is for", "A key has to be shown."), ("British spelling", "The licence of the behaviour."),
+            ("what it is for", "A key has to be shown."), ("long sentence", "The gateway reads, " + "and writes, " * 17 + "and ends."), ("British spelling", "The licence of the behaviour."),
         ]:
             with self.subTest(rule=name):
                 self.assertIn(name, {rule.name for rule, _, _ in findings(prose(text))})
