@@ -5,7 +5,7 @@ import Synchronization
 /// A simulated futures venue in the dialect of ApolloX, Aster and Binance USDⓈ-M: WebSocket market streams and REST market data
 /// over real sockets on loopback, from a seeded market or a recording, with faults on request.
 ///
-/// The dialect is that of docs/venue.md: streams §2, REST §3 and §6, control messages §4, order books §5. Unprefixed paths carry every stream, as on
+/// The dialect is that of venues.md: streams §2, REST §3 and §6, control messages §4, order books §5. Unprefixed paths carry every stream, as on
 /// ApolloX and Aster; under `/public` and `/market` each stream belongs to one path, as on Binance. Everything here may be called from any thread.
 public final class DemoExchange: Sendable {
     private enum Phase {

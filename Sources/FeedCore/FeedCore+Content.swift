@@ -374,7 +374,7 @@ extension FeedCore {
         return stream.freshness.provedAt.map { $0 >= askedAt } ?? false
     }
 
-    /// The venues' code for a symbol that they do not know (docs/venue.md §6).
+    /// The venues' code for a symbol that they do not know (docs/reference/venues.md §6).
     private static let invalidSymbol = -1121
 
     mutating func fetchFailed(_ index: Int, _ error: FeedError) {

@@ -10,7 +10,7 @@ package struct FeedCore: Sendable {
     package struct Configuration: Sendable {
         /// How long a subscription stays after its last reader left.
         package var linger: Duration = .seconds(60)
-        /// After how long without any frame a connection is pinged at the latest (docs/venue.md §4: the venue's own ping comes every 5 min only);
+        /// After how long without any frame a connection is pinged at the latest (venues.md §4: the venue's own ping comes every 5 min only);
         /// one that is usually heard more often is pinged as soon as its silence is longer than it ever is.
         package var pingInterval: Duration = .seconds(3)
         /// How long an answer to a ping is waited for, two round trips within these bounds; then the connection is dead.

@@ -61,7 +61,7 @@ public struct FuturesFeedConfiguration: Sendable {
     ///
     /// - Parameters:
     ///   - text: the file.
-    ///   - kinds: kinds of your own, which win over known ones of the same name; see `docs/write-a-dialect.md`.
+    ///   - kinds: kinds of your own, which win over known ones of the same name; see `docs/extend/write-a-dialect.md`.
     ///   - areSimulated: whether their data are made up; readers are told.
     ///   - secret: what a name in the file stands for; nil if there is nothing of that name.
     /// - Throws: `FeedError` with code `malformed`, which says what is wrong and where.

@@ -2,7 +2,7 @@ import FeedCore
 import FeedDialects
 import ServerSentEvents
 
-/// What the gateway's events say (docs/events.md). What nobody knows yet is passed over.
+/// What the gateway's events say (docs/read/events.md). What nobody knows yet is passed over.
 extension GatewayReader {
     private typealias Failure = RowFields.Failure
 

@@ -81,7 +81,7 @@ extension DepthLevels: FeedRow {
     package var key: String { symbol }
     /// Made later with a lower id, they are of a venue that counts anew.
     package func isOlder(than other: DepthLevels) -> Bool { lastUpdateID <= other.lastUpdateID && time <= other.time }
-    /// Numbers are shared between symbols, so a higher one alone is no news (docs/venue.md §5); compared as deep as both are.
+    /// Numbers are shared between symbols, so a higher one alone is no news (docs/reference/venues.md §5); compared as deep as both are.
     package func compared(with known: DepthLevels) -> Comparison {
         if lastUpdateID < known.lastUpdateID { return .older }
         let isSame = Self.agree(bids, known.bids) && Self.agree(asks, known.asks)
@@ -95,7 +95,7 @@ extension DepthLevels: FeedRow {
     package static func feedRows(_ rows: [Self]) -> FeedRows { .depth(rows) }
 }
 
-/// One symbol's book, kept equal to the venue's by its update ids (docs/venue.md §5; the futures rule, which is not the spot rule).
+/// One symbol's book, kept equal to the venue's by its update ids (docs/reference/venues.md §5; the futures rule, which is not the spot rule).
 ///
 /// Events are buffered first; then a snapshot is asked for. Events before the snapshot are dropped. An event covers what happened after `pu` up
 /// to `u`, so the first one applied has to have the snapshot in between, `pu <= lastUpdateId <= u`: that is the venue's rule

@@ -1,4 +1,4 @@
-/// A stream's whole content, made of complete values and of the changes after them, by the rules of the contract (docs/streams.md). Nothing is judged:
+/// A stream's whole content, made of complete values and of the changes after them, by the rules of the contract (streams.md). Nothing is judged:
 /// who merges a change knows that it follows.
 package struct MergedContent: Sendable {
     private var known: FuturesServiceFeedContent?

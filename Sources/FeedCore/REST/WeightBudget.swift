@@ -1,4 +1,4 @@
-/// The venue's request weight: so much per UTC clock minute and address (docs/venue.md §6), of which a part stays in reserve for others behind the
+/// The venue's request weight: so much per UTC clock minute and address (venues.md §6), of which a part stays in reserve for others behind the
 /// same address.
 struct WeightBudget: Sendable {
     /// What the venue allows in a minute.

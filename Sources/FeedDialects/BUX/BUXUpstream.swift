@@ -13,7 +13,7 @@ struct BUXUpstream: Sendable, CustomStringConvertible {
     /// Without secrets, because a log may contain it.
     var description: String { "a BUX server at \(webSocketURL)" }
 
-    /// Reads an upstream from its configuration; docs/upstreams.md shows one.
+    /// Reads an upstream from its configuration; docs/extend/upstreams.md shows one.
     init(_ members: JSONMembers) throws(FeedError) {
         var faults = MemberFaults()
         faults.gather { () throws(FeedError) in try members.check(["kind", "webSocket", "http", "token", "language"]) }

@@ -1,6 +1,6 @@
 package import FeedCore
 
-/// The USDⓈ-M futures dialect that ApolloX, Aster and Binance share (docs/venue.md): combined JSON frames, decimal strings, REST under `/fapi/v1`.
+/// The USDⓈ-M futures dialect that ApolloX, Aster and Binance share (venues.md): combined JSON frames, decimal strings, REST under `/fapi/v1`.
 package struct FuturesDialect: Dialect {
     let venue: FuturesVenue
     /// How many bars a snapshot holds, 1 to 1,500, and how many trades, 1 to 1,000. REST gives no more.
@@ -13,7 +13,7 @@ package struct FuturesDialect: Dialect {
         self.trades = min(max(trades, 1), 1000)
     }
 
-    /// How many bars are asked for at once: 500 weigh more than twice of what 499 do (docs/venue.md §3).
+    /// How many bars are asked for at once: 500 weigh more than twice of what 499 do (docs/reference/venues.md §3).
     var snapshotBars: Int { bars == 500 ? 499 : bars }
 
     package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
@@ -44,7 +44,7 @@ package struct FuturesDialect: Dialect {
         endpoint == pollEndpoint ? .polled : .webSocket(url: webSocketURL(endpoint: endpoint, host: host))
     }
 
-    /// The larger of what the venues charge (docs/venue.md §3).
+    /// The larger of what the venues charge (docs/reference/venues.md §3).
     private func fetchWeight(_ name: FuturesServiceStreamName) -> Int {
         let isAll = name.symbol == nil
         return switch name.channel {
@@ -78,7 +78,7 @@ package struct FuturesDialect: Dialect {
         }
     }
 
-    /// Prices come by the clock (docs/venue.md §2). Streams whose silence can be checked over REST come with the market. Asking for trades costs ten
+    /// Prices come by the clock (venues.md §2). Streams whose silence can be checked over REST come with the market. Asking for trades costs ten
     /// times what asking for a book costs, so their silence is believed for longer.
     private func rhythm(_ name: FuturesServiceStreamName) -> StreamRhythm {
         switch name.channel {

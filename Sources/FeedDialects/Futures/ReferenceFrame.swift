@@ -1,6 +1,6 @@
 import FeedCore
 
-/// Reads frames that come rarely and hold lists: composite indices, contract infos and trading sessions (docs/venue.md §2.9).
+/// Reads frames that come rarely and hold lists: composite indices, contract infos and trading sessions (docs/reference/venues.md §2.9).
 struct ReferenceFrame {
     let name: FuturesServiceStreamName
 

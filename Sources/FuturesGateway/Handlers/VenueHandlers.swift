@@ -2,7 +2,7 @@ import FuturesFeed
 import GatewayAccess
 import MicroHTTP
 
-/// The venue's own REST paths (docs/bots.md): read, refused in the venue's shape, or handed to the mirror.
+/// The venue's own REST paths (docs/read/bots.md): read, refused in the venue's shape, or handed to the mirror.
 struct VenueHandlers: Sendable {
     let mirror: VenueMirror
 

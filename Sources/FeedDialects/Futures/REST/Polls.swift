@@ -89,7 +89,7 @@ private enum FundingTable {
         return try read.get()
     }
 
-    /// Contracts without funding are left out. The list of intervals names only those that differ from eight hours (docs/venue.md §3).
+    /// Contracts without funding are left out. The list of intervals names only those that differ from eight hours (docs/reference/venues.md §3).
     private static func write(_ rows: [MarkPrice], _ terms: [String: Terms]) -> String {
         var writer = JSONWriter(capacity: 256 * rows.count)
         writer.object { json in

@@ -39,7 +39,7 @@ struct VenuePath: Sendable {
         self.source = source
     }
 
-    /// Every path that is answered; the weights are the larger of what the venues charge (docs/venue.md §3).
+    /// Every path that is answered; the weights are the larger of what the venues charge (docs/reference/venues.md §3).
     static let all: [String: VenuePath] = Dictionary(
         uniqueKeysWithValues: [
             VenuePath("fapi/ping", .clock),
