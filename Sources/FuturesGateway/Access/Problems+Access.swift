@@ -2,7 +2,7 @@ import GatewayAccess
 import MicroHTTP
 
 extension Problems {
-    /// The credential is missing or not accepted (RFC 6750 §3); the field names an error only if one was shown.
+    /// The credential is missing or not accepted (RFC 6750 §3). The field names an error only if the request had a credential.
     static func unauthorized(_ error: AccessError?) -> HTTPProblem {
         let challenge = "Bearer realm=\"futures-gateway\""
         guard let error else {
@@ -31,7 +31,7 @@ extension Problems {
         "The credential does not permit the operation refetch, which forceFetch is; leave forceFetch out: a stream that nobody reads yet is fetched anyway.",
         [("operation", .string(Permission.Operation.refetch.rawValue))])
 
-    /// More fetches at once than a minute allows.
+    /// The request needs more fetches than a minute allows.
     static func tooManyFetches(_ count: Int, _ limit: LimitReached) -> HTTPProblem {
         HTTPProblem(
             status: 400, title: "Bad parameter",
@@ -41,7 +41,7 @@ extension Problems {
             extensions: [("limit", .string("\(limit.holder.rawValue)-\(limit.kind.rawValue)")), ("allowed", .number(limit.limit))])
     }
 
-    /// Names the first stream that is not permitted.
+    /// The problem for the first stream that is not permitted.
     static func forbidden(stream name: String) -> HTTPProblem {
         forbidden(
             "The credential does not permit the first of these streams; ask for one that does, or leave it out.", [("streams", .strings([name]))])
@@ -57,7 +57,7 @@ extension Problems {
         status: 403, title: "Foreign origin",
         detail: "Pages of this origin may not change anything here; the setting cors-origins lists those that may.")
 
-    /// Names the limit and its holder, and says when to try again.
+    /// The problem for a reached limit: it names the limit and its holder, and says when to retry.
     static func limited(_ limit: LimitReached) -> HTTPProblem {
         let (what, advice) =
             switch limit.kind {
@@ -81,6 +81,6 @@ extension Problems {
 }
 
 extension String {
-    /// The text as a description of an error may contain it (RFC 6750 §3): no quotes and no backslashes.
+    /// The text with quotes and backslashes replaced, as an error description requires (RFC 6750 §3).
     fileprivate var quotable: String { replacing("\"", with: "'").replacing("\\", with: "/") }
 }

@@ -4,18 +4,18 @@ import GatewayAccess
 import MicroHTTP
 import NIOCore
 
-/// `/mcp`: the Model Context Protocol for agents. It translates, and asks the hub what other requests ask it too.
+/// `/mcp`: the Model Context Protocol for agents. It translates their messages into the same hub calls that other requests make.
 struct AgentHandlers: Sendable {
     let hub: EventHub
-    /// The loops of the fan-out threads, in their order.
+    /// The event stream loops of the fan-out threads, in order.
     let loops: [EventStreamLoop]
     let tally = AgentTally()
 
-    /// The largest body of a request: a subscription to two hundred streams, and more than any client says of itself.
+    /// The maximum size of a request body. It suffices for a subscription to 200 streams and for every client's description of itself.
     static let maximumBodyBytes = 16 << 10
-    /// How long a list that changes with the program alone may be kept, ms.
+    /// How long a list may be cached that changes only with the program version, ms.
     private static let constantFor = 3_600_000
-    /// The most resources of one page of their list.
+    /// The maximum number of resources on one page of their list.
     private static let page = 200
 
     static let instructions = """
@@ -50,10 +50,10 @@ struct AgentHandlers: Sendable {
         }
     }
 
-    /// The answer to a request that the access rules do not let in.
+    /// The response to a request that the access rules refuse.
     static func refused(_ problem: HTTPProblem) -> HTTPResponse { response(AgentError(problem), id: nil, isModern: true) }
 
-    /// The answer to a request beyond a limit.
+    /// The response to a request beyond a limit.
     static func limited(_ request: HTTPRequest, _ limit: LimitReached) -> HTTPResponse { refused(Problems.limited(limit)) }
 
     static func response(_ error: AgentError, id: String?, isModern: Bool) -> HTTPResponse {
@@ -74,7 +74,7 @@ struct AgentHandlers: Sendable {
         return StreamHandlers.json(error.status(isModern: isModern), json.bytes, error.headers)
     }
 
-    /// A page of another site cannot send this type without asking first.
+    /// A page of another site cannot send this content type without a CORS preflight.
     private static let noJSON = HTTPProblem(
         status: 415, title: "Unsupported media type", detail: "A message comes as application/json; say so in Content-Type.")
 
@@ -160,7 +160,7 @@ struct AgentHandlers: Sendable {
             case .status(let stream): try status(of: stream, call)
             }
         } catch {
-            // Told as the tool's result, so that whoever made the call can mend it.
+            // An error in the tool's result lets the model correct its call.
             call.toolError(.refused, code: "badArguments", error.message, name)
         }
     }
@@ -291,8 +291,8 @@ struct AgentHandlers: Sendable {
         seek(question, call, as: "read") { call.resource($0, of: question, uri) }
     }
 
-    /// Opens the stream of notifications. Nothing else is sent over it, so that a reader of many streams that is slow loses nothing: it reads the
-    /// newest content when it comes to it.
+    /// Opens the notification stream. It carries only notifications, so a slow reader of many streams loses nothing: it reads the newest content when
+    /// it is ready.
     private func listen(_ message: AgentMessage, _ call: AgentCall) throws(AgentError) {
         guard let filter = message.params["notifications"]?.object else { throw AgentError(.badParameters, "params.notifications is an object.") }
         var streams: [(name: FuturesServiceStreamName, uri: String)] = []
@@ -325,7 +325,7 @@ struct AgentHandlers: Sendable {
 
     // MARK: Contents
 
-    /// The stream of this name, if there is one, and the caller may read it.
+    /// The stream with this name, if it exists and the caller may read it.
     private func name(_ text: String, _ call: AgentCall) throws(AgentMistake) -> FuturesServiceStreamName {
         let name = FuturesServiceStreamName(text)
         if let name, !call.caller.principal.permission.allows(stream: name.description) {
@@ -339,7 +339,7 @@ struct AgentHandlers: Sendable {
         return name
     }
 
-    /// Asks the hub for a stream's content, and waits for it if nobody read the stream before.
+    /// Requests a stream's content from the hub, and waits for it if the stream had no readers before.
     private func seek(
         _ question: ContentQuestion, _ call: AgentCall, as label: String, _ done: @escaping @Sendable (ContentSearch.Found) -> Void
     ) {
@@ -357,7 +357,7 @@ struct AgentHandlers: Sendable {
                         done(found)
                     }
                     search.go(on: hub)
-                    // Only the feed's thread uses it.
+                    // Only the feed's thread uses the search.
                     call.responder.whenAbandoned { [box = NIOLoopBound(search, eventLoop: hub.feed.loop)] in hub.run { box.value.abandon(on: $0) } }
                 } catch {
                     let problem = EventHandlers.problem(error)

@@ -1,23 +1,23 @@
 import FuturesFeed
 import GatewayAccess
 
-/// One message of JSON-RPC 2.0, as the body of one request.
+/// One JSON-RPC 2.0 message, which is the body of one request.
 struct AgentMessage: Sendable {
-    /// The version of the Model Context Protocol whose messages say everything themselves.
+    /// The version of the Model Context Protocol whose messages are self-contained.
     static let version = "2026-07-28"
-    /// The versions that begin with `initialize`, newest first.
+    /// The versions that start with `initialize`, newest first.
     static let legacyVersions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
 
     private static let versionKey = "io.modelcontextprotocol/protocolVersion"
     private static let capabilitiesKey = "io.modelcontextprotocol/clientCapabilities"
     private static let longestID = 256
 
-    /// The id as JSON text; nil for a notification, which is not answered.
+    /// The id as JSON text; nil for a notification, which gets no response.
     let id: String?
     let method: String
     let params: StrictJSON.Object
 
-    /// Reads a body.
+    /// Parses a body.
     init(_ body: [UInt8]) throws(AgentError) {
         guard let json = StrictJSON(body) else {
             throw AgentError(.malformed, "The body is no JSON text in UTF-8, is nested too deeply, or has a member twice.")
@@ -46,9 +46,9 @@ struct AgentMessage: Sendable {
         }
     }
 
-    /// Whether the message is of the version that says everything itself. The request's head has to say the same.
+    /// Whether the message has the version with self-contained messages. The request's header fields must agree.
     ///
-    /// - Parameter header: returns a field of the head, nil if it is missing.
+    /// - Parameter header: Returns a header field; nil if it is missing.
     func isModern(_ header: (String) -> String?) throws(AgentError) -> Bool {
         let named = header("MCP-Protocol-Version")
         guard let meta = params["_meta"]?.object, let own = meta[Self.versionKey] else {
@@ -81,7 +81,7 @@ struct AgentMessage: Sendable {
             data: "{\"supported\":[\(supported)],\"requested\":\(jsonString(String(requested.prefix(64))))}")
     }
 
-    /// The parameter that `Mcp-Name` repeats; nil for methods that have none.
+    /// The parameter that the field `Mcp-Name` repeats; nil for methods without one.
     private static func nameKey(of method: String) -> String? {
         switch method {
         case "tools/call", "prompts/get": "name"
@@ -90,7 +90,7 @@ struct AgentMessage: Sendable {
         }
     }
 
-    /// A field's value without the wrapping that carries what a field cannot.
+    /// A field's value without the Base64 wrapping for characters that a field cannot contain.
     private static func plain(_ field: String?) -> String? {
         guard let field, field.hasPrefix("=?base64?"), field.hasSuffix("?="), field.utf8.count >= 11 else { return field }
         let digits = field.utf8.dropFirst(9).dropLast(2).map { byte in

@@ -2,7 +2,7 @@ import EventLogs
 import FuturesFeed
 import MicroHTTP
 
-/// What time does to readers: heartbeats, `timeout`, and the end of readers that take nothing.
+/// Timed actions for readers: heartbeats, `timeout`, and the end of readers that accept no data.
 extension EventFanOut {
     func streamsDidTick(now: ContinuousClock.Instant) {
         let now = Self.now

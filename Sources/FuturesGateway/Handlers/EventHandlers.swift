@@ -8,7 +8,7 @@ import Tape
 /// `/events`: event connections, and their control.
 struct EventHandlers: Sendable {
     let hub: EventHub
-    /// The loops of the fan-out threads, in their order.
+    /// The event stream loops of the fan-out threads, in order.
     let loops: [EventStreamLoop]
     let recorded: TapeHandlers
 
@@ -73,12 +73,12 @@ struct EventHandlers: Sendable {
             }
             guard !hub.reach(names, options.format, backTo: point.id), !hub.feed.isBehind(point.id) else { return begin(hub, nil, nil) }
             let replay = ReplayOptions(start: .after(point.id), end: nil, speed: 0, isResume: true)
-            // What cannot be played is told as a reset.
+            // A failed replay results in a `reset` session.
             play(replay, of: names, options.format, responder, caller) { hub, play in begin(hub, try? play.get(), nil) }
         }
     }
 
-    /// Prepares what a reader is to be played. Calls back once, on the feed's thread.
+    /// Prepares a replay. Calls back once, on the feed's thread.
     private func play(
         _ options: ReplayOptions, of names: [FuturesServiceStreamName], _ format: EventFormat, _ responder: HTTPResponder, _ caller: Access.Caller,
         _ done: @escaping @Sendable (EventHub, Result<Replays.Play, TapeHandlers.Refused>) -> Void
@@ -87,14 +87,14 @@ struct EventHandlers: Sendable {
             hub.run { hub in
                 guard case .success(let play) = result else { return done(hub, result) }
                 guard hub.state.value.replays?.hasRoom(for: play) == true else { return done(hub, .failure(TapeHandlers.crowded)) }
-                // An event that is not on the tape yet has to be one that the feed knows.
+                // The feed must know an event that is not on the tape yet.
                 let isKnown = play.ahead.allSatisfy { hub.feed.canResume(behind: $0) && $0.sequence <= hub.feed.head.sequence }
                 done(hub, isKnown ? result : .failure(TapeHandlers.lost))
             }
         }
     }
 
-    /// A refusal as a problem.
+    /// The problem for a refusal.
     static func problem(_ refusal: EventHub.Refusal) -> HTTPProblem {
         switch refusal {
         case .draining: Problems.draining
@@ -106,7 +106,7 @@ struct EventHandlers: Sendable {
         }
     }
 
-    /// A refusal as an event stream that ends at once.
+    /// A refusal as an event stream that ends immediately.
     private static func passing(_ refusal: EventHub.Refusal, _ format: EventFormat) -> HTTPResponse {
         switch refusal {
         case .draining: passing(code: "draining", reason: "The gateway is stopping.", format)
@@ -117,12 +117,12 @@ struct EventHandlers: Sendable {
         }
     }
 
-    /// The answer to a request beyond a limit, before its parameters are read.
+    /// The response to a request beyond a limit, before its parameters are parsed.
     static func limited(_ request: HTTPRequest, _ limit: LimitReached) -> HTTPResponse {
         request.prefers("handling=strict") ? problem(.limited(limit)).response : passing(.limited(limit), format(request.header("Accept")) ?? .events)
     }
 
-    /// The options of a connection; nil if one is wrong, which the request has then been answered with.
+    /// The options of a connection; nil if one is invalid and the request has been answered.
     private func options(of request: HTTPRequest, _ names: [FuturesServiceStreamName], _ responder: HTTPResponder) -> ConnectionOptions? {
         guard var format = Self.format(request.header("Accept")) else {
             responder.respond(
@@ -154,14 +154,14 @@ struct EventHandlers: Sendable {
             tellsTimings: tellsTimings, replay: replay)
     }
 
-    /// The answer to a request that may succeed later: 200 with an event stream that ends at once. On any other status a browser's `EventSource`
-    /// would give up for good.
+    /// The response to a request that may succeed later: 200 with an event stream that ends immediately. On any other status, a browser's
+    /// `EventSource` would never reconnect.
     static func passing(code: String, reason: String, _ format: EventFormat = .events) -> HTTPResponse {
         HTTPResponse(
             status: 200, headers: headers(format), body: EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, format))
     }
 
-    /// The answer on a connection beyond the server's limit of connections.
+    /// The response on a connection beyond the server's limit of connections.
     static func overloaded(_ request: HTTPRequest) -> HTTPResponse {
         passing(code: "overloaded", reason: "The gateway serves as many connections as it may.", format(request.header("Accept")) ?? .events)
     }
@@ -189,7 +189,7 @@ struct EventHandlers: Sendable {
         }
     }
 
-    /// Has the node carry it out that the connection is to.
+    /// Forwards the request to the node that has the connection.
     private func carryOut(_ request: ConnectionRequest, _ responder: HTTPResponder) {
         guard let peers = hub.feed.peers, let node = NodeName.of(connection: request.id), node != peers.name else {
             return hub.run { $0.carryOut(request) { responder.respond($0) } }
@@ -199,8 +199,8 @@ struct EventHandlers: Sendable {
         }
     }
 
-    /// The streams that the request names, each once, in order; nil if a name is wrong or not permitted, which the request has then been answered
-    /// with.
+    /// The streams that the request names, in order and without duplicates; nil if a name is invalid or not permitted and the request has been
+    /// answered.
     private func streams(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) -> [FuturesServiceStreamName]? {
         let texts = request.queries("streams").flatMap { $0.split(separator: ",") }.map(String.init)
         var (names, seen, unknown): ([FuturesServiceStreamName], Set<FuturesServiceStreamName>, [String]) = ([], [], [])
@@ -223,10 +223,10 @@ struct EventHandlers: Sendable {
         return names
     }
 
-    /// Whether a browser asks: libraries of scripts say that they take gzip without being told to, and it would delay their events.
+    /// Whether the client is a browser. Script libraries accept gzip by default, but it would delay their events.
     private static func isBrowser(_ request: HTTPRequest) -> Bool { request.header("User-Agent")?.hasPrefix("Mozilla/") ?? false }
 
-    /// A parameter that is true or false; nil if it is neither, which the request has then been answered with.
+    /// A Boolean parameter; nil if it is invalid and the request has been answered.
     private func flag(_ name: String, of request: HTTPRequest, default value: Bool = false, _ responder: HTTPResponder) -> Bool? {
         switch request.query(name) {
         case nil: return value
@@ -238,8 +238,7 @@ struct EventHandlers: Sendable {
         }
     }
 
-    /// A number, or nil if the parameter is missing. The outer optional is nil if it is no such number, which the request has then been answered
-    /// with.
+    /// A number, or nil if the parameter is missing. The outer optional is nil if it is invalid and the request has been answered.
     private func number(_ name: String, _ range: ClosedRange<Int>, of request: HTTPRequest, _ responder: HTTPResponder) -> Int?? {
         guard let text = request.query(name) else { return .some(nil) }
         guard let number = ParameterText.integer(text, range) else {
@@ -249,15 +248,15 @@ struct EventHandlers: Sendable {
         return .some(number)
     }
 
-    /// The last id that the reader has. The header goes before the query, because a browser keeps only the header up to date; polyfills use several
-    /// spellings of the query parameter. An id that no gateway has ever given is an error in a query. In a header it only means that the reader
-    /// cannot resume, because a browser would never come back from an error. The outer optional is nil if the request has been answered.
+    /// The id of the reader's last event. The header has priority over the query, because a browser updates only the header. Polyfills use several
+    /// spellings of the query parameter. An id that no gateway ever issued is an error in a query. In a header it only means that the reader cannot
+    /// resume, because a browser would never reconnect after an error. The outer optional is nil if the request has been answered.
     private func lastEventID(of request: HTTPRequest, _ responder: HTTPResponder) -> ConnectionOptions.LastEventID?? {
         if let header = request.header("Last-Event-ID"), !header.isEmpty { return .some(ResumePoint(header).map { .point($0) } ?? .unreadable) }
         for spelling in ["lastEventId", "last_event_id", "lastEvent", "Last-Event-ID"] {
             guard let text = request.query(spelling), !text.isEmpty else { continue }
             if let point = ResumePoint(text) { return .some(.point(point)) }
-            // The id in an event's data does not say which streams it holds for.
+            // The id in an event's data does not identify the set of streams.
             guard EventID(text) == nil else { return .some(.unreadable) }
             responder.respond(Problems.badParameter(spelling, "takes an id as the gateway gave it, k3f9a.1z4.2gosa7pa2gv.").response)
             return nil
@@ -265,7 +264,7 @@ struct EventHandlers: Sendable {
         return .some(nil)
     }
 
-    /// What is to be played from the tape, or nil if nothing is. A browser that comes back has the header, so the replay goes on where it was. The outer
+    /// The requested replay, or nil if there is none. A browser that reconnects sends the header, so the replay continues where it was. The outer
     /// optional is nil if the request has been answered.
     private func replay(of request: HTTPRequest, _ names: [FuturesServiceStreamName], _ responder: HTTPResponder) -> ReplayOptions?? {
         guard let from = request.query("from") else {
@@ -315,7 +314,7 @@ struct EventHandlers: Sendable {
         return .some(ReplayOptions(start: start, end: end, speed: speed))
     }
 
-    /// Where a replay ends, or nil if it goes over into live. The outer optional is nil if the request has been answered.
+    /// The end of a replay, or nil if it continues with live events. The outer optional is nil if the request has been answered.
     private func end(of request: HTTPRequest, _ streams: StreamSet, _ responder: HTTPResponder) -> TapeReplay.End?? {
         guard let text = request.query("to") else { return .some(nil) }
         if let time = UTCTime.read(text) { return .at(time) }
@@ -336,7 +335,7 @@ struct EventHandlers: Sendable {
         return .some(rate)
     }
 
-    /// The format for a request's `Accept`; nil if it accepts neither. A type that is named goes before a wildcard. Of the weights only zero counts
+    /// The format for a request's `Accept`; nil if it accepts neither. A named type has priority over a wildcard. Weights are ignored except zero
     /// (RFC 9110 §12.5.1).
     private static func format(_ accept: String?) -> EventFormat? {
         guard let accept else { return .events }

@@ -2,9 +2,9 @@ import EventLogs
 import FuturesFeed
 import MicroHTTP
 
-/// The gateway's problems (RFC 9457): what is wrong and what to do.
+/// The gateway's problem details (RFC 9457): what is wrong and what to do.
 enum Problems {
-    /// - Parameter names: each name with what is wrong with it.
+    /// - Parameter names: The invalid names and their mistakes.
     static func unknownStreams(_ names: [(text: String, mistake: StreamNameMistake)]) -> HTTPProblem {
         var writer = JSONWriter()
         writer.array { json in
@@ -27,7 +27,7 @@ enum Problems {
             ])
     }
 
-    /// - Parameter known: the parameters that the resource takes.
+    /// - Parameter known: The parameters that the resource accepts.
     static func unknownParameter(_ name: String, _ known: [String]) -> HTTPProblem {
         let hint = nearMiss(name, in: known).map { " Did you mean \($0)?" } ?? ""
         let takes = known.isEmpty ? "no parameters" : known.joined(separator: ", ")
@@ -78,7 +78,7 @@ enum Problems {
         headers: [HTTPHeader(name: "Retry-After", value: "5")]
     ).response
 
-    /// The failure of a request that needed the venue.
+    /// The response to a request that failed because of the venue.
     static func failure(_ error: FeedError) -> HTTPResponse {
         let (status, title): (Int, String) =
             switch error.code {

@@ -4,7 +4,7 @@ import GatewayAccess
 import Glibc
 import MicroHTTP
 
-/// `/streams`: the catalogue, snapshots, refetch and status.
+/// `/streams`: the catalog, snapshots, refetch and status.
 struct StreamHandlers: Sendable {
     let hub: EventHub
 
@@ -161,8 +161,8 @@ struct StreamHandlers: Sendable {
         }
     }
 
-    /// Answers once the awaited event has come, or the time is over. Meanwhile the request counts among its address's connections. If the client
-    /// hangs up, the wait ends.
+    /// Responds when the awaited event occurs or the time is up. Meanwhile the request counts as one of its address's connections. If the client
+    /// disconnects, the wait ends.
     private static func wait(
         _ hub: EventHub, for name: FuturesServiceStreamName, _ awaited: EventHub.Awaited, timeout: Duration, _ caller: Access.Caller,
         _ responder: HTTPResponder, longer: @escaping () -> Duration? = { nil }, _ answer: @escaping (Result<Void, FeedError>) -> HTTPResponse
@@ -178,7 +178,7 @@ struct StreamHandlers: Sendable {
         responder.whenAbandoned { hub.run { $0.abandon(name, number) } }
     }
 
-    /// The key under which an answer may be prepared: the target in the usual spellings, so that each stream has few.
+    /// The key under which a response may be prepared. Only the usual spellings of the target are allowed, so that each stream has few.
     static func preparable(_ target: String, _ name: FuturesServiceStreamName, depth: Int?, isGzip: Bool) -> PreparedAnswers.Key? {
         let encoded = name.description.percentEncoded
         let query = depth.map { "?depth=\($0)" } ?? ""
@@ -187,7 +187,7 @@ struct StreamHandlers: Sendable {
         return PreparedAnswers.Key(target: target, isGzip: isGzip)
     }
 
-    /// The stream that the path names; nil if there is none of that name, or if it is not permitted, which the request has then been answered with.
+    /// The stream in the path; nil if it does not exist or is not permitted and the request has been answered.
     func stream(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) -> FuturesServiceStreamName? {
         let text = request.parameters["name"] ?? ""
         if let name = FuturesServiceStreamName(text), !caller.principal.permission.allows(stream: name.description) {
@@ -213,7 +213,7 @@ struct StreamHandlers: Sendable {
         return seconds
     }
 
-    /// Waits for the next change of a known snapshot, no longer than the present one stays within the bounds.
+    /// Waits for the next change of a known snapshot, but no longer than the current one stays within the bounds.
     private static func poll(
         _ hub: EventHub, _ name: FuturesServiceStreamName, until end: ContinuousClock.Instant, _ bounds: FreshnessBounds,
         _ caller: Access.Caller, _ responder: HTTPResponder, _ answer: @escaping () -> HTTPResponse
@@ -236,7 +236,7 @@ struct StreamHandlers: Sendable {
             response.headers.append(HTTPHeader(name: "Retry-After", value: "1"))
             return response
         }
-        // Weak, because the body tells its freshness too, which changes while the value stays the same (RFC 9110 §8.8.1).
+        // A weak ETag, because the body contains its freshness, which changes while the value stays the same (RFC 9110 §8.8.1).
         let tag = "W/\"\(id)-\(status.state.rawValue)\(depth.map { "-\($0)" } ?? "")\(snapshot.isCompressed ? "-gzip" : "")\""
         var headers = [
             HTTPHeader(name: "ETag", value: tag),
@@ -262,13 +262,13 @@ struct StreamHandlers: Sendable {
         }
         headers += freshness.map { HTTPHeader(name: $0.0, value: String($0.1)) }
         if let waited { headers.append(HTTPHeader(name: "Preference-Applied", value: "wait=\(waited)")) }
-        // A 304 states the length of the body that it omits (RFC 9110 §8.6), so it needs that body.
+        // A 304 states the length of the omitted body (RFC 9110 §8.6), so it needs that body.
         if let noneMatch, noneMatch.matches(entityTag: tag) { return HTTPResponse(status: 304, headers: headers, content: body) }
         return HTTPResponse(status: 200, headers: headers + contentHeaders, content: body)
     }
 
-    /// The stream is subscribed, its connection stands, nothing has happened in it since, and nothing else tells of it. All is well (2xx), but there is
-    /// no content (RFC 9110 §15.3.5).
+    /// The response if the stream is subscribed and connected, no event has happened yet, and there is no other source. This is a success (2xx)
+    /// without content (RFC 9110 §15.3.5).
     private static func nothingYet(_ name: FuturesServiceStreamName) -> HTTPResponse {
         HTTPResponse(
             status: 204,

@@ -2,7 +2,7 @@ import FuturesFeed
 import MicroHTTP
 import Tape
 
-/// Why something of the tape is not given.
+/// The problems of requests for the tape.
 extension TapeHandlers {
     static func agedOut(_ first: Int64) -> HTTPProblem {
         HTTPProblem(

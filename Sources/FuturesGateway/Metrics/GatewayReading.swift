@@ -4,7 +4,7 @@ import GatewayAccess
 import MicroHTTP
 import Tape
 
-/// Everything in `/metrics`, read at one moment.
+/// The content of `/metrics`, read at one moment.
 struct GatewayReading: Sendable {
     let feed: FeedReading
     let streams: StatusTable
@@ -21,7 +21,7 @@ struct GatewayReading: Sendable {
     let memory: MemoryWatch.Reading
     let log: LogCounts
 
-    /// In the text format of Prometheus.
+    /// The metrics in the Prometheus text format.
     var text: String {
         var text = Exposition()
         writeFeed(&text)
@@ -38,7 +38,7 @@ struct GatewayReading: Sendable {
         return text.text
     }
 
-    /// A sample for every state, so that no state vanishes together with its streams.
+    /// Writes a sample for every state, so that no series disappears together with its streams.
     private func writeFeed(_ text: inout Exposition) {
         let byKind = streams.kinds(feed.tally.kinds.count, now: Moment.current.instant)
         let kinds = zip(feed.tally.kinds, byKind).map { ($0, $1, feed.tally.upstreams[$0.upstream], $0.channel.rawValue) }
@@ -129,7 +129,7 @@ struct GatewayReading: Sendable {
     }
 
     private func writeLines(_ text: inout Exposition) {
-        // Another node of a cluster says what its lines are, and it may have other upstreams.
+        // In a cluster, another node reports these lines, and it may have other upstreams.
         let lines = feed.lines.filter { feed.tally.upstreams.indices.contains($0.upstream) }.map {
             ($0, feed.tally.upstreams[$0.upstream], "\($0.line + 1)")
         }

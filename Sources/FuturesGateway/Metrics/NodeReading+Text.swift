@@ -1,7 +1,7 @@
 import FuturesFeed
 import Replication
 
-/// What a node of a cluster tells of the log.
+/// The metrics of a cluster node about the log.
 extension NodeReading {
     func write(_ text: inout Exposition) {
         text.metric("futures_gateway_cluster_feeds", .gauge, "1 on the node that feeds the log.", feeds ? 1 : 0)

@@ -1,7 +1,7 @@
 import Tape
 
 extension TapeReading {
-    /// How it stands with the tape, for metrics.
+    /// Writes the metrics of the tape.
     func write(_ text: inout Exposition) {
         text.metric("futures_gateway_tape_recording", .gauge, "1 while events are recorded, 0 while the disk fails.", trouble == nil ? 1 : 0)
         text.metric("futures_gateway_tape_bytes", .gauge, "Bytes of all files of the tape.", bytes)
@@ -23,7 +23,7 @@ extension TapeReading {
 }
 
 extension FrameTapeReading {
-    /// How it stands with the venue's messages, for metrics.
+    /// Writes the metrics of the recorded raw messages.
     func write(_ text: inout Exposition) {
         text.metric(
             "futures_gateway_tape_frames_recording", .gauge, "1 while the venue's messages are recorded, 0 while the disk fails.",

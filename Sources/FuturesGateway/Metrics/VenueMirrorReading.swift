@@ -3,7 +3,7 @@ import MicroHTTP
 /// The metrics of the venue's own REST paths at one moment.
 struct VenueMirrorReading: Sendable {
     let paths: [String]
-    /// What requests came to that were not answered at once from a stream, by path.
+    /// The outcomes of requests that were not answered immediately from a stream, by path.
     let counts: [String: [VenueMirror.Outcome: UInt64]]
     let kept: Int
     let keptBytes: Int
@@ -21,7 +21,7 @@ struct VenueMirrorReading: Sendable {
                 requests.route == route || requests.route == "/k/{key}" + route ? sum &+ requests.counts.reduce(0, &+) : sum
             }
             let others = counts[path] ?? [:]
-            // Those that wait for an answer are in neither.
+            // Requests that still wait for an answer are in neither.
             text.sample(["path": path, "outcome": "hit"], total - min(total, others.values.reduce(0, &+)))
             for outcome in VenueMirror.Outcome.allCases { text.sample(["path": path, "outcome": outcome.rawValue], others[outcome] ?? 0) }
         }
