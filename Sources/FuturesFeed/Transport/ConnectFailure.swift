@@ -11,7 +11,7 @@ import NIOSSL
     import Musl
 #endif
 
-/// Why a connection could not be made, or broke, for people: the end of a sentence, without names of types and error numbers.
+/// Why a connection failed or broke, for people: the end of a sentence, without type names and error numbers.
 package func plainWords(_ error: any Error) -> String {
     switch error {
     case let error as TransportError: error.message
@@ -35,7 +35,7 @@ package func plainWords(_ error: any Error) -> String {
     }
 }
 
-/// Whether trying again is useless until somebody changes certificates.
+/// Whether retrying is useless until certificates are changed.
 package func isMistrust(_ error: any Error) -> Bool {
     switch error {
     case NIOSSLError.handshakeFailed(let reason): words(tls: "\(reason)") == untrusted

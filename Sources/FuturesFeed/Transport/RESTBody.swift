@@ -6,7 +6,7 @@ import NIOHTTPCompression
 import NIOPosix
 import NIOSSL
 
-/// Gathers one answer and gives up as soon as its body is larger than allowed.
+/// Collects one response and aborts as soon as its body is larger than allowed.
 final class RESTBody: HTTPClientResponseDelegate {
     private struct Answer {
         var wasSent = false
@@ -21,7 +21,7 @@ final class RESTBody: HTTPClientResponseDelegate {
         self.limit = limit
     }
 
-    /// Translates the error that ended the request, and adds the status if one had come.
+    /// Converts the error that ended the request, and adds the status if one was received.
     func failure(_ error: any Error, url: String) -> TransportError {
         let (wasSent, head) = answer.withLockedValue { ($0.wasSent, $0.head) }
         var failure = TransportError(httpError: error, target: TransportError.describe(url), wasSent: wasSent)
@@ -61,7 +61,7 @@ final class RESTBody: HTTPClientResponseDelegate {
 }
 
 extension TransportError {
-    /// Translates an error of the HTTP client.
+    /// Converts an error of the HTTP client.
     init(httpError error: any Error, target: String, wasSent: Bool) {
         if let error = error as? TransportError {
             self = error
@@ -84,13 +84,13 @@ extension TransportError {
         }
     }
 
-    /// An address that may be logged: without query and credentials.
+    /// A URL that may be logged: without query and credentials.
     static func describe(_ url: String) -> String {
         guard hasCredentials(url) else { return url.prefix { $0 != "?" }.utf8.excerpt }
         return (url.prefix { $0 != ":" } + "://…@…").utf8.excerpt
     }
 
-    /// Whether the authority of an address has an `@`.
+    /// Whether the authority of a URL has an `@`.
     static func hasCredentials(_ url: String) -> Bool {
         let rest = url.drop { $0 != ":" }.drop { $0 == ":" || $0 == "/" }
         return rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }.contains("@")

@@ -3,8 +3,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// One call of `connect`: holds the deadline and every socket that look-up and TCP open on its behalf, and completes its promise once.
-/// Lives on its event loop.
+/// One call of `connect`. It holds the deadline and every socket opened on its behalf, and completes its promise once. Used on its event loop.
 final class WebSocketConnectAttempt {
     let request: WebSocketRequest
     let limits: WebSocketLimits
@@ -20,7 +19,7 @@ final class WebSocketConnectAttempt {
     private var cancellation: ConnectCancellation?
     private var isFinished = false
 
-    /// The server's answer so far, if it is not 101. It is reported in place of a time-out or a lost connection.
+    /// The server's response so far, if it is not 101. It is reported instead of a timeout or a lost connection.
     var refusal: TransportError?
 
     init(
@@ -158,7 +157,7 @@ extension WebSocketURL {
 }
 
 extension Channel {
-    /// Closes the socket at once, without waiting for the peer's TLS close_notify. Call it on the channel's event loop.
+    /// Closes the socket immediately, without waiting for the peer's TLS close_notify. Call it on the channel's event loop.
     func cut() {
         if let tls = try? pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self) {
             tls.close(promise: nil)
