@@ -1,22 +1,22 @@
 public import FeedCore
 
-/// A kind of upstream: its name in the upstreams' file, and how its dialect is made.
+/// A kind of upstream: its name in the upstreams file, and a function that creates its dialect.
 public struct UpstreamKind: Sendable {
     /// The value of `kind`.
     public let name: String
 
-    /// Makes an upstream's dialect from its name and its members in the file, `kind` included. Throws `FeedError` with code `malformed`; its message
-    /// says which member is wrong and how, as in "url is the address, ws:// or wss://", and contains no secret.
+    /// Creates an upstream's dialect from its name and its members in the file, including `kind`. Throws `FeedError` with code `malformed`. Its
+    /// message says which member is wrong and how, such as "url is the address, ws:// or wss://", and contains no secret.
     public let make: @Sendable (_ name: String, _ members: JSONMembers) throws(FeedError) -> any Dialect
 
-    /// A kind.
+    /// Creates a kind.
     public init(_ name: String, make: @escaping @Sendable (_ name: String, _ members: JSONMembers) throws(FeedError) -> any Dialect) {
         self.name = name
         self.make = make
     }
 }
 
-/// Upstreams beside the venue, as a configuration file names them: `{"NAME":{"kind":"graphql",…},…}`.
+/// Upstreams besides the venue, from a configuration file: `{"NAME":{"kind":"graphql",…},…}`.
 package enum UpstreamsFile {
     private static let kinds = [
         UpstreamKind("graphql") { name, members throws(FeedError) in GraphQLDialect(name: name, upstream: try GraphQLUpstream(members)) },
@@ -24,8 +24,8 @@ package enum UpstreamsFile {
         UpstreamKind("bux") { name, members throws(FeedError) in BUXDialect(name: name, upstream: try BUXUpstream(members)) },
     ]
 
-    /// Reads a file's text. In its strings, `${NAME}` stands for a secret that `secret` looks up, so that the file needs to hold none. `further` adds
-    /// kinds to the known ones.
+    /// Parses a file's text. In its strings, `${NAME}` is replaced by a secret from `secret`, so that the file does not need to contain any.
+    /// `further` adds kinds to the built-in ones.
     ///
     /// - Throws: `FeedError` with code `malformed`, which names the wrong member and contains no secret.
     package static func read(

@@ -1,8 +1,8 @@
 import FeedCore
 
-/// One BUX server as a dialect: its streams are its products, by their ids.
+/// One BUX server as a dialect. Its streams are its products, named by their ids.
 struct BUXDialect: Dialect {
-    /// The prefix of its streams, as in `NAME:sb26493`.
+    /// The prefix of its streams, such as `NAME` in `NAME:sb26493`.
     let name: String
     let upstream: BUXUpstream
 

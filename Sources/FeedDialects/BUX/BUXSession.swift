@@ -1,9 +1,9 @@
 import FeedCore
 
-/// One socket to a BUX server. Nothing may be sent before the server has accepted the connection. The server does not answer subscriptions.
+/// One socket to a BUX server. Nothing may be sent before the server has accepted the connection. The server does not acknowledge subscriptions.
 final class BUXSession: DialectSession {
     private(set) var isReady = false
-    /// Streams by their product's id in lower case, because a reader's and the server's may differ in case.
+    /// Streams by their product's id in lower case, because readers and the server may use different case.
     private var streams: [String: [FuturesServiceStreamName]] = [:]
 
     func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String] {

@@ -7,13 +7,13 @@ struct BUXUpstream: Sendable, CustomStringConvertible {
     /// `http://` or `https://`, up to the version, such as `https://api.example/core/21`; nil if there are no REST snapshots.
     var httpURL: String?
     var token: String
-    /// `Accept-Language` (RFC 9110 §12.5.4).
+    /// The value of `Accept-Language` (RFC 9110 §12.5.4).
     var language = "nl-NL,en;q=0.8"
 
-    /// Without secrets, because a log may contain it.
+    /// Without secrets, because it may be logged.
     var description: String { "a BUX server at \(webSocketURL)" }
 
-    /// Reads an upstream from its configuration; docs/upstreams.md shows one.
+    /// Parses an upstream's configuration; docs/upstreams.md shows one.
     init(_ members: JSONMembers) throws(FeedError) {
         var faults = MemberFaults()
         faults.gather { () throws(FeedError) in try members.check(["kind", "webSocket", "http", "token", "language"]) }
@@ -48,10 +48,10 @@ struct BUXUpstream: Sendable, CustomStringConvertible {
         if let language = language ?? nil { self.language = language }
     }
 
-    /// Sent with every request and with the upgrade.
+    /// The headers of every request and of the upgrade.
     var headers: [(String, String)] { [("Authorization", "Bearer \(token)"), ("Accept-Language", language)] }
 
-    /// Product ids are `sb26493` or `26608`.
+    /// Whether the text can be a product id, such as `sb26493` or `26608`.
     static func isProduct(_ id: Substring) -> Bool {
         (1...64).contains(id.utf8.count)
             && id.utf8.allSatisfy { byte in

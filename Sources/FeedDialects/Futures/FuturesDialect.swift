@@ -1,9 +1,9 @@
 package import FeedCore
 
-/// The USDⓈ-M futures dialect that ApolloX, Aster and Binance share (docs/venue.md): combined JSON frames, decimal strings, REST under `/fapi/v1`.
+/// The USDⓈ-M futures dialect of ApolloX, Aster and Binance (docs/venue.md): combined JSON frames, decimal strings, REST under `/fapi/v1`.
 package struct FuturesDialect: Dialect {
     let venue: FuturesVenue
-    /// How many bars a snapshot holds, 1 to 1,500, and how many trades, 1 to 1,000. REST gives no more.
+    /// The number of bars in a snapshot, 1 to 1,500, and of trades, 1 to 1,000, which are the limits of REST.
     let bars: Int
     let trades: Int
 
@@ -13,7 +13,7 @@ package struct FuturesDialect: Dialect {
         self.trades = min(max(trades, 1), 1000)
     }
 
-    /// How many bars are asked for at once: 500 weigh more than twice of what 499 do (docs/venue.md §3).
+    /// The number of bars per request: 500 weigh more than twice as much as 499 (docs/venue.md §3).
     var snapshotBars: Int { bars == 500 ? 499 : bars }
 
     package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
@@ -25,7 +25,7 @@ package struct FuturesDialect: Dialect {
             isPolled: poll(of: name) != nil)
     }
 
-    /// The most levels of a book, and the most trades, that REST gives at once.
+    /// The maximum number of a book's levels, and of trades, in one REST answer.
     static let bookDepth = 1000
     static let backfillLimit = 1000
 
@@ -37,14 +37,14 @@ package struct FuturesDialect: Dialect {
         }
     }
 
-    /// The endpoint without a connection.
+    /// The endpoint for polled streams, which has no connection.
     private var pollEndpoint: Int { venue.combinedPaths.count }
 
     package func route(endpoint: Int, host: Int) -> UpstreamRoute {
         endpoint == pollEndpoint ? .polled : .webSocket(url: webSocketURL(endpoint: endpoint, host: host))
     }
 
-    /// The larger of what the venues charge (docs/venue.md §3).
+    /// The largest weight that any of the venues charges (docs/venue.md §3).
     private func fetchWeight(_ name: FuturesServiceStreamName) -> Int {
         let isAll = name.symbol == nil
         return switch name.channel {
@@ -69,7 +69,7 @@ package struct FuturesDialect: Dialect {
         }
     }
 
-    /// The weight of asking only for what is newest; see `newestRequest`.
+    /// The weight of a request for only the newest data; see `newestRequest`.
     private func inquiryWeight(_ name: FuturesServiceStreamName) -> Int {
         switch name.channel {
         case .depth: 2
@@ -78,8 +78,8 @@ package struct FuturesDialect: Dialect {
         }
     }
 
-    /// Prices come by the clock (docs/venue.md §2). Streams whose silence can be checked over REST come with the market. Asking for trades costs ten
-    /// times what asking for a book costs, so their silence is believed for longer.
+    /// How a stream's messages arrive. Prices arrive at fixed intervals (docs/venue.md §2). Streams whose silence can be checked over REST follow the
+    /// market. A request for trades costs ten times as much as one for a book, so a longer silence of trades is accepted.
     private func rhythm(_ name: FuturesServiceStreamName) -> StreamRhythm {
         switch name.channel {
         case .markPrice: .periodic(.seconds(name.speed == .everySecond ? 1 : 3))
@@ -169,7 +169,7 @@ package struct FuturesDialect: Dialect {
 
     package func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String { control("UNSUBSCRIBE", names, request) }
 
-    /// Names consist of letters, digits and `_ @ !` only, so they need no escaping.
+    /// Names consist only of letters, digits and `_ @ !`, so they need no escaping.
     private func control(_ method: String, _ names: [FuturesServiceStreamName], _ request: UInt64) -> String {
         let quoted = names.map { "\"\($0)\"" }.joined(separator: ",")
         return "{\"method\":\"\(method)\",\"params\":[\(quoted)],\"id\":\(request)}"

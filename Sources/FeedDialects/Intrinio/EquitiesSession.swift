@@ -1,6 +1,6 @@
 import FeedCore
 
-/// One connection of the binary equities wire. The server does not answer joins and leaves.
+/// One connection of the binary equities protocol. The server does not acknowledge joins and leaves.
 final class EquitiesSession: DialectSession {
     private let upstream: IntrinioUpstream
     private var joined: [String: FuturesServiceStreamName] = [:]
@@ -27,7 +27,7 @@ final class EquitiesSession: DialectSession {
         }
     }
 
-    /// The server reports an error as text for people, and does not name the symbol.
+    /// The server reports an error as text for people, without the symbol.
     func receive(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void) {
         let words = message.withUnsafeBufferPointer { $0.excerpt }
         let error = FeedError(.venueRejected, "The server reports: \(words)")

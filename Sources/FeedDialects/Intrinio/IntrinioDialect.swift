@@ -1,6 +1,6 @@
 package import FeedCore
 
-/// An Intrinio feed as a dialect. A stream is a symbol, such as `stocks:AAPL`; its content is one object of the ask, the bid and the last trade.
+/// An Intrinio feed as a dialect. A stream is a symbol, such as `stocks:AAPL`; its content is one object with the ask, the bid and the last trade.
 package struct IntrinioDialect: Dialect {
     let name: String
     let upstream: IntrinioUpstream

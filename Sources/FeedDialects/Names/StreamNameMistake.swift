@@ -1,6 +1,6 @@
 package import FeedCore
 
-/// Why a text is no stream's name, and which name was probably meant.
+/// Why a text is not a stream's name, and which name was probably meant.
 package struct StreamNameMistake: Sendable, Equatable {
     /// The closed set of mistakes.
     package enum Code: String, Sendable, CaseIterable {
@@ -10,7 +10,7 @@ package struct StreamNameMistake: Sendable, Equatable {
         case upperCase
         /// There is no such kind of stream.
         case unknownKind
-        /// Something is missing, such as the interval of a kline.
+        /// A part is missing, such as the interval of a kline.
         case incomplete
         /// The venue does not list the symbol.
         case unlisted
@@ -19,14 +19,14 @@ package struct StreamNameMistake: Sendable, Equatable {
     }
 
     package let code: Code
-    /// One or two sentences: what is wrong, and what was probably meant.
+    /// One or two sentences: what is wrong, and which name was probably meant.
     package let detail: String
-    /// The existing names that were probably meant, nearest first; three at most.
+    /// The existing names that were probably meant, nearest first; at most three.
     package let suggestions: [String]
 
     /// - Parameters:
-    ///   - text: a text that is no stream's name.
-    ///   - listing: what the venue lists; nil if that is not known.
+    ///   - text: A text that is not a stream's name.
+    ///   - listing: The venue's listing; nil if unknown.
     package init(_ text: String, dialect: any Dialect, listing: VenueListing?) {
         self = NameJudge(dialect: dialect, listing: listing).mistake(text)
     }
@@ -53,7 +53,7 @@ private struct NameJudge {
         return text.hasPrefix("!") ? wholeMistake(text) : symbolMistake(text)
     }
 
-    /// Those of these names that exist; three at most.
+    /// The existing names among these; at most three.
     private func known(_ names: [String]) -> [String] {
         var known: [String] = []
         for text in names where known.count < 3 && !known.contains(text) {
@@ -120,7 +120,7 @@ private struct NameJudge {
         return StreamNameMistake(.unlisted, "The venue does not list this symbol.", unlisted(symbol, kind))
     }
 
-    /// Corrects the case of the symbol, too.
+    /// Handles an unknown kind. Also corrects the case of the symbol.
     private func kindMistake(_ symbol: String, _ kind: String, _ kinds: [String]) -> StreamNameMistake {
         let longer = kinds.filter { $0.hasPrefix(kind) || $0.hasPrefix(kind + "_") }
         let intervals = KlineInterval.allCases.map(\.rawValue).joined(separator: ", ")
@@ -150,7 +150,7 @@ private struct NameJudge {
         return names.isEmpty ? kinds.first.map { unlisted(symbol, $0) } ?? [] : names
     }
 
-    /// The same kind of stream for similar symbols that are listed.
+    /// The same kind of stream for similar listed symbols.
     private func unlisted(_ symbol: String, _ kind: String) -> [String] {
         guard let listing, known([symbol + kind]).isEmpty else { return [] }
         let symbols = (kind == "@assetIndex" ? listing.assetIndices : listing.symbols).map { lowercased($0[...]) }.sorted()

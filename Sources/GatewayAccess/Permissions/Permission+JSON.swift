@@ -1,7 +1,7 @@
 extension Permission {
-    /// Reads the members of a key, or the claims of a token, that say what is permitted; members that are missing keep `Permission`'s defaults.
+    /// Parses the members of a key, or the claims of a token, that define a permission. Missing members keep the defaults of `Permission`.
     ///
-    /// - Throws: a sentence for each wrong member.
+    /// - Throws: One sentence per invalid member.
     init(members object: StrictJSON.Object) throws(Refusal) {
         var faults: [String] = []
         let streams = Self.streams(object["streams"], &faults)
@@ -20,7 +20,7 @@ extension Permission {
         self.init(streams: streams, operations: operations, maxStreams: maxStreams, maxConnections: maxConnections)
     }
 
-    /// The faults, a sentence for each member; never empty.
+    /// The errors, one sentence per member; never empty.
     struct Refusal: Error {
         let sentences: [String]
     }

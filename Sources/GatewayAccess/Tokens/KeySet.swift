@@ -2,23 +2,23 @@ import Crypto
 import JWTKit
 
 /// The keys that may sign tokens, from a JSON Web Key Set (RFC 7517). Each key is for one algorithm: RSA for RS256, P-256 for ES256, Ed25519 for
-/// EdDSA, and, only if it is asked for, a shared secret for HS256 (RFC 8725 §3.1).
+/// EdDSA, and, only on request, a shared secret for HS256 (RFC 8725 §3.1).
 public struct KeySet: Sendable {
     struct Key: Sendable {
         let algorithm: any JWTAlgorithm
-        /// SHA-256 of the key's material, so that a key that replaces another under the same name is recognised as new.
+        /// SHA-256 of the key material, so that a key that replaces another under the same name is recognized as new.
         let fingerprint: [UInt8]
     }
 
-    /// The most keys of a set.
+    /// The maximum number of keys in a set.
     public static let maximumKeys = 100
 
     private let keys: [String: Key]
 
-    /// Reads the set's text. Keys with another `use` than `sig` are left out.
+    /// Parses the set's text. Keys with another `use` than `sig` are skipped.
     ///
-    /// - Parameter sharedSecrets: whether to take `oct` keys, for HS256. Anyone who can check such a token can also make one.
-    /// - Throws: `AccessError.badKeySet`, which names the key and its fault.
+    /// - Parameter sharedSecrets: Whether to accept `oct` keys, for HS256. Anyone who can verify such a token can also create one.
+    /// - Throws: `AccessError.badKeySet`, which names the key and its error.
     public init(json text: String, sharedSecrets: Bool = false) throws(AccessError) {
         guard let elements = StrictJSON(text.utf8)?.object?["keys"]?.array else {
             throw AccessError(.badKeySet, "The key set is no JSON object with a list of keys (RFC 7517 section 5).")
@@ -40,7 +40,7 @@ public struct KeySet: Sendable {
         self.keys = keys
     }
 
-    /// The key that a token names; if the token names none and the set's only key has no name, that key.
+    /// The key that a token names. If the token names none and the set's only key has no name, that key.
     func key(named name: String?) -> Key? {
         if let key = keys[name ?? ""] { return key }
         return name == nil && keys.count == 1 ? keys.first?.value : nil

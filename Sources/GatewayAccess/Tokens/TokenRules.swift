@@ -3,22 +3,22 @@ import JWTKit
 
 /// Judges JSON Web Tokens (RFC 7519) in compact form, signed by a key of the set.
 ///
-/// Claims: `exp` is required. `nbf`, `streams`, `operations`, `maxStreams` and `maxConnections` are observed. If `iss` and `aud` are configured, they
-/// have to match.
+/// Claims: `exp` is required. `nbf`, `streams`, `operations`, `maxStreams` and `maxConnections` are used. If `iss` and `aud` are configured, they
+/// must match.
 public struct TokenRules: Sendable {
-    /// Longest token in bytes.
+    /// The maximum length of a token in bytes.
     public static let maximumLength = 8192
 
-    /// The keys.
+    /// The keys that may sign tokens.
     public var keys: KeySet
     /// The required `iss`; nil for any.
     public var issuer: String?
-    /// What `aud` has to be or contain; nil for any.
+    /// The required value or element of `aud`; nil for any.
     public var audience: String?
-    /// Seconds by which clocks may differ: a token is valid this much earlier and longer.
+    /// The allowed clock difference in seconds: a token is valid this much earlier and longer.
     public var leeway: Int64
 
-    /// Rules; see the properties.
+    /// Creates rules; see the properties.
     public init(keys: KeySet, issuer: String? = nil, audience: String? = nil, leeway: Int64 = 30) {
         self.keys = keys
         self.issuer = issuer
@@ -26,11 +26,11 @@ public struct TokenRules: Sendable {
         self.leeway = leeway
     }
 
-    /// What a token permits, and whose it is: its subject's, or, if it names none, that of the signed text. The signature itself does not identify
-    /// it, because anyone can make a second valid ES256 signature from one.
+    /// A token's permission, and its identity: the subject's, or without a subject that of the signed text. The signature itself does not identify
+    /// it, because anyone can create a second valid ES256 signature from one.
     ///
-    /// - Parameter now: seconds since 1970 UTC.
-    /// - Throws: `expired` if only its time is wrong, else `invalidCredential`.
+    /// - Parameter now: Seconds since 1970 UTC.
+    /// - Throws: `expired` if only its time is wrong, otherwise `invalidCredential`.
     func judge(_ token: String, now: Int64) throws(AccessError) -> (permission: Permission, identity: String, key: [UInt8]) {
         guard token.utf8.count <= Self.maximumLength else { throw Self.invalid("The token is longer than \(Self.maximumLength) bytes.") }
         let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -44,13 +44,13 @@ public struct TokenRules: Sendable {
         var permission = try permission(claims)
         permission.expiresAt = try expiry(claims, now)
         let issuer = claims["iss"]?.string ?? ""
-        // Without the length, an issuer could name a subject of another one.
+        // Without the length, an issuer could claim a subject of another issuer.
         let subject = claims["sub"]?.string.map { "\(issuer.utf8.count) \(issuer) \($0)".spelledInASCII }
         return (permission, subject ?? APIKeys.hex(SHA256.hash(data: signed)), key.fingerprint)
     }
 
     private func key(for head: StrictJSON.Object) throws(AccessError) -> KeySet.Key {
-        // Extensions that must be understood (RFC 7515 §4.1.11) are not. Keys inside a token, or that it points to, are not trusted.
+        // Critical extensions (RFC 7515 §4.1.11) are not supported. Keys inside a token, or linked from it, are not trusted.
         guard head["crit"] == nil, head["b64"] == nil, head["zip"] == nil else {
             throw Self.invalid("The token asks for extensions that are not taken.")
         }
@@ -93,7 +93,7 @@ public struct TokenRules: Sendable {
 }
 
 extension String {
-    /// Makes different text of different bytes. `==` takes two spellings of the same characters (KELVIN SIGN and `K`) for equal.
+    /// Maps different bytes to different texts. `==` treats two spellings of the same characters (KELVIN SIGN and `K`) as equal.
     fileprivate var spelledInASCII: String {
         var text = ""
         for scalar in unicodeScalars { text += scalar.escaped(asASCII: true) }
