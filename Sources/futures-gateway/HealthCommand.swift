@@ -35,9 +35,9 @@ struct HealthCommand: AsyncParsableCommand {
         guard isWell else { throw ExitCode.failure }
     }
 
-    /// The address of a gateway with these settings, as seen from the same machine.
+    /// The URL of a gateway with these settings, as seen from the same machine.
     static func address(_ flags: [String: String], _ environment: [String: String]) throws -> String {
-        // Each setting is checked alone. Whether `serve` would accept them together does not matter here.
+        // Each setting is checked separately. Whether `serve` would accept them together does not matter here.
         var mistakes: [String] = []
         let settings = ServeConfiguration.settings(flags: flags, environment: environment, mistakes: &mistakes)
         guard mistakes.isEmpty else { throw Mistakes(sentences: mistakes).report() }
@@ -54,7 +54,7 @@ struct HealthCommand: AsyncParsableCommand {
     private static func ask(_ target: String, timeout: TimeAmount) async -> (String, Bool) {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.proxy = nil
-        // A certificate rarely names loopback. Anyone who could intercept loopback could also answer in the gateway's place.
+        // A certificate rarely names loopback. Anyone who can intercept loopback could also answer in the gateway's place.
         if isLoopback(target) { configuration.tlsConfiguration = Self.trusting }
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         var request = HTTPClientRequest(url: target)

@@ -2,13 +2,13 @@
 public struct HTTPProblem: Error, Sendable {
     /// An extension member's value.
     public enum Value: Sendable {
-        /// Valid JSON text, inserted as it is.
+        /// Valid JSON text, inserted unchanged.
         case json(String)
         /// A string, escaped here.
         case string(String)
         /// A list of strings, escaped here.
         case strings([String])
-        /// A whole number.
+        /// An integer.
         case number(Int)
     }
 
@@ -16,16 +16,16 @@ public struct HTTPProblem: Error, Sendable {
     public var status: Int
     /// A short, fixed summary of the kind of problem.
     public var title: String
-    /// What went wrong this time and what to do; `nil` leaves the member out. Never repeat the client's input here.
+    /// What went wrong in this case and what to do; `nil` omits the member. Never repeat the client's input here.
     public var detail: String?
-    /// URI of the kind of problem; `about:blank` if the status says it all.
+    /// URI of the kind of problem; `about:blank` if the status suffices.
     public var type: String
     /// Extension members in order.
     public var extensions: [(name: String, value: Value)]
-    /// Fields for the answer besides `Content-Type` and `Cache-Control`, such as `Retry-After`.
+    /// Header fields of the response besides `Content-Type` and `Cache-Control`, such as `Retry-After`.
     public var headers: [HTTPHeader]
 
-    /// A problem; see the properties.
+    /// Creates a problem; see the properties.
     public init(
         status: Int, title: String, detail: String? = nil, type: String = "about:blank", extensions: [(name: String, value: Value)] = [],
         headers: [HTTPHeader] = []
@@ -55,7 +55,7 @@ public struct HTTPProblem: Error, Sendable {
         return "{\(members.joined(separator: ","))}"
     }
 
-    /// The answer: `application/problem+json`, not to be stored.
+    /// The response: `application/problem+json`, not to be stored.
     public var response: HTTPResponse {
         HTTPResponse(
             status: status,

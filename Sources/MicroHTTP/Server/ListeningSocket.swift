@@ -1,7 +1,7 @@
 import CMicroHTTPD
 import Glibc
 
-/// The bound, listening socket for the daemon. It is made here so that the reason of a failure is known.
+/// The bound, listening socket for the daemon. It is created here so that the reason of a failure is known.
 struct ListeningSocket {
     let descriptor: Int32
     let port: UInt16
@@ -28,7 +28,7 @@ struct ListeningSocket {
         self.port = Self.port(of: &bound)
     }
 
-    /// Takes over a socket that already listens. It has to listen at the configured address, because the configuration was checked for that one.
+    /// Takes over a socket that already listens. It must listen at the configured address, because the configuration was checked for that one.
     init(inherited descriptor: Int32, host: String, port: UInt16) throws(HTTPServerError) {
         var (bound, wanted) = (sockaddr_storage(), sockaddr_storage())
         var boundLength = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -95,7 +95,7 @@ func withUnsafeSocketAddress<R>(_ storage: inout sockaddr_storage, _ body: (Unsa
     withUnsafeMutablePointer(to: &storage) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1, body) }
 }
 
-/// Flags for `send`, `recv` and `sendmsg`: at once or not at all, and no signal.
+/// Flags for `send`, `recv` and `sendmsg`: never block, and raise no signal.
 let neverWaiting = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
 
 /// An address as text, without port and scope; IPv4-mapped IPv6 as IPv4.

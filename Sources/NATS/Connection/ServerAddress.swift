@@ -1,11 +1,11 @@
-/// Where a server listens: `nats://host:4222`, or `tls://host:4222` if the connection has to be encrypted.
+/// The address of a server: `nats://host:4222`, or `tls://host:4222` if the connection must be encrypted.
 package struct ServerAddress: Sendable, Equatable, CustomStringConvertible {
     package let host: String
     package let port: Int
     /// Whether to end the connection if the server offers no TLS.
     package let wantsTLS: Bool
 
-    /// - Throws: `badConfiguration` where the text is no address. Credentials do not belong into it.
+    /// - Throws: `badConfiguration` if the text is not an address. Credentials are not allowed in it.
     package init(_ text: String) throws(NATSError) {
         var rest = text[...]
         wantsTLS = rest.hasPrefix("tls://")

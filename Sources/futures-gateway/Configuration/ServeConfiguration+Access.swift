@@ -2,7 +2,7 @@ import FuturesGateway
 import GatewayAccess
 
 extension ServeConfiguration {
-    /// The rules of access from the settings and the files that they name.
+    /// Creates the access rules from the settings and their files.
     ///
     /// Also returns a short digest of each file's content, by the setting's name.
     static func readAccess(_ settings: Settings<ServeSettings>, into rules: inout AccessRules, mistakes: inout [String]) -> [String: String] {
@@ -38,7 +38,7 @@ extension ServeConfiguration {
         return contents
     }
 
-    /// The keys as a JSON object, from the configuration's section or from a file of their own.
+    /// The keys as a JSON object, from the configuration's section or from a separate file.
     private static func json(_ given: Settings<ServeSettings>.Given, mistakes: inout [String]) -> String? {
         var entries = given.section
         if entries == nil {
@@ -50,7 +50,7 @@ extension ServeConfiguration {
         return "{" + (entries ?? []).map { "\(quoted($0.name)):\($0.json)" }.joined(separator: ",") + "}"
     }
 
-    /// A gateway that other machines can reach needs credentials, unless `allow-anonymous` says otherwise.
+    /// Reports a mistake if other machines can reach the gateway without credentials, unless `allow-anonymous` is set.
     static func checkAccess(_ settings: Settings<ServeSettings>, mistakes: inout [String]) {
         let list = settings.list
         let hasKeys = settings.given(list.keys) != nil || settings.given(list.jwks) != nil
@@ -73,6 +73,6 @@ extension ServeConfiguration {
 }
 
 extension Settings<ServeSettings> {
-    /// How many of all streams one caller may have if no setting says.
+    /// The default share of all streams for one caller.
     fileprivate var share: Int { max(1, self.maxStreams / 2) }
 }

@@ -1,7 +1,7 @@
 import FuturesFeed
 
 extension ServeConfiguration {
-    /// The log of the settings `cluster-*`; nil if this gateway stands alone, or if they are a mistake.
+    /// The cluster from the settings `cluster-*`; nil for a standalone gateway, or if they are invalid.
     static func cluster(_ settings: Settings<ServeSettings>, mistakes: inout [String]) -> ClusterConfiguration? {
         let list = settings.list
         guard let role = settings.clusterRole else {

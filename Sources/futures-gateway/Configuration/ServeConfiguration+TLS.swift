@@ -1,7 +1,7 @@
 import MicroHTTP
 
 extension ServeConfiguration {
-    /// The certificate of `tls-certificate` and `tls-key`; nil if there is none, or if it is a mistake.
+    /// The certificate from `tls-certificate` and `tls-key`; nil if there is none, or if it is invalid.
     static func identity(_ settings: Settings<ServeSettings>, mistakes: inout [String]) -> TLSIdentity? {
         let (certificate, key) = (settings.list.tlsCertificate, settings.list.tlsKey)
         guard let chain = settings.given(certificate), let secret = settings.given(key) else {

@@ -8,13 +8,13 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
     let gateway: GatewayConfiguration
     /// The configuration of the upstreams, from the section or the file.
     private let upstreams: [String]
-    /// Digests of the files of keys, by the settings' names.
+    /// Digests of the key files, by the settings' names.
     private let accessContents: [String: String]
 
-    /// Without secrets, because a log may contain it.
+    /// Without secrets, because it may be logged.
     var description: String { "settings" }
 
-    /// Reads the flags, the environment and the files they name, and opens nothing else.
+    /// Reads the flags, the environment and their files, and opens nothing else.
     ///
     /// - Throws: `Mistakes`, with every mistake.
     init(flags: [String: String], environment: [String: String]) throws(Mistakes) {
@@ -41,10 +41,10 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         self.gateway = gateway
     }
 
-    /// The settings, each checked alone.
+    /// The settings, each checked separately.
     static func settings(flags: [String: String], environment: [String: String], mistakes: inout [String]) -> Settings<ServeSettings> {
         var file: ConfigurationFile?
-        // The file's name has to be known before the file can be read.
+        // The file's name must be known before the file can be read.
         var ignored: [String] = []
         if let path = Settings<ServeSettings>(flags: flags, environment: environment, mistakes: &ignored).config {
             do throws(Mistakes) { file = try readConfigurationFile(path) } catch { mistakes += error.sentences }
@@ -52,7 +52,7 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         return Settings(flags: flags, environment: environment, file: file, mistakes: &mistakes)
     }
 
-    /// Every setting's text by its name, to tell which settings have changed. For upstreams it is the content of their file, for keys a digest of it.
+    /// Every setting's text by name, to detect which settings have changed. For upstreams it is the content of their file, for keys a digest of it.
     var texts: [String: String] {
         var texts: [String: String] = [:]
         for setting in ServeSettings.all { texts[setting.name] = settings.given(setting)?.text ?? setting.standardText }
@@ -101,14 +101,14 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         }
     }
 
-    /// On loopback only loopback names, against DNS rebinding. A gateway that listens on every address accepts any name, because nobody here knows
-    /// its names.
+    /// The accepted host names. On loopback only loopback names are accepted, against DNS rebinding. A gateway that listens on every address accepts
+    /// any name, because it cannot know its names.
     private static func allowedHosts(_ settings: Settings<ServeSettings>) -> Set<String>? {
         guard let hosts = settings.allowedHosts else { return settings.host == "0.0.0.0" || settings.host == "::" ? nil : [] }
         return hosts.contains("*") ? nil : Set(hosts)
     }
 
-    /// Finds mistakes that no setting shows alone.
+    /// Finds mistakes that involve several settings.
     private static func checkTogether(
         _ settings: Settings<ServeSettings>, _ file: ConfigurationFile?, _ gateway: GatewayConfiguration, mistakes: inout [String]
     ) {

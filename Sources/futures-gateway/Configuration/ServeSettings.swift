@@ -2,7 +2,7 @@ import FuturesFeed
 import GatewayAccess
 import Logging
 
-/// The settings of `futures-gateway serve`. A new setting is a line here and a line in docs/settings.md, which a test asks for.
+/// The settings of `futures-gateway serve`. A new setting is a line here and a line in docs/settings.md, which a test requires.
 struct ServeSettings: SettingList {
     let config = Setting.file("config", "A YAML file of these settings, by the same names")
     let demo = Setting.toggle("demo", "Serve the embedded exchange instead of a venue")
@@ -147,7 +147,7 @@ struct ServeSettings: SettingList {
     }
 }
 
-/// A server's address without a slash at its end.
+/// A server's URL without a trailing slash.
 private func address(_ text: String, schemes: [String]) -> String? {
     guard let scheme = schemes.first(where: { text.hasPrefix($0 + "://") }), text.count > scheme.count + 3 else { return nil }
     return String(text.hasSuffix("/") ? text.dropLast() : text[...])

@@ -40,7 +40,7 @@ struct TapeCommand: ParsableCommand {
             let isTerminal = isatty(STDOUT_FILENO) == 1
             try TapeCommand.reading {
                 try part.lines { lines in
-                    // A venue's text may hold what acts on a terminal.
+                    // A venue's text may contain terminal control sequences.
                     let shown = isTerminal ? Array(String(decoding: lines, as: UTF8.self).plainLines.utf8) : lines
                     FileHandle.standardOutput.write(Data(shown))
                 }
@@ -68,7 +68,7 @@ struct TapeCommand: ParsableCommand {
         }
     }
 
-    /// What of a tape is wanted.
+    /// The requested part of a tape.
     struct Part: ParsableArguments {
         @Argument(help: "The directory that is recorded in.") var directory: String
         @Option(help: "The stream; all if none is given.") var stream: String?
@@ -84,7 +84,7 @@ struct TapeCommand: ParsableCommand {
             }
         }
 
-        /// Gives the lines out, some at a time.
+        /// Passes the lines to `take` in portions.
         ///
         /// - Throws: `TapeError` with the code `notFound` if there are none.
         func lines(_ take: ([UInt8]) throws -> Void) throws {
@@ -135,7 +135,7 @@ struct TapeCommand: ParsableCommand {
 
 /// A time on the command line.
 struct TapeTime: ExpressibleByArgument, CustomStringConvertible {
-    /// Since 1970 UTC.
+    /// Milliseconds since 1970 UTC.
     let milliseconds: Int64
 
     init(_ milliseconds: Int64) { self.milliseconds = milliseconds }
@@ -151,7 +151,7 @@ struct TapeTime: ExpressibleByArgument, CustomStringConvertible {
 }
 
 extension TapeGap {
-    /// Why, and how much is missing.
+    /// The reason, and how many records are missing.
     var words: String { "\(reason.rawValue), \(events.map(String.init) ?? "an unknown number of") records\(detail.isEmpty ? "" : "; \(detail)")" }
 }
 

@@ -7,16 +7,16 @@ import NIOHTTP1
 import NIOPosix
 import ServerSentEvents
 
-/// Follows a gateway's `/events`, and resumes with its last id after a loss.
+/// Follows a gateway's `/events`, and resumes with its last id after a lost connection.
 struct EventConnection {
     /// A change of the connection.
     enum Notice {
         case event(ServerSentEvent)
-        /// It was lost, or could not be opened; the next attempt comes after `retry`.
+        /// It was lost, or could not be opened; the next attempt follows after `retry`.
         case lost(reason: String, retry: Duration)
     }
 
-    /// The gateway refuses permanently.
+    /// The gateway refuses the request permanently.
     struct Refusal: Error, CustomStringConvertible {
         let description: String
     }
@@ -30,7 +30,7 @@ struct EventConnection {
         var detail: String?
         var mistakes: [Mistake]?
 
-        /// The refusal, with what is wrong with each name.
+        /// The refusal, with a description of each invalid name.
         var words: String? {
             guard let mistakes, !mistakes.isEmpty else { return detail }
             return mistakes.map { "\($0.stream): \($0.detail)" }.joined(separator: "\n")
@@ -72,7 +72,7 @@ struct EventConnection {
                 }
                 reason = plainly(error)
             }
-            // With jitter, so that clients do not all reconnect at once.
+            // With jitter, so that clients do not all reconnect at the same moment.
             let retry = Duration.milliseconds(Int.random(in: 750...1250) * min(max(parser.retryMs ?? 2000, 100), 60_000) / 1000)
             try await notice(.lost(reason: reason, retry: retry))
             try await Task.sleep(for: retry)
@@ -89,7 +89,7 @@ struct EventConnection {
         }
     }
 
-    /// Reads one connection to its end, and returns how it ended.
+    /// Reads one connection until it ends, and returns the reason.
     private func read(_ client: HTTPClient, _ parser: inout ServerSentEventParser, _ notice: (Notice) async throws -> Void) async throws -> String {
         var request = HTTPClientRequest(url: "\(url)/events?streams=\(names.map(\.percentEncoded).joined(separator: ","))")
         request.headers.add(name: "Accept", value: "text/event-stream")
