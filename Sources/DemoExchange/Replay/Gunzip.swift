@@ -1,9 +1,9 @@
 import CZlib
 import Foundation
 
-/// Reads gzip files (RFC 1952), of any number of members.
+/// Reads gzip files (RFC 1952) with any number of members.
 enum Gunzip {
-    /// The text of a file; the bytes themselves if they are not gzip.
+    /// The decompressed text of a file; the bytes themselves if they are not gzip.
     static func text(_ data: Data, _ path: String) throws(DemoExchangeError) -> Data {
         guard data.starts(with: [0x1F, 0x8B]) else { return data }
         var (input, text) = ([UInt8](data), [UInt8]())
