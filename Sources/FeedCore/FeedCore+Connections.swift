@@ -88,7 +88,7 @@ extension FeedCore {
     mutating func passDeadlines(connection slot: Int) {
         switch pool.passDeadlines(slot, now.instant, judgesFrom: judgesFrom, &decisions) {
         case .dead(let silenceMs)?:
-            closed(pool.connections[slot].id, reason: "nothing was heard for \(silenceMs) ms, nor an answer to a ping")
+            closed(pool.connections[slot].id, reason: "received nothing for \(silenceMs) ms, not even an answer to a ping")
         case .overlapIsOver?: endOverlap(slot)
         case .isToBeReplaced?: replaceLine(slot)
         case nil: break

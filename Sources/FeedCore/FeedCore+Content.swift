@@ -39,7 +39,7 @@ extension FeedCore {
         // A polled answer may be hours old. A message that waited while this process was suspended is as old as that suspension.
         let isLive = streams[index]?.traits.isPolled != true && judgesFrom <= now.instant
         guard let fault = fault(index, rows, eventTime: eventTime, isLive: isLive) else { return true }
-        leaveOut(index, from: slot, "The venue sent data with a \(fault); they were left out.")
+        leaveOut(index, from: slot, "The venue sent data with a \(fault); it was ignored.")
         return false
     }
 
@@ -58,7 +58,7 @@ extension FeedCore {
             return nil
         }
         streams[index]?.freshness.leaps += 1
-        guard stream.freshness.leaps >= 2 else { return "number (\(leap)) far ahead of the one before" }
+        guard stream.freshness.leaps >= 2 else { return "number (\(leap)) far ahead of the previous one" }
         streams[index]?.freshness.leaps = 0
         streams[index]?.content.beginGeneration()
         return nil
@@ -140,7 +140,7 @@ extension FeedCore {
         publishContent(index, kind: kind, delta: changed.count > 0 ? changed : nil, as: FeedEvent.Kind.updated)
     }
 
-    private static let otherData = "The venue sent another stream's data under this name; it was left out."
+    private static let otherData = "The venue sent another stream's data under this name; it was ignored."
 
     /// Records a message that is news.
     mutating func hearNews(_ index: Int, of moment: Instant) {
@@ -212,11 +212,11 @@ extension FeedCore {
     mutating func refetch(_ name: FuturesServiceStreamName) {
         guard let index = indices[name], let stream = streams[index], stream.fetching.running == nil else { return }
         guard stream.state != .ended else {
-            publish(index, .failed(FeedError(.settled, "\(name) has ended; what is cached is its last content."), fetch: true))
+            publish(index, .failed(FeedError(.settled, "\(name) has ended; the cached content is its last."), fetch: true))
             return
         }
         guard stream.traits.hasSnapshotSource else {
-            let words = "The venue has no REST source for \(name); its WebSocket data is all there is."
+            let words = "The venue has no REST source for \(name); only WebSocket data is available."
             publish(index, .failed(FeedError(.noSnapshotSource, words), fetch: true))
             return
         }
@@ -230,7 +230,7 @@ extension FeedCore {
             return
         }
         let milliseconds = max(1, wait.nanoseconds / 1_000_000)
-        let words = "The venue's request budget is used up, or it asked to wait; try again in \(milliseconds) ms."
+        let words = "The venue's request budget is used up, or the venue asked to wait; try again in \(milliseconds) ms."
         publish(index, .failed(FeedError(.rateLimited, words, retryAfterMs: milliseconds), fetch: true))
     }
 
@@ -275,7 +275,7 @@ extension FeedCore {
     /// Reports to readers of a lost stream that the venue blocks REST for a long time.
     private mutating func tellOfBlock(_ index: Int, _ wait: Duration) {
         let milliseconds = max(1, wait.nanoseconds / 1_000_000)
-        let words = "The venue asked not to be asked for \(milliseconds) ms; complete data is fetched then."
+        let words = "The venue rate-limited REST for \(milliseconds) ms. A full snapshot will be fetched after that."
         reportOutage(index, FeedError(.rateLimited, words, retryAfterMs: milliseconds), attempts: 0)
     }
 
@@ -308,7 +308,7 @@ extension FeedCore {
         let isRefuted = fetch.isRefuted || streams[index]?.freshness.refuted.map { $0.at >= fetch.askedAt } ?? false
         let followsSubscription = fetch.followsSubscription && !isRefuted
         if let fault = fault(index, fetched.rows, eventTime: fetched.eventTime, isLive: false) {
-            fetchFailed(index, FeedError(.malformed, "The venue's REST answer has a \(fault); it was left out.", isTransient: true))
+            fetchFailed(index, FeedError(.malformed, "The venue's REST answer has a \(fault); it was ignored.", isTransient: true))
             return
         }
         if streams[index]?.rule == .book, case .depth(let levels) = fetched.rows, let snapshot = levels.first {
@@ -318,11 +318,11 @@ extension FeedCore {
             return
         }
         if fetched.rows.count == 0, let stream = streams[index], stream.rule == .replace || stream.content.rows.count > 0 {
-            fetchFailed(index, FeedError(.malformed, "The venue's REST answer is an empty list, though there is a value.", isTransient: true))
+            fetchFailed(index, FeedError(.malformed, "The venue's REST answer is an empty list, although a value exists.", isTransient: true))
             return
         }
         if streams[index]?.subscription.isEffective == true, streams[index]?.content.isJoined(by: fetched.rows) == false {
-            fetchFailed(index, FeedError(.malformed, "The venue's REST answer ends before what its WebSocket sent.", isTransient: true))
+            fetchFailed(index, FeedError(.malformed, "The venue's REST answer ends before the oldest WebSocket data.", isTransient: true))
             return
         }
         if fetched.leftOut.count > 0 { leaveOut(index, fetched.leftOut) }
@@ -338,7 +338,7 @@ extension FeedCore {
         // may have restarted its numbering.
         let isOvertaken = !followsSubscription && hasMessage(index, since: fetch.askedAt)
         guard let stream = streams[index], isOvertaken || streams[index]?.content.complete(fetched.rows) == true else {
-            fetchFailed(index, FeedError(.malformed, "The venue's REST answer carries another stream's data."))
+            fetchFailed(index, FeedError(.malformed, "The venue's REST answer contains another stream's data."))
             return
         }
         streams[index]?.fetching.backoff.reset()

@@ -4,8 +4,8 @@ extension FeedCore {
             guard let index = indices[name] ?? addStream(name) else {
                 let error =
                     isSettled(name)
-                    ? FeedError(.settled, "\(name.symbol ?? "The symbol") has been settled or delisted; there is no \(name) any more.")
-                    : FeedError(.unknownStream, "The venue has no stream \(name). GET /streams lists what there is.")
+                    ? FeedError(.settled, "\(name.symbol ?? "The symbol") has been settled or delisted; \(name) no longer exists.")
+                    : FeedError(.unknownStream, "The venue has no stream \(name). GET /streams lists all streams.")
                 decisions.effects.append(.tell(observer, FeedEvent(stream: name, id: nextID(), kind: .failed(error, fetch: false))))
                 continue
             }

@@ -73,7 +73,7 @@ extension FeedCore {
         guard let name = streams[index]?.name else { return }
         counters.malformedFrames &+= 1
         let symbols = rows.symbols.prefix(3).joined(separator: ", ")
-        let words = "\(rows.count) row\(rows.count == 1 ? "" : "s") of \(name) cannot be read and \(rows.count == 1 ? "is" : "are") left out"
+        let words = "\(rows.count) row\(rows.count == 1 ? "" : "s") of \(name) cannot be read and \(rows.count == 1 ? "is" : "are") skipped"
         let message = symbols.isEmpty ? "\(words): \(rows.reason)." : "\(words) (\(symbols)): \(rows.reason)."
         publish(index, .failed(FeedError(.malformed, message), fetch: false))
         let unreadable = Set(rows.symbols)
@@ -91,7 +91,7 @@ extension FeedCore {
         counters.malformedFrames &+= 1
         for line in [slot] + pool.connections[slot].siblings {
             for member in pool.connections[line].members where line == slot || pool.carries(slot, member.index) {
-                note(member.index, .fail, "a message that names no stream could not be read")
+                note(member.index, .fail, "a message without a stream name could not be read")
                 refute(member.index, from: slot)
             }
         }
@@ -114,7 +114,7 @@ extension FeedCore {
             streams[index]?.fetching.need = .completion
             if stream.fetching.running == nil { fetchAfterRefutation(index) }
         } else if stream.rule == .append, stream.content.ids == nil {
-            note(index, .stale, "a message could not be read, and the next one does not tell what it said")
+            note(index, .stale, "a message could not be read, and the next one does not repeat its data")
             let since = stream.freshness.provedAt ?? now.instant
             streams[index]?.freshness.stalls = 1
             streams[index]?.freshness.beginOutage(now.instant, since: since, lastID: nil, awaitsMessage: true)

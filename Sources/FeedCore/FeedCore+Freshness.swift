@@ -56,9 +56,9 @@ extension FeedCore {
             // The stream is not silent: its messages wait until another line fills a gap before them.
             giveUpWaiting(index)
             watch(index)
-        case .silent: stall(index, "\(stream.name) has been silent for longer than it ever is, and REST could not confirm it")
+        case .silent: stall(index, "\(stream.name) has been silent longer than expected, and REST could not verify it")
         case .stalled where stream.freshness.behindSince == nil:
-            stall(index, "a message of \(stream.name) could not be read, and no other one has replaced it", isProved: true)
+            stall(index, "a message of \(stream.name) could not be read, and no newer one has replaced it", isProved: true)
         case .stalled: stall(index, "REST has had newer data of \(stream.name) for too long", isProved: true)
         }
     }
@@ -203,7 +203,7 @@ extension FeedCore {
 
     private static func unanswered(_ name: FuturesServiceStreamName) -> FeedError {
         FeedError(
-            .subscriptionRejected, "The venue acknowledged the subscription to \(name) and sends nothing; it is tried again.", isTransient: true)
+            .subscriptionRejected, "The venue acknowledged the subscription to \(name) but sends nothing; trying again.", isTransient: true)
     }
 
     /// Ends the stall because the stream was resubscribed and REST confirms that there is no newer data: the market is quiet.

@@ -78,9 +78,9 @@ extension FeedCore {
         case .disconnected(let reason): note(index, .disconnect, reason)
         case .recovered(let recovery):
             let outcome = recovery.error.map { "not recovered: \($0.reason.message)" } ?? "recovered, \(recovery.method.rawValue)"
-            note(index, .recover, "\(outcome) after \(recovery.downMs) ms, told for \(recovery.detectedMs) ms")
+            note(index, .recover, "\(outcome) after \(recovery.downMs) ms, reported for \(recovery.detectedMs) ms")
         case .failed(let error, _): note(index, .fail, error.description)
-        case .status(.failed, _, _): note(index, .failed, "the stream cannot be had for now")
+        case .status(.failed, _, _): note(index, .failed, "the stream is not available now")
         case .status(.ended, _, _): note(index, .ended, "the venue has settled the symbol")
         case .fetched, .updated, .connected, .status, .ended: break
         }

@@ -33,7 +33,7 @@ extension FeedCore {
 
     private mutating func refuse(_ id: RelayID, wait: Duration?) {
         let milliseconds = max(1, (wait ?? .seconds(1)).nanoseconds / 1_000_000)
-        let words = "The venue's request budget is used up, or it asked to wait; try again in \(milliseconds) ms."
+        let words = "The venue's request budget is used up, or the venue asked to wait; try again in \(milliseconds) ms."
         decisions.effects.append(.refuseRelay(id, FeedError(.rateLimited, words, retryAfterMs: milliseconds)))
     }
 }

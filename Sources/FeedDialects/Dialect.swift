@@ -69,7 +69,9 @@ extension Dialect {
     /// Nil: the upstream has no time.
     public func clockURL(host: Int) -> String? { nil }
     /// An error: the upstream has no time.
-    public func decodeClock(_ answer: RESTAnswer) -> Result<Int64, FeedError> { .failure(FeedError(.malformed, "The upstream tells no time.")) }
+    public func decodeClock(_ answer: RESTAnswer) -> Result<Int64, FeedError> {
+        .failure(FeedError(.malformed, "The upstream does not report its time."))
+    }
     /// Nil: there is no such header.
     public var usedWeightHeader: String? { nil }
 }

@@ -58,7 +58,7 @@ extension DialectSession {
     public func ping() -> String? { nil }
     /// Reports invalid data.
     public func receiveBinary(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void) {
-        emit(.event(.malformed(nil, "The venue sent a binary message; this dialect has none.")))
+        emit(.event(.malformed(nil, "The venue sent a binary message; this dialect uses only text.")))
     }
     /// Nil.
     public func refusal(closeCode: UInt16?, status: Int?) -> FeedError? { nil }

@@ -41,7 +41,7 @@ public struct JSONMembers: Sendable {
     /// A member that is an object; nil if there is no such member. Throws `FeedError` if it is something else.
     public func object(_ name: String) throws(FeedError) -> JSONMembers? {
         guard let text = text(name) else { return nil }
-        guard let members = try? JSONMembers(text) else { throw FeedError(member: name, rule: "is an object") }
+        guard let members = try? JSONMembers(text) else { throw FeedError(member: name, rule: "must be an object") }
         return members
     }
 
@@ -52,7 +52,7 @@ public struct JSONMembers: Sendable {
             var reader = JSONReader(bytes)
             return try? reader.string()
         }
-        guard let value else { throw FeedError(member: name, rule: "is a string") }
+        guard let value else { throw FeedError(member: name, rule: "must be a string") }
         return value
     }
 
@@ -67,7 +67,7 @@ public struct JSONMembers: Sendable {
     public func check(_ known: Set<String>) throws(FeedError) {
         let unknown = values.filter { !known.contains($0.name) }.map(\.name)
         guard unknown.isEmpty else {
-            throw FeedError(member: unknown.joined(separator: ", "), rule: unknown.count == 1 ? "is not known" : "are not known")
+            throw FeedError(member: unknown.joined(separator: ", "), rule: unknown.count == 1 ? "is unknown" : "are unknown")
         }
     }
 }

@@ -132,12 +132,12 @@ package struct JSONReader {
             }
             if byte < 0x20 {
                 position = end
-                throw failure("a control character stands in a string")
+                throw failure("a string contains a control character")
             }
             end += byte == UInt8(ascii: "\\") ? try escapeLength(at: end) : 1
         }
         position = end
-        throw failure("a string has no end")
+        throw failure("a string is not terminated")
     }
 
     private mutating func escapeLength(at start: Int) throws(Failure) -> Int {
@@ -200,7 +200,7 @@ package struct JSONReader {
     /// Checks that the text ends here.
     package mutating func end() throws(Failure) {
         skipSpace()
-        guard position == bytes.count else { throw failure("something follows the value") }
+        guard position == bytes.count else { throw failure("extra text follows the value") }
     }
 
     /// A second reader at an earlier position, to read a skipped value again.
@@ -221,7 +221,7 @@ package struct JSONReader {
         if current == UInt8(ascii: "-") { position += 1 }
         let firstDigit = position
         try digits()
-        if bytes[firstDigit] == UInt8(ascii: "0"), position > firstDigit + 1 { throw failure("a number begins with 0") }
+        if bytes[firstDigit] == UInt8(ascii: "0"), position > firstDigit + 1 { throw failure("a number has a leading zero") }
         if current == UInt8(ascii: ".") {
             position += 1
             try digits()
@@ -311,32 +311,32 @@ package struct JSONReader {
         var index = 0
         while index < raw.count {
             guard raw[index] == UInt8(ascii: "\\") else {
-                if pendingHigh != nil { throw failure("a surrogate stands alone") }
+                if pendingHigh != nil { throw failure("a surrogate is unpaired") }
                 units.append(raw[index])
                 index += 1
                 continue
             }
-            guard index + 1 < raw.count else { throw failure("an escape is cut") }
+            guard index + 1 < raw.count else { throw failure("an escape is incomplete") }
             let escape = raw[index + 1]
             index += 2
             guard escape == UInt8(ascii: "u") else {
-                if pendingHigh != nil { throw failure("a surrogate stands alone") }
+                if pendingHigh != nil { throw failure("a surrogate is unpaired") }
                 guard let byte = Self.escapes[escape] else { throw failure("an escape is unknown") }
                 units.append(byte)
                 continue
             }
             guard index + 4 <= raw.count,
                 let unit = UInt16(String(decoding: raw[index..<(index + 4)], as: UTF8.self), radix: 16)
-            else { throw failure("an escape is cut") }
+            else { throw failure("an escape is incomplete") }
             index += 4
             if let high = pendingHigh {
-                guard UTF16.isTrailSurrogate(unit) else { throw failure("a surrogate stands alone") }
+                guard UTF16.isTrailSurrogate(unit) else { throw failure("a surrogate is unpaired") }
                 units.append(contentsOf: String(decoding: [high, unit], as: UTF16.self).utf8)
                 pendingHigh = nil
             } else if UTF16.isLeadSurrogate(unit) {
                 pendingHigh = unit
             } else {
-                guard let scalar = Unicode.Scalar(unit) else { throw failure("a surrogate stands alone") }
+                guard let scalar = Unicode.Scalar(unit) else { throw failure("a surrogate is unpaired") }
                 units.append(contentsOf: String(scalar).utf8)
             }
         }

@@ -37,20 +37,20 @@ package enum UpstreamsFile {
         do throws(JSONReader.Failure) {
             members = try JSONMembers(text).values.map { (name, text) throws(JSONReader.Failure) in (name, try JSONMembers(text)) }
         } catch {
-            throw FeedError(.malformed, "The upstreams' file is no JSON object of objects: \(error.reason) at byte \(error.offset).")
+            throw FeedError(.malformed, "The upstreams file is not a JSON object of objects: \(error.reason) at byte \(error.offset).")
         }
         var upstreams: [(name: String, dialect: any Dialect, lines: Int)] = []
         for (name, members) in members {
             guard FuturesServiceStreamName(upstream: name, stream: "x") != nil, !upstreams.contains(where: { $0.name == name }) else {
-                throw FeedError(.malformed, "An upstream's name is 1 to 32 of a-z, 0-9 and -, and none is there twice: correct \"\(name)\".")
+                throw FeedError(.malformed, "An upstream's name must be unique, with 1 to 32 characters of a-z, 0-9 and -: correct \"\(name)\".")
             }
             do throws(FeedError) {
                 let kind = try members.string("kind")
                 guard let make = kinds.first(where: { $0.name == kind })?.make else {
-                    throw FeedError(member: "kind", rule: "is one of \(kinds.map(\.name).joined(separator: ", "))")
+                    throw FeedError(member: "kind", rule: "must be one of \(kinds.map(\.name).joined(separator: ", "))")
                 }
                 let lines = members.text("lines").map { Int($0) ?? 0 } ?? 1
-                guard 1...4 ~= lines else { throw FeedError(member: "lines", rule: "is a number of connections, 1 to 4") }
+                guard 1...4 ~= lines else { throw FeedError(member: "lines", rule: "must be a number of connections, 1 to 4") }
                 upstreams.append((name, try make(name, members.without("lines")), lines))
             } catch {
                 throw FeedError(.malformed, "Upstream \(name): \(error.message).")
@@ -73,7 +73,7 @@ package enum UpstreamsFile {
         }
         guard missing.isEmpty else {
             let which = missing.count == 1 ? "which is not set" : "which are not set"
-            throw FeedError(.malformed, "The upstreams' file asks for \(missing.joined(separator: ", ")), \(which).")
+            throw FeedError(.malformed, "The upstreams file refers to \(missing.joined(separator: ", ")), \(which).")
         }
         return expanded + rest
     }

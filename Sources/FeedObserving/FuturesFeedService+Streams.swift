@@ -34,7 +34,8 @@ extension FuturesFeedService {
             if last != nil, told.state == .live { break }
         }
         guard let last else {
-            throw FeedError(.timedOut, "Nothing of \(stream.name) came in \(timeout). Look at what the service's observers are told, or wait longer.")
+            throw FeedError(
+                .timedOut, "No data of \(stream.name) arrived within \(timeout). Check what the service reports to its observers, or wait longer.")
         }
         return StreamEvent(last, of: stream)
     }

@@ -143,7 +143,7 @@ public final class Gateway: Service {
         let url = "\(configuration.http.identity == nil ? "http" : "https")://\(host):\(port)"
         logger.notice("listening", metadata: ["url": "\(url)", "venue": "\(configuration.feed.venue.upstream.name)"])
         if configuration.feed.venue.upstream.isSimulated {
-            logger.notice("DEMO: the data are simulated", metadata: ["like": "\(configuration.feed.venue.name)"])
+            logger.notice("DEMO: the data is simulated", metadata: ["like": "\(configuration.feed.venue.name)"])
         }
         listening(url)
         return port
@@ -154,7 +154,7 @@ public final class Gateway: Service {
     /// - Throws: `HTTPServerError` if the change would turn TLS on or off, which needs a restart.
     public func show(_ identity: TLSIdentity?) throws(HTTPServerError) {
         guard (identity == nil) == (configuration.http.identity == nil) else {
-            throw HTTPServerError(.invalidCertificate, "TLS is switched on and off by a restart.")
+            throw HTTPServerError(.invalidCertificate, "TLS can be switched on or off only by a restart.")
         }
         if let identity { try server.show(identity) }
     }
@@ -185,7 +185,7 @@ public final class Gateway: Service {
             server.stopAccepting()
         } else if configuration.drainDelay > .zero {
             hub.run { $0.leave() }
-            logger.notice("stopping: serving until load balancers know", metadata: ["seconds": "\(configuration.drainDelay.components.seconds)"])
+            logger.notice("stopping: serving until load balancers notice", metadata: ["seconds": "\(configuration.drainDelay.components.seconds)"])
             // A cancelled task stops immediately.
             try? await Task.sleep(for: configuration.drainDelay)
         }
@@ -193,7 +193,7 @@ public final class Gateway: Service {
         let (readers, left) = await withCheckedContinuation { continuation in
             hub.run { $0.drain(grace: grace) { continuation.resume(returning: ($0, $1)) } }
         }
-        logger.notice("readers sent off", metadata: ["readers": "\(readers)", "cut": "\(left)"])
+        logger.notice("readers disconnected", metadata: ["readers": "\(readers)", "cut": "\(left)"])
         if isShared { await awaitFirstRequests() }
         await server.stop(grace: .seconds(1))
         desk?.stop()
@@ -217,7 +217,7 @@ public final class Gateway: Service {
             directory: directory, venue: venue, keep: configuration.keep, bytes: configuration.bytes, inherited: inherited,
             streams: configuration.streams.map { $0.text + "\n" }.sorted().joined(), clock: { Moment.current.wallClock }
         ) { trouble in
-            guard let trouble else { return logger.notice("recording goes on", metadata: ["directory": "\(directory)"]) }
+            guard let trouble else { return logger.notice("recording resumed", metadata: ["directory": "\(directory)"]) }
             logger.error("nothing is recorded", metadata: ["reason": "\(trouble.message)"])
         }
     }

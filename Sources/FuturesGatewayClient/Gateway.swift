@@ -44,7 +44,7 @@ public struct Gateway: Sendable {
         do throws(GatewayFailure) {
             let answer = try await ask("GET", path)
             guard !answer.isEmpty else {
-                throw GatewayFailure(status: 204, detail: "Nothing has happened in \(stream.name) yet; observe it, and wait.", isTransient: true)
+                throw GatewayFailure(status: 204, detail: "\(stream.name) has no content yet; observe it and wait.", isTransient: true)
             }
             guard let content = ContentReader.content(answer, of: stream.name) else { throw .notAGateway(url) }
             return StreamEvent(content, of: stream)
@@ -76,7 +76,7 @@ public struct Gateway: Sendable {
 
     func request(_ method: String, _ path: String, accept: String, _ fields: [String: String]) async throws(GatewayFailure) -> URLRequest {
         guard let address = URL(string: url + path), let scheme = address.scheme, ["http", "https"].contains(scheme), address.host != nil else {
-            throw GatewayFailure(detail: "\(url) is no gateway's address; give one such as http://127.0.0.1:8080.")
+            throw GatewayFailure(detail: "\(url) is not a gateway's address; give one such as http://127.0.0.1:8080.")
         }
         var request = URLRequest(url: address, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: 60)
         request.httpMethod = method

@@ -31,7 +31,7 @@ struct GatewayFailure: Error, Equatable {
     }
 
     init(status: Int, _ body: [UInt8], from url: String, retryAfterMs: Int64? = nil) {
-        self.init(status: status, detail: "The gateway at \(url) answers \(status).", isTransient: status == 429 || status >= 500)
+        self.init(status: status, detail: "The gateway at \(url) answered \(status).", isTransient: status == 429 || status >= 500)
         self.retryAfterMs = retryAfterMs
         let problem = RowFields.read(body[...]) { (fields) throws(RowFields.Failure) in
             (
@@ -49,7 +49,7 @@ struct GatewayFailure: Error, Equatable {
         Self(detail: "\(url) does not answer (\(error.localizedDescription)). Start the gateway, or give its address.", isTransient: true)
     }
 
-    static func notAGateway(_ url: String) -> Self { Self(detail: "What answers at \(url) is no gateway. Give the gateway's address.") }
+    static func notAGateway(_ url: String) -> Self { Self(detail: "The server at \(url) is not a gateway. Give the gateway's address.") }
 
     /// The error as reported to observers.
     var feedError: FeedError {

@@ -29,7 +29,7 @@ extension GatewayReader {
             streams[name]?.outage?.isUpstreams = true
             publish(name, .disconnected(reason: head.reason ?? ""))
         case "recover": recover(name, data)
-        case "fail": publish(name, .failed(head.error ?? FeedError(.malformed, "The gateway does not say why."), fetch: false))
+        case "fail": publish(name, .failed(head.error ?? FeedError(.malformed, "The gateway gave no reason."), fetch: false))
         case "gap": renew(name, missed: head.dropped ?? 0)
         default: break
         }
@@ -56,7 +56,7 @@ extension GatewayReader {
         }
     }
 
-    private mutating func malformed() { giveUp("The gateway sent what cannot be read.") }
+    private mutating func malformed() { giveUp("The gateway sent data that cannot be read.") }
 
     /// Also ends this client's outage, unless it still waits for a snapshot.
     private mutating func upstreamIsBack(_ name: FuturesServiceStreamName) {
@@ -67,7 +67,7 @@ extension GatewayReader {
     private mutating func take(_ data: [UInt8], of name: FuturesServiceStreamName, isFetch: Bool, tellsAge: Bool) {
         guard let content = ContentReader.content(data, of: name) else {
             streams[name]?.forget()
-            let error = FeedError(.malformed, "What the gateway sent of \(name) cannot be read; a newer version of this client may read it.")
+            let error = FeedError(.malformed, "The gateway's data for \(name) cannot be read; a newer version of this client may support it.")
             publish(name, .failed(error, fetch: isFetch))
             return setState(of: name, .failed)
         }

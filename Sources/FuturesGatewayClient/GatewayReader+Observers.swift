@@ -30,7 +30,8 @@ extension GatewayReader {
         if streams[name] == nil {
             if streams.count >= Self.mostStreams, let idle = streams.values.first(where: { $0.lingersUntil != nil })?.name { streams[idle] = nil }
             guard streams.count < Self.mostStreams else {
-                let error = FeedError(.subscriptionRejected, "A service reads \(Self.mostStreams) streams of a gateway; make another service.")
+                let error = FeedError(
+                    .subscriptionRejected, "A service reads at most \(Self.mostStreams) streams of a gateway; create another service.")
                 return tell(id, name, .failed(error, fetch: false))
             }
             streams[name] = ReadStream(name)
@@ -41,7 +42,7 @@ extension GatewayReader {
         if streams[name]?.observers.contains(where: { $0.id == id }) == false { streams[name]?.observers.append(ReadStream.Observer(id: id)) }
         if forceFetch { streams[name]?.wantsFetch = true }
         if let whole = streams[name]?.whole(now) { tell(id, name, .updated(whole)) }
-        if streams[name]?.state == .ended { tell(id, name, .failed(FeedError(.settled, "\(name) has ended; nothing more comes."), fetch: false)) }
+        if streams[name]?.state == .ended { tell(id, name, .failed(FeedError(.settled, "\(name) has ended."), fetch: false)) }
         if let failure { tell(id, name, .failed(failure.feedError, fetch: false)) }
     }
 

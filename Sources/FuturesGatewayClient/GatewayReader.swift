@@ -236,7 +236,8 @@ extension GatewayReader {
         guard let (control, names) = possible.first(where: { !$0.1.isEmpty }) else { return }
         guard mayControl else {
             lastEventID = ""
-            return lose(GatewayFailure(detail: "The credential does not allow to change a connection; another one is opened.", isTransient: true))
+            return lose(
+                GatewayFailure(detail: "The credential does not permit changes to a connection; a new connection is opened.", isTransient: true))
         }
         connection?.control = (control, names)
         effects.append(.control(attempt: open.attempt, client: client, control, names))

@@ -25,7 +25,7 @@ public struct AccessError: Error, Equatable, CustomStringConvertible {
     public var description: String { message }
 
     /// More than one credential in one request.
-    public static let ambiguous = AccessError(.ambiguousCredential, "More than one credential came with the request; show one.")
+    public static let ambiguous = AccessError(.ambiguousCredential, "The request has more than one credential; send only one.")
 
     init(_ code: Code, _ message: String) {
         self.code = code

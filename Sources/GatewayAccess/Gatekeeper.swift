@@ -61,11 +61,11 @@ public final class Gatekeeper: Sendable {
     /// - Throws: `invalidCredential` or `expired`.
     public func principal(showing credential: String?, at now: ClockReading) throws(AccessError) -> Principal? {
         guard let credential else { return state.withLock { $0.rules.anonymous.map(Principal.anonymous) } }
-        let unknown = AccessError(.invalidCredential, "The credential is not known here.")
+        let unknown = AccessError(.invalidCredential, "The credential is unknown.")
         let (rules, digest) = (rules, SHA256.hash(data: Array(credential.utf8)))
         let isKey = (APIKeys.minimumLength...APIKeys.maximumLength).contains(credential.utf8.count)
         if isKey, let key = rules.keys?.key(withDigest: Array(digest)) {
-            guard !key.permission.isExpired(at: now.seconds) else { throw AccessError(.expired, "The key has expired; ask for a new one.") }
+            guard !key.permission.isExpired(at: now.seconds) else { throw AccessError(.expired, "The key has expired; get a new one.") }
             return Principal(identity: "key \(key.name)", permission: key.permission, origin: .key(Array(digest)))
         }
         guard let tokens = rules.tokens else { throw unknown }
@@ -122,7 +122,7 @@ public final class Gatekeeper: Sendable {
     /// - Throws: `tooManyTickets`.
     public func ticket(for principal: Principal, at now: ClockReading) throws(AccessError) -> String {
         guard let ticket = state.withLock({ $0.tickets.issue(to: principal, now: now.nanoseconds) }) else {
-            throw AccessError(.tooManyTickets, "Too many tickets are out; use those there are, or wait a minute until they expire.")
+            throw AccessError(.tooManyTickets, "Too many tickets are unused; use them, or wait a minute until they expire.")
         }
         return ticket
     }
@@ -143,7 +143,7 @@ public final class Gatekeeper: Sendable {
         guard let principal else { throw invalid }
         switch standing(of: principal, at: now) {
         case .good(let principal): return principal
-        case .expired: throw AccessError(.expired, "What the ticket was made with has expired.")
+        case .expired: throw AccessError(.expired, "The credential that created the ticket has expired.")
         case .revoked: throw invalid
         }
     }

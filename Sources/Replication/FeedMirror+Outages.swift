@@ -39,7 +39,7 @@ extension FeedMirror {
     mutating func goAway() {
         (isAway, hasCuts) = (true, true)
         for (name, stream) in view.streams where !stream.isDown && stream.state != .ended {
-            tellLoss(name, "The log gives nothing.")
+            tellLoss(name, "No data from the cluster log.")
             view.streams[name]?.isCut = true
             view.streams[name]?.cutSince = stream.verified(view.clock, now)
         }

@@ -187,12 +187,12 @@ package struct FeedMirror: Sendable {
         case .starting:
             guard let goal else { return "the log cannot be read yet" }
             return "the log is being read, \(place) of \(goal) records so far"
-        case .following where !isServing: return "the log was read, and its leader has not said yet whether that is all"
-        case .rereading: return "the log is being read again, since it is not the one that was read"
+        case .following where !isServing: return "the log was read, but its leader has not yet confirmed that this is all"
+        case .rereading: return "the log is being read again, because it is not the same log as before"
         case .following:
-            guard epochs.current != nil else { return "the log is empty, since nobody has fed it yet" }
+            guard epochs.current != nil else { return "the log is empty, because no gateway has fed it yet" }
             let silence = heardAt.map { now.milliseconds(since: $0) } ?? 0
-            if isAway, silence >= Self.longSilence { return "the log gives nothing for \(silence / 1000) s" }
+            if isAway, silence >= Self.longSilence { return "the log has delivered nothing for \(silence / 1000) s" }
             return lagMs >= Self.longLag ? "this node is \(lagMs) ms behind the log" : nil
         }
     }

@@ -162,7 +162,7 @@ package struct ContentHead: Sendable, Equatable {
             do throws(JSONReader.Failure) {
                 try reader.object { (reader, name) throws(JSONReader.Failure) in
                     // The rows follow, which are not needed.
-                    if name.isText("content") { throw reader.failure("the head ends") }
+                    if name.isText("content") { throw reader.failure("the head is incomplete") }
                     let text = try reader.raw()
                     if name.isText("state") { state = FeedState(rawValue: Self.string(text)) }
                     if name.isText("source") { source = FeedSource(rawValue: Self.string(text)) }

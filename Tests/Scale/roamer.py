@@ -20,7 +20,7 @@ SAMPLE = 40
 """One update of a book in so many is compared with the venue's, by its id, so that all readers take the same."""
 
 
-OWN = "The log gives nothing.", "The log has lost events."
+OWN = "No data from the cluster log.", "The log has lost events."
 """Outages that an edge tells by itself end with the connection: another edge knows nothing of them."""
 
 

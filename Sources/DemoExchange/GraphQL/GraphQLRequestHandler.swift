@@ -68,7 +68,7 @@ final class GraphQLRequestHandler: ChannelInboundHandler, RemovableChannelHandle
             let query = try PriceQuery(request)
             if query.field == .price { return reply(200, query.result(venue.price(query.symbol))) }
             guard accepts.contains("multipart/mixed") || accepts.contains("text/event-stream") else {
-                throw PriceQuery.Refused(message: "a subscription wants multipart/mixed or text/event-stream")
+                throw PriceQuery.Refused(message: "a subscription requires Accept: multipart/mixed or text/event-stream")
             }
             subscribe(query, accepts.contains("multipart/mixed") ? .multipart : .events)
         } catch {

@@ -18,7 +18,7 @@ struct PriceQuery: Equatable {
 
     /// Parses `{"query":…,"variables":{"symbol":…}}`. Only one operation with one field and one level of members is understood.
     init(_ request: JSONValue) throws(Refused) {
-        guard let document = request["query"]?.string, document.utf8.count <= 8192 else { throw Refused(message: "a query is wanted") }
+        guard let document = request["query"]?.string, document.utf8.count <= 8192 else { throw Refused(message: "a query is required") }
         let isSubscription = document.drop(while: \.isWhitespace).hasPrefix("subscription")
         let body = document.drop { $0 != "{" }.dropFirst().drop(while: \.isWhitespace)
         let name = body.prefix { $0.isLetter || $0.isNumber || $0 == "_" }

@@ -101,7 +101,7 @@ extension Venue {
     /// The best levels of a book right after an update, see ``DemoExchange/trueLevels(symbol:at:)``; 404 if they are unknown.
     private func trueBook(_ query: [String: String]) -> RESTReply {
         guard let symbol = query["symbol"], let id = query["updateId"].flatMap({ UInt64($0) }), let book = bookLog.levels(symbol, at: id) else {
-            return .failure(-1130, "No book of that symbol is known at that update.", status: 404, weight: nil)
+            return .failure(-1130, "No book of that symbol is remembered for that update.", status: 404, weight: nil)
         }
         let side: ([(String, String)]) -> String = { "[" + $0.map { #"["\#($0.0)","\#($0.1)"]"# }.joined(separator: ",") + "]" }
         return RESTReply(body: #"{"updateId":\#(id),"bids":\#(side(book.bids)),"asks":\#(side(book.asks))}"#)

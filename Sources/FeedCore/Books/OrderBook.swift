@@ -219,7 +219,8 @@ struct OrderBook: Sendable {
             return .buffered(isFirst: events.count == 1)
         case .waiting(let snapshot):
             if event.lastUpdateID < snapshot.lastUpdateID, snapshot.time > 0, event.time > snapshot.time {
-                return restart(with: event, "update \(event.lastUpdateID) came after the snapshot \(snapshot.lastUpdateID): the venue counts anew")
+                return restart(
+                    with: event, "update \(event.lastUpdateID) came after the snapshot \(snapshot.lastUpdateID): the venue restarted its numbering")
             }
             phase = .buffering([event])
             return switch adopt(snapshot) {
@@ -231,7 +232,7 @@ struct OrderBook: Sendable {
         case .standing:
             if event.lastUpdateID <= lastUpdateID {
                 guard event.time > time else { return .repeated }
-                return restart(with: event, "update \(event.lastUpdateID) came after \(lastUpdateID): the venue counts anew")
+                return restart(with: event, "update \(event.lastUpdateID) came after \(lastUpdateID): the venue restarted its numbering")
             }
             guard event.previousUpdateID == lastUpdateID else {
                 return restart(with: event, "update \(event.previousUpdateID.map(String.init) ?? "none") was expected to be \(lastUpdateID)")

@@ -91,7 +91,7 @@ public struct DecimalString: Hashable, Sendable, BitwiseCopyable, CustomStringCo
 
     /// Creates a decimal number from trusted text, never from outside input. Traps if `init(_:)` would return nil.
     package init(checked text: String) {
-        guard let decimal = DecimalString(text) else { preconditionFailure("\(text) is no decimal number of at most 32 bytes") }
+        guard let decimal = DecimalString(text) else { preconditionFailure("\(text) is not a decimal number of at most 32 bytes") }
         self = decimal
     }
 

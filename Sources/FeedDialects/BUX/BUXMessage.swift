@@ -91,7 +91,7 @@ struct BUXMembers {
 
     fileprivate var quote: BUXMessage {
         guard let product else { return .badQuote(product: nil, "A quote names no product.") }
-        guard prices["currentPrice"] != nil else { return .badQuote(product: product, "A quote has no currentPrice that is a decimal.") }
+        guard prices["currentPrice"] != nil else { return .badQuote(product: product, "A quote's currentPrice is missing or not a decimal.") }
         return .quote(product: product, row: row, time: time?.milliseconds)
     }
 
@@ -118,6 +118,6 @@ struct BUXMembers {
     }
 
     static func refusal(_ words: String) -> FeedError {
-        FeedError(.venueRejected, "The server does not accept the client: \(words). Check the upstream's token.")
+        FeedError(.venueRejected, "The server refused the client: \(words). Check the upstream's token.")
     }
 }

@@ -37,7 +37,7 @@ final class BUXSession: DialectSession {
         do {
             read = try message.withUnsafeBufferPointer { (bytes) throws(JSONReader.Failure) in try BUXMessage(bytes) }
         } catch {
-            return emit(.event(.malformed(nil, "The server sent what is no JSON object: \(error.reason).")))
+            return emit(.event(.malformed(nil, "The server sent a message that is not a JSON object: \(error.reason).")))
         }
         switch read {
         case .connected:

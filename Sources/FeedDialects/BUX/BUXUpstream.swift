@@ -19,27 +19,27 @@ struct BUXUpstream: Sendable, CustomStringConvertible {
         faults.gather { () throws(FeedError) in try members.check(["kind", "webSocket", "http", "token", "language"]) }
         let webSocket = faults.gather { () throws(FeedError) in
             guard let url = try members.string("webSocket"), url.hasPrefix("ws://") || url.hasPrefix("wss://") else {
-                throw FeedError(member: "webSocket", rule: "is the address, ws:// or wss://")
+                throw FeedError(member: "webSocket", rule: "must be an address, ws:// or wss://")
             }
             return url
         }
         let http = faults.gather { () throws(FeedError) in
             guard let url = try members.string("http") else { return String?.none }
             guard url.hasPrefix("http://") || url.hasPrefix("https://") else {
-                throw FeedError(member: "http", rule: "is the address, http:// or https://")
+                throw FeedError(member: "http", rule: "must be an address, http:// or https://")
             }
             return url.hasSuffix("/") ? String(url.dropLast()) : url
         }
         let token = faults.gather { () throws(FeedError) in
             guard let token = try members.string("token"), !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-                throw FeedError(member: "token", rule: "is the bearer token, printable characters of ASCII without space")
+                throw FeedError(member: "token", rule: "must be the bearer token, printable characters of ASCII without space")
             }
             return token
         }
         let language = faults.gather { () throws(FeedError) in
             guard let language = try members.string("language") else { return String?.none }
             guard !language.isEmpty, language.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
-                throw FeedError(member: "language", rule: "is an Accept-Language, as in nl-NL,en;q=0.8")
+                throw FeedError(member: "language", rule: "must be an Accept-Language value, such as nl-NL,en;q=0.8")
             }
             return language
         }

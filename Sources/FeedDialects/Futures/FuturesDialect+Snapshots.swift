@@ -90,7 +90,9 @@ extension FuturesDialect {
         if let error = RESTFailure(answer).error { return .failure(error) }
         do throws(JSONReader.Failure) {
             let listing = try JSONReader.read(answer.body, Self.listing)
-            guard !listing.symbols.isEmpty else { return .failure(FeedError(.malformed, "The venue's list of symbols is empty; it is asked again.")) }
+            guard !listing.symbols.isEmpty else {
+                return .failure(FeedError(.malformed, "The venue's list of symbols is empty; the request is retried."))
+            }
             return .success(listing)
         } catch {
             return .failure(FeedError(.malformed, "The venue's list of symbols cannot be read: \(error.reason) at byte \(error.offset)."))
@@ -105,10 +107,10 @@ extension FuturesDialect {
                 try reader.array { (reader) throws(JSONReader.Failure) in
                     guard try reader.peek() == .object else {
                         try reader.skip()
-                        return listing.leftOut.add(nil, "an entry is no object")
+                        return listing.leftOut.add(nil, "an entry is not an object")
                     }
                     let fields = try RESTFields(&reader)
-                    guard let symbol = fields.symbolIfTold, !symbol.isEmpty else { return listing.leftOut.add(nil, "an entry names no symbol") }
+                    guard let symbol = fields.symbolIfTold, !symbol.isEmpty else { return listing.leftOut.add(nil, "an entry has no symbol") }
                     if settledStatuses.contains(fields.word("status") ?? "") {
                         listing.settled.insert(symbol)
                     } else {
@@ -163,10 +165,10 @@ struct RESTFailure {
                     retryAfterMs: (answer.retryAfter ?? (answer.status == 418 ? .seconds(120) : .seconds(60))).milliseconds)
             case 300...399, 403, 408, 425, 500...599:
                 FeedError(
-                    .unreachable, "The venue cannot answer now: \(words). It is tried again.", venueCode: code,
+                    .unreachable, "The venue cannot answer now: \(words). The request is retried.", venueCode: code,
                     retryAfterMs: answer.retryAfter?.milliseconds)
             case _ where code.map(Self.passing.contains) == true:
-                FeedError(.unreachable, "The venue cannot answer now: \(words). It is tried again.", venueCode: code)
+                FeedError(.unreachable, "The venue cannot answer now: \(words). The request is retried.", venueCode: code)
             default:
                 FeedError(.venueRejected, "The venue refused the request: \(words).", venueCode: code)
             }

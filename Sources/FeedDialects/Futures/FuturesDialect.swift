@@ -108,15 +108,15 @@ package struct FuturesDialect: Dialect {
             entry("{symbol}@depth[@100ms|@500ms]", "one symbol's order book, \(Self.bookDepth) levels a side", .book, keep: Self.bookDepth),
             entry("{symbol}@kline_{interval}", "bars of one symbol; a snapshot holds the last \(bars)", .byKey, key: "openTime", keep: bars),
             entry(
-                "{symbol}@bar_{1s|5s|15s|30s}", "bars of seconds of one symbol, made of its aggregate trades; a snapshot holds the last \(bars)",
+                "{symbol}@bar_{1s|5s|15s|30s}", "bars of 1 to 30 s of one symbol, built from its aggregate trades; a snapshot holds the last \(bars)",
                 .byKey,
                 key: "openTime", keep: bars),
             entry("{symbol}@miniTicker", "24 h open, high, low, last and volume of one symbol", .replace),
-            entry("!miniTicker@arr", "the same of all symbols", .byKey, key: "symbol"),
+            entry("!miniTicker@arr", "the same for all symbols", .byKey, key: "symbol"),
             entry("{symbol}@ticker", "24 h statistics of one symbol", .replace),
-            entry("!ticker@arr", "the same of all symbols", .byKey, key: "symbol"),
-            entry("{symbol}@openInterest[@10s|@1m]", "open interest of one symbol, asked for over REST every 30 s, 10 s or minute", .replace),
-            entry("{symbol}@fundingRate", "the newest funding rate of one symbol that was paid, asked for every minute", .replace),
+            entry("!ticker@arr", "the same for all symbols", .byKey, key: "symbol"),
+            entry("{symbol}@openInterest[@10s|@1m]", "open interest of one symbol, polled over REST every 30 s, 10 s or minute", .replace),
+            entry("{symbol}@fundingRate", "the last paid funding rate of one symbol, polled every minute", .replace),
             entry(
                 "{symbol}@longShortRatio_{5m|15m|30m|1h|2h|4h|6h|12h|1d}", "long and short accounts of one symbol in the newest period", .replace),
         ] + additions

@@ -32,7 +32,7 @@ struct WireFields: ~Copyable {
     /// Parses objects one by one, with room for a value per letter.
     static func with<Result>(symbol: String?, _ body: (inout WireFields) throws(Failure) -> Result) throws(Failure) -> Result {
         try withUnsafeTemporaryAllocation(byteCount: 64 * valueBytes, alignment: 16) { values throws(Failure) in
-            guard let start = values.baseAddress else { throw Failure(reason: "there is no memory", offset: 0) }
+            guard let start = values.baseAddress else { throw Failure(reason: "there is not enough memory", offset: 0) }
             var fields = WireFields(symbol, values: start)
             return try body(&fields)
         }
@@ -194,7 +194,7 @@ struct WireFields: ~Copyable {
     func decimal(_ letter: Unicode.Scalar, _ reader: JSONReader) throws(Failure) -> DecimalString {
         if let decimal = number(letter) { return decimal }
         guard let decimal = text(letter).map({ DecimalString($0) }) ?? whole(letter).map({ DecimalString("\($0)") }) ?? nil else {
-            throw reader.failure("a decimal is missing, is none or has more than 32 characters")
+            throw reader.failure("a decimal is missing, malformed or longer than 32 characters")
         }
         return decimal
     }
@@ -212,7 +212,7 @@ struct WireFields: ~Copyable {
             if let integer = whole(letter) { Integer(exactly: integer) } else if let text = text(letter) { Integer(digits: text) } else {
                 number(letter).flatMap { Integer($0.text) }
             }
-        guard let value else { throw reader.failure("an integer is missing or is none") }
+        guard let value else { throw reader.failure("an integer is missing or malformed") }
         return value
     }
 
@@ -255,7 +255,7 @@ extension PriceLevel {
     private static func pair(_ reader: inout JSONReader) throws(JSONReader.Failure) -> (DecimalString, DecimalString) {
         let (first, second) = try reader.pair()
         guard let first, let second, let price = DecimalString(first), let quantity = DecimalString(second) else {
-            throw reader.failure("a level is not decimal or has more than 32 characters")
+            throw reader.failure("a level is not a decimal or is longer than 32 characters")
         }
         return (price, quantity)
     }

@@ -20,7 +20,7 @@ struct WireRows {
         case .kline, .continuousKline: try rows(&reader, &leftOut, FeedRows.kline, kline)
         case .miniTicker: try rows(&reader, &leftOut, FeedRows.miniTicker, miniTicker)
         case .ticker: try rows(&reader, &leftOut, FeedRows.ticker, ticker)
-        case .bar, .openInterest, .fundingRate, .funding, .longShortRatio, .upstream: throw reader.failure("the stream does not come as frames")
+        case .bar, .openInterest, .fundingRate, .funding, .longShortRatio, .upstream: throw reader.failure("this stream is not sent as frames")
         case .compositeIndex, .contractInfo, .tradingSession: try ReferenceFrame(name: name).read(&reader)
         }
     }
@@ -70,11 +70,11 @@ struct WireRows {
 
     /// Checks that the event and the symbol belong to the stream.
     private func check(_ fields: borrowing WireFields, _ reader: JSONReader) throws(Failure) {
-        guard fields.isWord("e", Self.event(name.channel)) else { throw reader.failure("the event is not the stream's") }
+        guard fields.isWord("e", Self.event(name.channel)) else { throw reader.failure("the event belongs to another stream") }
         guard let symbol = name.symbol else { return }
         let told = name.channel == .continuousKline ? fields.pair + "_" + fields.contractType : fields.symbol
-        guard told == symbol else { throw reader.failure("the symbol is not the stream's") }
-        if let interval = name.interval, fields.word("i") != interval.rawValue { throw reader.failure("the interval is not the stream's") }
+        guard told == symbol else { throw reader.failure("the symbol belongs to another stream") }
+        if let interval = name.interval, fields.word("i") != interval.rawValue { throw reader.failure("the interval belongs to another stream") }
     }
 
     static func event(_ channel: FuturesServiceStreamName.Channel) -> StaticString {

@@ -53,7 +53,7 @@ package struct GraphQLDialect: Dialect {
     }
 
     package func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError> {
-        guard let local = local(name) else { return .failure(FeedError(.unknownStream, "\(name) is no stream of \(self.name).")) }
+        guard let local = local(name) else { return .failure(FeedError(.unknownStream, "\(name) is not a stream of \(self.name).")) }
         return answer.body.withUnsafeBufferPointer { upstream.snapshot(of: local, $0) }.map {
             FetchedContent(rows: .json([JSONRow(checked: $0)]), eventTime: nil)
         }
@@ -98,7 +98,7 @@ final class GraphQLDialectSession: DialectSession {
         switch status {
         case 401, 403: FeedError(.venueRejected, "The server answered \(status ?? 0): correct the credentials.", venueCode: status)
         case 400, 404, 405, 406, 415: FeedError(.venueRejected, "The server answered \(status ?? 0): check the address.", venueCode: status)
-        case 200: FeedError(.venueRejected, "The server answered with something else than a stream: check which transport it supports.")
+        case 200: FeedError(.venueRejected, "The server did not answer with a stream: check which transport it supports.")
         default: isSocket ? closeCode.flatMap { GraphQLProtocol.refusal(closeCode: $0, wasAccepted: isReady) } : nil
         }
     }

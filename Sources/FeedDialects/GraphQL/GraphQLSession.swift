@@ -67,7 +67,7 @@ struct GraphQLSession {
         do {
             message = try GraphQLMessage(bytes) { id in name(id).flatMap { upstream.stream($0)?.stream.subscription.path } ?? [] }
         } catch {
-            return emit(.malformed("The server sent what is no JSON object: \(error.reason)."))
+            return emit(.malformed("The server sent a message that is not a JSON object: \(error.reason)."))
         }
         switch message.kind {
         case .alive, .unknown: break
@@ -80,7 +80,7 @@ struct GraphQLSession {
             if isReady {
                 emit(.malformed("The server did not understand a message: \(words)."))
             } else {
-                emit(.refused(FeedError(.venueRejected, "The server does not accept the connection: \(words). Check connectingPayload.")))
+                emit(.refused(FeedError(.venueRejected, "The server refused the connection: \(words). Check connectingPayload.")))
             }
         case .result, .failed, .complete: settle(message, emit)
         }

@@ -17,7 +17,7 @@ extension GraphQLUpstream {
     func snapshot(of name: String, _ body: UnsafeBufferPointer<UInt8>) -> GraphQLMessage.Answer {
         let path = stream(name)?.stream.snapshot?.path ?? []
         guard let message = try? GraphQLMessage(body, path: { _ in path }) else {
-            return .failure(FeedError(.malformed, "The server answered the query with what is no JSON object."))
+            return .failure(FeedError(.malformed, "The server answered the query with text that is not a JSON object."))
         }
         if let value = message.value { return .success(String(decoding: value, as: UTF8.self)) }
         guard let errors = message.errors else {

@@ -62,7 +62,7 @@ enum GraphQLProtocol: String, Sendable, CaseIterable {
         case (4401, false), (4403, false): words = "refused the credentials of connectingPayload: correct them"
         case (4400, _): words = "did not understand a message: check that the address is that of a GraphQL server"
         case (4406, _): words = "speaks none of the offered subprotocols: correct subprotocols"
-        case (4409, _), (4429, _): words = "takes a message for a repetition: report it"
+        case (4409, _), (4429, _): words = "mistook a message for a duplicate: report this"
         default: return nil
         }
         return FeedError(.venueRejected, "The server \(words) (\(code ?? 1005)).", venueCode: code.map { Int($0) })

@@ -24,7 +24,7 @@ struct EquitiesMessage: Equatable {
         var rest = frame.dropFirst()
         for number in 0..<count {
             guard rest.count >= 2, let length = rest.dropFirst().first, length >= 2, rest.count >= Int(length) else {
-                return "message \(number + 1) of \(count) is cut"
+                return "message \(number + 1) of \(count) is truncated"
             }
             let bytes = UnsafeBufferPointer(rebasing: rest.prefix(Int(length)))
             rest = rest.dropFirst(Int(length))

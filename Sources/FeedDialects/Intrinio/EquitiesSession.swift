@@ -44,7 +44,7 @@ final class EquitiesSession: DialectSession {
     private func read(_ bytes: UnsafeBufferPointer<UInt8>, _ everything: FuturesServiceStreamName?, _ emit: (SessionEvent) -> Void) -> String? {
         EquitiesMessage.read(bytes) { message in
             guard let json = message.json else {
-                return emit(.event(.malformed(joined[message.symbol], "The price of \(message.symbol) is no number.")))
+                return emit(.event(.malformed(joined[message.symbol], "The price of \(message.symbol) is not a number.")))
             }
             let members = [
                 JSONRow.Member("symbol", message.symbol.quotedAsJSON, time: 0),

@@ -49,12 +49,12 @@ struct IntrinioUpstream: Sendable {
         default:
             return .failure(
                 FeedError(
-                    .unreachable, "The login was answered with \(answer.status): it is tried again.", venueCode: answer.status,
+                    .unreachable, "The login was answered with \(answer.status): the request is retried.", venueCode: answer.status,
                     retryAfterMs: answer.retryAfter.map { $0.components.seconds &* 1000 }))
         }
         let token = String(decoding: answer.body, as: UTF8.self).filter { !$0.isWhitespace }
         guard (1...8192).contains(token.utf8.count) else {
-            return .failure(FeedError(.malformed, "The login was answered without a token: it is tried again."))
+            return .failure(FeedError(.malformed, "The login was answered without a token: the request is retried."))
         }
         let socket = "ws" + url.dropFirst(4) + "/socket/websocket?vsn=1.0.0&token=\(token.percentEncoded)" + (isDelayed ? "&delayed=true" : "")
         let headers = wire == .equities ? [("UseNewEquitiesFormat", "v2"), ("Client-Information", Self.client)] : []
@@ -111,18 +111,20 @@ extension IntrinioUpstream {
         switch try members.string("wire") {
         case nil, "equities": .equities
         case "phoenix": .phoenix
-        default: throw FeedError(member: "wire", rule: "is equities or phoenix")
+        default: throw FeedError(member: "wire", rule: "must be equities or phoenix")
         }
     }
 
     private static func url(_ members: JSONMembers, _ wire: Wire) throws(FeedError) -> String {
         if let url = try members.string("url") {
-            guard url.hasPrefix("http://") || url.hasPrefix("https://") else { throw FeedError(member: "url", rule: "is http:// or https://") }
+            guard url.hasPrefix("http://") || url.hasPrefix("https://") else {
+                throw FeedError(member: "url", rule: "must start with http:// or https://")
+            }
             return base(url)
         }
         guard wire == .equities else { return "https://realtime.intrinio.com" }
         guard let host = hosts[try members.string("provider") ?? "IEX"] else {
-            throw FeedError(member: "provider", rule: "is one of \(hosts.keys.sorted().joined(separator: ", "))")
+            throw FeedError(member: "provider", rule: "must be one of \(hosts.keys.sorted().joined(separator: ", "))")
         }
         return "https://\(host).intrinio.com"
     }
@@ -130,7 +132,7 @@ extension IntrinioUpstream {
     private static func credentials(_ members: JSONMembers) throws(FeedError) -> Credentials {
         if let key = try members.string("apiKey") { return .apiKey(key) }
         guard let user = try members.string("user"), let password = try members.string("password") else {
-            throw FeedError(member: "apiKey", rule: "is the key; or give user and password")
+            throw FeedError(member: "apiKey", rule: "must be the key; or give user and password")
         }
         return .password(user: user, password: password)
     }
@@ -143,7 +145,7 @@ extension JSONMembers {
         switch text(name) {
         case nil, "false": false
         case "true": true
-        default: throw FeedError(member: name, rule: "is true or false")
+        default: throw FeedError(member: name, rule: "must be true or false")
         }
     }
 }

@@ -58,7 +58,7 @@ final class PhoenixSession: DialectSession {
         do {
             message = try text.withUnsafeBufferPointer { (bytes) throws(JSONReader.Failure) in try PhoenixMessage(bytes) }
         } catch {
-            return emit(.event(.malformed(nil, "The server sent what is no Phoenix message: \(error.reason).")))
+            return emit(.event(.malformed(nil, "The server sent a message that is not a Phoenix message: \(error.reason).")))
         }
         switch message.event {
         case "quote": read(message, emit)

@@ -20,7 +20,7 @@ extension FeedEngine {
         let heardAt = Instant(nanoseconds: now.instant.nanoseconds - silence * 1_000_000)
         let heir = add(nil)
         let known = past.inherited().filter { dialect.traits(of: $0.name) != nil }
-        inherit(known, because: "The gateway was started anew.", behind: claim.first - 1, for: heir, heardAt: heardAt)
+        inherit(known, because: "The gateway was restarted.", behind: claim.first - 1, for: heir, heardAt: heardAt)
         loop.scheduleTask(in: TimeAmount(linger)) { self.remove(heir) }
     }
 

@@ -167,7 +167,7 @@ package final class FeedEngine: Sendable {
             var performer = self.performer.value
             performer.timer?.task.cancel()
             for attempt in performer.attempts.values { attempt.cancel() }
-            for link in performer.links.values { link.close(code: 1001, reason: "the gateway stops") }
+            for link in performer.links.values { link.close(code: 1001, reason: "the gateway is stopping") }
             performer = Performer(traffic: performer.traffic)
             performer.isPerforming = true
             self.performer.value = performer

@@ -42,7 +42,7 @@ final class PollingLink: UpstreamLink {
         engine.relay(VenueRelay(target: "/fapi/v1/ping", weight: 1, keep: .milliseconds(0)), newestOf: nil, maxAge: nil) { result in
             switch result {
             case .success(let answer) where answer.status == 200: done(nil)
-            case .success(let answer): done(FeedError(.venueRejected, "The venue answers with HTTP status \(answer.status)."))
+            case .success(let answer): done(FeedError(.venueRejected, "The venue answered with HTTP status \(answer.status)."))
             case .failure(let error): done(error)
             }
         }
@@ -96,7 +96,8 @@ final class PollingLink: UpstreamLink {
                 switch result {
                 case .success(let answer) where answer.status == 200:
                     self.polled[name]?.parts[place] = (answer.body, part.keep.end(from: self.engine.venueTime))
-                case .success(let answer): failure = FeedError(.venueRejected, "The venue refused to tell \(name) with HTTP status \(answer.status).")
+                case .success(let answer):
+                    failure = FeedError(.venueRejected, "The venue refused the request for \(name) with HTTP status \(answer.status).")
                 case .failure(let error): failure = error
                 }
                 finish()

@@ -50,7 +50,7 @@ public struct ClusterConfiguration: Sendable {
         do throws(NATSError) {
             _ = try client
             let isName = !name.isEmpty && name.utf8.count <= 32 && name.wholeMatch(of: /[a-z0-9-]+/) != nil
-            return isName ? [] : ["\(name) is no name of a cluster: use at most 32 lower-case letters, digits and -."]
+            return isName ? [] : ["\(name) is not a valid cluster name: use at most 32 lower-case letters, digits and -."]
         } catch {
             return [error.message]
         }

@@ -48,7 +48,7 @@ final class LogIngest {
         let now = Moment.current
         let (head, heardAt) = node.shared.withLockedValue { ($0.mirror.epochs.head, $0.mirror.lastWord?.moment(now: now)) }
         engine.inherit(
-            node.inherited(), because: "The ingest has gone; another one took over.", epoch: epoch, behind: head, for: heir,
+            node.inherited(), because: "The ingest stopped; another one took over.", epoch: epoch, behind: head, for: heir,
             heardAt: heardAt ?? now.instant, listener: collector)
         engine.loadListing()
         heirUntil = .now() + Self.patience

@@ -43,7 +43,7 @@ extension LogNode {
 
     /// Stops writing because another ingest took over, or because the server lost this node's appends. The lost sequences are not reused.
     func stepDown(_ reason: LogWriter.Reason) {
-        logger.warning("this node feeds the log no more", metadata: ["reason": "\(reason)"])
+        logger.warning("this node no longer feeds the log", metadata: ["reason": "\(reason)"])
         let engine = state.value.ingest?.engine
         state.value.lastCommand = state.value.ingest?.writer.lastID ?? state.value.lastCommand
         state.value.ingest = nil

@@ -43,7 +43,7 @@ extension LogNode {
         send(
             NodePost.Asked(subject: configuration.ingestSubject, body: request.bytes, until: until, attempt: attempt) { result in
                 guard case .success(let bytes) = result, let told = IngestAnswer(bytes) else {
-                    let words = "No gateway feeds the log at present, so the venue cannot be asked; try again in a moment."
+                    let words = "No gateway feeds the log now, so the venue cannot be reached; try again in a moment."
                     return answer(.failure(FeedError(.unreachable, words, retryAfterMs: 1_000)))
                 }
                 self.await(told.head) { answer(told.result) }
@@ -51,7 +51,7 @@ extension LogNode {
     }
 
     private func send(_ asked: NodePost.Asked) {
-        guard let log = state.value.log else { return asked.answer(.failure(LogError(.unavailable, "This node stops."))) }
+        guard let log = state.value.log else { return asked.answer(.failure(LogError(.unavailable, "This node is stopping."))) }
         state.value.post.last += 1
         let id = state.value.post.last
         state.value.post.asked[id] = asked
@@ -71,7 +71,7 @@ extension LogNode {
             loop.assumeIsolated().scheduleTask(in: TimeAmount(NodePost.retry)) { self.send(asked) }
         case .success(let bytes):
             guard let part = AnswerPart(bytes) else {
-                return asked.answer(.failure(LogError(.refused, "The answer cannot be read: bring all nodes to one version.")))
+                return asked.answer(.failure(LogError(.refused, "The answer cannot be read: run the same version on all nodes.")))
             }
             asked.parts += part.body
             guard part.number + 1 < part.count else { return asked.answer(.success(asked.parts)) }

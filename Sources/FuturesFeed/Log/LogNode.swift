@@ -96,7 +96,8 @@ package final class LogNode: Sendable {
                         settings, stream: self.configuration.stream, subject: self.configuration.subject,
                         // An edge waits until an ingest has created it. In a remote region it would create a second stream besides the mirror's.
                         making: self.configuration.role == .ingest ? self.configuration.description : nil,
-                        loop: self.loop, trouble: { [logger = self.logger] in logger.warning("the log's server", metadata: ["trouble": "\($0)"]) },
+                        loop: self.loop,
+                        trouble: { [logger = self.logger] in logger.warning("trouble with the log's server", metadata: ["trouble": "\($0)"]) },
                         listener: { self.receive($0) }))
             }
         } catch {

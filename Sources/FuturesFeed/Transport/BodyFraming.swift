@@ -160,6 +160,6 @@ package struct EventStreamFraming: BodyFraming {
 
 extension TransportError {
     fileprivate static func tooLarge(_ limit: Int) -> Self {
-        TransportError(.messageTooLarge, "The server sent more than \(limit) bytes in one message: subscribe to less or raise the limit.")
+        TransportError(.messageTooLarge, "The server sent more than \(limit) bytes in one message: subscribe to fewer streams or raise the limit.")
     }
 }

@@ -47,7 +47,7 @@ package final class HTTPStream: HTTPClientResponseDelegate, Sendable {
     /// Call it once, on the loop.
     func begin(_ client: HTTPClient, _ request: HTTPClient.Request, answerWithin limit: TimeAmount) {
         state.value.deadline = loop.scheduleTask(in: limit) {
-            self.finish(TransportError(.timedOut, "No answer to \(self.target) in time: check the network or raise the time-out."))
+            self.finish(TransportError(.timedOut, "No answer to \(self.target) in time: check the network or raise the timeout."))
         }
         state.value.task = client.execute(request: request, delegate: self, eventLoop: .delegateAndChannel(on: loop))
     }
@@ -111,7 +111,8 @@ package final class HTTPStream: HTTPClientResponseDelegate, Sendable {
         let status = head.map { Int($0.status.code) } ?? 0
         let shown = type.utf8.prefix(100).excerpt
         return TransportError(
-            .upgradeRefused, "The server answered \(target) with status \(status) and \(shown) instead of a stream: check what it says and supports.",
+            .upgradeRefused,
+            "The server answered \(target) with status \(status) and \(shown) instead of a stream: check that it supports this transport.",
             status: status, bodyExcerpt: state.value.refusedBody.excerpt,
             retryAfter: parseRetryAfter(head?.headers.first(name: "Retry-After"), date: head?.headers.first(name: "Date")))
     }

@@ -72,7 +72,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     private func refusal(_ answer: HTTPResponseHead) -> TransportError {
         TransportError(
             .proxyRefused,
-            "The proxy \(proxy.host) opens no tunnel to \(target), it answered \(answer.status.code): check the proxy variables and their password.",
+            "The proxy \(proxy.host) refused a tunnel to \(target) with status \(answer.status.code): check the proxy variables and their password.",
             status: Int(answer.status.code),
             retryAfter: parseRetryAfter(answer.headers.first(name: "Retry-After"), date: answer.headers.first(name: "Date")))
     }

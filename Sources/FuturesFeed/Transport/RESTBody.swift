@@ -50,13 +50,15 @@ final class RESTBody: HTTPClientResponseDelegate {
 
     func didFinishRequest(task: HTTPClient.Task<RESTResponse>) throws -> RESTResponse {
         try answer.withLockedValue {
-            guard let head = $0.head else { throw TransportError(.protocolViolation, "The server sent an answer without a head: try again later.") }
+            guard let head = $0.head else {
+                throw TransportError(.protocolViolation, "The server sent an answer without a status line: try again later.")
+            }
             return RESTResponse(status: Int(head.status.code), headers: .init(fields: head.headers), body: $0.body)
         }
     }
 
     private var tooLarge: TransportError {
-        TransportError(.bodyTooLarge, "The body is larger than \(limit) bytes: ask for less or raise the limit.")
+        TransportError(.bodyTooLarge, "The body is larger than \(limit) bytes: request less data or raise the limit.")
     }
 }
 
@@ -74,7 +76,8 @@ extension TransportError {
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             self.init(.tlsFailed, "No trusted TLS session for \(target): \(plainWords(error)).")
         case NIOHTTPDecompression.DecompressionError.limit:
-            self.init(.bodyTooLarge, "The body of \(target) is larger than \(RESTClient.maximumBodyBytes) bytes once decompressed: ask for less.")
+            self.init(
+                .bodyTooLarge, "The body of \(target) is larger than \(RESTClient.maximumBodyBytes) bytes once decompressed: request less data.")
         case is HTTPParserError, is NIOHTTPDecompression.DecompressionError, is NIOHTTPDecompression.ExtraDecompressionError:
             self.init(.protocolViolation, "The answer to \(target) is not valid HTTP/1.1: check the address.")
         case is IOError where !wasSent:
@@ -99,7 +102,7 @@ extension TransportError {
     private init(clientError error: HTTPClientError, target: String) {
         switch error {
         case .connectTimeout, .deadlineExceeded, .readTimeout, .writeTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout:
-            self.init(.timedOut, "No complete answer to \(target) in time: check the network or raise the time-out.")
+            self.init(.timedOut, "No complete answer to \(target) in time: check the network or raise the timeout.")
         case .cancelled:
             self.init(.cancelled, "The request to \(target) was cancelled by this side.")
         default:

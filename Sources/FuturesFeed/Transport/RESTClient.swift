@@ -110,7 +110,7 @@ package final class RESTClient: Sendable {
     private func route(_ request: RESTRequest) throws(TransportError) -> (HTTPClient, HTTPClient.Request) {
         let prepared = try Self.prepare(request)
         let proxy = try proxies.server(for: prepared.host, port: prepared.port, isSecure: prepared.useTLS)
-        guard let client = clients[proxy] else { throw TransportError(.closed, "This client knows no such proxy: start it anew.") }
+        guard let client = clients[proxy] else { throw TransportError(.closed, "This client does not know this proxy: create a new client.") }
         return (client, prepared)
     }
 

@@ -65,7 +65,7 @@ final class WebSocketConnectAttempt {
             }
         if let localAddress {
             do { bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: localAddress, port: 0)) } catch {
-                return fail(.init(.connectFailed, "\(localAddress) is no address of this machine to connect from: give an IPv4 or IPv6 address."))
+                return fail(.init(.connectFailed, "\(localAddress) is not an address of this machine to connect from: give an IPv4 or IPv6 address."))
             }
         }
         let opened =
@@ -99,7 +99,7 @@ final class WebSocketConnectAttempt {
     private func failForTime() {
         let seconds = Double(limits.connectTimeout.nanoseconds) / 1e9
         let error = TransportError(
-            .timedOut, "No WebSocket to \(request.url.host) port \(request.url.port) within \(seconds) s: check the network or raise the time-out.")
+            .timedOut, "No WebSocket to \(request.url.host) port \(request.url.port) within \(seconds) s: check the network or raise the timeout.")
         fail(refusal ?? error)
     }
 

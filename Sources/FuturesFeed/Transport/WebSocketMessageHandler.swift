@@ -192,7 +192,7 @@ final class WebSocketMessageHandler: ChannelInboundHandler {
     private func tooLarge() {
         let error = TransportError(
             .messageTooLarge,
-            "The server sent more than \(min(limits.maximumFrameBytes, limits.maximumMessageBytes)) bytes in one message: subscribe to less or raise the limit."
+            "The server sent more than \(min(limits.maximumFrameBytes, limits.maximumMessageBytes)) bytes in one message: subscribe to fewer streams or raise the limit."
         )
         fail(WebSocketCloseCode.messageTooBig, error)
     }

@@ -55,7 +55,7 @@ struct WebSocketRequest: Sendable {
 
     /// The error for a response other than 101. Redirects are not followed.
     static func refusal(_ answer: HTTPResponseHead, body: [UInt8]) -> TransportError {
-        var message = "The server refused the WebSocket upgrade with status \(answer.status.code): check the address and what the server says."
+        var message = "The server refused the WebSocket upgrade with status \(answer.status.code): check the address and the server's message."
         if let location = answer.headers.first(name: "Location") {
             message += " It points to \(location.utf8.excerpt); use that address if you trust it."
         }
@@ -69,7 +69,7 @@ struct WebSocketRequest: Sendable {
     }
 
     private static func violation(_ what: String) -> TransportError {
-        let advice = "check that the address is a WebSocket endpoint and no proxy stands in between"
+        let advice = "check that the address is a WebSocket endpoint and that no proxy is in between"
         return TransportError(.protocolViolation, "The server \(what): \(advice).", status: 101)
     }
 

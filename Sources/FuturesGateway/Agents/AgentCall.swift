@@ -84,7 +84,7 @@ struct AgentCall: Sendable {
                 Self.write(name, status, isSimulated, &$0)
                 $0.member("content")
                 $0.null()
-                $0.member("note", "The stream is subscribed and its connection stands, but nothing has happened in it yet.")
+                $0.member("note", "The subscription is active and the connection is up, but no event has arrived yet.")
             }
         case .old(let status, let isSimulated, let message):
             result(as: label, .stale) { json in

@@ -19,11 +19,11 @@ struct AgentHandlers: Sendable {
     private static let page = 200
 
     static let instructions = """
-        Live market data of a futures venue. Every answer says how current it is: state is live if the value is proved to be current, ageMs is the time \
-        since it changed, unverifiedMs the time since there was evidence that nothing newer exists. A value that is not proved to be current is an error; \
-        pass allowStale to get it all the same, and then tell the user its state and age. If simulated is true, the data are made up: say so. Prices are \
+        Live market data of a futures venue. Every answer says how current it is: state is live if the value is verified as current, ageMs is the time \
+        since it changed, unverifiedMs the time since there was evidence that nothing newer exists. If a value is not live, the tool returns an error; \
+        pass allowStale to get it anyway, and then tell the user its state and age. If simulated is true, the data is simulated: say so. Prices are \
         decimal strings, digit for digit as the venue wrote them; times are ms since 1970 UTC. search_streams finds symbols and streams, get_status tells \
-        why data are missing.
+        why data is missing.
         """
 
     /// `POST /mcp`
@@ -76,7 +76,7 @@ struct AgentHandlers: Sendable {
 
     /// A page of another site cannot send this content type without a CORS preflight.
     private static let noJSON = HTTPProblem(
-        status: 415, title: "Unsupported media type", detail: "A message comes as application/json; say so in Content-Type.")
+        status: 415, title: "Unsupported media type", detail: "Send the message as Content-Type: application/json.")
 
     private static func isJSON(_ type: String?) -> Bool {
         type?.split(separator: ";").first?.trimmed.lowercased() == "application/json"
@@ -107,7 +107,7 @@ struct AgentHandlers: Sendable {
         case ("resources/read", _): try read(message, call)
         case ("subscriptions/listen", true): try listen(message, call)
         default:
-            throw AgentError(.unknownMethod, "There is no method of this name. server/discover and tools/list tell what there is.")
+            throw AgentError(.unknownMethod, "Unknown method. Call server/discover or tools/list to see what is available.")
         }
     }
 
@@ -115,8 +115,8 @@ struct AgentHandlers: Sendable {
 
     private static let template = """
         [{"uriTemplate":"feed://stream/{name}{?allowStale,depth,last}","name":"stream","title":"A stream's latest content","mimeType":"application/json",\
-        "description":"The latest content of a stream with its state and age, as btcusdt@markPrice. An error if it is not proved to be current, unless \
-        allowStale=true; depth limits the levels of a book, last the trades and bars."}]
+        "description":"The latest content of a stream, such as btcusdt@markPrice, with its state and age. Returns an error if the stream is not live, unless \
+        allowStale=true. depth limits the levels of a book, last the number of trades and bars."}]
         """
 
     private func initialize(_ message: AgentMessage, _ call: AgentCall) {
@@ -144,13 +144,13 @@ struct AgentHandlers: Sendable {
 
     private func callTool(_ message: AgentMessage, _ call: AgentCall) throws(AgentError) {
         guard let name = message.params["name"]?.string, let tool = AgentTool(rawValue: name) else {
-            throw AgentError(.badParameters, "There is no tool of this name. tools/list tells which there are.")
+            throw AgentError(.badParameters, "Unknown tool. Call tools/list to see the available tools.")
         }
         let arguments: StrictJSON.Object
         switch message.params["arguments"] {
         case nil, .null?: arguments = [:]
         case .object(let members)?: arguments = members
-        default: throw AgentError(.badParameters, "params.arguments is an object.")
+        default: throw AgentError(.badParameters, "params.arguments must be an object.")
         }
         do throws(AgentMistake) {
             switch try tool.question(arguments) {
@@ -286,7 +286,9 @@ struct AgentHandlers: Sendable {
 
     private func read(_ message: AgentMessage, _ call: AgentCall) throws(AgentError) {
         guard let uri = message.params["uri"]?.string, let question = ContentQuestion(uri: uri) else {
-            throw AgentError(.badParameters, "A resource has the address feed://stream/NAME, with allowStale=true, depth=N or last=N behind a ?.")
+            throw AgentError(
+                .badParameters,
+                "A resource address must be feed://stream/NAME, optionally with the query parameters allowStale=true, depth=N or last=N.")
         }
         seek(question, call, as: "read") { call.resource($0, of: question, uri) }
     }
@@ -294,15 +296,17 @@ struct AgentHandlers: Sendable {
     /// Opens the notification stream. It carries only notifications, so a slow reader of many streams loses nothing: it reads the newest content when
     /// it is ready.
     private func listen(_ message: AgentMessage, _ call: AgentCall) throws(AgentError) {
-        guard let filter = message.params["notifications"]?.object else { throw AgentError(.badParameters, "params.notifications is an object.") }
+        guard let filter = message.params["notifications"]?.object else {
+            throw AgentError(.badParameters, "params.notifications must be an object.")
+        }
         var streams: [(name: FuturesServiceStreamName, uri: String)] = []
         if let wanted = filter["resourceSubscriptions"], wanted != .null {
             guard let uris = wanted.strings, uris.count <= hub.limits.streamsPerClient else {
-                throw AgentError(.badParameters, "resourceSubscriptions is an array of at most \(hub.limits.streamsPerClient) addresses.")
+                throw AgentError(.badParameters, "resourceSubscriptions must be an array of at most \(hub.limits.streamsPerClient) addresses.")
             }
             for uri in uris {
                 guard let question = ContentQuestion(uri: uri) else {
-                    throw AgentError(.badParameters, "A resource has the address feed://stream/NAME.")
+                    throw AgentError(.badParameters, "A resource address must be feed://stream/NAME.")
                 }
                 do throws(AgentMistake) {
                     let name = try name(question.stream, call)
@@ -333,8 +337,8 @@ struct AgentHandlers: Sendable {
             throw AgentMistake(message: "The credential does not permit this stream.")
         }
         guard let name, hub.knows(name) else {
-            if let name, hub.isSettled(name) { throw AgentMistake(message: "The venue has settled the symbol; there is nothing more to come.") }
-            throw AgentMistake(message: hub.mistake(in: text).detail + " search_streams finds what there is.")
+            if let name, hub.isSettled(name) { throw AgentMistake(message: "The venue has settled the symbol; the stream has ended.") }
+            throw AgentMistake(message: hub.mistake(in: text).detail + " Call search_streams to find streams.")
         }
         return name
     }

@@ -20,20 +20,21 @@ struct AgentMessage: Sendable {
     /// Parses a body.
     init(_ body: [UInt8]) throws(AgentError) {
         guard let json = StrictJSON(body) else {
-            throw AgentError(.malformed, "The body is no JSON text in UTF-8, is nested too deeply, or has a member twice.")
+            throw AgentError(.malformed, "The body is not JSON text in UTF-8, is nested too deeply, or has a duplicate member.")
         }
         guard let members = json.object else {
-            throw AgentError(.notAMessage, "The body is one message of JSON-RPC, an object. Batches are not taken: send each message by itself.")
+            throw AgentError(
+                .notAMessage, "The body must be one JSON-RPC message, an object. Batches are not supported: send each message separately.")
         }
         id = try Self.id(members["id"])
         guard members["jsonrpc"]?.string == "2.0", let method = members["method"]?.string else {
-            throw AgentError(.notAMessage, "A message has jsonrpc, which is \"2.0\", and a method. Answers are not taken.")
+            throw AgentError(.notAMessage, "A message must have jsonrpc with the value \"2.0\", and a method. Responses are not accepted.")
         }
         self.method = method
         switch members["params"] {
         case nil, .null?: params = [:]
         case .object(let members)?: params = members
-        default: throw AgentError(.notAMessage, "params is an object.")
+        default: throw AgentError(.notAMessage, "params must be an object.")
         }
     }
 
@@ -42,7 +43,7 @@ struct AgentMessage: Sendable {
         case nil: return nil
         case .string(let text)? where text.utf8.count <= longestID: return jsonString(text)
         case .number(let text)? where text.utf8.count <= longestID && value?.integer != nil: return text
-        default: throw AgentError(.notAMessage, "An id is a whole number, or a string of at most \(longestID) bytes.")
+        default: throw AgentError(.notAMessage, "An id must be an integer, or a string of at most \(longestID) bytes.")
         }
     }
 
@@ -55,23 +56,25 @@ struct AgentMessage: Sendable {
             guard let named, !Self.legacyVersions.contains(named) else { return false }
             guard named == Self.version else { throw Self.unsupported(named) }
             guard id == nil else {
-                throw AgentError(.badParameters, "params._meta has to have \(Self.versionKey) and \(Self.capabilitiesKey).")
+                throw AgentError(.badParameters, "params._meta must contain \(Self.versionKey) and \(Self.capabilitiesKey).")
             }
             return true
         }
-        guard let own = own.string else { throw AgentError(.badParameters, "params._meta.\(Self.versionKey) is a string.") }
+        guard let own = own.string else { throw AgentError(.badParameters, "params._meta.\(Self.versionKey) must be a string.") }
         guard named == own else { throw Self.mismatch("MCP-Protocol-Version", "params._meta.\(Self.versionKey)") }
         guard header("Mcp-Method") == method else { throw Self.mismatch("Mcp-Method", "method") }
         if let key = Self.nameKey(of: method), let name = params[key]?.string, Self.plain(header("Mcp-Name")) != name {
             throw Self.mismatch("Mcp-Name", "params.\(key)")
         }
         guard own == Self.version else { throw Self.unsupported(own) }
-        guard meta[Self.capabilitiesKey]?.object != nil else { throw AgentError(.badParameters, "params._meta has to have \(Self.capabilitiesKey).") }
+        guard meta[Self.capabilitiesKey]?.object != nil else {
+            throw AgentError(.badParameters, "params._meta must contain \(Self.capabilitiesKey).")
+        }
         return true
     }
 
     private static func mismatch(_ field: String, _ member: String) -> AgentError {
-        AgentError(.headerMismatch, "Header mismatch: the field \(field) has to say what \(member) of the body says.")
+        AgentError(.headerMismatch, "Header mismatch: the header \(field) must equal \(member) in the body.")
     }
 
     private static func unsupported(_ requested: String) -> AgentError {

@@ -114,7 +114,7 @@ struct AgentArguments {
     /// A string; nil if it is missing.
     mutating func optionalText(_ name: String) throws(AgentMistake) -> String? {
         guard let value = value(name) else { return nil }
-        guard let text = value.string, text.utf8.count <= 200 else { throw AgentMistake(message: "\(name) is a string of at most 200 bytes.") }
+        guard let text = value.string, text.utf8.count <= 200 else { throw AgentMistake(message: "\(name) must be a string of at most 200 bytes.") }
         return text
     }
 
@@ -128,7 +128,7 @@ struct AgentArguments {
     mutating func symbol() throws(AgentMistake) -> String {
         let symbol = try text("symbol")
         guard !symbol.contains("@") else {
-            throw AgentMistake(message: "symbol is a symbol alone, as in BTCUSDT; get_snapshot takes the names of streams.")
+            throw AgentMistake(message: "symbol must be a symbol such as BTCUSDT; for stream names use get_snapshot.")
         }
         return String(decoding: symbol.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
@@ -137,7 +137,7 @@ struct AgentArguments {
     mutating func number(_ name: String, _ range: ClosedRange<Int>) throws(AgentMistake) -> Int? {
         guard let value = value(name) else { return nil }
         guard let number = value.integer.flatMap({ Int(exactly: $0) }), range.contains(number) else {
-            throw AgentMistake(message: "\(name) is a whole number from \(range.lowerBound) to \(range.upperBound).")
+            throw AgentMistake(message: "\(name) must be an integer from \(range.lowerBound) to \(range.upperBound).")
         }
         return number
     }
@@ -147,7 +147,7 @@ struct AgentArguments {
         switch value(name) {
         case nil: return nil
         case .flag(let flag)?: return flag
-        default: throw AgentMistake(message: "\(name) is true or false.")
+        default: throw AgentMistake(message: "\(name) must be true or false.")
         }
     }
 
@@ -161,6 +161,6 @@ struct AgentArguments {
         guard let other = values.keys.sorted().first(where: { !known.contains($0) }) else { return }
         let hint = nearMiss(other, in: known).map { " Did you mean \($0)?" } ?? ""
         throw AgentMistake(
-            message: "There is no argument of the name \(other.prefix(50)). The arguments are \(known.joined(separator: ", ")).\(hint)")
+            message: "Unknown argument \(other.prefix(50)). The arguments are \(known.joined(separator: ", ")).\(hint)")
     }
 }

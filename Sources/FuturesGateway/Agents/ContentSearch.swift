@@ -54,7 +54,7 @@ final class ContentSearch {
 
     /// Ends the search because the caller has left.
     func abandon(on hub: EventHub) {
-        finish(.failed(.unavailable, code: "abandoned", "Nobody waits for it."))
+        finish(.failed(.unavailable, code: "abandoned", "The client no longer waits."))
         if let waiting { hub.abandon(name, waiting) }
     }
 
@@ -63,8 +63,8 @@ final class ContentSearch {
             if status.state != .live {
                 return .old(
                     status, isSimulated: isSimulated,
-                    "The value of \(name) is not proved to be current: its state is \(status.state.rawValue), it is \(status.ageMs ?? 0) ms old and was last "
-                        + "verified \(status.unverifiedMs ?? 0) ms ago. Ask again later; get_status tells what went wrong; allowStale gives it as it is."
+                    "The value of \(name) is not verified as current: its state is \(status.state.rawValue), it is \(status.ageMs ?? 0) ms old and was last "
+                        + "verified \(status.unverifiedMs ?? 0) ms ago. Try again later. get_status reports what went wrong; allowStale returns the value anyway."
                 )
             }
             let bounds = FreshnessBounds(unverified: question.maxUnverified.map(String.init))

@@ -82,7 +82,7 @@ extension EventFanOut {
     /// the reader resumes with a new one.
     func leaveGroupOrEnd(_ client: inout EventClient) {
         guard !leaveGroup(&client) else { return }
-        end(&client, code: "slow", reason: "More came than could be sent; come back for what followed.")
+        end(&client, code: "slow", reason: "The connection was too slow for its streams; reconnect to continue.")
     }
 
     /// Moves all readers of a group back to the rings. This removes the group.

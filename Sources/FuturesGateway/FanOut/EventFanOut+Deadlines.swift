@@ -26,7 +26,7 @@ extension EventFanOut {
             if flush(&client, now) == .ended { return .ended }
         }
         guard client.endsAt <= now, !client.isEnding else { return .open }
-        end(&client, code: "timeout", reason: "The time asked for has passed.")
+        end(&client, code: "timeout", reason: "The requested `timeout` has passed.")
         return flush(&client, now)
     }
 }

@@ -18,7 +18,7 @@ extension EventFanOut {
             clients.contains(slot) && clients[slot].isBlocked && !clients[slot].isEnding && now &- clients[slot].lastWrite >= 1_000_000_000
         }
         for slot in stopped.sorted(by: { clients[$0].lastWrite < clients[$1].lastWrite }).prefix(readers) {
-            sendOff(&clients[slot], reason: "Memory is short, and nothing could be sent.")
+            sendOff(&clients[slot], reason: "Memory is short, and the reader accepted no data.")
             clients[slot].endsAt = now &+ 1_000_000_000
             tally.relieved &+= 1
         }

@@ -78,7 +78,7 @@ extension EventFanOut {
         } while batch.count > 0 && sendBatch(&client, now)
         joinGroup(&client, now)
         guard client.reader.remaining == 0, !client.isBlocked, !client.isEnding else { return .open }
-        end(&client, code: "count", reason: "These were the events asked for.")
+        end(&client, code: "count", reason: "Reached the requested `count`.")
         return flush(&client, now)
     }
 
@@ -144,7 +144,7 @@ extension EventFanOut {
     /// `endsAt`, the connection is reset.
     func sendOff(_ client: inout EventClient, _ silence: Int64, _ now: Int64) -> EventClient.Connection {
         if !client.isEnding {
-            sendOff(&client, reason: "Nothing could be sent for \(limits.stoppedReader).")
+            sendOff(&client, reason: "The reader accepted no data for \(limits.stoppedReader).")
         } else if silence > limits.stoppedReader.nanoseconds &+ 10_000_000_000 || now >= client.endsAt {
             client.stream.abort()
             tally.cut &+= 1

@@ -120,7 +120,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             logs[index].ring = ring
             noteGrowth(index, receivedAt)
         case .rest:
-            assert(slots.isEmpty, "The hub sent a thread to rest that has readers.")
+            assert(slots.isEmpty, "The hub suspended a thread that has readers.")
             logs = Slab()
             grownLogs = []
         case .open(let number, let stream, let opening):

@@ -167,7 +167,7 @@ extension EventHub {
         client.expiry = nil
         let now = Access.now
         switch gatekeeper.standing(of: client.holder.principal, at: now) {
-        case .expired: end(number, code: "expired", reason: "The credential has expired; come back with a new one.")
+        case .expired: end(number, code: "expired", reason: "The credential has expired; reconnect with a new one.")
         case .good(let principal)
         where principal.permission.allows(.read) && client.streams.allSatisfy({ principal.permission.allows(stream: $0.description) }):
             client.holder = holder(principal)
@@ -175,7 +175,7 @@ extension EventHub {
             // At most one minute, because the clock may be set meanwhile.
             let wait = TimeAmount.seconds(min(max(end - now.seconds, 1), 60))
             client.expiry = feed.loop.assumeIsolated().scheduleTask(in: wait) { self.judge(number) }
-        case .good, .revoked: end(number, code: "revoked", reason: "The credential is not accepted for these streams any more.")
+        case .good, .revoked: end(number, code: "revoked", reason: "The credential no longer permits these streams.")
         }
     }
 
@@ -311,7 +311,7 @@ extension EventHub {
     /// Ends a connection with a farewell.
     func close(_ id: String) {
         guard let number = number(of: id) else { return assertionFailure(Self.unseen) }
-        end(number, code: "closed", reason: "The connection was ended by request.")
+        end(number, code: "closed", reason: "A control request closed the connection.")
     }
 
     /// Makes the probes report that the gateway is stopping. Nothing else changes.

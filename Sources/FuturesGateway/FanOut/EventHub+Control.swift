@@ -36,7 +36,8 @@ extension EventHub {
         guard mayControl(request.id) else { return answer(Problems.controlledTooOften) }
         if control == .subscribe, let names = request.names {
             guard Set(view.streams).union(names).count <= limits.streamsPerClient else {
-                return answer(Problems.badParameter("streams", "would exceed the \(limits.streamsPerClient) streams of one connection.").response)
+                return answer(
+                    Problems.badParameter("streams", "would exceed the limit of \(limits.streamsPerClient) streams per connection.").response)
             }
             do throws(EventHub.Refusal) { try charge(request.id, names) } catch { return answer(EventHandlers.problem(error).response) }
         }

@@ -67,7 +67,7 @@ extension EventHub {
     func beginAnew() {
         state.value.tape?.breakOff()
         for number in state.value.clients.keys {
-            end(number, code: "reset", reason: "The log has lost events; come back for complete values.")
+            end(number, code: "reset", reason: "The log has lost events; reconnect to get snapshots.")
         }
     }
 

@@ -28,13 +28,13 @@ extension EventHub {
         let failure = state.value.streams[name]?.failure
         if let failure, !failure.isTransient { return .failed(failure) }
         if let reason = trouble(of: name) ?? failure?.message {
-            return .failed(FeedError(.timedOut, "\(error.message) The last that is known: \(reason)"))
+            return .failed(FeedError(.timedOut, "\(error.message) Last known reason: \(reason)"))
         }
         let isQuiet = feed.dialect.traits(of: name)?.hasSnapshotSource == false && status(of: name)?.feed.isConnected == true
         return isQuiet ? .quiet : .failed(error)
     }
 
-    private static let cut = "The log gives nothing."
+    private static let cut = "No data from the cluster log."
 
     /// For a new reader: the event `disconnect` for each stream that has no connection, because the reader did not receive that event itself.
     func troubles(of names: [FuturesServiceStreamName], _ format: EventFormat) -> [UInt8] {

@@ -341,7 +341,7 @@ final class EventHub: FeedListener {
 
     private func expire(_ name: FuturesServiceStreamName, _ number: UInt64, _ timeout: Duration) {
         guard let longer = state.value.streams[name]?.waiters[number]?.longer() else {
-            return answer(name, number, .failure(FeedError(.timedOut, "Nothing came for \(name) in \(timeout).")))
+            return answer(name, number, .failure(FeedError(.timedOut, "No data of \(name) arrived within \(timeout).")))
         }
         state.value.streams[name]?.waiters[number]?.timeout = feed.loop.assumeIsolated().scheduleTask(in: TimeAmount(longer)) {
             self.expire(name, number, timeout)
@@ -350,7 +350,7 @@ final class EventHub: FeedListener {
 
     /// Ends the wait with this number, because its client has left.
     func abandon(_ name: FuturesServiceStreamName, _ number: UInt64) {
-        answer(name, number, .failure(FeedError(.timedOut, "Nobody waits for \(name) any more.")))
+        answer(name, number, .failure(FeedError(.timedOut, "No client waits for \(name) any more.")))
     }
 
     /// Answers all requests that wait for a change, because the gateway is stopping.

@@ -26,7 +26,7 @@ struct EventHandlers: Sendable {
         guard let names = streams(request, responder, caller) else { return }
         guard !names.isEmpty else {
             return responder.respond(
-                Problems.badParameter("streams", "is missing: name the streams, as in /events?streams=btcusdt@markPrice.").response)
+                Problems.badParameter("streams", "is missing: name the streams, for example /events?streams=btcusdt@markPrice.").response)
         }
         guard names.count <= hub.limits.streamsPerClient else {
             return responder.respond(Problems.badParameter("streams", "takes at most \(hub.limits.streamsPerClient) names.").response)
@@ -127,7 +127,8 @@ struct EventHandlers: Sendable {
         guard var format = Self.format(request.header("Accept")) else {
             responder.respond(
                 HTTPProblem(
-                    status: 406, title: "Not acceptable", detail: "Events come as text/event-stream or application/x-ndjson; accept one, or */*."
+                    status: 406, title: "Not acceptable",
+                    detail: "Events are sent as text/event-stream or application/x-ndjson; accept one of them, or */*."
                 ).response)
             return nil
         }
@@ -135,7 +136,7 @@ struct EventHandlers: Sendable {
         case nil: break
         case "stream": if format == .events { format = .byStream }
         default:
-            responder.respond(Problems.badParameter("event", "takes stream, which names events after their stream.").response)
+            responder.respond(Problems.badParameter("event", "must be stream, which names events after their stream.").response)
             return nil
         }
         guard let forceFetch = flag("forceFetch", of: request, responder), let sendsHeartbeatEvents = flag("heartbeatEvent", of: request, responder),
@@ -163,7 +164,7 @@ struct EventHandlers: Sendable {
 
     /// The response on a connection beyond the server's limit of connections.
     static func overloaded(_ request: HTTPRequest) -> HTTPResponse {
-        passing(code: "overloaded", reason: "The gateway serves as many connections as it may.", format(request.header("Accept")) ?? .events)
+        passing(code: "overloaded", reason: "The gateway has reached its connection limit.", format(request.header("Accept")) ?? .events)
     }
 
     /// `GET /events/{client}`, `DELETE /events/{client}`
@@ -233,7 +234,7 @@ struct EventHandlers: Sendable {
         case "false", "0": return false
         case "true", "1", "": return true
         default:
-            responder.respond(Problems.badParameter(name, "takes true or false.").response)
+            responder.respond(Problems.badParameter(name, "must be true or false.").response)
             return nil
         }
     }
@@ -242,7 +243,7 @@ struct EventHandlers: Sendable {
     private func number(_ name: String, _ range: ClosedRange<Int>, of request: HTTPRequest, _ responder: HTTPResponder) -> Int?? {
         guard let text = request.query(name) else { return .some(nil) }
         guard let number = ParameterText.integer(text, range) else {
-            responder.respond(Problems.badParameter(name, "takes whole numbers from \(range.lowerBound) to \(range.upperBound).").response)
+            responder.respond(Problems.badParameter(name, "must be an integer from \(range.lowerBound) to \(range.upperBound).").response)
             return nil
         }
         return .some(number)
@@ -258,7 +259,7 @@ struct EventHandlers: Sendable {
             if let point = ResumePoint(text) { return .some(.point(point)) }
             // The id in an event's data does not identify the set of streams.
             guard EventID(text) == nil else { return .some(.unreadable) }
-            responder.respond(Problems.badParameter(spelling, "takes an id as the gateway gave it, k3f9a.1z4.2gosa7pa2gv.").response)
+            responder.respond(Problems.badParameter(spelling, "must be an id from this gateway, such as k3f9a.1z4.2gosa7pa2gv.").response)
             return nil
         }
         return .some(nil)
@@ -269,13 +270,13 @@ struct EventHandlers: Sendable {
     private func replay(of request: HTTPRequest, _ names: [FuturesServiceStreamName], _ responder: HTTPResponder) -> ReplayOptions?? {
         guard let from = request.query("from") else {
             for other in ["to", "speed"] where request.query(other) != nil {
-                responder.respond(Problems.badParameter(other, "goes with from: it is about what was recorded.").response)
+                responder.respond(Problems.badParameter(other, "requires from, because it applies to recorded events.").response)
                 return nil
             }
             return .some(nil)
         }
         for other in ["forceFetch", "maxRate", "count", "timings"] where request.query(other) != nil {
-            responder.respond(Problems.badParameter(other, "does not go with from.").response)
+            responder.respond(Problems.badParameter(other, "cannot be combined with from.").response)
             return nil
         }
         let streams = StreamSet(names)
@@ -284,7 +285,7 @@ struct EventHandlers: Sendable {
             start = .after(point.id)
         } else if let point = ResumePoint(from) {
             guard point.streams == streams else {
-                responder.respond(Problems.badParameter("from", "holds for other streams; give a time, or the streams of then.").response)
+                responder.respond(Problems.badParameter("from", "is an id for other streams; give a time, or name the streams of that id.").response)
                 return nil
             }
             start = .after(point.id)
@@ -293,7 +294,7 @@ struct EventHandlers: Sendable {
         } else if let at = UTCTime.read(from) {
             start = .at(at)
         } else {
-            responder.respond(Problems.badParameter("from", "takes a time such as 2026-11-23T09:00:00Z, ms since 1970 UTC, or an id.").response)
+            responder.respond(Problems.badParameter("from", "must be a time such as 2026-11-23T09:00:00Z, ms since 1970 UTC, or an id.").response)
             return nil
         }
         guard let end = end(of: request, streams, responder) else { return nil }
@@ -308,7 +309,7 @@ struct EventHandlers: Sendable {
         }
         let text = request.query("speed") ?? "0"
         guard let speed = ParameterText.decimal(text, 0...ReplayOptions.fastest), speed == 0 || speed >= 0.01 else {
-            responder.respond(Problems.badParameter("speed", "takes 0.01 to 10000, or 0 for as fast as can be.").response)
+            responder.respond(Problems.badParameter("speed", "must be 0.01 to 10000, or 0 for as fast as possible.").response)
             return nil
         }
         return .some(ReplayOptions(start: start, end: end, speed: speed))
@@ -320,7 +321,7 @@ struct EventHandlers: Sendable {
         if let time = UTCTime.read(text) { return .at(time) }
         if let id = ResumePoint(text).flatMap({ $0.streams == streams ? $0.id : nil }) ?? EventID(text) { return .after(id) }
         responder.respond(
-            Problems.badParameter("to", "takes a time such as 2026-11-23T09:05:00Z, ms since 1970 UTC, or the id of an event of these streams.")
+            Problems.badParameter("to", "must be a time such as 2026-11-23T09:05:00Z, ms since 1970 UTC, or the id of an event of these streams.")
                 .response)
         return nil
     }
@@ -329,7 +330,7 @@ struct EventHandlers: Sendable {
     private func maxRate(of request: HTTPRequest, _ responder: HTTPResponder) -> Double?? {
         guard let text = request.query("maxRate") else { return .some(nil) }
         guard let rate = ParameterText.decimal(text, 0.01...100) else {
-            responder.respond(Problems.badParameter("maxRate", "takes deliveries per second from 0.01 to 100.").response)
+            responder.respond(Problems.badParameter("maxRate", "must be 0.01 to 100 deliveries per second.").response)
             return nil
         }
         return .some(rate)

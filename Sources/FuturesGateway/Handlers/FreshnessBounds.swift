@@ -29,12 +29,12 @@ struct FreshnessBounds {
         if let age, let passed = status.ageMs, passed > age {
             return HTTPProblem(
                 status: 503, title: "Too old",
-                detail: "The newest value of \(status.name) is \(passed) ms old, older than the \(age) ms asked for.")
+                detail: "The newest value of \(status.name) is \(passed) ms old, older than the requested \(age) ms.")
         }
         guard let unverified, let passed = status.unverifiedMs, passed > unverified else { return nil }
         return HTTPProblem(
             status: 503, title: "Not verified",
-            detail: "For \(passed) ms nothing has shown that the value of \(status.name) is the newest, longer than the \(unverified) ms asked for.")
+            detail: "The value of \(status.name) has been unverified for \(passed) ms, longer than the requested \(unverified) ms.")
     }
 
     /// How long the snapshot stays within the bounds without new data, at most a minute; nil if there is no bound.

@@ -58,15 +58,15 @@ struct StreamHandlers: Sendable {
         guard let wait = seconds("wait", of: request, default: 5, upTo: 30, responder) else { return }
         let bounds = FreshnessBounds(age: request.query("maxAge"), unverified: request.query("maxUnverified"))
         if let unreadable = bounds.unreadable {
-            return responder.respond(Problems.badParameter(unreadable, "takes milliseconds, 0 or more.").response)
+            return responder.respond(Problems.badParameter(unreadable, "must be milliseconds, 0 or more.").response)
         }
         let depth = request.query("depth").flatMap { ParameterText.integer($0, 5...1000) }
         if request.query("depth") != nil, name.mergeRule != .book {
-            return responder.respond(Problems.badParameter("depth", "is for order books alone, as btcusdt@depth; leave it out here.").response)
+            return responder.respond(Problems.badParameter("depth", "applies only to order books such as btcusdt@depth; leave it out here.").response)
         }
         if let text = request.query("depth"), ![5, 10, 20, 50, 100, 500, 1000].contains(depth) {
             return responder.respond(
-                Problems.badParameter("depth", "takes 5, 10, 20, 50, 100, 500 or 1000; it was \(text.prefix(20)).").response)
+                Problems.badParameter("depth", "must be 5, 10, 20, 50, 100, 500 or 1000; it was \(text.prefix(20)).").response)
         }
         let noneMatch = request.header("If-None-Match")
         let patience = noneMatch == nil ? nil : request.preferredWait
@@ -207,7 +207,7 @@ struct StreamHandlers: Sendable {
     private func seconds(_ name: String, of request: HTTPRequest, default value: Int, upTo limit: Int, _ responder: HTTPResponder) -> Int? {
         guard let text = request.query(name) else { return value }
         guard let seconds = ParameterText.integer(text, 0...limit) else {
-            responder.respond(Problems.badParameter(name, "takes whole seconds from 0 to \(limit).").response)
+            responder.respond(Problems.badParameter(name, "must be whole seconds from 0 to \(limit).").response)
             return nil
         }
         return seconds
@@ -279,7 +279,7 @@ struct StreamHandlers: Sendable {
     }
 
     private static func vanished(_ name: FuturesServiceStreamName) -> HTTPResponse {
-        Problems.failure(FeedError(.timedOut, "The value of \(name) went while it was asked for; ask again."))
+        Problems.failure(FeedError(.timedOut, "The stream \(name) was released during the request; try again."))
     }
 
     static func json(_ status: Int, _ body: [UInt8], _ headers: [HTTPHeader] = []) -> HTTPResponse {

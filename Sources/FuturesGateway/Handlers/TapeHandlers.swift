@@ -52,7 +52,7 @@ struct TapeHandlers: Sendable {
         let text = request.query("after")
         let after = text.flatMap { EventID($0) }
         guard text == nil || after != nil else {
-            return responder.respond(Problems.badParameter("after", "takes an event's id, as a Link of an earlier answer has it.").response)
+            return responder.respond(Problems.badParameter("after", "must be an event's id from the Link of an earlier response.").response)
         }
         if let from, let to, from > to { return responder.respond(Self.backwards.response) }
         let (work, isGzip) = (DeskWork<TapePage>(), request.acceptsGzip)
@@ -72,7 +72,8 @@ struct TapeHandlers: Sendable {
             let given = time("at", of: request, responder), let at = given
         else { return }
         for other in ["wait", "maxAge", "maxUnverified", "depth"] where request.query(other) != nil {
-            return responder.respond(Problems.badParameter(other, "does not go with at: what was is as old as it is.").response)
+            return responder.respond(
+                Problems.badParameter(other, "cannot be combined with at, because it limits the age of current values.").response)
         }
         let (dialect, work) = (hub.feed.dialect, DeskWork<PastReading>())
         read(responder, caller) { (reader, isLate) throws(TapeError) in
@@ -185,7 +186,7 @@ struct TapeHandlers: Sendable {
     func time(_ name: String, of request: HTTPRequest, _ responder: HTTPResponder) -> Int64?? {
         guard let text = request.query(name) else { return .some(nil) }
         guard let milliseconds = UTCTime.read(text) else {
-            responder.respond(Problems.badParameter(name, "takes a time such as 2026-11-23T09:00:00Z, or milliseconds since 1970 UTC.").response)
+            responder.respond(Problems.badParameter(name, "must be a time such as 2026-11-23T09:00:00Z, or milliseconds since 1970 UTC.").response)
             return nil
         }
         return .some(milliseconds)

@@ -40,7 +40,7 @@ struct VenueHandlers: Sendable {
         }
         let maxAge = request.query("maxAge").map { ParameterText.integer($0, 0...Int64.max) }
         if case .some(.none) = maxAge {
-            return responder.respond(Self.response(VenueRefusal(code: -1100, "maxAge takes milliseconds, 0 or more.")))
+            return responder.respond(Self.response(VenueRefusal(code: -1100, "maxAge must be milliseconds, 0 or more.")))
         }
         if case .stream(let reading) = answer, !caller.principal.permission.allows(stream: reading.name.description) {
             mirror.hub.gatekeeper.count(.forbidden)
@@ -62,7 +62,7 @@ struct VenueHandlers: Sendable {
     private static let preparable: Set<String> = ["symbol", "interval", "limit", "pair", "contractType"]
 
     private static let forbidden = VenueRefusal(
-        status: 403, code: -2015, "The credential does not permit this stream, or this path, which takes one that permits every stream.")
+        status: 403, code: -2015, "The credential does not permit this stream, or this path, which needs a credential for all streams.")
 
     /// A refusal in the venue's format.
     static func response(_ refusal: VenueRefusal, retryAfter: Int? = nil, weight: HTTPHeader? = nil) -> HTTPResponse {

@@ -74,9 +74,9 @@ final class MemoryWatch: Sendable {
         guard was != now else { return }
         let numbers: Logger.Metadata = ["used": "\(memory.used ?? 0)", "limit": "\(memory.bytes)"]
         if now {
-            logger.warning("memory is short: no new readers and streams, and readers that take nothing are sent off", metadata: numbers)
+            logger.warning("memory is short: refusing new readers and streams, and disconnecting readers that accept no data", metadata: numbers)
         } else {
-            logger.notice("there is enough memory again", metadata: numbers)
+            logger.notice("memory is sufficient again", metadata: numbers)
         }
     }
 }

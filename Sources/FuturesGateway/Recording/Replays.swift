@@ -139,7 +139,7 @@ final class Replays: Sendable {
     }
 
     private func end(_ play: Play) {
-        hub.end(play.number, code: "replayed", reason: "This was what was asked for.")
+        hub.end(play.number, code: "replayed", reason: "Replay finished.")
     }
 
     /// The moment of the past up to which the reader may have events now.

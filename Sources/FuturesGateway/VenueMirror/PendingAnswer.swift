@@ -143,7 +143,7 @@ final class PendingAnswer {
         do throws(LimitReached) {
             lease = try hub.gatekeeper.wait(from: ask.caller.address, at: Access.now)
             deadline = hub.feed.loop.assumeIsolated().scheduleTask(in: TimeAmount(VenueMirror.longestWait)) { [self] in
-                refuse(.unavailable("What is here is not proved to be current, and the venue did not answer in time; ask again."), retryAfter: 1)
+                refuse(.unavailable("The cached data is not verified as current, and the venue did not answer in time; try again."), retryAfter: 1)
             }
             let (hub, pending) = (hub, NIOLoopBound(self, eventLoop: hub.feed.loop))
             ask.responder.whenAbandoned { hub.run { _ in pending.value.leave() } }

@@ -86,7 +86,7 @@ final class VenueMirror: Sendable {
 
     func answer(_ ask: Ask) {
         let pending = PendingAnswer(ask: ask, mirror: self)
-        guard !hub.isDraining else { return pending.refuse(.unavailable("The gateway is stopping; ask again in a few seconds."), retryAfter: 2) }
+        guard !hub.isDraining else { return pending.refuse(.unavailable("The gateway is stopping; try again in a few seconds."), retryAfter: 2) }
         switch ask.answer {
         case .refused(let refusal): pending.refuse(refusal)
         case .clock(let body): pending.respond(Array(body(now).utf8), [HTTPHeader("Content-Type", "application/json")])

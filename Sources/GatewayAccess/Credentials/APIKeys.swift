@@ -35,7 +35,7 @@ public struct APIKeys: Sendable {
 
     private static func keys(_ text: String, _ mistakes: inout [String]) -> [[UInt8]: Key] {
         guard let object = StrictJSON(text.utf8)?.object else {
-            mistakes.append("The keys are no mapping of names to hash and streams, or one name comes twice.")
+            mistakes.append("The keys are not a mapping of names to hash and streams, or a name is used twice.")
             return [:]
         }
         guard object.count <= Self.maximumKeys else {
@@ -46,7 +46,7 @@ public struct APIKeys: Sendable {
         for (name, value) in object.sorted(by: { $0.key < $1.key }) {
             guard let (hash, permission) = key(name, value, &mistakes) else { continue }
             if keys.updateValue(Key(name: name, permission: permission), forKey: hash) != nil {
-                mistakes.append("Key \(name) has the hash of another one.")
+                mistakes.append("Key \(name) has the same hash as another key.")
             }
         }
         return keys
@@ -76,23 +76,23 @@ public struct APIKeys: Sendable {
         var faults: [String] = []
         defer { mistakes += faults.map { "Key \(name): \($0)" } }
         guard !name.isEmpty, name.utf8.count <= 100, name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            mistakes.append("A key's name has 1 to 100 printable characters without blanks.")
+            mistakes.append("A key's name must be 1 to 100 printable characters without spaces.")
             return nil
         }
         guard let object = value.object else {
-            faults.append("it takes members such as hash and streams.")
+            faults.append("it must have members such as hash and streams.")
             return nil
         }
         for unknown in object.keys.sorted() where !members.contains(unknown) {
-            faults.append("\(unknown) is no member; there are \(members.joined(separator: ", ")).")
+            faults.append("\(unknown) is not a member; use \(members.joined(separator: ", ")).")
         }
         let hash = object["hash"]?.string.flatMap(bytes(ofHex:)).flatMap { $0.count == 32 ? $0 : nil }
-        if hash == nil { faults.append("hash takes the 64 hexadecimal digits that futures-gateway hash-key prints.") }
+        if hash == nil { faults.append("hash must be the 64 hexadecimal digits that futures-gateway hash-key prints.") }
         var permission: Permission?
         do throws(Permission.Refusal) { permission = try Permission(members: object) } catch { faults += error.sentences }
         if let expiry = object["expires"] {
             let date = expiry.string.flatMap(seconds(of:))
-            if date == nil { faults.append("expires takes 2027-01-31 or 2027-01-31T12:00:00Z.") }
+            if date == nil { faults.append("expires must be a date such as 2027-01-31 or 2027-01-31T12:00:00Z.") }
             permission?.expiresAt = date
         }
         guard faults.isEmpty, let hash, let permission else { return nil }

@@ -11,7 +11,7 @@ extension Permission {
             if let known, known.count == value.strings?.count {
                 operations = Set(known)
             } else {
-                faults.append("operations takes a list of \(Operation.allCases.map(\.rawValue).joined(separator: ", ")).")
+                faults.append("operations must be a list of \(Operation.allCases.map(\.rawValue).joined(separator: ", ")).")
             }
         }
         let maxStreams = Self.limit("maxStreams", object, &faults)
@@ -27,22 +27,22 @@ extension Permission {
 
     private static func streams(_ value: StrictJSON?, _ faults: inout [String]) -> [StreamPattern] {
         guard let value else {
-            faults.append("streams is missing; it takes a list of patterns, as in [\"btcusdt@*\"], or [\"*\"] for every stream.")
+            faults.append("streams is missing; it must be a list of patterns, such as [\"btcusdt@*\"], or [\"*\"] for all streams.")
             return []
         }
         guard let texts = value.strings, texts.count <= Permission.maximumPatterns else {
-            faults.append("streams takes a list of at most \(Permission.maximumPatterns) patterns, as in [\"btcusdt@*\"].")
+            faults.append("streams must be a list of at most \(Permission.maximumPatterns) patterns, such as [\"btcusdt@*\"].")
             return []
         }
         let streams = texts.compactMap { StreamPattern($0) }
-        if streams.count < texts.count { faults.append("streams has a pattern with blanks, commas or no characters.") }
+        if streams.count < texts.count { faults.append("streams has a pattern that is empty or contains spaces or commas.") }
         return streams
     }
 
     private static func limit(_ name: String, _ object: StrictJSON.Object, _ faults: inout [String]) -> Int? {
         guard let value = object[name] else { return nil }
         guard let number = value.integer, (0...1_000_000).contains(number) else {
-            faults.append("\(name) takes 0 to 1000000.")
+            faults.append("\(name) must be 0 to 1000000.")
             return nil
         }
         return Int(number)

@@ -40,7 +40,9 @@ public struct TokenRules: Sendable {
         let key = try key(for: head)
         let signed = Array(parts[0]) + [UInt8(ascii: ".")] + Array(parts[1])
         guard (try? key.algorithm.verify(signature, signs: signed)) == true else { throw Self.invalid("The token's signature is wrong.") }
-        guard let claims = StrictJSON(claimBytes)?.object else { throw Self.invalid("The token's claims are no JSON object, or one comes twice.") }
+        guard let claims = StrictJSON(claimBytes)?.object else {
+            throw Self.invalid("The token's claims are not a JSON object, or a claim is duplicated.")
+        }
         var permission = try permission(claims)
         permission.expiresAt = try expiry(claims, now)
         let issuer = claims["iss"]?.string ?? ""
@@ -52,14 +54,14 @@ public struct TokenRules: Sendable {
     private func key(for head: StrictJSON.Object) throws(AccessError) -> KeySet.Key {
         // Critical extensions (RFC 7515 §4.1.11) are not supported. Keys inside a token, or linked from it, are not trusted.
         guard head["crit"] == nil, head["b64"] == nil, head["zip"] == nil else {
-            throw Self.invalid("The token asks for extensions that are not taken.")
+            throw Self.invalid("The token requires extensions that are not supported.")
         }
         if let type = head["typ"] {
             guard let text = type.string?.lowercased(), ["jwt", "at+jwt", "application/at+jwt"].contains(text) else {
                 throw Self.invalid("The token's typ is neither JWT nor at+jwt.")
             }
         }
-        if let name = head["kid"], name.string == nil { throw Self.invalid("The token's kid is no string.") }
+        if let name = head["kid"], name.string == nil { throw Self.invalid("The token's kid is not a string.") }
         guard let key = keys.key(named: head["kid"]?.string) else { throw Self.invalid("No key of the key set has the token's kid.") }
         guard head["alg"]?.string == key.algorithm.name else { throw Self.invalid("The token's algorithm is not that of its key.") }
         return key
@@ -67,12 +69,12 @@ public struct TokenRules: Sendable {
 
     private func permission(_ claims: StrictJSON.Object) throws(AccessError) -> Permission {
         if let issuer, claims["iss"]?.string.map({ $0.utf8.elementsEqual(issuer.utf8) }) != true {
-            throw Self.invalid("The token's issuer is not the one that is trusted.")
+            throw Self.invalid("The token's issuer is not trusted.")
         }
         if let audience {
             let given = claims["aud"]?.strings ?? claims["aud"]?.string.map { [$0] } ?? []
             guard given.contains(where: { $0.utf8.elementsEqual(audience.utf8) }) else {
-                throw Self.invalid("The token is meant for another audience.")
+                throw Self.invalid("The token is for another audience.")
             }
         }
         do throws(Permission.Refusal) { return try Permission(members: claims) } catch {
@@ -81,9 +83,11 @@ public struct TokenRules: Sendable {
     }
 
     private func expiry(_ claims: StrictJSON.Object, _ now: Int64) throws(AccessError) -> Int64 {
-        guard let expiry = claims["exp"]?.seconds else { throw Self.invalid("The token's exp is missing or no number.") }
+        guard let expiry = claims["exp"]?.seconds else { throw Self.invalid("The token's exp is missing or not a number.") }
         if let value = claims["nbf"] {
-            guard let start = value.seconds, start - leeway <= now else { throw Self.invalid("The token is not valid yet, or its nbf is no number.") }
+            guard let start = value.seconds, start - leeway <= now else {
+                throw Self.invalid("The token is not valid yet, or its nbf is not a number.")
+            }
         }
         guard expiry + leeway > now else { throw AccessError(.expired, "The token has expired; get a new one.") }
         return expiry + leeway

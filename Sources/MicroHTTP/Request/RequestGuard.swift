@@ -29,7 +29,7 @@ struct RequestGuard: Sendable {
         for field in head.headers {
             guard field.name.isToken else { return .failure(.badRequest("A header name is not a token.")) }
             guard field.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
-                return .failure(.badRequest("A header value has a control character."))
+                return .failure(.badRequest("A header value contains a control character."))
             }
         }
         guard let raw = head.target else { return .failure(.badRequest("The request target is not UTF-8.")) }
@@ -43,7 +43,7 @@ struct RequestGuard: Sendable {
         let hosts = head.headers.filter { $0.name.equalsIgnoringCase("Host") }
         if hosts.isEmpty && head.version == "HTTP/1.0" { return nil }
         guard hosts.count == 1, let name = hosts.first?.value.hostName else {
-            return .badRequest("A request has exactly one Host, a name or an address with an optional port.")
+            return .badRequest("A request must have exactly one Host header: a name or an address with an optional port.")
         }
         guard let allowedHosts, !allowedHosts.contains(name.lowercased()) else { return nil }
         return .misdirected
@@ -65,13 +65,13 @@ struct RequestGuard: Sendable {
             body = length == 0 ? .none : .length(length)
         case (0, 1):
             guard head.version == "HTTP/1.1", codings[0].value.equalsIgnoringCase("chunked") else {
-                return .failure(.badRequest("The only Transfer-Encoding is chunked, on HTTP/1.1."))
+                return .failure(.badRequest("The only supported Transfer-Encoding is chunked, on HTTP/1.1."))
             }
             body = .chunked
         default:
-            return .failure(.badRequest("Content-Length and Transfer-Encoding exclude each other and appear once."))
+            return .failure(.badRequest("A request may have Content-Length or Transfer-Encoding, not both, and only once."))
         }
-        guard body == .none || !Self.bodiless.contains(head.method) else { return .failure(.badRequest("This method takes no body.")) }
+        guard body == .none || !Self.bodiless.contains(head.method) else { return .failure(.badRequest("This method does not allow a body.")) }
         return .success(body)
     }
 

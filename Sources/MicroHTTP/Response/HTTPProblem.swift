@@ -68,14 +68,14 @@ extension HTTPProblem {
     static func badRequest(_ detail: String) -> HTTPProblem { HTTPProblem(status: 400, title: "Bad Request", detail: detail) }
     static let notFound = HTTPProblem(status: 404, title: "Not Found", detail: "No resource has this path.")
     static let requestTimeout = HTTPProblem(status: 408, title: "Request Timeout", detail: "The request did not arrive in time.")
-    static let abandoned = HTTPProblem(status: 408, title: "Request Timeout", detail: "The client hung up before there was an answer.")
-    static let contentTooLarge = HTTPProblem(status: 413, title: "Content Too Large", detail: "The request body is longer than this server takes.")
-    static let uriTooLong = HTTPProblem(status: 414, title: "URI Too Long", detail: "The request target is longer than this server takes.")
+    static let abandoned = HTTPProblem(status: 408, title: "Request Timeout", detail: "The client disconnected before the response.")
+    static let contentTooLarge = HTTPProblem(status: 413, title: "Content Too Large", detail: "The request body is longer than this server accepts.")
+    static let uriTooLong = HTTPProblem(status: 414, title: "URI Too Long", detail: "The request target is longer than this server accepts.")
     static let misdirected = HTTPProblem(
         status: 421, title: "Misdirected Request",
-        detail: "This server does not answer for that Host; its setting allowed-hosts lists the names it answers for.")
+        detail: "This server does not serve this Host; its setting allowed-hosts lists the allowed names.")
     static let headersTooLarge = HTTPProblem(
-        status: 431, title: "Request Header Fields Too Large", detail: "The request head is longer than this server takes.")
+        status: 431, title: "Request Header Fields Too Large", detail: "The request head is longer than this server accepts.")
     static let internalError = HTTPProblem(status: 500, title: "Internal Server Error", detail: "The request was not answered.")
     static let overloaded = HTTPProblem(
         status: 503, title: "Service Unavailable", detail: "All connections are in use. Try again later.", headers: [HTTPHeader("Retry-After", "5")])
@@ -84,7 +84,7 @@ extension HTTPProblem {
 
     static func methodNotAllowed(allow: String) -> HTTPProblem {
         HTTPProblem(
-            status: 405, title: "Method Not Allowed", detail: "This resource takes \(allow).", headers: [HTTPHeader("Allow", allow)]
+            status: 405, title: "Method Not Allowed", detail: "This resource allows \(allow).", headers: [HTTPHeader("Allow", allow)]
         )
     }
 }

@@ -95,7 +95,7 @@ public final class HTTPServer: Sendable {
     /// - Returns: The bound port.
     public func start() throws(HTTPServerError) -> UInt16 {
         try lifecycle.withLock { (box) throws(HTTPServerError) in
-            guard case .fresh = box.value else { throw HTTPServerError(.alreadyStarted, "A server starts once. Make a new one.") }
+            guard case .fresh = box.value else { throw HTTPServerError(.alreadyStarted, "A server can be started only once. Create a new one.") }
             if let first = configuration.identity { try identity.show(first) }
             let socket: ListeningSocket
             if let inherited = configuration.inheritedSocket {
@@ -108,7 +108,7 @@ public final class HTTPServer: Sendable {
             guard let reaper = startThread(named: "http-deadlines", connections) else {
                 owner.release()
                 close(socket.descriptor)
-                throw HTTPServerError(.systemFailure, "The system refused a thread. Raise the limit of processes and threads.")
+                throw HTTPServerError(.systemFailure, "The system could not create a thread. Raise the limit of processes and threads.")
             }
             guard let daemon = cmhd_start(&options) else {
                 let reason = errno

@@ -92,7 +92,8 @@ package struct ClientCore: Sendable {
         try publication.check()
         let limit = min(settings.maximumPayload, info?.maximumPayload ?? .max)
         guard publication.size <= limit else {
-            throw NATSError(.tooLarge, "A message of \(publication.size) bytes was not sent, since the server takes \(limit): raise its max_payload.")
+            throw NATSError(
+                .tooLarge, "A message of \(publication.size) bytes was not sent, because the server accepts at most \(limit): raise its max_payload.")
         }
     }
 
@@ -167,7 +168,7 @@ package struct ClientCore: Sendable {
             if let info { effects.append(.connected(info)) }
         case (.pong, _): break
         case (.error(let text), .ready) where text.lowercased().hasPrefix("permissions violation"):
-            effects.append(.trouble(NATSError(.permissionDenied, "The server forbids this: \(text). Widen the user's rights.")))
+            effects.append(.trouble(NATSError(.permissionDenied, "The server denied permission: \(text). Extend the user's permissions.")))
         case (.error(let text), _): complaint = text
         case (.message(let message), .ready):
             guard message.subscription == Self.inboxID else { return effects.append(.deliver(message)) }
@@ -188,12 +189,14 @@ package struct ClientCore: Sendable {
                 guard let version, version >= required else {
                     throw NATSError(.serverTooOld, "\(message), and \(required) is required: update it.")
                 }
-                if version < .advised { effects.append(.trouble(NATSError(.serverTooOld, "\(message), and \(ServerVersion.advised) is advised."))) }
+                if version < .advised {
+                    effects.append(.trouble(NATSError(.serverTooOld, "\(message), and \(ServerVersion.advised) is recommended.")))
+                }
             }
             let isEncrypted = info.requiresTLS == true || server.wantsTLS
             if isEncrypted {
                 guard info.requiresTLS == true || info.offersTLS == true else {
-                    throw NATSError(.tlsFailed, "\(server) has no TLS: set it up there, or write nats:// for tls://.")
+                    throw NATSError(.tlsFailed, "\(server) does not offer TLS: configure TLS on the server, or write nats:// instead of tls://.")
                 }
                 effects.append(.secure(link: link, server))
             }
@@ -228,7 +231,9 @@ package struct ClientCore: Sendable {
     }
 
     private mutating func connect(_ now: NIODeadline, _ effects: inout [ClientEffect]) {
-        guard !order.isEmpty else { return effects.append(.trouble(NATSError(.badConfiguration, "No NATS server is named: give one address."))) }
+        guard !order.isEmpty else {
+            return effects.append(.trouble(NATSError(.badConfiguration, "No NATS server is configured: give at least one address.")))
+        }
         let server = order[attempts % order.count]
         self.server = server
         link &+= 1
@@ -262,7 +267,7 @@ package struct ClientCore: Sendable {
         phase = .waiting(until: now)
         guard wasReady else { return }
         for id in requests.keys.sorted() {
-            let message = "The connection broke before the answer came, so it is not known whether this was carried out (\(error.message))"
+            let message = "The connection broke before the answer, so it is unknown whether the request was carried out (\(error.message))"
             effects.append(.answer(id: id, .failure(NATSError(.disconnected, message))))
         }
         (requests, earliestRequest) = ([:], nil)
@@ -272,7 +277,7 @@ package struct ClientCore: Sendable {
 
 extension NATSError {
     static let clientStopped = NATSError(.stopped, "This NATS client has been stopped.")
-    static let noConnection = NATSError(.notConnected, "There is no connection to a NATS server at present, so nothing was sent.")
-    static let noAnswer = NATSError(.timedOut, "No answer came in time, so it is not known whether the request was carried out.")
-    static let noResponders = NATSError(.noResponders, "Nobody answers at this subject at present: check that the stream or the service runs.")
+    static let noConnection = NATSError(.notConnected, "There is no connection to a NATS server now, so nothing was sent.")
+    static let noAnswer = NATSError(.timedOut, "No answer arrived in time, so it is unknown whether the request was carried out.")
+    static let noResponders = NATSError(.noResponders, "No service answers on this subject now: check that the stream or the service is running.")
 }

@@ -182,14 +182,14 @@ package final class NATSClient {
             step(.opened(link: id))
         } catch {
             channel.close(promise: nil)
-            step(.closed(link: id, NATSError(.unreachable, "The connection broke at once.")))
+            step(.closed(link: id, NATSError(.unreachable, "The connection broke immediately.")))
         }
     }
 
     private func secure(_ channel: any Channel, _ receiver: LinkReceiver, _ server: ServerAddress) {
         do {
             // Bytes received without TLS after INFO are not from the authenticated server.
-            guard receiver.parser.isEmpty else { throw NATSError.violation("bytes in the clear after it had asked for TLS") }
+            guard receiver.parser.isEmpty else { throw NATSError.violation("unencrypted bytes after requesting TLS") }
             let isAddress = (try? SocketAddress(ipAddress: server.host, port: server.port)) != nil
             let handler = try NIOSSLClientHandler(context: NIOSSLContext(configuration: settings.tls), serverHostname: isAddress ? nil : server.host)
             try channel.pipeline.syncOperations.addHandler(handler, position: .first)
@@ -238,7 +238,7 @@ private final class LinkReceiver: ChannelInboundHandler {
 }
 
 extension NATSError {
-    fileprivate static let peerDoesNotRead = NATSError(.backlogged, "The server does not read, so nothing more was sent: check its disk.")
+    fileprivate static let peerDoesNotRead = NATSError(.backlogged, "The server stopped reading, so nothing more was sent: check its disk.")
 }
 
 /// The end of a sentence, without type names and error numbers.
@@ -246,9 +246,9 @@ private func plainWords(_ error: any Error) -> String {
     switch error {
     case let error as NIOConnectionError: error.connectionErrors.last.map { plainWords($0.error) } ?? "the host name cannot be resolved"
     case let error as IOError: String(cString: strerror(error.errnoCode))
-    case ChannelError.connectTimeout: "nothing answers there"
+    case ChannelError.connectTimeout: "the server does not answer"
     case is ChannelError, NIOSSLError.uncleanShutdown: "it broke"
-    case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError: "no trusted TLS session could be made; check the certificates of both sides"
+    case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError: "the TLS handshake failed; check the certificates of both sides"
     default: "it failed"
     }
 }

@@ -12,9 +12,9 @@ package struct ServerAddress: Sendable, Equatable, CustomStringConvertible {
         for scheme in ["tls://", "nats://"] where rest.hasPrefix(scheme) { rest = rest.dropFirst(scheme.count) }
         if rest.hasSuffix("/") { rest = rest.dropLast() }
         guard !rest.contains("@") else {
-            throw NATSError(.badConfiguration, "The address of a NATS server holds credentials: give them in settings of their own.")
+            throw NATSError(.badConfiguration, "The address of a NATS server contains credentials: give them in their own settings.")
         }
-        let malformed = NATSError(.badConfiguration, "\(text) is no address of a NATS server: write nats://host:4222 or tls://host:4222.")
+        let malformed = NATSError(.badConfiguration, "\(text) is not the address of a NATS server: write nats://host:4222 or tls://host:4222.")
         var port = "4222"[...]
         if rest.hasPrefix("[") {
             guard let end = rest.firstIndex(of: "]") else { throw malformed }

@@ -54,7 +54,7 @@ package struct JetStream {
                     if let sequence = Self.plainSequence(message.payload, of: stream) { return .success(sequence) }
                     return Self.decode(AppendAnswer.self, message).flatMap { answer in
                         guard answer.stream == stream else {
-                            return .failure(NATSError(.jetStream, "The subject \(subject) is another stream's: give each log a subject of its own."))
+                            return .failure(NATSError(.jetStream, "The subject \(subject) belongs to another stream: give each log its own subject."))
                         }
                         return .success(answer.seq)
                     }
@@ -101,7 +101,7 @@ package struct JetStream {
         switch try? JSONDecoder().decode(Outcome<Value>.self, from: json) {
         case .value(let value): return .success(value)
         case .failure(let reason): return .failure(NATSError(reason))
-        case nil: return .failure(NATSError(.malformedAnswer, "JetStream gave an answer that cannot be read: check the server's version."))
+        case nil: return .failure(NATSError(.malformedAnswer, "JetStream's answer cannot be read: check the server's version."))
         }
     }
 }
@@ -204,13 +204,13 @@ private struct Refusal: Decodable {
 extension NATSError {
     /// Converts the codes of nats-server's `errors.json`.
     fileprivate init(_ reason: Refusal) {
-        let words = reason.description ?? "no reason is given"
+        let words = reason.description ?? "no reason given"
         switch reason.err_code ?? reason.code {
-        case 10071, 10164: self.init(.wrongSequence, "The log ends elsewhere (\(words)): read it before another append.")
-        case 10023, 10028, 10047, 10077: self.init(.storeFull, "JetStream has no room (\(words)): raise its limits, or free disk.")
-        case 10014, 10037, 10059: self.init(.notFound, "JetStream does not have it (\(words)): check the name of the stream.")
-        case 10008, 10009: self.init(.noResponders, "JetStream has no leader at present (\(words)): check that most servers run.")
-        default: self.init(.jetStream, "JetStream refuses: \(words).")
+        case 10071, 10164: self.init(.wrongSequence, "The log has a different end (\(words)): read it before the next append.")
+        case 10023, 10028, 10047, 10077: self.init(.storeFull, "JetStream's storage is full (\(words)): raise its limits, or free disk.")
+        case 10014, 10037, 10059: self.init(.notFound, "JetStream cannot find it (\(words)): check the name of the stream.")
+        case 10008, 10009: self.init(.noResponders, "JetStream has no leader now (\(words)): check that a majority of the servers is running.")
+        default: self.init(.jetStream, "JetStream refused the request: \(words).")
         }
         jetStreamCode = reason.err_code
     }

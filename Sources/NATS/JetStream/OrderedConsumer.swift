@@ -121,7 +121,7 @@ struct OrderedConsumer: Sendable {
         switch message.headers?.status {
         case nil:
             guard let sequence = message.reply.flatMap(Self.sequence) else { return }
-            guard sequence == next else { return tear("message \(sequence) came in place of \(next)", now, &effects) }
+            guard sequence == next else { return tear("message \(sequence) arrived instead of \(next)", now, &effects) }
             next &+= 1
             failures = 0
             effects.append(.deliver(sequence: sequence, message.payload))
@@ -131,13 +131,13 @@ struct OrderedConsumer: Sendable {
                 effects.append(.acknowledge(reply))
             }
             guard let last = message.headers?["Nats-Last-Stream"]?.utf8.decimal(below: .max) else { return }
-            if UInt64(last) == next &- 1 { failures = 0 } else { tear("message \(last) was sent and \(next) did not come", now, &effects) }
+            if UInt64(last) == next &- 1 { failures = 0 } else { tear("message \(last) was sent but \(next) did not arrive", now, &effects) }
         case .some(let status): tear("the consumer ended with status \(status)", now, &effects)
         }
     }
 
     private mutating func tear(_ why: String, _ now: NIODeadline, _ effects: inout [Effect]) {
-        retry(NATSError(.jetStream, "The log is read anew, because \(why)."), now, &effects)
+        retry(NATSError(.jetStream, "The log is read again, because \(why)."), now, &effects)
     }
 
     private mutating func judge(_ state: StreamState, _ now: NIODeadline, _ effects: inout [Effect]) {

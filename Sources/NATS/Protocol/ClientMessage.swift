@@ -68,7 +68,7 @@ package struct NATSPublication: Sendable, Equatable {
         for header in headers {
             guard !header.name.isEmpty, header.name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }),
                 header.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
-            else { throw NATSError(.badConfiguration, "A header has a character that headers cannot have: leave it out.") }
+            else { throw NATSError(.badConfiguration, "A header contains a character that is not allowed: leave it out.") }
         }
     }
 
@@ -124,7 +124,7 @@ package struct ConnectOptions: Sendable, Equatable, Encodable, CustomStringConve
         case .token(let token): auth_token = token
         case .key(let key):
             guard let nonce else {
-                throw NATSError(.refused, "The server asks for no key: remove the NKEY, or give the server this user.")
+                throw NATSError(.refused, "The server did not request a key: remove the NKEY, or give the server this user.")
             }
             (nkey, sig) = (key.publicKey, try key.signature(of: nonce))
         }

@@ -43,10 +43,10 @@ package struct NKey: Sendable, CustomStringConvertible, CustomReflectable {
             throw NATSError(.badConfiguration, "The NKEY seed is malformed: give all 58 characters of it, as `nk -gen user` prints them.")
         }
         guard (bytes[0] & 7) << 5 | bytes[1] >> 3 == Self.user else {
-            throw NATSError(.badConfiguration, "The NKEY seed is no user's: give one that begins with SU.")
+            throw NATSError(.badConfiguration, "The NKEY seed is not a user's: give one that begins with SU.")
         }
         guard let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: bytes[2..<34]) else {
-            throw NATSError(.badConfiguration, "The NKEY seed holds no key: make a new one.")
+            throw NATSError(.badConfiguration, "The NKEY seed does not contain a key: create a new one.")
         }
         self.key = key
         var shown = [Self.user] + key.publicKey.rawRepresentation
@@ -58,7 +58,7 @@ package struct NKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// The signature in CONNECT's format: URL-safe Base64 without padding.
     func signature(of nonce: String) throws(NATSError) -> String {
         guard let signature = try? key.signature(for: Array(nonce.utf8)) else {
-            throw NATSError(.badConfiguration, "The server's nonce cannot be signed with this NKEY: make a new one.")
+            throw NATSError(.badConfiguration, "The server's nonce cannot be signed with this NKEY: create a new one.")
         }
         let characters = Data(signature).base64EncodedString().map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }
         return String(characters.prefix { $0 != "=" })

@@ -124,6 +124,6 @@ package struct MessageParser: Sendable {
 
 extension NATSError {
     static func violation(_ what: String) -> NATSError {
-        NATSError(.protocolViolation, "The server sent \(what): check that the address is a NATS server's.")
+        NATSError(.protocolViolation, "The server sent \(what): check that the address belongs to a NATS server.")
     }
 }

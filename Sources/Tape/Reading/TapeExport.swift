@@ -31,7 +31,7 @@ package final class TapeExport {
 
     private static func check(_ path: String, _ replaces: Bool) throws(TapeError) {
         guard replaces || access(path, F_OK) != 0 else {
-            throw TapeError(.exists, "\(path) exists; name another file, or give --force to replace it")
+            throw TapeError(.exists, "\(path) exists; choose another file, or use --force to replace it")
         }
     }
 
@@ -47,7 +47,7 @@ package final class TapeExport {
     private func flush() throws(TapeError) {
         var bytes = text
         if let compressor, !text.isEmpty {
-            guard let frame = compressor.frame(text, .usual) else { throw TapeError(.failed, "there is no memory to compress with") }
+            guard let frame = compressor.frame(text, .usual) else { throw TapeError(.failed, "there is not enough memory to compress") }
             bytes = frame
         }
         try file.append(bytes)
@@ -61,6 +61,6 @@ package final class TapeExport {
         try flush()
         try file.sync()
         try Self.check(path, replaces)
-        guard rename("\(path).part", path) == 0 else { throw .last("\(path) cannot be made") }
+        guard rename("\(path).part", path) == 0 else { throw .last("\(path) cannot be created") }
     }
 }

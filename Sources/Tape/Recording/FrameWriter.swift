@@ -94,9 +94,9 @@ final class FrameWriter {
                 try storage.make()
                 isOpen = true
             }
-            guard let member = compressor.member(file.text) else { throw TapeError(.failed, "there is no memory to compress with") }
+            guard let member = compressor.member(file.text) else { throw TapeError(.failed, "there is not enough memory to compress") }
             guard storedBytes + member.count <= mostBytes else {
-                throw TapeError(.full, "the venue's messages of this hour fill tape-frames-bytes; allow more")
+                throw TapeError(.full, "the venue's messages of this hour exceed tape-frames-bytes; raise it")
             }
             let (file, before) = (try storage.open(name), try storage.size(of: name))
             do throws(TapeError) { try file.append(member) } catch {

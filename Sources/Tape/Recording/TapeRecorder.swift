@@ -125,7 +125,7 @@ package final class TapeRecorder {
 
     private func write(_ text: [UInt8], _ header: BlockHeader, _ effort: FrameCompressor.Effort, _ now: Int64) throws(TapeError) {
         var header = header
-        guard let frame = compressor.frame(text, effort) else { throw TapeError(.failed, "there is no memory to compress a block") }
+        guard let frame = compressor.frame(text, effort) else { throw TapeError(.failed, "there is not enough memory to compress a block") }
         (header.storedBytes, header.checksum) = (UInt32(clamping: frame.count), CRC.of(frame[...]))
         let block = header.bytes + frame
         if let open, open.bytes + block.count > retention.segmentBytes || now - open.since >= retention.segmentTime || now < open.since { try seal() }

@@ -80,17 +80,17 @@ package struct TapeDirectory: TapeStorage {
     package func lock() throws(TapeError) -> TapeLock {
         try make()
         let lock = Glibc.open("\(path)/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o640)
-        guard lock >= 0 else { throw .last("\(path)/lock cannot be made") }
+        guard lock >= 0 else { throw .last("\(path)/lock cannot be created") }
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
             close(lock)
-            throw TapeError(.inUse, "\(path) is written by another process; give each gateway a directory of its own")
+            throw TapeError(.inUse, "\(path) is in use by another process; give each gateway its own directory")
         }
         return TapeLock(lock)
     }
 
     /// Creates the directory if necessary.
     func make() throws(TapeError) {
-        guard mkdir(path, 0o750) == 0 || errno == EEXIST else { throw .last("\(path) cannot be made") }
+        guard mkdir(path, 0o750) == 0 || errno == EEXIST else { throw .last("\(path) cannot be created") }
     }
 
     /// The size of a file in bytes.
@@ -107,7 +107,7 @@ package struct TapeDirectory: TapeStorage {
         guard try files().contains(where: { $0.name == Self.venueFile }) else { return }
         let marked = String(decoding: try read(Self.venueFile, at: 0, count: 1000), as: UTF8.self)
         guard marked == "\(venue)\n" else {
-            throw TapeError(.otherVenue, "\(path) is a tape of \(marked.split(separator: "\n").first ?? ""), not of \(venue); name another directory")
+            throw TapeError(.otherVenue, "\(path) is a tape of \(marked.split(separator: "\n").first ?? ""), not of \(venue); use another directory")
         }
     }
 

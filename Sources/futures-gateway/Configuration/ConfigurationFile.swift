@@ -24,7 +24,7 @@ struct ConfigurationFile: ConfigSnapshot {
         self.path = path
         if let line = Self.lineOfAnchor(text) {
             throw Mistakes(sentences: [
-                "\(path):\(line) has an anchor (&); what stands in two places is written twice, and a text that begins so in quotes."
+                "\(path):\(line) has a YAML anchor (&), which is not supported. Repeat the value, or quote a text that starts with &."
             ])
         }
         let root: Node?
@@ -33,7 +33,7 @@ struct ConfigurationFile: ConfigSnapshot {
         case nil: entries = []
         case .scalar(let scalar)? where scalar.string.isEmpty: entries = []
         case .mapping(let mapping)?: entries = mapping.map(Self.entry)
-        default: throw Mistakes(sentences: ["\(path):1 is no mapping; it takes lines of NAME: VALUE."])
+        default: throw Mistakes(sentences: ["\(path):1 is not a mapping; write lines of NAME: VALUE."])
         }
     }
 
@@ -109,10 +109,10 @@ struct ConfigurationFile: ConfigSnapshot {
     private static func words(_ error: any Error) -> String {
         switch error as? YamlError {
         case .scanner(_, let problem, let mark, _)?, .parser(_, let problem, let mark, _)?, .composer(_, let problem, let mark, _)?:
-            ":\(mark.line) is no YAML: \(problem)."
+            ":\(mark.line) is not valid YAML: \(problem)."
         case .duplicatedKeysInMapping(let keys, let context)?:
-            ":\(context.mark.line) has \(keys.joined(separator: ", ")) twice in one section; each key stands there once."
-        default: " is no YAML: \(error)."
+            ":\(context.mark.line) has \(keys.joined(separator: ", ")) twice in one section; use each key once."
+        default: " is not valid YAML: \(error)."
         }
     }
 }

@@ -38,7 +38,7 @@ struct Reload: Service, CustomStringConvertible {
         let credentials = ServeSettings().credentials
         guard credentials.contains(where: { wanted[$0] != nil }) || credentials.allSatisfy({ inEffect[$0] == nil }) else {
             return logger.error(
-                "the configuration was not reloaded: it has neither keys nor jwks any more, which would let everybody in; what was before stays. To go without, restart."
+                "the configuration was not reloaded: it no longer has keys or jwks, which would admit every client; the previous access rules stay in force. To remove them, restart."
             )
         }
         var failed: Set<String> = []

@@ -21,12 +21,12 @@ extension ServeConfiguration {
             mistakes += APIKeys.mistakes(inJSON: json).map { "\(given.subject(settings.list.keys)): \($0)" }
             if let keys = try? APIKeys(json: json) {
                 rules.keys = keys
-                if keys.isEmpty { mistakes.append("\(given.subject(settings.list.keys)) holds no key; give one, or leave the setting out.") }
+                if keys.isEmpty { mistakes.append("\(given.subject(settings.list.keys)) contains no key; add one, or leave the setting out.") }
             }
         }
         if let given = settings.given(settings.list.jwks) {
             guard let json = text(ofFile: given.text) else {
-                mistakes.append("\(given.subject(settings.list.jwks)): \(given.text) cannot be read; check the path and the rights.")
+                mistakes.append("\(given.subject(settings.list.jwks)): \(given.text) cannot be read; check the path and the permissions.")
                 return contents
             }
             contents[settings.list.jwks.name] = APIKeys.hash(of: json)
@@ -57,17 +57,17 @@ extension ServeConfiguration {
         if !hasKeys, !settings.allowAnonymous, settings.host != "localhost", Address(settings.host)?.isLoopback != true {
             let subject = settings.given(list.host)?.subject(list.host) ?? "host"
             mistakes.append(
-                "\(subject): other machines reach \(settings.host), and neither keys nor jwks say who may; give one of them, or allow-anonymous.")
+                "\(subject): other machines can reach \(settings.host), but neither keys nor jwks is set; set one of them, or allow-anonymous.")
         }
         for setting in [list.keyStreams, list.addressStreams] {
             guard let given = settings.given(setting), let streams = Int(given.text), streams > 0, streams >= settings.maxStreams else { continue }
             mistakes.append(
-                "\(given.subject(setting)): one could take all streams, since \(streams) is not below max-streams, \(settings.maxStreams); give less, or 0 to allow it."
+                "\(given.subject(setting)): one client could use all streams, because \(streams) is not below max-streams, \(settings.maxStreams); set a lower value, or 0 to allow it."
             )
         }
         for setting in [list.jwtIssuer, list.jwtAudience] as [any SettingDeclaration] + [list.jwtSharedSecrets] {
             guard let given = settings.given(setting), given.text != "false", settings.given(list.jwks) == nil else { continue }
-            mistakes.append("\(given.subject(setting)) has no effect without jwks; give the key set that tokens are signed with.")
+            mistakes.append("\(given.subject(setting)) has no effect without jwks; set jwks to the key set that tokens are signed with.")
         }
     }
 }

@@ -12,7 +12,7 @@ extension ServeConfiguration {
         }
         let texts = [chain, secret].map { text(ofFile: $0.text) }
         for (given, text) in zip([chain, secret], texts) where text == nil {
-            mistakes.append("\(given.place): \(given.text) cannot be read; check the path and the rights.")
+            mistakes.append("\(given.place): \(given.text) cannot be read; check the path and the permissions.")
         }
         guard let chainText = texts[0], let secretText = texts[1] else { return nil }
         do throws(HTTPServerError) {

@@ -8,7 +8,7 @@ extension ServeConfiguration {
         let list = settings.list
         guard let directory = settings.tapeDirectory else {
             if let given = settings.given(list.tapeStreams) {
-                mistakes.append("\(given.subject(list.tapeStreams)) has no effect without tape-directory; name a directory to record in.")
+                mistakes.append("\(given.subject(list.tapeStreams)) has no effect without tape-directory; set it to the directory to record in.")
             }
             return nil
         }
@@ -28,11 +28,11 @@ extension ServeConfiguration {
         guard stat(path, &status) == 0 else {
             let parent = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
             let above = parent.isEmpty ? path.hasPrefix("/") ? "/" : "." : parent
-            return access(above, W_OK | X_OK) == 0 ? nil : "cannot be made; check the path and the rights."
+            return access(above, W_OK | X_OK) == 0 ? nil : "cannot be created; check the path and the permissions."
         }
-        guard status.st_mode & S_IFMT == S_IFDIR else { return "is no directory." }
+        guard status.st_mode & S_IFMT == S_IFDIR else { return "is not a directory." }
         // A disk that has become read-only must not prevent the start of the feed. The gateway then reports that nothing is recorded until the disk
         // is writable.
-        return access(path, R_OK | W_OK | X_OK) == 0 || errno == EROFS ? nil : "cannot be written; check the rights."
+        return access(path, R_OK | W_OK | X_OK) == 0 || errno == EROFS ? nil : "cannot be written; check the permissions."
     }
 }

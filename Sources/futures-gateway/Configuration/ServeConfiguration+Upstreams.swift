@@ -39,7 +39,7 @@ extension ServeConfiguration {
 
 /// - Throws: `Mistakes`, with one mistake, if the file cannot be read.
 func readConfigurationFile(_ path: String) throws(Mistakes) -> ConfigurationFile {
-    guard let text = text(ofFile: path) else { throw Mistakes(sentences: ["\(path) cannot be read; check the path and the rights."]) }
+    guard let text = text(ofFile: path) else { throw Mistakes(sentences: ["\(path) cannot be read; check the path and the permissions."]) }
     return try ConfigurationFile(text, path: path)
 }
 

@@ -23,11 +23,11 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         let file = settings.file
         let names = ServeSettings.all.map(\.name).filter { $0 != "config" }
         for entry in file?.entries ?? [] where !names.contains(entry.name) {
-            mistakes.append("\(file?.place(entry) ?? ""): \(entry.name) is no setting.\(hint(entry.name, names))")
+            mistakes.append("\(file?.place(entry) ?? ""): \(entry.name) is not a setting.\(hint(entry.name, names))")
         }
         let variables = ServeSettings.variables + ExchangeSettings.variables + WatchSettings.variables
         for name in environment.keys.sorted() where name.hasPrefix("FUTURES_GATEWAY_") && !variables.contains(name) {
-            mistakes.append("\(name) is no setting.\(hint(name, variables))")
+            mistakes.append("\(name) is not a setting.\(hint(name, variables))")
         }
         var gateway = Self.gateway(settings)
         upstreams = Self.readUpstreams(settings, environment, into: &gateway.feed, mistakes: &mistakes)
@@ -115,17 +115,18 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         let (rest, webSocket) = (settings.list.restURL, settings.list.wsURL)
         for setting in [rest, webSocket, settings.list.venue] as [any SettingDeclaration] {
             guard settings.demo, let given = settings.given(setting) else { continue }
-            mistakes.append("\(given.subject(setting)) has no effect with demo, which brings its own exchange; leave one of them out.")
+            mistakes.append("\(given.subject(setting)) has no effect with demo, which runs its own exchange; leave one of them out.")
         }
         for (setting, missing) in [(rest, webSocket), (webSocket, rest)] where !settings.demo && settings.given(missing) == nil {
             guard let given = settings.given(setting) else { continue }
             mistakes.append(
-                "\(given.subject(setting)) needs \(missing.name) too: one half would be of another host, the other of \((settings.venue ?? .aster).rawValue) itself."
+                "\(given.subject(setting)) needs \(missing.name) too: otherwise REST and WebSocket would use different hosts, one of them \((settings.venue ?? .aster).rawValue)'s."
             )
         }
         for (setting, values) in [(settings.list.lineAddresses, settings.lineAddresses), (settings.list.lineProxies, settings.lineProxies)] {
             guard let given = settings.given(setting), let values, values.count != gateway.feed.lines.count else { continue }
-            mistakes.append("\(given.subject(setting)) names \(values.count), and there are \(gateway.feed.lines.count) lines; give one for each.")
+            mistakes.append(
+                "\(given.subject(setting)): number of entries \(values.count), number of lines \(gateway.feed.lines.count); give one entry per line.")
         }
         for text in settings.pinned ?? [] {
             guard let mistake = mistake(inPinned: text, settings, gateway.feed) else { continue }
@@ -140,13 +141,13 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         let (name, upstreams) = (FuturesServiceStreamName(text), feed.upstreamNames + (settings.demo ? DemoUpstreams.names : []))
         if let upstream = name?.upstream.map({ String($0.name) }) {
             guard upstreams.contains(upstream) else {
-                return "\(text) is a stream of the upstream \(upstream), which upstreams does not name.\(hint(upstream, upstreams))"
+                return "\(text) is a stream of the upstream \(upstream), which the setting upstreams does not contain.\(hint(upstream, upstreams))"
             }
             // The simulated servers start later.
             guard feed.upstreamNames.contains(upstream) else { return nil }
         }
         if let name, feed.dialect.traits(of: name) != nil { return nil }
-        return "\(quoted(text)) is no stream. " + StreamNameMistake(text, dialect: feed.dialect, listing: nil).detail
+        return "\(quoted(text)) is not a stream. " + StreamNameMistake(text, dialect: feed.dialect, listing: nil).detail
     }
 }
 

@@ -35,7 +35,7 @@ struct Settings<List: SettingList>: Sendable {
                 }
                 let section = (source as? ConfigurationFile)?.section(setting.name)
                 if section != nil && !setting.takesSection {
-                    mistakes.append("\(found.encodedKey): \(setting.name) is a section; it takes \(setting.takes).")
+                    mistakes.append("\(found.encodedKey): \(setting.name) is a section; it must be \(setting.takes).")
                 } else if case let refused = setting.refused(text), !refused.isEmpty {
                     mistakes += refused.map { Self.sentence(setting, $0, isWhole: $0 == text, found.encodedKey) }
                 } else if given[setting.name] == nil {
@@ -63,7 +63,7 @@ struct Settings<List: SettingList>: Sendable {
 
     private static func sentence(_ setting: any SettingDeclaration, _ text: String, isWhole: Bool, _ place: String) -> String {
         let verb = isWhole ? "is" : "has"
-        return "\(Given(text: text, place: place).subject(setting)) \(verb) \(quoted(setting.shown(text))); it takes \(setting.takes)."
+        return "\(Given(text: text, place: place).subject(setting)) \(verb) \(quoted(setting.shown(text))); it must be \(setting.takes)."
     }
 }
 

@@ -60,7 +60,7 @@ final class LogWriter: Sendable {
         guard state.lost == 0 || state.bytes.count < Self.capacity / 2 else { return leaveOut(&state) }
         var bytes = line.bytes(format)
         if state.lost > 0 {
-            bytes = LogLine(level: .warning, message: "\(state.lost) lines were left out: nobody read the log").bytes(format) + bytes
+            bytes = LogLine(level: .warning, message: "\(state.lost) lines were dropped: the log's reader was too slow").bytes(format) + bytes
         }
         guard state.bytes.count + bytes.count <= Self.capacity else { return leaveOut(&state) }
         state.lost = 0

@@ -68,7 +68,7 @@ struct EventConnection {
                 reason = try await read(client, &parser, notice)
             } catch let error where !(error is CancellationError) && !(error is Refusal) && !(error is Terminal.Closed) {
                 guard !isMistrust(error) else {
-                    throw Refusal(description: "\(url): \(plainWords(error)). Add its authority to those that the system trusts, or ask by http.")
+                    throw Refusal(description: "\(url): \(plainWords(error)). Add its authority to those that the system trusts, or use http.")
                 }
                 reason = plainly(error)
             }
@@ -82,9 +82,9 @@ struct EventConnection {
 
     private func plainly(_ error: any Error) -> String {
         switch error {
-        case let error as HTTPClientError where error == .readTimeout: "nothing came for \(silence.nanoseconds / 1_000_000_000) s"
+        case let error as HTTPClientError where error == .readTimeout: "no data for \(silence.nanoseconds / 1_000_000_000) s"
         case let error as HTTPClientError where error == .connectTimeout: "\(url) does not answer"
-        case let error as HTTPClientError where error == .remoteConnectionClosed: "the gateway broke the connection"
+        case let error as HTTPClientError where error == .remoteConnectionClosed: "the gateway reset the connection"
         default: "\(url): \(plainWords(error))"
         }
     }
@@ -100,11 +100,11 @@ struct EventConnection {
         guard status == 200 else {
             let body = try await response.body.collect(upTo: 1 << 16)
             let detail = try? JSONDecoder().decode(Problem.self, from: Data(body.readableBytesView)).words
-            guard status >= 500 || status == 429 else { throw Refusal(description: detail ?? "The gateway answers \(response.status).") }
-            return "the gateway answers \(response.status)"
+            guard status >= 500 || status == 429 else { throw Refusal(description: detail ?? "The gateway answered \(response.status).") }
+            return "the gateway answered \(response.status)"
         }
         guard response.headers.first(name: "Content-Type")?.hasPrefix("text/event-stream") == true else {
-            throw Refusal(description: "\(url) is no gateway: /events is no event stream.")
+            throw Refusal(description: "\(url) is not a gateway: /events is not an event stream.")
         }
         for try await bytes in response.body {
             for event in try parser.read(bytes.readableBytesView) { try await notice(.event(event)) }

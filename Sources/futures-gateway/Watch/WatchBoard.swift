@@ -75,7 +75,7 @@ struct WatchBoard {
         let stream = event.stream ?? ""
         switch name {
         case "session": return event.resume == "exact" ? "connected again, \(event.replayed ?? 0) events replayed" : nil
-        case "bye": return "the gateway says goodbye: \(event.reason ?? "")"
+        case "bye": return "the gateway ended the connection: \(event.reason ?? "")"
         case "disconnect": return "\(stream): venue connection lost: \(event.reason ?? "")"
         case "recover" where event.result == "success":
             let missed = event.missed.map { ", \($0) missed" } ?? ""
@@ -83,7 +83,7 @@ struct WatchBoard {
             return
                 "\(stream): recovered after \(seconds(down)), noticed after \(seconds(down.subtractingReportingOverflow(event.detectedMs ?? down).partialValue))\(missed)"
         case "recover", "fail": return "\(stream): \(event.error?.message ?? "failed")"
-        case "gap": return "\(stream): too slow, \(event.dropped ?? 0) events left out"
+        case "gap": return "\(stream): too slow, \(event.dropped ?? 0) events dropped"
         case "status" where event.state != "live" && event.state != "connecting": return "\(stream): \(event.state ?? "")"
         default: return nil
         }

@@ -77,7 +77,7 @@ private enum FundingTable {
                 try reader.array { (reader) throws(Failure) in
                     let fields = try RESTFields(&reader)
                     let hours = try fields.integer("fundingIntervalHours", Int64.self)
-                    guard (1...24).contains(hours) else { throw reader.failure("an interval is none") }
+                    guard (1...24).contains(hours) else { throw reader.failure("an interval is not from 1 to 24 hours") }
                     terms[try fields.symbol()] = Terms(
                         hours: hours, cap: try fields.optionalDecimal("adjustedFundingRateCap"),
                         floor: try fields.optionalDecimal("adjustedFundingRateFloor"))

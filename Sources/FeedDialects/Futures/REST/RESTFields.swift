@@ -80,7 +80,7 @@ struct RESTFields {
 
     func decimal(_ key: String) throws(Failure) -> DecimalString {
         guard let text = texts[key], let decimal = DecimalString(text) else {
-            throw failure("a decimal is missing, is none or has more than 32 characters")
+            throw failure("a decimal is missing, malformed or longer than 32 characters")
         }
         return decimal
     }
@@ -92,7 +92,7 @@ struct RESTFields {
 
     func integer<Integer: FixedWidthInteger>(_ key: String, _ type: Integer.Type = Integer.self) throws(Failure) -> Integer {
         guard let text = texts[key], let value = Integer(digits: text) else {
-            throw failure("an integer is missing or is none")
+            throw failure("an integer is missing or malformed")
         }
         return value
     }

@@ -37,7 +37,7 @@ struct RESTRows {
         guard let text else { throw reader.failure("the list is empty") }
         var object = JSONReader(text)
         let fields = try RESTFields(&object)
-        if let symbol = name.symbol, try fields.symbol() != symbol { throw reader.failure("the symbol is not the stream's") }
+        if let symbol = name.symbol, try fields.symbol() != symbol { throw reader.failure("the symbol belongs to another stream") }
         var time: Int64?
         for key in ["time", "fundingTime", "timestamp"] where time == nil { time = try? fields.integer(key) }
         return FetchedContent(rows: .json([JSONRow(checked: String(decoding: text, as: UTF8.self))]), eventTime: time)
@@ -53,7 +53,7 @@ struct RESTRows {
             let fields = try RESTFields(&reader, lists: ["baseAssetList"])
             let row = try read(fields)
             if let symbol = name.symbol, let rowSymbol = fields.symbolIfTold, rowSymbol != symbol {
-                throw reader.failure("the symbol is not the stream's")
+                throw reader.failure("the symbol belongs to another stream")
             }
             rows.append(row)
         }
@@ -174,7 +174,7 @@ struct RESTRows {
             default: try reader.skip()
             }
         }
-        guard let last, let bids, let asks else { throw reader.failure("a book lacks its update id or a side") }
+        guard let last, let bids, let asks else { throw reader.failure("a book's update id or a side is missing") }
         let levels = DepthLevels(symbol: name.symbol ?? "", bids: bids, asks: asks, lastUpdateID: last, time: time ?? eventTime ?? 0)
         return FetchedContent(rows: .depth([levels.sorted]), eventTime: eventTime)
     }
