@@ -83,7 +83,7 @@ public struct Gateway: Sendable {
         request.setValue(accept, forHTTPHeaderField: "Accept")
         for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
         let key: String?
-        do { key = try await credential() } catch { throw GatewayFailure(detail: "There is no credential: \(error).", isTransient: true) }
+        do { key = try await credential() } catch { throw GatewayFailure(detail: "No credential is available: \(error).", isTransient: true) }
         if let key { request.setValue("Bearer \(key)", forHTTPHeaderField: "Authorization") }
         return request
     }

@@ -53,7 +53,7 @@ import Testing
                 "FUTURES_GATEWAY_REST_ULR is not a setting. Did you mean FUTURES_GATEWAY_REST_URL?",
                 "FILE:6: Upstream a: kind must be one of graphql, intrinio, bux.",
                 "FILE:7: The upstreams file refers to ${NONE}, which is not set.",
-                "--pinned: \"nope\" is not a stream. The kind of stream is missing, as in btcusdt@markPrice. Did you mean nope@markPrice?",
+                "--pinned: \"nope\" is not a stream. The kind of stream is missing, for example @markPrice. Did you mean nope@markPrice?",
             ])
     }
 

@@ -109,7 +109,7 @@ struct AccessLimitTests {
             #expect(never.status == 400)
             #expect(
                 try never.json["detail"]
-                    == "forceFetch would cost 4 refetches, of which one address has 3 a minute here. Name fewer streams, or leave forceFetch out: a new stream is fetched anyway."
+                    == "forceFetch would cost 4 refetches; the limit per address is 3 a minute. Name fewer streams, or leave forceFetch out: a new stream is fetched anyway."
             )
             // Liquidations have no REST source, so they cost none.
             let reader = try await house.client.events("streams=btcusdt@markPrice,ethusdt@markPrice,!forceOrder@arr&forceFetch=true", from)

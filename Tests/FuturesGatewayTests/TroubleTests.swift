@@ -138,7 +138,7 @@ import Testing
     @Test func refusalsNameWhatWouldBeTaken() async throws {
         try await House.open { house in
             let depth = try await house.client.get("/streams/btcusdt@markPrice?depth=5").json["detail"]?.text
-            #expect(depth?.hasPrefix("depth is for order books alone") == true)
+            #expect(depth?.hasPrefix("depth applies only to order books") == true)
             #expect(try await house.client.request("PUT", "/streams").json["detail"] == "This resource allows GET, HEAD, OPTIONS.")
             let foreign = try await house.client.raw("GET /streams HTTP/1.1\r\nHost: gateway.lan\r\n\r\n")
             #expect(foreign.status == 421)

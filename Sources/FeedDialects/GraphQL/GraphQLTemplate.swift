@@ -26,7 +26,9 @@ struct GraphQLTemplate: Sendable, Equatable {
             var reader = JSONReader(bytes)
             return (try? reader.peek()) == .object && (try? reader.skip()) != nil && (try? reader.end()) != nil
         }
-        guard isObject else { throw FeedError(.malformed, "The variables of a GraphQL stream must be a JSON object, as in {\"symbol\":\"{key}\"}.") }
+        guard isObject else {
+            throw FeedError(.malformed, "The variables of a GraphQL stream must be a JSON object, such as {\"symbol\":\"{key}\"}.")
+        }
         self.text = text
         takesKey = text.contains(Self.placeholder)
     }

@@ -107,7 +107,7 @@ private struct NameJudge {
         guard !kind.isEmpty, kind != "@" else {
             let whole = nearMisses(text, in: venue.forms.filter { !$0.takesKey }.map(\.suffix), atMost: 1)
             return StreamNameMistake(
-                .incomplete, "The kind of stream is missing, as in btcusdt@markPrice.", known(whole.isEmpty ? [symbol + "@markPrice"] : whole))
+                .incomplete, "The kind of stream is missing, for example @markPrice.", known(whole.isEmpty ? [symbol + "@markPrice"] : whole))
         }
         guard kinds.contains(kind) else { return kindMistake(symbol, kind, kinds) }
         if symbol != given {

@@ -44,7 +44,7 @@ final class WebSocketMessageHandler: ChannelInboundHandler {
     func send(_ payload: ByteBuffer, opcode: Opcode) {
         guard case .open = state, let context else { return }
         if !context.channel.isWritable, bufferedBytes(context) > limits.maximumOutboundBytes {
-            report(nil, "", .init(.peerNotReading, "The server does not read what is sent to it: connect again."))
+            report(nil, "", .init(.peerNotReading, "The server stopped reading: connect again."))
             return context.channel.cut()
         }
         write(payload, opcode: opcode)

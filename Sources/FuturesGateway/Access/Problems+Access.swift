@@ -61,8 +61,8 @@ extension Problems {
     static func limited(_ limit: LimitReached) -> HTTPProblem {
         let (what, advice) =
             switch limit.kind {
-            case .connections: ("event connections at once", "Close one, or read more streams over one connection.")
-            case .streams: ("streams at once", "Unsubscribe from some.")
+            case .connections: ("simultaneous event connections", "Close one, or read more streams over one connection.")
+            case .streams: ("simultaneous streams", "Unsubscribe from some.")
             case .requests: ("requests a second", "Wait, and read an event stream instead of polling.")
             case .refetches: ("refetches a minute", "Wait; values stay current without refetches.")
             case .weight: ("of the venue's request weight a minute", "Wait, or request data that a stream already has: that costs no weight.")

@@ -22,7 +22,7 @@ struct AgentHandlers: Sendable {
         Live market data of a futures venue. Every answer says how current it is: state is live if the value is verified as current, ageMs is the time \
         since it changed, unverifiedMs the time since there was evidence that nothing newer exists. If a value is not live, the tool returns an error; \
         pass allowStale to get it anyway, and then tell the user its state and age. If simulated is true, the data is simulated: say so. Prices are \
-        decimal strings, digit for digit as the venue wrote them; times are ms since 1970 UTC. search_streams finds symbols and streams, get_status tells \
+        decimal strings, digit for digit as the venue wrote them; times are ms since 1970 UTC. search_streams finds symbols and streams, get_status shows \
         why data is missing.
         """
 

@@ -29,7 +29,7 @@ struct EventHandlers: Sendable {
                 Problems.badParameter("streams", "is missing: name the streams, for example /events?streams=btcusdt@markPrice.").response)
         }
         guard names.count <= hub.limits.streamsPerClient else {
-            return responder.respond(Problems.badParameter("streams", "takes at most \(hub.limits.streamsPerClient) names.").response)
+            return responder.respond(Problems.badParameter("streams", "must have at most \(hub.limits.streamsPerClient) names.").response)
         }
         guard let options = options(of: request, names, responder) else { return }
         guard !options.forceFetch || caller.principal.permission.allows(.refetch) else {

@@ -18,7 +18,7 @@ enum Problems {
                 }
             }
         }
-        let detail = names.count == 1 ? names[0].mistake.detail : "\(names.count) of the names are not streams; mistakes explains each."
+        let detail = names.count == 1 ? names[0].mistake.detail : "\(names.count) of the names are not streams; see mistakes."
         return HTTPProblem(
             status: 404, title: "Unknown stream", detail: detail + " GET /streams lists all streams.",
             extensions: [
