@@ -2,11 +2,11 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A simulated futures venue in the dialect of ApolloX, Aster and Binance USDⓈ-M: WebSocket market streams and REST market data
-/// over real sockets on loopback, from a seeded market or a recording, with faults on request.
+/// A simulated futures venue in the dialect of ApolloX, Aster and Binance USDⓈ-M. It serves WebSocket market streams and REST market data over real
+/// sockets on loopback. The data comes from a seeded market or a recording, and faults can be inflicted on request.
 ///
-/// The dialect is that of venues.md: streams §2, REST §3 and §6, control messages §4, order books §5. Unprefixed paths carry every stream, as on
-/// ApolloX and Aster; under `/public` and `/market` each stream belongs to one path, as on Binance. Everything here may be called from any thread.
+/// docs/reference/venues.md describes the dialect: streams §2, REST §3 and §6, control messages §4, order books §5. Unprefixed paths carry every stream, as on
+/// ApolloX and Aster. Under `/public` and `/market` each stream belongs to one path, as on Binance. All members may be called from any thread.
 public final class DemoExchange: Sendable {
     private enum Phase {
         case stopped
@@ -26,7 +26,7 @@ public final class DemoExchange: Sendable {
     private let server: LoopbackServer<Venue>
     private let state: Mutex<State>
 
-    /// Makes an exchange that does nothing until it is started.
+    /// Creates an exchange that does nothing until it is started.
     public init(configuration: DemoExchangeConfiguration) {
         self.configuration = configuration
         let loop = MultiThreadedEventLoopGroup.singleton.next()
@@ -37,7 +37,7 @@ public final class DemoExchange: Sendable {
 
     deinit { server.abandon() }
 
-    /// Listens and opens the market; a recording is read and checked first.
+    /// Reads and checks the recording if there is one, then listens and opens the market.
     ///
     /// - Returns: the bound port.
     /// - Throws: ``DemoExchangeError`` if the address cannot be bound, the recording cannot be read (with file and line), the certificate cannot be
@@ -73,7 +73,7 @@ public final class DemoExchange: Sendable {
         return .recording(try Recording(path: replay.path))
     }
 
-    /// Closes the listening socket and resets every connection; returns when all are gone. May be started again, on the same port.
+    /// Closes the listening socket and resets every connection; returns when all are closed. The exchange may be started again, on the same port.
     public func stop() async {
         let wasRunning = state.withLock { state in
             guard case .running = state.phase else { return false }
@@ -89,14 +89,14 @@ public final class DemoExchange: Sendable {
     /// `http://HOST:PORT`, or `https://…` with TLS; without a path. The port is 0 until the exchange has been started.
     public var restURL: String { "\(configuration.tls == nil ? "http" : "https")://\(configuration.host):\(state.withLock { $0.port })" }
 
-    /// What the exchange has seen up to now.
+    /// The exchange's counts so far.
     public func statistics() -> Statistics { ledger.statistics }
 
-    /// The 20 best levels of each side of a symbol's book, best first, right after the update `updateID`, with prices and quantities as the venue
-    /// writes them. A client that has followed the venue's rule up to that `u` or `lastUpdateId` has to show the same.
+    /// The 20 best levels of each side of a symbol's book, best first, right after the update `updateID`. Prices and quantities are written as the
+    /// venue writes them. A client that has followed the venue's rule up to that `u` or `lastUpdateId` must have the same levels.
     ///
-    /// Nil if the id is not of this symbol, or was forgotten (``DemoExchangeConfiguration/bookMemory``). Ids are remembered while somebody is
-    /// subscribed to a depth stream of the symbol; ids of REST replies always are.
+    /// Nil if the id does not belong to this symbol or is no longer remembered (``DemoExchangeConfiguration/bookMemory``). The exchange remembers ids
+    /// while a client subscribes to a depth stream of the symbol, and the ids of all REST replies.
     public func trueLevels(symbol: String, at updateID: UInt64) -> (bids: [(String, String)], asks: [(String, String)])? {
         bookLog.levels(symbol, at: updateID)
     }
@@ -106,13 +106,14 @@ public final class DemoExchange: Sendable {
         server.onLoop { $0.inject(text, to: stream) }
     }
 
-    /// Ends every WebSocket connection: with a TCP reset, or with a close frame of this code. The socket then waits for the peer's close frame, at
-    /// most 5 s.
+    /// Ends every WebSocket connection: with a TCP reset, or with a close frame of this code. After a close frame the socket waits up to 5 s for the
+    /// peer's close frame.
     public func dropConnections(code: UInt16? = nil) {
         server.onLoop { $0.dropConnections(code) }
     }
 
-    /// While stalled, connections stay, pings and control messages are answered, and no data is sent; what is missed stays missed.
+    /// While stalled, the exchange keeps connections open and answers pings and control messages, but sends no data. It does not send the missed data
+    /// later.
     public func setStalled(_ stalled: Bool) {
         server.onLoop { $0.faults.isStalled = stalled }
     }
@@ -122,7 +123,7 @@ public final class DemoExchange: Sendable {
         server.onLoop { ($0.faults.rest, $0.faults.restPath) = (fault, nil) }
     }
 
-    /// Inflicts a fault. The same over HTTP: `POST /control/fault` with `{"fault":NAME, …parameters}`; `GET /control/faults` lists the names.
+    /// Inflicts a fault. Over HTTP, `POST /control/fault` with `{"fault":NAME, …parameters}` does the same; `GET /control/faults` lists the names.
     public func inflict(_ fault: Fault) {
         server.onLoop { $0.inflict(fault) }
     }
@@ -132,6 +133,6 @@ public final class DemoExchange: Sendable {
         server.onLoop { $0.clearFaults() }
     }
 
-    /// What happens from now on. Each call gives a stream of its own; a listener that falls 10 000 events behind loses the oldest.
+    /// Events from now on. Each call returns a separate stream. A listener that falls 10 000 events behind loses the oldest.
     public func changes() -> AsyncStream<Event> { ledger.events() }
 }

@@ -6,9 +6,9 @@ public struct DemoExchangeError: Error, Sendable, CustomStringConvertible {
         case bind
         /// The recording could not be read or has a malformed line.
         case recording
-        /// The certificate or its key cannot be read, or do not fit.
+        /// The certificate or its key cannot be read, or they do not match.
         case certificate
-        /// ``DemoExchange/start()`` was called while it was running.
+        /// ``DemoExchange/start()`` was called while the exchange was running.
         case alreadyRunning
     }
 

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What a ``DemoExchange`` has seen since it was made; a stop and a new start do not reset it.
+/// The counts of a ``DemoExchange`` since it was created; stopping and starting again does not reset them.
 public struct Statistics: Sendable, Equatable {
-    /// WebSocket connections accepted ever.
+    /// WebSocket connections accepted since creation.
     public internal(set) var connectionsEver = 0
     /// WebSocket connections open now.
     public internal(set) var connectionsNow = 0
@@ -12,18 +12,18 @@ public struct Statistics: Sendable, Equatable {
     public internal(set) var subscribes: [String: Int] = [:]
     /// How often each stream name was unsubscribed, by UNSUBSCRIBE.
     public internal(set) var unsubscribes: [String: Int] = [:]
-    /// Connections subscribed to each stream name now; names without any are absent.
+    /// Number of connections now subscribed to each stream name; names without any are absent.
     public internal(set) var activeSubscriptions: [String: Int] = [:]
-    /// REST requests per path and query, exactly as received.
+    /// Number of REST requests per path and query, exactly as received.
     public internal(set) var requests: [String: Int] = [:]
-    /// How often ``Fault/drop(code:afterBytes:)`` and ``Fault/dropRandomly(mean:seed:duration:)`` have struck.
+    /// How many times ``Fault/drop(code:afterBytes:)`` and ``Fault/dropRandomly(mean:seed:duration:)`` have cut connections.
     public internal(set) var drops = 0
     /// Data frames sent per stream name, counted once per connection.
     public internal(set) var framesSent: [String: Int] = [:]
 }
 
 extension Statistics {
-    /// A JSON object of the counts, and of REST requests by path and query.
+    /// A JSON object of the connection counts, and of REST requests by path and query.
     var json: String {
         let targets = requests.map { "\(JSONValue.quoted($0.key)):\($0.value)" }.joined(separator: ",")
         let counts = #""connectionsEver":\#(connectionsEver),"connectionsNow":\#(connectionsNow),"controlMessages":\#(controlMessages)"#
@@ -35,7 +35,7 @@ extension Statistics {
 public enum Event: Sendable, Equatable {
     /// A WebSocket connection was accepted.
     case connected
-    /// A WebSocket connection ended, for whatever reason.
+    /// A WebSocket connection ended, for any reason.
     case disconnected
     /// A connection subscribed to these names, by SUBSCRIBE or in its URL.
     case subscribed([String])

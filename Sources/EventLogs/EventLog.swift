@@ -1,12 +1,12 @@
 package import FeedCore
 
-/// The log of one stream in one format, as one fan-out thread knows it, and that thread's readers of it.
+/// The ring of one stream in one format, as one fan-out thread knows it, with that thread's readers.
 package struct EventLog: ~Copyable {
     package let name: FuturesServiceStreamName
-    /// The set of this stream alone.
+    /// The set of this stream only.
     package let streams: StreamSet
     package var ring: RingView
-    /// The slots of its readers, and the compression groups that it is in.
+    /// The slots of its readers, and the compression groups that read it.
     package var readers: [Int32] = []
     package var groups: [Int] = []
     package var isDirty = false

@@ -6,26 +6,27 @@
     package import Musl
 #endif
 
-/// Lists what one call sends one reader from the logs: the events that it lacks, in the order of their sequence. An event is its bytes in the log and
-/// the end of its id, which is the reader's own. A reader of one stream alone gets its events as they stand in the log, in as few vectors as possible.
+/// Lists the data that one call sends to one reader: its missing events from the rings, in the order of their sequence. An event consists of its
+/// bytes in the ring and the end of its id, which is specific to the reader. A reader of a single stream gets its events exactly as they are in the
+/// ring, in as few vectors as possible.
 ///
-/// One list serves every reader in turn, so that a reader and an event allocate nothing.
+/// One list serves all readers in turn, so that neither readers nor events allocate memory.
 package final class GatherList {
-    /// The most vectors of one call (`IOV_MAX` is 1,024).
+    /// The maximum number of vectors in one call (`IOV_MAX` is 1,024).
     package static let capacity = 512
 
-    /// One event, or several that follow each other in the log.
+    /// One event, or several consecutive events of a ring.
     private struct Part {
-        /// Which of the reader's subscriptions.
+        /// The index of the reader's subscription.
         let subscription: Int
         let first: UInt64
         /// One past the last event.
         let next: UInt64
-        /// Where it stops in the log.
+        /// Where it ends in the ring.
         let end: UInt64
-        /// What follows that: the rest of its id, or the end of an event without one.
+        /// The bytes after that: the rest of its id, or the end of an event without one.
         let tail: UnsafeRawBufferPointer
-        /// What is sent within it, and before which place in the log; empty if the reader asked for no timings.
+        /// The timings to insert, and their place in the ring; empty if the reader requested none.
         var timings = UnsafeRawBufferPointer(start: nil, count: 0)
         var timingsAt: UInt64 = 0
         let bytes: Int
@@ -34,54 +35,54 @@ package final class GatherList {
     /// A stream's next event.
     private struct Next {
         var sequence: UInt64
-        /// Which of the reader's subscriptions, and of the logs.
+        /// The indices of the reader's subscription and of the ring.
         let place: Int
         let log: Int
         var cursor: UInt64
         let end: UInt64
     }
 
-    /// The most streams of one reader that one call looks at.
+    /// The maximum number of a reader's streams that one call examines.
     private static let mostStreams = 1024
 
     package let vectors = UnsafeMutablePointer<iovec>.allocate(capacity: capacity)
-    /// How many vectors there are.
+    /// The number of vectors.
     package var count: Int { vectorCount }
-    // Private, because Swift checks at run time each access to a stored property of a class that another module can see.
+    // Private, because Swift checks each access at run time to a stored property of a class that another module can see.
     private var vectorCount = 0
     private let parts = UnsafeMutablePointer<Part>.allocate(capacity: capacity)
     private var partCount = 0
-    /// The streams that still have events to gather, the one with the lowest sequence first.
+    /// The streams with events to gather, the one with the lowest sequence first.
     private let heap = UnsafeMutablePointer<Next>.allocate(capacity: mostStreams)
     private var heapCount = 0
     private var idFloor = UInt64.max
     /// How many events the last `advance` passed.
     package var advanced: UInt64 { passed }
     private var passed: UInt64 = 0
-    /// What ends an event without an id, in each format.
+    /// The end of an event without an id, in each format.
     private let bareEnds = EventFormat.allCases.map { format in
         let bytes = format.end(nil)
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
         copy.copyBytes(from: bytes)
         return copy
     }
-    /// What ends the reader's ids; nothing as long as the rings' own ends will do.
+    /// The end of the reader's ids; empty while the rings' own ends suffice.
     private let idEnd = UnsafeMutablePointer<UInt8>.allocate(capacity: EventFormat.idEndRoom)
     private var idEndCount = 0
     /// The timings of the gathered events, for a reader that asked for them.
     private let timings = TimingsText(capacity: capacity / leastVectors)
-    /// The fewest vectors of an event that tells its times.
+    /// The fewest vectors of an event with timings.
     private static let leastVectors = 4
-    /// The most vectors of one event: two pieces of which one wraps, the timings between them, the tail.
+    /// The maximum number of vectors of one event: two pieces of which one wraps, the timings between them, the tail.
     private static let mostVectors = 5
     /// How many more events with data the reader wants.
     private var remaining = Int.max
-    /// How many more bytes to gather; one event at least.
+    /// How many more bytes to gather; at least one event.
     private var room = Int.max
 
     package init() {}
 
-    /// Hands out the gathered bytes in one piece, for the time of the call.
+    /// Passes the gathered bytes in one piece, valid during the call.
     package func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         var total = 0
         for index in 0..<vectorCount { total += vectors[index].iov_len }
@@ -105,8 +106,8 @@ package final class GatherList {
         for end in bareEnds { end.deallocate() }
     }
 
-    /// The first event that a reader lacks and does not get now, because it has paused the stream, waits for a value, or its turn comes later. From there
-    /// on events go without id, since an id says that everything up to it has come.
+    /// The first event that the reader has missed and does not get now, because it has paused the stream, waits for a snapshot, or its turn comes
+    /// later. From there on events are sent without id, because an id says that the reader has everything up to it.
     package func idFloor(_ reader: ReaderCursors, _ logs: borrowing Slab<EventLog>) -> UInt64 {
         var floor = UInt64.max
         for place in reader.subscriptions.indices { floor = min(floor, hidden(reader.subscriptions[place], logs)) }
@@ -121,11 +122,11 @@ package final class GatherList {
         return subscription.cursor < logs[subscription.log].ring.firstOrdinal ? 0 : logs[subscription.log].ring[subscription.cursor].sequence
     }
 
-    /// Lists what the reader lacks.
+    /// Lists the reader's missing events.
     ///
     /// - Parameters:
-    ///   - atMost: about how many bytes; it takes one event at least.
-    ///   - sendTime: the time now, if the reader asked for timings.
+    ///   - atMost: The approximate maximum number of bytes; at least one event is gathered.
+    ///   - sendTime: The current time, if the reader requested timings.
     package func gather(_ reader: inout ReaderCursors, _ logs: borrowing Slab<EventLog>, atMost: Int = .max, _ sendTime: SendTime? = nil) {
         timings.begin(sendTime)
         vectorCount = 0
@@ -154,7 +155,7 @@ package final class GatherList {
         }
     }
 
-    /// Adds a stream that has events the reader lacks.
+    /// Adds a stream if the reader has missing events in it.
     private func add(_ subscription: ReaderCursors.Subscription, _ place: Int, _ log: borrowing EventLog) {
         let end = log.ring.endOrdinal
         guard subscription.cursor < end else { return }
@@ -163,7 +164,7 @@ package final class GatherList {
         heapCount += 1
     }
 
-    /// Takes the first stream's events up to the next stream's.
+    /// Adds the first stream's events up to the next stream's.
     private func takeFirst(_ reader: inout ReaderCursors, _ log: borrowing EventLog) {
         let first = heap[0].cursor
         let second = heapCount < 2 ? .max : heapCount < 3 ? heap[1].sequence : min(heap[1].sequence, heap[2].sequence)
@@ -179,7 +180,7 @@ package final class GatherList {
         }
     }
 
-    /// Restores the order of the heap below a place.
+    /// Restores the heap order below a place.
     private func sink(_ start: Int) {
         var place = start
         while case let left = 2 * place + 1, left < heapCount {
@@ -190,7 +191,7 @@ package final class GatherList {
         }
     }
 
-    /// Adds events one by one. Returns the event after the last one taken; `end` if the reader wants no more.
+    /// Adds events one by one. Returns the event after the last one added; `end` if the reader wants no further events.
     @discardableResult
     private func take(
         _ place: Int, _ reader: inout ReaderCursors, _ log: borrowing EventLog, from first: UInt64, to end: UInt64
@@ -229,7 +230,7 @@ package final class GatherList {
         return remaining == 0 ? end : next
     }
 
-    /// Adds events as they stand in the log, as many as there is room for, one at least. Returns the event after the last one taken.
+    /// Adds events exactly as they are in the ring, as many as there is room for and at least one. Returns the event after the last one added.
     private func takeRun(_ place: Int, _ log: borrowing EventLog, from first: UInt64, to end: UInt64) -> UInt64 {
         var next = idFloor == .max ? end : min(end, max(first + 1, log.ring.ordinal(after: idFloor - 1)))
         let start = log.ring[first].start
@@ -252,8 +253,8 @@ package final class GatherList {
         partCount += 1
     }
 
-    /// Moves the reader's cursors past the bytes that the call sent. Returns nil if it sent all; else the rest of the event that it cut, empty if it
-    /// stopped between two events.
+    /// Moves the reader's cursors past the sent bytes. Returns nil if everything was sent; otherwise the rest of the event that was cut, which is
+    /// empty if the call ended between two events.
     package func advance(
         _ reader: inout ReaderCursors, _ logs: borrowing Slab<EventLog>, by sent: Int
     ) -> [UInt8]? {
@@ -274,7 +275,7 @@ package final class GatherList {
         let start = log.ring[part.first].start
         var next = part.next
         if sent < part.bytes {
-            // The cut event counts as begun; its rest goes before anything else.
+            // The cut event counts as sent; its rest is sent before anything else.
             next = part.first + 1
             while next < part.next, log.ring[next].start - start < UInt64(sent) { next += 1 }
         }

@@ -1,37 +1,37 @@
-/// Someone's places in the logs: a reader's, or a compression group's.
+/// The cursors of a reader or of a compression group in the rings.
 package struct ReaderCursors {
-    /// Small, because a reader may have two hundred.
+    /// Small, because a reader may have 200 of them.
     package struct Subscription {
-        /// The log's number, and four bits for the properties below.
+        /// The ring's number, and four bits for the following properties.
         private var logAndFlags: UInt32
         private var listPlace: Int32 = -1
         /// The next event to read.
         package var cursor: UInt64
-        /// Events before this one go without their id: the reader catches up with them after a pause, and ids only rise.
+        /// Events before this sequence are sent without their id: the reader receives them late after a pause, and ids may only rise.
         package var withoutIDUntil: UInt64 = 0
 
         package var isPaused: Bool {
             get { logAndFlags & 1 != 0 }
             set { set(1, newValue) }
         }
-        /// The log has dropped its event; the latest full value is on its way.
+        /// The ring has dropped the next event; a snapshot is on its way.
         package var awaitsValue: Bool {
             get { logAndFlags & 2 != 0 }
             set { set(2, newValue) }
         }
-        /// It has to ask for the latest full value once there is room to send it.
+        /// A snapshot must be requested when there is room to send it.
         package var needsValue: Bool {
             get { logAndFlags & 4 != 0 }
             set { set(4, newValue) }
         }
-        /// Its turn has not come: a paced reader gets a stream's events at intervals.
+        /// A paced reader gets a stream's events at intervals, and this stream's turn has not come.
         package var isHeld: Bool {
             get { logAndFlags & 8 != 0 }
             set { set(8, newValue) }
         }
-        /// Less than 2²⁸.
+        /// Below 2²⁸.
         package var log: Int { Int(logAndFlags >> 4) }
-        /// Its place in the log's list of readers; -1 while a group reads for it.
+        /// Its index in the ring's list of readers; -1 while a group reads for it.
         package var readerIndex: Int {
             get { Int(listPlace) }
             set { listPlace = Int32(clamping: newValue) }
@@ -46,16 +46,16 @@ package struct ReaderCursors {
     }
 
     package let format: EventFormat
-    /// Whether its events tell their times.
+    /// Whether its events include timings.
     package let tellsTimings: Bool
     package var subscriptions: [Subscription] = []
-    /// When the turns of a paced reader's streams come, by the logs' numbers, monotonic nanoseconds.
+    /// When the turns of a paced reader's streams are due, by the rings' numbers, monotonic nanoseconds.
     package var dueAt: [Int: Int64] = [:]
-    /// The streams whose events have all come, as its ids say.
+    /// The set of streams that its ids cover.
     package var streams = StreamSet()
-    /// The highest id read.
+    /// The highest sequence read.
     package var lastSequence: UInt64 = 0
-    /// How many more events with data it wants; nil for all that come.
+    /// How many more events with data it wants; nil for no limit.
     package var remaining: Int? {
         get { remainingCount.map { Int($0) } }
         set { remainingCount = newValue.map { Int32(clamping: $0) } }
@@ -68,7 +68,7 @@ package struct ReaderCursors {
         remainingCount = remaining.map { Int32(clamping: $0) }
     }
 
-    /// The first of its streams, from a place on, that it cannot go on reading: the log has dropped the events, or a value has to come before them.
+    /// The first of its streams, from an index on, that it cannot continue to read: the ring has dropped the events, or a snapshot must come first.
     package func firstFallen(from place: Int, _ logs: borrowing Slab<EventLog>) -> Int? {
         for place in place..<max(place, subscriptions.count) {
             let subscription = subscriptions[place]

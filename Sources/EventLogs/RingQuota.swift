@@ -1,18 +1,18 @@
-/// How much memory one log may take, so that all logs together stay within a budget: the biggest give up what is too much.
+/// The memory limit of one ring that keeps all rings within a budget: the largest rings give up memory.
 package struct RingQuota {
-    /// The memory of one log: its ring of bytes, and the places of its events.
+    /// The memory of one ring: its bytes and its event entries.
     package struct Size {
         let bytes: UInt64
         let events: UInt64
-        /// The ring that its newest event needs alone.
+        /// The bytes that its newest event needs alone.
         var least: UInt64 = 4096
     }
 
-    /// The most bytes of one log's ring, a power of two.
+    /// The maximum number of bytes of one ring, a power of two.
     package private(set) var bytes: UInt64
     package let maximum: UInt64
 
-    /// - Parameter bytes: the most bytes of events in one log; the next power of two is the most memory for them.
+    /// - Parameter bytes: The maximum number of event bytes in one ring; the next power of two limits their memory.
     package init(of bytes: Int) {
         var power: UInt64 = 4096
         while power < UInt64(clamping: bytes), power < 1 << 62 { power *= 2 }
@@ -20,11 +20,11 @@ package struct RingQuota {
         self.bytes = power
     }
 
-    /// The most events of one log; nil if its memory sets no bound.
+    /// The maximum number of events of one ring; nil if its memory sets no limit.
     package var events: UInt64? { Self.events(bytes, maximum) }
 
-    /// Takes the largest share with which logs of these sizes stay within `budget`, less an eighth for what comes until the next look. A log that
-    /// fills its share counts twice, because it would take as much if it could.
+    /// Sets the largest share with which rings of these sizes stay within `budget`. An eighth of it stays free for events until the next check. A
+    /// ring that fills its share counts twice, because it would use as much if it could.
     package mutating func settle(_ sizes: [Size], within budget: Int) {
         let budget = UInt64(clamping: budget - budget / 8)
         let options = sizes.map { size in

@@ -6,28 +6,28 @@
     package import Musl
 #endif
 
-/// What one stream's ring held at one instant: its events, the oldest first.
+/// The contents of one stream's ring at one moment: its events, oldest first.
 ///
-/// An ordinal counts the events of the stream; a reader's place is an ordinal and nothing else. Other threads may read a view without a lock, because
-/// ``StreamLog`` writes nowhere that a view in use reaches to.
+/// An ordinal counts the events of the stream; a cursor is an ordinal. Other threads may read a view without a lock, because ``StreamLog`` does not
+/// overwrite memory that a view in use covers.
 package struct RingView: @unchecked Sendable {
     package struct Entry {
-        /// The event's place among the events of all streams.
+        /// The event's number among the events of all streams.
         package let sequence: UInt64
-        /// Where the event begins, counted in all bytes that were ever appended; so are the two ends.
+        /// Where the event starts, counted over all bytes ever appended; the same holds for the two ends.
         package let start: UInt64
-        /// Where the id begins: the bytes before it are the event without its id and its end. An event without data has no id; for it, this is `end`.
+        /// Where the id starts: the bytes before it are the event without its id and its end. An event without data has no id; for it, this is `end`.
         package let bodyEnd: UInt64
-        /// Where the event ends, written as for a reader of this stream alone.
+        /// Where the event ends, written as for a reader of this stream only.
         package let end: UInt64
         /// When it was received, monotonic nanoseconds.
         package let appendedAt: Int64
-        /// The venue's time and `carriesData` in one number, so that the entry stays as small as it was.
+        /// The venue's time and `carriesData` in one number, to keep the entry small.
         private let mark: Int64
 
         /// - Parameters:
-        ///   - carriesData: whether the event is a value or a change of one.
-        ///   - eventTime: the venue's time of it, ms since 1970 UTC; nil if the venue told none.
+        ///   - carriesData: Whether the event is a snapshot or an update.
+        ///   - eventTime: The venue's time, ms since 1970 UTC; nil if the venue sent none.
         init(sequence: UInt64, start: UInt64, bodyEnd: UInt64, end: UInt64, appendedAt: Int64, carriesData: Bool, eventTime: Int64?) {
             (self.sequence, self.start, self.bodyEnd, self.end, self.appendedAt) = (sequence, start, bodyEnd, end, appendedAt)
             mark = carriesData ? max(eventTime ?? Self.timeless, Self.timeless) : Self.dataless
@@ -36,17 +36,17 @@ package struct RingView: @unchecked Sendable {
         private static let dataless = Int64.min
         private static let timeless = Int64.min + 1
 
-        /// Whether the event is a value or a change of one.
+        /// Whether the event is a snapshot or an update.
         package var carriesData: Bool { mark != Self.dataless }
-        /// The venue's time of the event, ms since 1970 UTC; nil if it told none.
+        /// The venue's time of the event, ms since 1970 UTC; nil if it sent none.
         package var eventTime: Int64? { mark > Self.timeless ? mark : nil }
     }
 
-    /// Which events the ring holds.
+    /// The range of events in the ring.
     package struct Extent: Sendable {
-        /// The ring holds no event up to this sequence: such events came before the ring, or it has dropped them.
+        /// The ring has no event up to this sequence: earlier events came before the ring, or it has dropped them.
         package internal(set) var floor: UInt64
-        /// The oldest event held.
+        /// The oldest event in the ring.
         package internal(set) var firstOrdinal: UInt64 = 0
         /// One past the newest.
         package internal(set) var endOrdinal: UInt64 = 0
@@ -54,15 +54,15 @@ package struct RingView: @unchecked Sendable {
     }
 
     package var extent: Extent
-    /// Keeps the memory that the pointers are of.
+    /// Retains the memory of the pointers.
     private let memory: RingMemory
     let bytes: UnsafeMutableRawPointer
     let capacity: UInt64
     let entries: UnsafeMutablePointer<Entry>
     let entryCapacity: UInt64
-    /// The bytes that end an id for a reader of this stream alone.
+    /// The number of bytes that end an id for a reader of this stream only.
     let ownEndCount: UInt64
-    /// The newest events without data that the ring has dropped, with their ordinals.
+    /// The newest dropped events without data, with their ordinals.
     var goneNotices: [(ordinal: UInt64, bytes: [UInt8])] = []
 
     init(_ extent: Extent, _ memory: RingMemory, ownEndCount: Int) {
@@ -81,7 +81,7 @@ package struct RingView: @unchecked Sendable {
     /// Where the part of an event's id ends that is the same for all readers; the reader's streams follow it.
     package func idEnd(of entry: Entry) -> UInt64 { entry.carriesData ? entry.end - ownEndCount : entry.end }
 
-    /// The oldest held event that is newer than `sequence`.
+    /// The oldest event in the ring that is newer than `sequence`.
     package func ordinal(after sequence: UInt64) -> UInt64 {
         var (low, high) = (firstOrdinal, endOrdinal)
         while low < high {
@@ -91,17 +91,17 @@ package struct RingView: @unchecked Sendable {
         return low
     }
 
-    /// How many bytes of events the ring holds, and how many bytes of memory it takes for them.
+    /// The bytes of events in the ring, and the memory that they use.
     package var held: UInt64 { extent.endOffset - startOffset }
     package var memorySize: UInt64 { capacity + entryCapacity * Self.bytesPerEvent }
     package static let bytesPerEvent = UInt64(MemoryLayout<Entry>.stride)
 
     var startOffset: UInt64 { firstOrdinal < endOrdinal ? self[firstOrdinal].start : extent.endOffset }
 
-    /// How many bytes the ring holds from an event on; all, if it has dropped that event.
+    /// The bytes in the ring from an event on; all bytes if that event was dropped.
     package func bytes(from ordinal: UInt64) -> UInt64 { ordinal < endOrdinal ? extent.endOffset - self[max(ordinal, firstOrdinal)].start : 0 }
 
-    /// The newest event with data from `ordinal` up to `end`; nil if the ring holds none.
+    /// The newest event with data from `ordinal` up to `end`; nil if the ring has none.
     package func newestData(from ordinal: UInt64, before end: UInt64 = .max) -> UInt64? {
         var next = min(end, endOrdinal)
         while next > max(ordinal, firstOrdinal) {
@@ -111,8 +111,8 @@ package struct RingView: @unchecked Sendable {
         return nil
     }
 
-    /// The events without data from one place up to another, as readers get them. The last few that the ring has dropped are among them, so that a
-    /// reader that skips values still hears of outages.
+    /// The events without data between two ordinals, as readers get them. They include the last few dropped ones, so that a reader that skips updates
+    /// still gets the events of outages.
     package func notices(from ordinal: UInt64, to end: UInt64) -> [[UInt8]] {
         var notices = goneNotices.filter { (ordinal..<end).contains($0.ordinal) }.map(\.bytes)
         var next = max(ordinal, firstOrdinal)
@@ -124,7 +124,7 @@ package struct RingView: @unchecked Sendable {
         return notices
     }
 
-    /// Adds the bytes between two places to the list of vectors: one vector, or two if the ring wraps. Returns how many.
+    /// Adds the bytes between two places as vectors: one, or two if the ring wraps. Returns their number.
     package func vectors(from start: UInt64, to end: UInt64, into vectors: UnsafeMutablePointer<iovec>) -> Int {
         let mask = capacity - 1
         let offset = start & mask
@@ -153,7 +153,7 @@ package struct RingView: @unchecked Sendable {
     }
 }
 
-/// The memory of one ring. It lives as long as a view of it does.
+/// The memory of one ring. It lives as long as a view of it.
 final class RingMemory {
     let bytes: UnsafeMutableRawPointer
     /// A power of two, like `entryCapacity`.

@@ -1,12 +1,12 @@
-/// Holds elements, each at a fixed address and under a small number, which another element may have once this one is gone. Elements of neighbouring
-/// numbers share a page of memory.
+/// A container whose elements each have a fixed address and a small number. The number is reused after the element is removed. Elements with
+/// neighboring numbers share a page of memory.
 ///
-/// A program can change several elements at once, since each has a place of its own. To insert or remove one changes the slab itself, and Swift's check
-/// of exclusive access ends a program that does so while it uses an element.
+/// Several elements can be modified at the same time, because each has its own place. Inserting or removing one modifies the slab itself. Doing so
+/// while an element is in use violates Swift's exclusivity check, which ends the program.
 ///
-/// It is public because Swift 6.3 specialises a generic type of another module only if it is; no product has this module.
+/// It is public because Swift 6.3 specializes a generic type of another module only then; no product exposes this module.
 public struct Slab<Element: ~Copyable>: ~Copyable {
-    /// Memory for 32 elements, and a bit for each that is there.
+    /// Memory for 32 elements, and a bit for each that is present.
     @usableFromInline struct Page {
         @usableFromInline let places: UnsafeMutablePointer<Element>
         @usableFromInline var taken: UInt32 = 0
@@ -18,13 +18,13 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
     @usableFromInline var pages: [Page?] = []
     @usableFromInline var end = 0
 
-    /// An empty slab.
+    /// Creates an empty slab.
     @inlinable public init() {}
 
-    /// All numbers that elements have or have had.
+    /// The range of numbers that elements have or have had.
     @inlinable public var indices: Range<Int> { 0..<end }
 
-    /// The lowest number that no element has.
+    /// The lowest unused number.
     @inlinable public var vacancy: Int {
         let page = pages.firstIndex { $0?.taken != .max } ?? pages.count
         return page * UInt32.bitWidth + (page < pages.count ? (~(pages[page]?.taken ?? 0)).trailingZeroBitCount : 0)
@@ -43,7 +43,7 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
         return page.taken & Self.bit(index) != 0
     }
 
-    /// The element with this number; there has to be one.
+    /// The element with this number, which must exist.
     public subscript(index: Int) -> Element {
         @inlinable @inline(__always) _read { yield place(index).pointee }
         @inlinable @inline(__always) nonmutating _modify { yield &place(index).pointee }

@@ -1,13 +1,13 @@
-/// Holds the newest events of one stream, each encoded once, in one ring of bytes that serves every reader. The ring grows up to its bounds, then it
+/// The ring of one stream: its newest events, each encoded once, in one buffer that serves every reader. The ring grows up to its limits; then it
 /// drops the oldest events.
 ///
-/// One thread writes. Others read views of the ring, each as old as its thread: what a drop frees is written again only once every thread has a view
-/// without it. Until then the ring uses other memory.
+/// One thread writes. Other threads read views of the ring, which may be older. Memory freed by a drop is overwritten only after every thread has a
+/// newer view. Until then the ring uses other memory.
 package struct StreamLog: ~Copyable {
-    /// How far the threads are that read the ring. A change that is made now is told them under the number `next`.
+    /// The progress of the threads that read the ring. A change that is made now is posted to them under the number `next`.
     package struct Readers {
         package let next: UInt64
-        /// All threads have been told everything up to this number.
+        /// All threads have processed every change up to this number.
         package let seen: UInt64
 
         package init(next: UInt64, seen: UInt64) {
@@ -15,27 +15,27 @@ package struct StreamLog: ~Copyable {
             self.seen = seen
         }
 
-        /// Nobody but the writing thread reads.
+        /// Only the writing thread reads.
         package static let none = Readers(next: 0, seen: .max)
     }
 
-    /// What was in use before a drop, and from which number on nobody uses it.
+    /// The end of the memory before a drop, and the change number from which on it is unused.
     private struct Drop {
         let number: UInt64
         let ordinal: UInt64
         let offset: UInt64
     }
 
-    /// What the ring holds now.
+    /// The current contents of the ring.
     package private(set) var view: RingView
     private let configuredBytes: UInt64
     private let configuredEvents: UInt64
     private var maximumBytes: UInt64
     private var maximumEvents: UInt64
     private let maximumAge: Int64
-    /// What ends an id for a reader of this stream alone.
+    /// The end of an id for a reader of this stream only.
     private let ownEnd: [UInt8]
-    /// Places and bytes before these are free to be written.
+    /// Entries and bytes before these may be overwritten.
     private var freeOrdinal: UInt64 = 0
     private var freeOffset: UInt64 = 0
     /// The oldest drop that some thread may not know, and the newest one.
@@ -44,11 +44,11 @@ package struct StreamLog: ~Copyable {
     private static let mostGoneNotices = 16
 
     /// - Parameters:
-    ///   - floor: the newest event of any stream when the log begins.
-    ///   - maximumBytes: 4,096 or more. The ring's memory is a power of two, of which an eighth stays free; it holds a larger event alone.
-    ///   - maximumEvents: one at least.
-    ///   - maximumAge: the nanoseconds after which the next event drops an event.
-    ///   - ownEnd: what ends an id for a reader of this stream alone.
+    ///   - floor: The newest event of any stream when the ring is created.
+    ///   - maximumBytes: At least 4,096. The ring's memory is a power of two, of which an eighth stays free. A larger event is stored alone.
+    ///   - maximumEvents: At least one.
+    ///   - maximumAge: The age in nanoseconds beyond which an event is dropped by the next one.
+    ///   - ownEnd: The end of an id for a reader of this stream only.
     package init(floor: UInt64, maximumBytes: UInt64, maximumEvents: UInt64, maximumAge: Int64, ownEnd: [UInt8] = []) {
         self.ownEnd = ownEnd
         configuredBytes = max(4096, maximumBytes)
@@ -70,9 +70,9 @@ package struct StreamLog: ~Copyable {
     /// Appends an event.
     ///
     /// - Parameters:
-    ///   - eventTime: the venue's time of it, ms since 1970 UTC; nil if it told none.
-    ///   - now: when it was received, monotonic nanoseconds.
-    /// - Returns: whether the extent of the view tells all that has changed. If not, the ring has other memory, or has dropped an event without data.
+    ///   - eventTime: The venue's time, ms since 1970 UTC; nil if it sent none.
+    ///   - now: When it was received, monotonic nanoseconds.
+    /// - Returns: Whether the view's extent describes the whole change. If not, the ring has other memory, or has dropped an event without data.
     @discardableResult
     package mutating func append(
         sequence: UInt64, body: ArraySlice<UInt8>, id: ArraySlice<UInt8>, carriesData: Bool, eventTime: Int64? = nil, now: Int64,
@@ -95,9 +95,9 @@ package struct StreamLog: ~Copyable {
         return view.bytes == memory && view.goneNotices.last?.ordinal == gone
     }
 
-    /// Keeps the log's memory within its share from now on. Drops what is too much, oldest events first, but never the newest event.
+    /// Limits the ring's memory to its share from now on. Drops the oldest events beyond it, but never the newest event.
     ///
-    /// - Returns: whether nothing has changed.
+    /// - Returns: Whether nothing has changed.
     @discardableResult
     package mutating func limit(to share: RingQuota) -> Bool {
         maximumBytes = min(configuredBytes, share.bytes)
@@ -114,12 +114,12 @@ package struct StreamLog: ~Copyable {
 
     private var count: UInt64 { view.endOrdinal - view.firstOrdinal }
 
-    /// The most bytes and events held: as configured, but an eighth of the largest memory stays free, for events that come before all threads know
-    /// of a drop.
+    /// The maximum number of bytes and events: as configured, but an eighth of the largest memory stays free for events that arrive before all
+    /// threads have processed a drop.
     private var mostBytes: UInt64 { min(maximumBytes, Self.power(of: maximumBytes, atLeast: Self.leastBytes) / 8 * 7) }
     private var mostEvents: UInt64 { min(maximumEvents, Self.power(of: maximumEvents, atLeast: Self.leastEvents) / 8 * 7) }
 
-    /// The least power of two that is not less than `number`.
+    /// The smallest power of two that is at least `number`.
     private static func power(of number: UInt64, atLeast least: UInt64) -> UInt64 {
         var power = least
         while power < number, power < 1 << 62 { power *= 2 }
@@ -155,7 +155,7 @@ package struct StreamLog: ~Copyable {
         view.extent.firstOrdinal += 1
     }
 
-    /// Makes room. A ring that is nearly full grows, if it may. Otherwise the events move to memory of the same size.
+    /// Makes room. A ring that is nearly full grows if allowed. Otherwise the events move to memory of the same size.
     private mutating func reserve(_ length: UInt64) {
         let isTight = view.extent.endOffset + length - freeOffset > view.capacity || view.endOrdinal - freeOrdinal >= view.entryCapacity
         guard isTight else { return }
@@ -169,9 +169,9 @@ package struct StreamLog: ~Copyable {
         return need > size / 8 * 7 && size < most ? size * 2 : size
     }
 
-    /// Moves the held events to new memory. Views of the old one keep it.
+    /// Moves the events to new memory. Views of the old memory retain it.
     ///
-    /// - Parameters: powers of two that the events fit into.
+    /// - Parameters: Powers of two that the events fit into.
     private mutating func move(toBytes capacity: UInt64, events entryCapacity: UInt64) {
         let memory = RingMemory(capacity: capacity, entryCapacity: entryCapacity)
         var offset = view.startOffset

@@ -1,7 +1,7 @@
-/// What a step has decided so far: the effects, in order, and when the next deadline is due.
+/// The decisions of one step: its effects, in order, and the time of the next deadline.
 struct Decisions: Sendable {
     var effects: [FeedEffect] = []
-    /// When `step(.deadline)` is due next; nil if nothing is waited for.
+    /// When `step(.deadline)` is due next; nil if no deadline is set.
     var nextDeadline: Instant?
 
     mutating func wake(at instant: Instant) { nextDeadline = nextDeadline.map { min($0, instant) } ?? instant }

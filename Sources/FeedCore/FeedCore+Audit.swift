@@ -1,4 +1,5 @@
-/// The books' audit: from time to time each is compared with REST, at one update id, and one that differs is an incident and built anew.
+/// The audit of order books. The core regularly compares each book with a REST snapshot at the same update id. A book that differs is reported as an
+/// incident and rebuilt.
 extension FeedCore {
     mutating func scheduleAudit(_ index: Int) {
         let interval = configuration.auditInterval.nanoseconds
@@ -8,7 +9,7 @@ extension FeedCore {
         wake(at: at)
     }
 
-    /// Begins a comparison where the book stands, no request waits for weight, and the minute leaves enough for others.
+    /// Starts a comparison if the book is complete, no request waits for weight, and the minute leaves enough weight for others.
     mutating func audit(_ index: Int) {
         streams[index]?.audit.running = nil
         scheduleAudit(index)
@@ -20,7 +21,7 @@ extension FeedCore {
         streams[index]?.audit.running = StreamState.Audit.Comparison(attempt: attempt, book: OrderBook(limit: stream.traits.limit))
     }
 
-    /// The answer came. It is of use once the book has reached its update id.
+    /// Processes the REST answer. It is compared when the book has reached its update id.
     mutating func audited(_ index: Int, _ result: Result<FetchedContent, FeedError>) {
         guard case .success(let fetched) = result, case .depth(let levels) = fetched.rows, let snapshot = levels.first,
             let adoption = streams[index]?.audit.running?.book.adopt(snapshot)
@@ -37,7 +38,7 @@ extension FeedCore {
         }
     }
 
-    /// The second book takes what the first one took.
+    /// Applies an update to the comparison's book, as it was applied to the real one.
     mutating func advanceAudit(_ index: Int, _ event: DepthLevels) {
         guard var audit = streams[index]?.audit.running else { return }
         streams[index]?.audit.running = nil

@@ -1,12 +1,13 @@
-/// How a hole is filled in a stream of which every message counts: what is missing is fetched by its ids and delivered in order, while what
-/// the socket brings is held back. Where that cannot be done the stream begins anew, and `recover` says how many messages nobody saw.
+/// Fills gaps in streams in which every message counts. The core fetches the missing messages by id and delivers them in order. Until then it holds
+/// back messages from the socket. If the gap cannot be filled, the stream starts over, and `recover` says how many messages were missed.
 extension FeedCore {
-    /// The stream is lost. What is cached can be continued where REST gives messages from an id on; else what comes next begins anew.
+    /// Handles the loss of a stream. If REST can return messages from an id on, the cached content can be continued. If not, the next message starts
+    /// over.
     mutating func keepForBackfill(_ index: Int) {
         if canBackfill(index) { streams[index]?.fetching.backfill = .possible } else { abandonBackfill(index) }
     }
 
-    /// Whether REST can give what follows the content, and the content has no hole itself.
+    /// Whether REST can return the messages that follow the content, and the content itself has no gap.
     func canBackfill(_ index: Int) -> Bool {
         guard let stream = streams[index] else { return false }
         let isWhole =
@@ -17,12 +18,12 @@ extension FeedCore {
         return isWhole && stream.traits.backfillLimit != nil && stream.content.lastID != nil && !stream.content.beginsAnew
     }
 
-    /// Complete data came while the stream is lost; it may leave a hole.
+    /// Handles a snapshot that arrives during an outage. It may leave a gap, which rules out a backfill.
     mutating func abandonBackfill(_ index: Int, unlessContinuedBy rows: FeedRows) {
         if case .possible? = streams[index]?.fetching.backfill, streams[index]?.content.isContinued(by: rows) != true { abandonBackfill(index) }
     }
 
-    /// What comes next begins anew.
+    /// Drops the backfill. The next message starts over.
     mutating func abandonBackfill(_ index: Int) {
         streams[index]?.fetching.backfill = .none
         streams[index]?.content.beginGeneration()
@@ -35,12 +36,13 @@ extension FeedCore {
         askForMissed(index)
     }
 
-    /// Asks now; where the venue's budget is used up for long, what comes is not held back for it.
+    /// Sends the request now. If the weight budget is exhausted for longer than `backfillPatience`, the backfill is given up, so that messages are
+    /// not held back that long.
     private mutating func askForMissed(_ index: Int) {
         if let wait = startFetch(index), wait > configuration.backfillPatience { giveUpBackfill(index) }
     }
 
-    /// Keeps what the socket brought while a hole is being filled; false where none is.
+    /// Holds back a message from the socket while a gap is being filled; false if none is.
     mutating func hold(_ index: Int, _ rows: FeedRows, eventTime: Int64?, arrivedAt: Instant) -> Bool {
         guard case .running(let next, let requests, var held)? = streams[index]?.fetching.backfill else { return false }
         streams[index]?.fetching.backfill = .none
@@ -76,7 +78,7 @@ extension FeedCore {
         }
     }
 
-    /// REST could not answer, or is behind the socket.
+    /// Repeats the request because REST failed or is behind the socket.
     private mutating func askAgain(_ index: Int, from next: UInt64, requests: Int) {
         guard case .running(_, _, let held)? = streams[index]?.fetching.backfill, requests + 1 < configuration.backfillRequests else {
             return giveUpBackfill(index)
@@ -86,7 +88,7 @@ extension FeedCore {
         fetch(index, at: now.instant + delay)
     }
 
-    /// Hands out messages that were missed; false where the answer has a hole itself.
+    /// Delivers missed messages; false if the answer itself has a gap.
     private mutating func deliver(_ index: Int, _ fetched: FetchedContent, from next: UInt64) -> Bool {
         guard let ids = fetched.rows.ids else { return true }
         guard ids.lowerBound <= next, let changed = streams[index]?.content.update(fetched.rows) else { return false }
@@ -112,7 +114,7 @@ extension FeedCore {
         for message in held { update(index, message) }
     }
 
-    /// The hole cannot be filled: what was held back begins the stream anew, and complete data follows.
+    /// Gives up filling the gap. The held messages start the stream over, and a snapshot is fetched.
     private mutating func giveUpBackfill(_ index: Int) {
         guard case .running(_, _, let held)? = streams[index]?.fetching.backfill else { return }
         abandonBackfill(index)

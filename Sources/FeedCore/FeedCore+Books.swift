@@ -1,4 +1,4 @@
-/// How an order book is built, kept and rebuilt. Each symbol on its own: the socket is never touched for it.
+/// Builds, updates and rebuilds order books. Each symbol is rebuilt alone; its connection is not touched.
 extension FeedCore {
     mutating func updateBook(_ index: Int, _ event: DepthLevels, eventTime: Int64?, arrivedAt: Instant) {
         guard let outcome = streams[index]?.content.book?.receive(event) else { return }
@@ -61,8 +61,8 @@ extension FeedCore {
         }
     }
 
-    /// Whether a snapshot is older than what the book had before its connection was lost: a cache on the way has it from before. A venue that
-    /// counts anew has a later time with a lower number.
+    /// Whether a snapshot is older than the book was before its connection was lost, for example because a cache returned it. If the venue restarted
+    /// its numbering, the snapshot has a lower id but a later time.
     private func isPast(_ index: Int, _ snapshot: DepthLevels) -> Bool {
         guard let book = streams[index]?.content.book, !book.stands, book.lastUpdateID > snapshot.lastUpdateID else { return false }
         return snapshot.time > 0 && snapshot.time <= book.time
@@ -82,7 +82,7 @@ extension FeedCore {
         publishContent(index, kind: .full, delta: nil, as: event)
     }
 
-    /// An update is missing, or the book is crossed: readers are told, and the book is built anew from what comes.
+    /// Reports the loss to readers and rebuilds the book. The reason is a missing update or a crossed book.
     mutating func bookLost(_ index: Int, _ reason: String) {
         counters.bookResyncs &+= 1
         note(index, .resync, reason)
@@ -92,7 +92,8 @@ extension FeedCore {
         requestSnapshot(index)
     }
 
-    /// At once the first time, then after 250 ms doubling up to 3 s until the book has stood and moved.
+    /// Requests a snapshot: immediately the first time, then after 250 ms, doubling up to 3 s, until the book is complete and an update has been
+    /// applied.
     private mutating func requestSnapshot(_ index: Int) {
         guard let stream = streams[index] else { return }
         if let fetch = stream.fetching.running, fetch.followsSubscription || !stream.subscription.isEffective { return }

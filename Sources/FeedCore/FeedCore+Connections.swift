@@ -1,6 +1,6 @@
-/// What becomes of streams when their connections open, are lost or are replaced, and how each is subscribed to.
+/// Reacts to connections that open, are lost or are replaced, and subscribes streams.
 extension FeedCore {
-    /// The stream is read from its connection, and subscribed to once that is open.
+    /// Assigns the stream to its connection. It is subscribed when that connection is open.
     mutating func join(_ index: Int) {
         guard let stream = streams[index] else { return }
         let member = Connection.Member(index: index, name: stream.name, isAcknowledged: stream.traits.isAcknowledged)
@@ -15,7 +15,7 @@ extension FeedCore {
 
     mutating func opened(_ id: ConnectionID) {
         guard let slot = pool.slot(id), pool.connections[slot].phase == .connecting else { return }
-        // What the line's last connection was waited for with does not concern this one.
+        // Copies that were expected from the line's previous connection do not concern this one.
         for index in pool.streamsOfLines(slot) { streams[index]?.lines.awaitedCopy = nil }
         for index in pool.opened(slot, now.instant, &decisions) {
             streams[index]?.connection = slot
@@ -24,7 +24,7 @@ extension FeedCore {
         }
     }
 
-    /// - Parameter retryAfter: The least wait that the server asked for.
+    /// - Parameter retryAfter: The shortest wait that the server asked for.
     mutating func closed(_ id: ConnectionID, reason: String, retryAfter: Duration? = nil) {
         guard let slot = pool.slot(id), pool.connections[slot].waitsUntil == nil else { return }
         for member in pool.connections[slot].members {
@@ -39,7 +39,7 @@ extension FeedCore {
         }
     }
 
-    /// As `closed`, but readers are told that it is of no use for now, and it is tried again late.
+    /// Like `closed`, but also reports to readers that the stream is unavailable for now. The next attempt is late.
     mutating func refused(_ id: ConnectionID, _ error: FeedError) {
         guard let slot = pool.slot(id), pool.connections[slot].waitsUntil == nil else { return }
         closed(id, reason: error.message)
@@ -48,7 +48,8 @@ extension FeedCore {
         for member in pool.connections[slot].members { reject(member.index, error) }
     }
 
-    /// The stream is lost, and another line is open that has not confirmed it yet, or has not had it for long enough to have what was lost.
+    /// Moves a lost stream to another open line. That line has not confirmed the subscription yet, or not long enough ago to have delivered every
+    /// lost message.
     private mutating func awaitOtherLine(_ index: Int, _ slot: Int) {
         let sibling = pool.standingSiblings(index, slot).first ?? pool.connections[slot].siblings.first(where: pool.isOpen)
         guard let sibling, let stream = streams[index] else { return }
@@ -70,9 +71,9 @@ extension FeedCore {
         streams[index]?.freshness.lose()
         streams[index]?.fetching.running?.followsSubscription = false
         streams[index]?.audit.running = nil
-        // What waited for another line comes after a hole; it is fetched with the rest.
+        // Messages that waited for another line follow a gap. The backfill fetches them with the rest.
         streams[index]?.lines = StreamState.Lines()
-        // The socket's own backoff goes before the next snapshot, so a book need not wait twice.
+        // The connection's own backoff delays the next snapshot, so the book does not have to wait twice.
         if streams[index]?.rule == .book { streams[index]?.fetching.backoff.reset() }
         keepForBackfill(index)
         streams[index]?.content.outliveConnection()
@@ -87,7 +88,7 @@ extension FeedCore {
     mutating func passDeadlines(connection slot: Int) {
         switch pool.passDeadlines(slot, now.instant, judgesFrom: judgesFrom, &decisions) {
         case .dead(let silenceMs)?:
-            closed(pool.connections[slot].id, reason: "nothing was heard for \(silenceMs) ms, nor an answer to a ping")
+            closed(pool.connections[slot].id, reason: "received nothing for \(silenceMs) ms, not even an answer to a ping")
         case .overlapIsOver?: endOverlap(slot)
         case .isToBeReplaced?: replaceLine(slot)
         case nil: break
@@ -107,7 +108,7 @@ extension FeedCore {
         if !isAsked { subscriptionConfirmed(index) }
     }
 
-    /// Data that should have come did not, on a socket that lives: the venue may have forgotten the subscription.
+    /// Resubscribes a stream whose expected data did not arrive on a working connection: the venue may have lost the subscription.
     mutating func subscribeAnew(_ index: Int) {
         guard let stream = streams[index], pool.isOpen(stream.connection), !stream.subscription.isNone, !stream.subscription.isQueued else { return }
         streams[index]?.fetching.running?.followsSubscription = false
@@ -123,7 +124,7 @@ extension FeedCore {
         wake(at: at)
     }
 
-    /// A subscription that the upstream had ended is asked for again, unless its connection is down, which asks for it once it is back.
+    /// Subscribes again after the upstream ended the subscription. If the connection is down, it subscribes when it is open again.
     private mutating func resubscribe(_ index: Int) {
         streams[index]?.subscription = .none(again: nil)
         guard let stream = streams[index], pool.isOpen(stream.connection) else { return }
@@ -131,7 +132,7 @@ extension FeedCore {
         subscribe(index)
     }
 
-    /// What is due of a subscription: it is asked for again, or taken to stand.
+    /// Handles the subscription's deadline: subscribes again, or assumes that the subscription is active.
     mutating func passDeadlines(subscriptionOf index: Int) {
         switch streams[index]?.subscription {
         case .none(let at?)?: if at <= now.instant { resubscribe(index) } else { wake(at: at) }
@@ -146,7 +147,8 @@ extension FeedCore {
         }
     }
 
-    /// The stream has been asked for on a connection. A subscription that nobody will answer stands after a while, on a successor at once.
+    /// Records that the subscription was sent on a connection. If the upstream sends no acknowledgement, the subscription counts as active after
+    /// `acknowledgementWait`, or immediately on a successor.
     private mutating func requested(_ member: Connection.Member?, _ slot: Int) {
         guard let member else { return }
         let index = member.index
@@ -167,8 +169,8 @@ extension FeedCore {
 
     // Two connections side by side.
 
-    /// Whether rows from a connection that the stream is not read from (yet) are to be taken: the successor's are, from the first that leaves no
-    /// hole. If no number tells a hole, both connections' are, and repetitions are left out.
+    /// Whether to accept rows from a connection that the stream is not read from yet. Rows of the successor are accepted from the first one that
+    /// leaves no gap. If the rows have no number that reveals a gap, rows of both connections are accepted and repetitions are dropped.
     private mutating func takesOver(_ index: Int, slot: Int, _ rows: FeedRows) -> Bool {
         guard let stream = streams[index], pool.connections[slot].predecessor == stream.connection else { return false }
         if stream.freshness.outage?.awaitsMessage == true {
@@ -180,7 +182,8 @@ extension FeedCore {
         return true
     }
 
-    /// The overlap has lasted long enough: streams that were merely silent change connections too, if nothing of them can still be on its way.
+    /// Ends the overlap after its full time. Streams that were merely silent move to the new connection too, if no message can still be in transit on
+    /// the old one.
     private mutating func endOverlap(_ slot: Int) {
         guard let predecessor = pool.connections[slot].predecessor else { return }
         for member in pool.connections[predecessor].members where pool.continues(slot, member.index, after: predecessor) {
@@ -195,7 +198,7 @@ extension FeedCore {
         if isLast { counters.rotations &+= 1 }
     }
 
-    // What is heard.
+    // Incoming data.
 
     mutating func heard(_ id: ConnectionID) {
         if let slot = pool.slot(id) { pool.hear(slot, now.instant) }
@@ -212,7 +215,8 @@ extension FeedCore {
             }
             pool.gotData(slot, now.instant)
             guard streams[index]?.connection == slot || takesOver(index, slot: slot, rows) || takesFromLine(index, slot, rows) else { return }
-            // What still comes of a subscription that was given up, before it is asked for anew, does not continue into the next.
+            // A message of a dropped subscription may still arrive before the new one is requested. It does not connect to the messages of the new
+            // subscription.
             if let stream = streams[index], stream.subscription.isQueued, stream.rule == .append || stream.rule == .book { return }
             guard isPlausible(index, slot, rows, eventTime: eventTime) else { return }
             if pool.hasSiblings(slot) {

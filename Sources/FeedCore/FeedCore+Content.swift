@@ -1,5 +1,5 @@
 extension FeedCore {
-    /// The subscription stands: complete data asked for from now on misses nothing.
+    /// Marks the subscription as active. A snapshot that is requested from now on misses no update.
     mutating func subscriptionConfirmed(_ index: Int) {
         guard streams[index]?.subscription.isRequested == true, let stream = streams[index] else { return }
         streams[index]?.subscription = .effective(since: now.instant)
@@ -14,7 +14,7 @@ extension FeedCore {
         if stream.fetching.isNeeded, stream.fetching.running?.followsSubscription != true, awaitsCompleteData { startFetch(index) }
         if needsConfirmation(index) { awaitConfirmation(index) }
         if stream.freshness.outage != nil, !stream.traits.hasSnapshotSource, !stream.traits.rhythm.isPeriodic {
-            // The outage has told readers that messages without numbers may be missing.
+            // The outage has already told readers that messages without numbers may be missing.
             if stream.rule == .append, stream.freshness.outage?.awaitsMessage == false { streams[index]?.freshness.forgetRefutation() }
             endOutage(index)
             becomeLive(index)
@@ -23,26 +23,27 @@ extension FeedCore {
         if stream.freshness.outage == nil, stream.contentID != nil, isConfirmed(index), isWithinBound(index) { becomeLive(index) }
     }
 
-    /// Whether what is here was confirmed since the subscription stands. Where silence says nothing there is nothing that could confirm it.
+    /// Whether the content was verified after the subscription became active. If the stream's silence means nothing, nothing could verify it, so the
+    /// answer is true.
     private func isConfirmed(_ index: Int) -> Bool { streams[index].map { $0.isConfirmed || $0.traits.rhythm == .sporadic } ?? false }
 
-    /// Whether there is a value that only waited to be confirmed, and now is.
+    /// Whether the stream has a value that was waiting for confirmation and is confirmed now.
     func isConnecting(_ index: Int) -> Bool {
         guard let stream = streams[index], stream.state == .connecting, stream.contentID != nil, stream.isWholeAfterUpdate else { return false }
         return stream.subscription.isEffective && stream.freshness.outage == nil && stream.freshness.stalls == 0 && isConfirmed(index)
     }
 
-    /// Whether the rows may be true: a time or a number far ahead would never be replaced by what is. Such a message is left out and told, but for
-    /// the third in a row, which is believed: the venue counts anew.
+    /// Whether the rows can be true. A time or number far ahead would never be replaced by real data, so such a message is dropped and reported. The
+    /// third one in a row is accepted, because the venue may have restarted its numbering.
     mutating func isPlausible(_ index: Int, _ slot: Int, _ rows: FeedRows, eventTime: Int64?) -> Bool {
-        // A polled answer may be hours old. A message that waited while this process slept is as old as the sleep.
+        // A polled answer may be hours old. A message that waited while this process was suspended is as old as that suspension.
         let isLive = streams[index]?.traits.isPolled != true && judgesFrom <= now.instant
         guard let fault = fault(index, rows, eventTime: eventTime, isLive: isLive) else { return true }
-        leaveOut(index, from: slot, "The venue sent data with a \(fault); they were left out.")
+        leaveOut(index, from: slot, "The venue sent data with a \(fault); it was ignored.")
         return false
     }
 
-    /// - Parameter isLive: Whether the event time is of this moment. Only such times teach the venue's clock.
+    /// - Parameter isLive: Whether the event time is current. Only current times adjust the venue clock.
     private mutating func fault(_ index: Int, _ rows: FeedRows, eventTime: Int64?, isLive: Bool) -> String? {
         guard let stream = streams[index] else { return nil }
         if let eventTime, stream.traits.endpoint < Self.endpointsPerUpstream {
@@ -57,7 +58,7 @@ extension FeedCore {
             return nil
         }
         streams[index]?.freshness.leaps += 1
-        guard stream.freshness.leaps >= 2 else { return "number (\(leap)) far ahead of the one before" }
+        guard stream.freshness.leaps >= 2 else { return "number (\(leap)) far ahead of the previous one" }
         streams[index]?.freshness.leaps = 0
         streams[index]?.content.beginGeneration()
         return nil
@@ -77,7 +78,7 @@ extension FeedCore {
         var again: Instant?
         if let slot = streams[index]?.connection {
             pool.forget(index, slot)
-            // A connection that is down asks for it once it is back.
+            // If the connection is down, it subscribes again when it is open.
             if pool.isOpen(slot) { again = now.instant + configuration.refusedRetry }
         }
         streams[index]?.subscription = .none(again: again)
@@ -89,12 +90,12 @@ extension FeedCore {
         setState(index, .failed)
     }
 
-    /// Takes a message that was held back.
+    /// Applies a message that was held back.
     mutating func update(_ index: Int, _ held: StreamState.HeldMessage) {
         update(index, held.rows, eventTime: held.eventTime, arrivedAt: held.arrivedAt)
     }
 
-    /// - Parameter arrivedAt: when the message came; nil for now.
+    /// - Parameter arrivedAt: When the message arrived; nil for now.
     mutating func update(_ index: Int, _ rows: FeedRows, eventTime: Int64?, arrivedAt: Instant? = nil) {
         let arrivedAt = arrivedAt ?? now.instant
         guard let rule = streams[index]?.rule else { return }
@@ -103,7 +104,7 @@ extension FeedCore {
             return
         }
         if rule == .append {
-            // Only rows of the stream's own type are news.
+            // Only rows of the stream's own type count as news.
             guard streams[index]?.content.carries(rows) == true else { return leaveOut(index, from: streams[index]?.connection, Self.otherData) }
             if let newest = rows.ids?.upperBound, newest > streams[index]?.content.lastID ?? 0 { hearNews(index, of: arrivedAt) }
             subscriptionConfirmed(index)
@@ -130,7 +131,7 @@ extension FeedCore {
             if case .possible? = streams[index]?.fetching.backfill { streams[index]?.fetching.backfill = .none }
             endOutage(index, with: streams[index]?.content.ids)
         }
-        // It may say what REST said before the subscription stood, and that it still holds.
+        // The message may repeat what REST returned before the subscription was active, which confirms that this is still current.
         let confirms = changed.count == 0 && !recovers && isConnecting(index)
         guard changed.count > 0 || recovers || confirms else { return }
         becomeLive(index)
@@ -139,9 +140,9 @@ extension FeedCore {
         publishContent(index, kind: kind, delta: changed.count > 0 ? changed : nil, as: FeedEvent.Kind.updated)
     }
 
-    private static let otherData = "The venue sent another stream's data under this name; it was left out."
+    private static let otherData = "The venue sent another stream's data under this name; it was ignored."
 
-    /// A message came that is news.
+    /// Records a message that is news.
     mutating func hearNews(_ index: Int, of moment: Instant) {
         let learns = streams[index]?.freshness.outage == nil && streams[index]?.freshness.hasMessage == true
         if streams[index]?.freshness.refuted != nil, streams[index]?.needsAnswerAfterRefutation == false {
@@ -152,7 +153,7 @@ extension FeedCore {
         watch(index)
     }
 
-    /// A stream that had stalled gives news again. Where a message does not tell what was missed before it, complete data is asked for.
+    /// Ends a stall because the stream has news again. If a message does not reveal which messages before it were missed, a snapshot is requested.
     private mutating func endStall(_ index: Int) {
         guard let stream = streams[index], stream.freshness.stalls > 0 else { return }
         streams[index]?.freshness.stalls = 0
@@ -167,7 +168,8 @@ extension FeedCore {
         }
     }
 
-    /// Messages are missing where every one counts: they are fetched, or what follows begins anew and complete data fills the hole.
+    /// Handles missing messages in a stream in which every message counts. They are fetched if possible. If not, the next message starts over and a
+    /// snapshot fills the gap.
     private mutating func loseMessages(_ index: Int) {
         note(index, .resync, "messages are missing")
         beginOutage(index, verifiedAt: streams[index]?.freshness.provedAt)
@@ -198,7 +200,7 @@ extension FeedCore {
         decisions.effects.append(.publish(FeedEvent(stream: content.streamName, id: id, kind: event(content))))
     }
 
-    /// The stream's content as it is handed out; nil where there is none yet.
+    /// The stream's content as sent to observers; nil if there is none yet.
     func content(
         _ index: Int, kind: FuturesServiceFeedContent.Kind, delta: FeedRows? = nil, at moment: Instant? = nil
     ) -> FuturesServiceFeedContent? {
@@ -206,15 +208,15 @@ extension FeedCore {
         return streams[index]?.contentAsHandedOut(kind, delta, unverifiedMs: unverifiedMs)
     }
 
-    /// Somebody asks for complete data now; where it cannot be had now, that is the answer.
+    /// Requests a snapshot for a reader now. If that is not possible now, the reader gets an error.
     mutating func refetch(_ name: FuturesServiceStreamName) {
         guard let index = indices[name], let stream = streams[index], stream.fetching.running == nil else { return }
         guard stream.state != .ended else {
-            publish(index, .failed(FeedError(.settled, "\(name) has ended; what is cached is its last content."), fetch: true))
+            publish(index, .failed(FeedError(.settled, "\(name) has ended; the cached content is its last."), fetch: true))
             return
         }
         guard stream.traits.hasSnapshotSource else {
-            let words = "The venue has no REST source for \(name); its WebSocket data is all there is."
+            let words = "The venue has no REST source for \(name); only WebSocket data is available."
             publish(index, .failed(FeedError(.noSnapshotSource, words), fetch: true))
             return
         }
@@ -228,7 +230,7 @@ extension FeedCore {
             return
         }
         let milliseconds = max(1, wait.nanoseconds / 1_000_000)
-        let words = "The venue's request budget is used up, or it asked to wait; try again in \(milliseconds) ms."
+        let words = "The venue's request budget is used up, or the venue asked to wait; try again in \(milliseconds) ms."
         publish(index, .failed(FeedError(.rateLimited, words, retryAfterMs: milliseconds), fetch: true))
     }
 
@@ -237,13 +239,13 @@ extension FeedCore {
         wake(at: instant)
     }
 
-    /// Asks for complete data, now if the venue's budget allows it, else when it does; returns that wait.
+    /// Requests a snapshot, now or as soon as the weight budget allows. Returns the wait.
     ///
-    /// - Parameter share: of the minute's weight, what is left to others.
+    /// - Parameter share: The share of the minute's weight that must remain for others.
     @discardableResult
     mutating func startFetch(_ index: Int, leaving share: Double = 0) -> Duration? {
         guard let stream = streams[index] else { return nil }
-        // Only the venue has a weight; other upstreams count nothing.
+        // Only the venue has a request weight; requests to other upstreams cost none.
         if stream.traits.fetchWeight != 0, let wait = rest.admit(stream.traits.fetchWeight, leaving: share, now) {
             fetch(index, at: now.instant + wait)
             if rest.pause(now.instant) != nil, wait > configuration.blockPatience, stream.fetching.isNeeded { tellOfBlock(index, wait) }
@@ -263,17 +265,17 @@ extension FeedCore {
         return nil
     }
 
-    /// Sends a request over REST; returns its number.
+    /// Sends a REST request and returns its number.
     mutating func request(_ index: Int, _ part: FetchRequest.Part) -> UInt64 {
         lastAttempt &+= 1
         if let name = streams[index]?.name { decisions.effects.append(.fetch(name, FetchRequest(attempt: lastAttempt, part: part, host: rest.host))) }
         return lastAttempt
     }
 
-    /// The venue does not want to be asked for so long that a lost stream is told of it.
+    /// Reports to readers of a lost stream that the venue blocks REST for a long time.
     private mutating func tellOfBlock(_ index: Int, _ wait: Duration) {
         let milliseconds = max(1, wait.nanoseconds / 1_000_000)
-        let words = "The venue asked not to be asked for \(milliseconds) ms; complete data is fetched then."
+        let words = "The venue rate-limited REST for \(milliseconds) ms. A full snapshot will be fetched after that."
         reportOutage(index, FeedError(.rateLimited, words, retryAfterMs: milliseconds), attempts: 0)
     }
 
@@ -302,11 +304,11 @@ extension FeedCore {
     }
 
     private mutating func complete(_ index: Int, _ fetched: FetchedContent, _ fetch: StreamState.Fetching.Request) {
-        // An answer to a question from before an unreadable message may lack what that message said.
+        // An answer to a request that was sent before an unreadable message may lack the data of that message.
         let isRefuted = fetch.isRefuted || streams[index]?.freshness.refuted.map { $0.at >= fetch.askedAt } ?? false
         let followsSubscription = fetch.followsSubscription && !isRefuted
         if let fault = fault(index, fetched.rows, eventTime: fetched.eventTime, isLive: false) {
-            fetchFailed(index, FeedError(.malformed, "The venue's REST answer has a \(fault); it was left out.", isTransient: true))
+            fetchFailed(index, FeedError(.malformed, "The venue's REST answer has a \(fault); it was ignored.", isTransient: true))
             return
         }
         if streams[index]?.rule == .book, case .depth(let levels) = fetched.rows, let snapshot = levels.first {
@@ -316,11 +318,11 @@ extension FeedCore {
             return
         }
         if fetched.rows.count == 0, let stream = streams[index], stream.rule == .replace || stream.content.rows.count > 0 {
-            fetchFailed(index, FeedError(.malformed, "The venue's REST answer is an empty list, though there is a value.", isTransient: true))
+            fetchFailed(index, FeedError(.malformed, "The venue's REST answer is an empty list, although a value exists.", isTransient: true))
             return
         }
         if streams[index]?.subscription.isEffective == true, streams[index]?.content.isJoined(by: fetched.rows) == false {
-            fetchFailed(index, FeedError(.malformed, "The venue's REST answer ends before what its WebSocket sent.", isTransient: true))
+            fetchFailed(index, FeedError(.malformed, "The venue's REST answer ends before the oldest WebSocket data.", isTransient: true))
             return
         }
         if fetched.leftOut.count > 0 { leaveOut(index, fetched.leftOut) }
@@ -332,14 +334,15 @@ extension FeedCore {
             beginOutage(index, verifiedAt: stream.freshness.provedAt)
             abandonBackfill(index)
         }
-        // Asked for before the subscription stood, it is older than what came since, whatever its numbers say: the venue may count anew.
+        // The answer was requested before the subscription was active. It is older than later messages whatever its numbers say, because the venue
+        // may have restarted its numbering.
         let isOvertaken = !followsSubscription && hasMessage(index, since: fetch.askedAt)
         guard let stream = streams[index], isOvertaken || streams[index]?.content.complete(fetched.rows) == true else {
-            fetchFailed(index, FeedError(.malformed, "The venue's REST answer carries another stream's data."))
+            fetchFailed(index, FeedError(.malformed, "The venue's REST answer contains another stream's data."))
             return
         }
         streams[index]?.fetching.backoff.reset()
-        // REST may list an ended stream for a while.
+        // REST may still list an ended stream for a while.
         if hasGone(index) {
             let isGone = isGone
             _ = streams[index]?.content.drop(isGone)
@@ -368,19 +371,19 @@ extension FeedCore {
         publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched)
     }
 
-    /// Whether a message came later than a request for complete data, of a stream whose values replace each other.
+    /// Whether a message arrived after a snapshot was requested, for streams whose values replace each other.
     private func hasMessage(_ index: Int, since askedAt: Instant) -> Bool {
         guard let stream = streams[index], stream.rule == .replace || stream.rule == .byKey, stream.freshness.hasMessage else { return false }
         return stream.freshness.provedAt.map { $0 >= askedAt } ?? false
     }
 
-    /// The venues' code for a symbol that they do not know (docs/reference/venues.md §6).
+    /// The venues' error code for an unknown symbol (docs/reference/venues.md §6).
     private static let invalidSymbol = -1121
 
     mutating func fetchFailed(_ index: Int, _ error: FeedError) {
         publish(index, .failed(error, fetch: true))
         guard let stream = streams[index], stream.fetching.isNeeded else { return }
-        // Whatever the refusal says, the content stays incomplete. Only the listing can say that there is nothing to complete.
+        // Whatever the error says, the content stays incomplete. Only the listing can show that there is nothing to complete.
         if error.venueCode == Self.invalidSymbol, let listing, !stream.name.isListed(in: listing) { return end(index) }
         let asked = Duration.milliseconds(min(error.retryAfterMs ?? 0, 60_000))
         let delay = max(streams[index]?.fetching.backoff.next(using: &random) ?? .zero, configuration.refusedFetchInterval, asked)

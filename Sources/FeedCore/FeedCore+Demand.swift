@@ -4,8 +4,8 @@ extension FeedCore {
             guard let index = indices[name] ?? addStream(name) else {
                 let error =
                     isSettled(name)
-                    ? FeedError(.settled, "\(name.symbol ?? "The symbol") has been settled or delisted; there is no \(name) any more.")
-                    : FeedError(.unknownStream, "The venue has no stream \(name). GET /streams lists what there is.")
+                    ? FeedError(.settled, "\(name.symbol ?? "The symbol") has been settled or delisted; \(name) no longer exists.")
+                    : FeedError(.unknownStream, "The venue has no stream \(name). GET /streams lists all streams.")
                 decisions.effects.append(.tell(observer, FeedEvent(stream: name, id: nextID(), kind: .failed(error, fetch: false))))
                 continue
             }
@@ -52,14 +52,14 @@ extension FeedCore {
         }
     }
 
-    /// A loss begins anew; what follows belongs to it.
+    /// Keeps events about the connection for paused observers. A new loss replaces the earlier ones.
     mutating func keepWhereItTellsOfTheConnection(_ event: FeedEvent, _ index: Int) {
         switch event.kind {
         case .disconnected: streams[index]?.audience.connectionEvents = [event]
         case .connected, .recovered:
             streams[index]?.audience.connectionEvents.append(event)
             guard let events = streams[index]?.audience.connectionEvents, events.count > 8 else { return }
-            // Many outages may end on a connection that lives; whether it is there has to be told all the same.
+            // Many outages may end while one connection lives. The event that says whether it is open must still be kept.
             let oldest = events.firstIndex { if case .recovered = $0.kind { true } else { false } }
             streams[index]?.audience.connectionEvents.remove(at: oldest ?? 0)
         case .fetched, .updated, .failed, .status, .ended: break
@@ -90,7 +90,7 @@ extension FeedCore {
         return names.compactMap { indices[$0] }.filter(observed.contains)
     }
 
-    /// - Parameter joins: whether it is subscribed to at once, if its connection is open.
+    /// - Parameter joins: Whether to subscribe immediately if the connection is open.
     mutating func addStream(_ name: FuturesServiceStreamName, joins: Bool = true) -> Int? {
         guard knows(name), let traits = traits(name) else { return nil }
         let slot = pool.place(traits)
@@ -109,7 +109,7 @@ extension FeedCore {
         return index
     }
 
-    /// A stream of which nothing is known.
+    /// A new stream in its initial state.
     func newStream(_ name: FuturesServiceStreamName, _ traits: StreamTraits, _ slot: Int) -> StreamState {
         StreamState(
             StreamState.Fields(
@@ -146,7 +146,7 @@ extension FeedCore {
         if let at = streams[index]?.fetching.at, at > now.instant { wake(at: at) }
     }
 
-    /// What was to be fetched by now; where the budget does not reach for all, the most read streams come first.
+    /// Starts the fetches that are due. If the budget does not suffice for all, the streams with the most readers come first.
     mutating func startDueFetches() {
         let due = streams.indices.filter { index in streams[index]?.fetching.at.map { $0 <= now.instant } ?? false }
         guard !due.isEmpty else { return }

@@ -9,7 +9,7 @@
 ///
 /// A stream without a source over REST is complete as it is. A refused or unreadable answer over REST completes nothing and proves nothing.
 extension FeedCore {
-    /// Whether the content has every row that it should have.
+    /// Whether the content has every row it should have.
     func isComplete(_ index: Int) -> Bool {
         guard let stream = streams[index] else { return false }
         switch stream.rule {
@@ -21,7 +21,7 @@ extension FeedCore {
         }
     }
 
-    /// Asks REST for the rows that the content may have missed, if REST has them.
+    /// Requires a snapshot for rows that the content may have missed, if REST has one.
     mutating func requireCompletion(_ index: Int) {
         let need: StreamState.Fetching.Need = streams[index]?.traits.hasSnapshotSource == true ? .completion : .nothing
         streams[index]?.fetching.need = need
@@ -34,14 +34,14 @@ extension FeedCore {
         if isComplete(index) { setState(index, .live) }
     }
 
-    /// The last moment of which there is evidence that nothing newer than the content existed; nil if there is no content.
+    /// The last moment at which the content was verified to be the newest; nil if there is no content.
     ///
     /// A sign of life of the connection counts if the stream's own silence is still plausible.
     func verifiedAt(_ index: Int) -> Instant? {
         guard let stream = streams[index], stream.contentID != nil else { return nil }
         let proof = stream.freshness.provedAt ?? stream.receivedInstant
         if let outage = stream.freshness.outage { return max(outage.since, proof ?? outage.since) }
-        // Only an answer over REST is evidence for a polled stream.
+        // Only a REST answer verifies a polled stream.
         guard !stream.traits.isPolled, stream.subscription.isEffective, stream.isConfirmed, pool.isOpen(stream.connection),
             let trusted = stream.freshness.trustedUntil
         else { return proof }
@@ -49,49 +49,49 @@ extension FeedCore {
         return max(proof ?? heard, heard)
     }
 
-    /// Whether the newest evidence is recent enough to call the content live.
+    /// Whether the last verification is recent enough for the state `live`.
     func isWithinBound(_ index: Int) -> Bool {
         guard let bound = streams[index]?.freshness.bound else { return true }
         return verifiedAt(index).map { now.instant <= $0.after(bound) } ?? false
     }
 
-    /// Whether a message of the stream is an answer over REST, which is evidence also if it says the same as the one before.
+    /// Whether the event is a REST answer of a polled stream. Such an answer verifies the content even if it repeats the previous one.
     func isAnswer(_ index: Int, eventTime: Int64?) -> Bool {
         guard let stream = streams[index], stream.traits.isPolled else { return false }
         return eventTime ?? .max >= stream.eventTime ?? .min
     }
 
-    /// A message of the stream cannot be used: it is reported, and ends the evidence.
+    /// Reports a message that cannot be used. It ends the evidence for the content.
     mutating func leaveOut(_ index: Int, from slot: Int?, _ words: String) {
         counters.malformedFrames &+= 1
         publish(index, .failed(FeedError(.malformed, words), fetch: false))
         refute(index, from: slot)
     }
 
-    /// Some rows of a list cannot be read. The core removes the rows of their symbols, because these are no longer current.
+    /// Reports list rows that cannot be read. The rows of their symbols are removed, because they are no longer current.
     mutating func leaveOut(_ index: Int, _ rows: LeftOutRows) {
         guard let name = streams[index]?.name else { return }
         counters.malformedFrames &+= 1
         let symbols = rows.symbols.prefix(3).joined(separator: ", ")
-        let words = "\(rows.count) row\(rows.count == 1 ? "" : "s") of \(name) cannot be read and \(rows.count == 1 ? "is" : "are") left out"
+        let words = "\(rows.count) row\(rows.count == 1 ? "" : "s") of \(name) cannot be read and \(rows.count == 1 ? "is" : "are") skipped"
         let message = symbols.isEmpty ? "\(words): \(rows.reason)." : "\(words) (\(symbols)): \(rows.reason)."
         publish(index, .failed(FeedError(.malformed, message), fetch: false))
         let unreadable = Set(rows.symbols)
         drop(index) { unreadable.contains($0) }
     }
 
-    /// Takes rows out of a list of all symbols, and publishes the list if it had any of them.
+    /// Removes rows from a list of all symbols. If any were removed, the list is published.
     mutating func drop(_ index: Int, _ isGone: (String) -> Bool) {
         guard streams[index]?.content.drop(isGone) == true, streams[index]?.contentID != nil else { return }
         publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.updated)
     }
 
-    /// An unreadable message arrived. It may belong to any stream of its connection.
+    /// Handles an unreadable message that names no stream. It may belong to any stream of its connection.
     mutating func leaveOut(from slot: Int) {
         counters.malformedFrames &+= 1
         for line in [slot] + pool.connections[slot].siblings {
             for member in pool.connections[line].members where line == slot || pool.carries(slot, member.index) {
-                note(member.index, .fail, "a message that names no stream could not be read")
+                note(member.index, .fail, "a message without a stream name could not be read")
                 refute(member.index, from: slot)
             }
         }
@@ -102,7 +102,7 @@ extension FeedCore {
         guard let stream = streams[index], stream.state != .ended, !mayHaveCopy(index, besides: slot) else { return }
         streams[index]?.lines.unreadable = nil
         guard stream.contentID != nil else {
-            // An answer that was requested before may lack the rows of the message.
+            // An answer that was requested earlier may lack the rows of the message.
             streams[index]?.fetching.running?.isRefuted = true
             return
         }
@@ -114,7 +114,7 @@ extension FeedCore {
             streams[index]?.fetching.need = .completion
             if stream.fetching.running == nil { fetchAfterRefutation(index) }
         } else if stream.rule == .append, stream.content.ids == nil {
-            note(index, .stale, "a message could not be read, and the next one does not tell what it said")
+            note(index, .stale, "a message could not be read, and the next one does not repeat its data")
             let since = stream.freshness.provedAt ?? now.instant
             streams[index]?.freshness.stalls = 1
             streams[index]?.freshness.beginOutage(now.instant, since: since, lastID: nil, awaitsMessage: true)
@@ -126,7 +126,7 @@ extension FeedCore {
         }
     }
 
-    /// Asks for complete data at once the first time, then ever more rarely until a minute passes without an unreadable message.
+    /// Requests a snapshot: immediately the first time, then less and less often until a minute passes without an unreadable message.
     mutating func fetchAfterRefutation(_ index: Int) {
         let isFirst = streams[index]?.freshness.refutations.attempts == 0
         let delay = streams[index]?.freshness.refutations.next(using: &random) ?? .zero

@@ -1,21 +1,21 @@
-/// What is known of a stream's freshness, and what is told of it: silence that is doubted, asked about and told, and how an outage begins and ends.
+/// Judges each stream's freshness: it checks silent streams, verifies them over REST, reports stale ones, and starts and ends outages.
 extension FeedCore {
-    /// The next message is waited for from now on.
+    /// Starts waiting for the next message.
     mutating func beginPatience(_ index: Int) {
         streams[index]?.freshness.beginWaiting(now.instant)
         watch(index)
     }
 
-    /// Whether what REST said before the subscription stood may have changed in between, which no message would tell.
+    /// Whether the value from REST may have changed before the subscription became active. No message would report such a change.
     func needsConfirmation(_ index: Int) -> Bool {
         guard let stream = streams[index], stream.rule == .replace || stream.rule == .book, stream.traits.rhythm.isTicking else { return false }
         return stream.fetching.isNeeded && !stream.freshness.hasMessage && stream.subscription.isEffective && stream.freshness.outage == nil
     }
 
-    /// A message may come soon and say it; else REST is asked again.
+    /// A message may confirm the value soon. If none does, REST is asked again.
     mutating func awaitConfirmation(_ index: Int) { look(index, at: now.instant + .seconds(1)) }
 
-    /// Plans the next look at the silence, where none is planned so early.
+    /// Schedules the next check of the silence, unless an earlier one is planned.
     mutating func watch(_ index: Int) {
         guard let stream = streams[index], let finding = stream.freshness.look(now.instant) else { return }
         let until =
@@ -27,7 +27,7 @@ extension FeedCore {
         look(index, at: until)
     }
 
-    /// Looks fall together, so that many streams do not cost a pass each.
+    /// Checks are aligned to 100 ms, so that many streams share one pass.
     private static let lookInterval: Int64 = 100_000_000
 
     private mutating func look(_ index: Int, at instant: Instant) {
@@ -36,7 +36,7 @@ extension FeedCore {
         wake(at: at)
     }
 
-    /// Looks at a stream's silence, where that is due.
+    /// Checks the stream's silence if the check is due.
     mutating func passSilence(_ index: Int) {
         guard let at = streams[index]?.freshness.lookAt else { return }
         guard at <= now.instant else { return wake(at: at) }
@@ -53,20 +53,20 @@ extension FeedCore {
             let isAsked = inquire(index)
             look(index, at: isAsked ? until : min(until, now.instant + Self.inquiryRetry))
         case .silent where !stream.lines.held.isEmpty, .stalled where !stream.lines.held.isEmpty:
-            // It is not silent: what came waits for another line to bring what is missing before it.
+            // The stream is not silent: its messages wait until another line fills a gap before them.
             giveUpWaiting(index)
             watch(index)
-        case .silent: stall(index, "\(stream.name) has been silent for longer than it ever is, and REST could not confirm it")
+        case .silent: stall(index, "\(stream.name) has been silent longer than expected, and REST could not verify it")
         case .stalled where stream.freshness.behindSince == nil:
-            stall(index, "a message of \(stream.name) could not be read, and no other one has replaced it", isProved: true)
+            stall(index, "a message of \(stream.name) could not be read, and no newer one has replaced it", isProved: true)
         case .stalled: stall(index, "REST has had newer data of \(stream.name) for too long", isProved: true)
         }
     }
 
-    /// After how long an inquiry is tried again that could not be sent, or was not answered.
+    /// Time until an inquiry is retried that could not be sent or got no answer, 500 ms.
     private static let inquiryRetry = Duration.milliseconds(500)
 
-    /// Asks REST whether the silence is calm, where the budget leaves enough for others; false where it was not asked.
+    /// Asks REST whether the silence is normal, if the budget leaves enough for others; false if no request was sent.
     @discardableResult
     mutating func inquire(_ index: Int) -> Bool {
         guard let stream = streams[index], stream.traits.hasSnapshotSource, stream.contentID != nil, stream.fetching.running == nil,
@@ -78,12 +78,12 @@ extension FeedCore {
         return true
     }
 
-    /// REST has said what is newest.
+    /// Processes the REST answer with the newest data.
     mutating func inquired(_ index: Int, _ result: Result<FetchedContent, FeedError>) {
         guard let stream = streams[index], let inquiry = stream.freshness.inquiry else { return }
         streams[index]?.freshness.inquiry = nil
         guard case .success(let fetched) = result else {
-            // One answer that is lost must not cost a stream that is well its good name.
+            // A healthy stream must not become stale because one answer was lost.
             streams[index]?.freshness.forgetInquiry()
             return look(index, at: min(stream.freshness.lookAt ?? .init(nanoseconds: .max), now.instant + Self.inquiryRetry))
         }
@@ -104,14 +104,14 @@ extension FeedCore {
         }
     }
 
-    /// REST told the newest bars to somebody who asked for them.
+    /// Uses the newest bars that REST returned for a reader's own request.
     mutating func told(_ name: FuturesServiceStreamName, _ newest: FetchedContent) {
         guard let index = indices[name], let stream = streams[index], stream.state == .live, stream.content.compared(with: newest.rows) == .same
         else { return }
         takeQuietBars(index, newest)
     }
 
-    /// A bar in which nothing was traded is told over REST alone. Nothing that was traded is taken from there: its messages are on their way.
+    /// Adds bars without trades, which only REST reports. Bars with trades are not taken from REST, because their messages will arrive.
     private mutating func takeQuietBars(_ index: Int, _ newest: FetchedContent) {
         guard case .kline = newest.rows, streams[index]?.state == .live, let changed = streams[index]?.content.update(newest.rows), changed.count > 0
         else { return }
@@ -119,7 +119,7 @@ extension FeedCore {
         publishContent(index, kind: .delta, delta: changed, as: FeedEvent.Kind.updated)
     }
 
-    /// REST has something that the socket has not brought. It may be on its way; where it is not, the stream has stalled.
+    /// Handles newer data in REST than on the socket. The message may be in transit. If it does not arrive, the stream has stalled.
     mutating func findAhead(_ index: Int) {
         guard let stream = streams[index], stream.subscription.isEffective else { return }
         if stream.freshness.outage?.awaitsMessage == true {
@@ -130,7 +130,7 @@ extension FeedCore {
             case .running: return
             }
             guard stream.freshness.stalls == 1 else { return }
-            // All of it may be of before the subscription, and the market quiet since: the next answer tells.
+            // All of the data may predate the subscription, and the market may have been quiet since. The next answer shows it.
             streams[index]?.freshness.forgetInquiry()
             look(index, at: now.instant + .seconds(1))
         } else if stream.freshness.outage == nil {
@@ -140,8 +140,8 @@ extension FeedCore {
         }
     }
 
-    /// What should have come did not, on a connection that lives: readers are told, the stream is subscribed to anew, and its socket doubted.
-    /// A subscription that was acknowledged and never gave anything is a failure; one that stopped is stale.
+    /// Reports missing data on a working connection. The stream is resubscribed, and its socket is checked with a ping. A subscription that was
+    /// acknowledged but never delivered data is `failed`; one that stopped delivering is `stale`.
     private mutating func stall(_ index: Int, _ reason: String, isProved: Bool = false) {
         guard let stream = streams[index] else { return }
         if stream.freshness.outage != nil {
@@ -175,7 +175,7 @@ extension FeedCore {
         planRetry(index)
     }
 
-    /// It has stalled, and still gives nothing: REST is asked whether there is anything to give, and from time to time the socket is replaced.
+    /// Handles a stream that is still stalled. REST is asked whether newer data exists, and the socket is replaced from time to time.
     private mutating func persist(_ index: Int) {
         if let at = streams[index]?.freshness.retryAt, at <= now.instant { retry(index) }
         let isAsked = inquire(index)
@@ -203,10 +203,10 @@ extension FeedCore {
 
     private static func unanswered(_ name: FuturesServiceStreamName) -> FeedError {
         FeedError(
-            .subscriptionRejected, "The venue acknowledged the subscription to \(name) and sends nothing; it is tried again.", isTransient: true)
+            .subscriptionRejected, "The venue acknowledged the subscription to \(name) but sends nothing; trying again.", isTransient: true)
     }
 
-    /// A stream that had stalled was subscribed to anew, and REST says that there is nothing to send: the market has gone quiet.
+    /// Ends the stall because the stream was resubscribed and REST confirms that there is no newer data: the market is quiet.
     private mutating func calmDown(_ index: Int, askedAt: Instant) {
         guard let stream = streams[index], stream.subscription.effectiveSince.map({ $0 < askedAt }) == true, isComplete(index),
             stream.freshness.refuted.map({ $0.at < askedAt }) ?? true
@@ -220,7 +220,7 @@ extension FeedCore {
         publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched)
     }
 
-    /// - Parameter moment: the last of which there is evidence that the content was the newest; nil for when its connection was last heard.
+    /// - Parameter moment: The last moment at which the content was verified; nil to use the time at which its connection was last heard.
     mutating func beginOutage(_ index: Int, verifiedAt moment: Instant?) {
         guard let stream = streams[index] else { return }
         let since = moment ?? pool.connections[stream.connection].lastHeard
@@ -228,9 +228,9 @@ extension FeedCore {
         if streams[index]?.freshness.outage?.awaitsMessage == false { setState(index, .recovering) }
     }
 
-    /// The stream is back: said once, with what it cost.
+    /// Ends the outage and publishes one `recover` event with its cost.
     ///
-    /// - Parameter ids: of the content that ends it, which tell what was missed; nil where nothing is counted.
+    /// - Parameter ids: The ids of the content that ends it, which show how many messages were missed; nil if messages have no ids.
     mutating func endOutage(_ index: Int, with ids: ClosedRange<UInt64>? = nil) {
         var missed: UInt64?
         if let before = streams[index]?.freshness.outage?.lastID, let ids, ids.upperBound >= before {
@@ -246,7 +246,7 @@ extension FeedCore {
         publish(index, .recovered(recovery))
     }
 
-    /// The outage could not be ended; it is reported once, and goes on being worked at.
+    /// Reports once that the outage could not be ended. The recovery attempts continue.
     mutating func reportOutage(_ index: Int, _ error: FeedError, attempts: Int) {
         let failure = StreamSubscriberRecoverError(reason: error, attempts: attempts)
         guard let recovery = streams[index]?.freshness.reportOutage(now.instant, failure) else { return }

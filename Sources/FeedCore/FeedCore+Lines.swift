@@ -1,9 +1,9 @@
-/// Several lines to an upstream carry the same streams. The first copy of a message counts, by the venue's own number or time, and what one line
-/// lacks another brings. While one of them delivers, readers see nothing of the others' faults.
+/// Several lines to an upstream carry the same streams. The first copy of each message counts, identified by the venue's own number or time. A
+/// message that one line lacks is taken from another. Readers notice no fault as long as one line delivers.
 extension FeedCore {
-    /// Whether rows from a line that the stream is not read from are to be taken. If the other one does not deliver, this one takes over.
+    /// Whether to accept rows from a line that the stream is not read from. If the current line does not deliver, this one takes over.
     mutating func takesFromLine(_ index: Int, _ slot: Int, _ rows: FeedRows) -> Bool {
-        // What still comes of a subscription that was given up, before it is asked for anew, says nothing of the next one.
+        // A message of a dropped subscription may still arrive before the new one is requested. It says nothing about the new subscription.
         guard let stream = streams[index], pool.connections[stream.connection].siblings.contains(slot),
             !pool.connections[slot].toSubscribe.contains(where: { $0.index == index })
         else { return false }
@@ -12,39 +12,39 @@ extension FeedCore {
         return true
     }
 
-    /// The stream is read from another line, whose subscription stands.
+    /// Reads the stream from another line, on which its subscription is active.
     mutating func changeLine(_ index: Int, to slot: Int) {
         guard let stream = streams[index] else { return }
         pool.move(index, from: stream.connection, to: slot)
         takeUp(index, slot)
     }
 
-    /// The stream's connection is another one now, on which its subscription stands.
+    /// Records the stream's new connection, on which its subscription is active.
     mutating func takeUp(_ index: Int, _ slot: Int) {
         streams[index]?.connection = slot
         if streams[index]?.subscription.isEffective != true { streams[index]?.subscription = .requested(standsAt: nil) }
         subscriptionConfirmed(index)
     }
 
-    /// A line is replaced, and nothing is told: others have its streams.
+    /// Replaces a line. Readers get no event, because other lines carry its streams.
     mutating func replaceLine(_ slot: Int) {
         guard let moves = pool.replaceLine(slot, now.instant, &decisions) else { return }
         counters.linesReplaced &+= 1
         for (index, heir) in moves { takeUp(index, heir) }
     }
 
-    /// A connection that should be replaced is: by a successor beside it, or at once if other lines go on.
+    /// Replaces a connection: with a successor beside it, or immediately if other lines are open.
     mutating func rotate(_ slot: Int, isUrgent: Bool = false) {
         if pool.hasSiblings(slot) { replaceLine(slot) } else { pool.rotate(slot, isUrgent: isUrgent, now.instant, &decisions) }
     }
 
-    /// Takes rows that one of several lines brought.
+    /// Accepts rows from one of several lines.
     mutating func receive(_ index: Int, _ slot: Int, _ rows: FeedRows, eventTime: Int64?) {
         let before = sequence
         if !isCopy(index, slot, rows, eventTime: eventTime), !holdBack(index, slot, rows, eventTime: eventTime) {
             update(index, rows, eventTime: eventTime)
             releaseHeld(index)
-            // A line that goes on will fill the hole, or leave one itself.
+            // A line that still delivers will fill the gap, or leave one itself.
             if streams[index]?.lines.heldUntil != nil, sequence != before { awaitLines(index) }
         }
         let isNews = sequence != before
@@ -57,16 +57,16 @@ extension FeedCore {
         if reading == slot { streams[index]?.lines.readAt = now.instant } else if faulty.contains(reading) { distrust(index, for: slot) }
     }
 
-    /// Whether another line has brought the message, which has no number. It may be news nevertheless while an outage awaits one.
+    /// Whether a message without a number is a copy from another line. During an outage it counts as news in any case.
     private mutating func isCopy(_ index: Int, _ slot: Int, _ rows: FeedRows, eventTime: Int64?) -> Bool {
         guard rows.copyNumber == nil, streams[index]?.freshness.outage == nil else { return false }
-        // A row of another upstream has its own time, which need not order the stream.
+        // Each row of another upstream has its own time, which may not order the stream.
         let time: Int64? = if case .json = rows { nil } else { eventTime }
         return streams[index]?.lines.values.isNews(rows, at: time, from: pool.connections[slot].id) == false
     }
 
-    /// The line that the stream is read from does not bring what another one brings, which it is read from now. If that one subscribed after the first
-    /// one's last message, what came in between is missing. Where messages do not tell, complete data does.
+    /// Switches to another line because the current one lacks a message that the other delivered. If that line subscribed after the current line's
+    /// last message, messages in between are missing. If messages do not reveal this, a snapshot is fetched.
     private mutating func distrust(_ index: Int, for slot: Int) {
         guard let stream = streams[index], let since = pool.connections[slot].standingSince[index] else { return }
         changeLine(index, to: slot)
@@ -76,7 +76,7 @@ extension FeedCore {
         if stream.fetching.running == nil { startFetch(index) } else { streams[index]?.fetching.running?.followsSubscription = false }
     }
 
-    /// Rows that leave a hole wait until another line has filled it; false if no other one can.
+    /// Holds back rows that follow a gap until another line fills it; false if no other line can.
     private mutating func holdBack(_ index: Int, _ slot: Int, _ rows: FeedRows, eventTime: Int64?) -> Bool {
         guard let stream = streams[index], stream.freshness.outage == nil, stream.content.hasHole(before: rows) else { return false }
         if case .none = stream.fetching.backfill {} else { return false }
@@ -98,7 +98,7 @@ extension FeedCore {
         wake(at: until)
     }
 
-    /// What was held back and follows now is taken.
+    /// Applies held messages that no longer follow a gap.
     private mutating func releaseHeld(_ index: Int) {
         guard streams[index]?.lines.held.isEmpty == false else { return }
         while let place = streams[index]?.lines.held.firstIndex(where: { streams[index]?.content.hasHole(before: $0.rows) != true }),
@@ -111,7 +111,7 @@ extension FeedCore {
         counters.holesFilledByLines &+= 1
     }
 
-    /// No line brings what is missing: the hole is treated as one on a single line is.
+    /// Gives up waiting because no line has the missing messages. The gap is then treated as on a single line.
     mutating func giveUpWaiting(_ index: Int) {
         guard let held = streams[index]?.lines.held, !held.isEmpty else { return }
         streams[index]?.lines.held = []
@@ -126,7 +126,7 @@ extension FeedCore {
 }
 
 extension FeedRows {
-    /// The venue's number of the message, by which its copies on several lines are known; nil where it has none.
+    /// The venue's number of the message, which identifies its copies on several lines; nil if it has none.
     var copyNumber: UInt64? {
         switch self {
         case .depth(let rows): rows.last?.lastUpdateID

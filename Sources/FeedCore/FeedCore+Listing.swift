@@ -1,6 +1,7 @@
-/// What the venue lists: which names there are, and which have come to their end.
+/// The venue's listing: which names exist and which have ended.
 extension FeedCore {
-    /// Whether a stream of that name can be had: the venue knows the kind and lists the symbol (any symbol while the list is not known).
+    /// Whether a stream with this name is available: the venue has the channel and lists the symbol. Until the listing is known, any symbol is
+    /// accepted.
     package func knows(_ name: FuturesServiceStreamName) -> Bool {
         if indices[name] != nil { return true }
         guard traits(name) != nil else { return false }
@@ -8,7 +9,7 @@ extension FeedCore {
         return name.isListed(in: listing)
     }
 
-    /// Whether the venue had a stream of that name and has settled its symbol.
+    /// Whether the venue had a stream with this name and has settled its symbol.
     package func isSettled(_ name: FuturesServiceStreamName) -> Bool {
         guard traits(name) != nil, let listing else { return false }
         return name.isSettled(in: listing)
@@ -23,7 +24,7 @@ extension FeedCore {
             let wereMissing = missing
             let known = self.listing?.symbols.union(self.listing?.assetIndices ?? []) ?? []
             let wanted = Set(streams.compactMap { $0?.name.listedSymbol })
-            // An entry that cannot be read may be of any symbol that seems to be missing.
+            // An unreadable entry may belong to any symbol that seems to be missing.
             missing =
                 listing.leftOut.count > 0
                 ? [] : known.union(wanted).subtracting(listing.symbols).subtracting(listing.assetIndices).subtracting(listing.settled)
@@ -36,19 +37,19 @@ extension FeedCore {
         }
     }
 
-    /// Whether it is a list of all symbols, which does without those that have ended.
+    /// Whether the stream lists all symbols, so that rows of ended symbols must be removed.
     func hasGone(_ index: Int) -> Bool {
         guard let stream = streams[index], stream.rule == .byKey, stream.name.symbol == nil, stream.name.isListOfContracts else { return false }
         return listing?.settled.isEmpty == false || !gone.isEmpty
     }
 
-    /// Whether a symbol has ended, by the venue's lists.
+    /// Whether a symbol has ended according to the venue's lists.
     var isGone: (String) -> Bool {
         let (settled, gone) = (listing?.settled ?? [], gone)
         return { settled.contains($0) || gone.contains($0) }
     }
 
-    /// The symbols of which anything came in the last minute.
+    /// The symbols for which data arrived in the last minute.
     private var tradingSymbols: Set<String> {
         Set(
             streams.compactMap { stream in
@@ -57,8 +58,8 @@ extension FeedCore {
             })
     }
 
-    /// A symbol that is settled ends its streams, and one that is missing from two lists in a row does once nothing of it has come for a minute: one
-    /// list may have been cut short. One that is listed again begins anew.
+    /// Ends the streams of a settled symbol. A symbol that is missing from two lists in a row also ends if no data arrived for a minute; a single
+    /// list may have been truncated. If a symbol is listed again, its streams start over.
     private mutating func compare(_ index: Int, with listing: VenueListing, isGone: (String) -> Bool) {
         guard let stream = streams[index] else { return }
         if stream.state == .ended {
@@ -70,7 +71,7 @@ extension FeedCore {
         }
     }
 
-    /// Nothing more comes: it is said once, the venue is left in peace, and what is cached stays to be read.
+    /// Ends the stream: reports it once, unsubscribes, and keeps the cached content readable.
     mutating func end(_ index: Int) {
         guard let stream = streams[index] else { return }
         let error = FeedError(.settled, "\(stream.name.symbol ?? "The symbol") has been settled or delisted; \(stream.name) has ended.")
@@ -81,7 +82,7 @@ extension FeedCore {
         setState(index, .ended)
     }
 
-    /// The symbol of a stream that had ended is listed again.
+    /// Restarts an ended stream whose symbol is listed again.
     private mutating func begin(_ index: Int) {
         guard let stream = streams[index] else { return }
         streams[index]?.content.beginGeneration()
@@ -96,7 +97,7 @@ extension FeedCore {
 }
 
 extension VenueListing {
-    /// With what an earlier list has besides, but for what is settled by now, or was missing before.
+    /// Adds the entries of an earlier list, except symbols that are settled or were already missing before.
     fileprivate func joined(with earlier: VenueListing?, but gone: Set<String>) -> VenueListing {
         guard let earlier else { return self }
         var listing = self
@@ -107,13 +108,13 @@ extension VenueListing {
 }
 
 extension FuturesServiceStreamName {
-    /// Whether its rows are of contracts that the venue lists.
+    /// Whether the rows describe contracts that the venue lists.
     fileprivate var isListOfContracts: Bool { [.markPrice, .bookTicker, .miniTicker, .ticker].contains(channel) }
 
-    /// The symbol that the venue has to list for the stream to be; nil where there is none.
+    /// The symbol that the venue must list for the stream to exist; nil if none.
     fileprivate var listedSymbol: String? { channel == .compositeIndex ? nil : continuous?.pair ?? symbol }
 
-    /// Whether the venue lists the symbol, or there is none.
+    /// Whether the venue lists the symbol, or the name has none.
     package func isListed(in listing: VenueListing) -> Bool {
         guard let symbol = continuous?.pair ?? symbol, channel != .compositeIndex else { return true }
         return channel == .assetIndex ? listing.assetIndices.holds(bytesOf: symbol) : listing.symbols.holds(bytesOf: symbol)
@@ -127,6 +128,6 @@ extension FuturesServiceStreamName {
 }
 
 extension Set<String> {
-    /// Whether a text of the same bytes is in it; `contains` also finds another spelling of the same characters (KELVIN SIGN for `K`).
+    /// Whether the set has a string with the same bytes. `contains` would also match another spelling of the same characters (KELVIN SIGN for `K`).
     fileprivate func holds(bytesOf text: String) -> Bool { firstIndex(of: text).map { self[$0].utf8.elementsEqual(text.utf8) } ?? false }
 }

@@ -1,13 +1,13 @@
-/// What is known of a stream, for people and probes.
+/// The status of a stream, for people and probes.
 package struct StreamStatus: Sendable {
     package let name: FuturesServiceStreamName
     package let state: FeedState
     package let contentID: EventID?
-    /// Whether the content is all there is; false while only updates have come.
+    /// Whether the content is complete; false while only updates have arrived.
     package let isWhole: Bool
-    /// Milliseconds since the content was received; nil where there is none.
+    /// Milliseconds since the content was received; nil if there is none.
     package let ageMs: Int64?
-    /// Milliseconds since there was evidence that nothing newer exists; nil where there is no content.
+    /// Milliseconds since the content was last verified to be the newest; nil if there is none.
     package let unverifiedMs: Int64?
     package let source: FeedSource
     package let isConnected: Bool
@@ -23,7 +23,7 @@ package struct StreamStatus: Sendable {
     }
 }
 
-/// Something that went wrong with a stream, or the end of it.
+/// A fault of a stream, its recovery, or its end.
 package struct StreamIncident: Sendable, Equatable {
     package enum Kind: String, Sendable { case disconnect, recover, fail, stale, resync, divergence, failed, ended }
 
@@ -35,7 +35,7 @@ package struct StreamIncident: Sendable, Equatable {
     package init(at: Int64, kind: Kind, detail: String) { (self.at, self.kind, self.detail) = (at, kind, detail) }
 }
 
-/// One of the sockets, for people and probes.
+/// The status of one connection to an upstream, for people and probes.
 package struct ConnectionStatus: Sendable {
     package enum Phase: String, CaseIterable, Sendable { case connecting, open, waiting, idle }
 
@@ -43,16 +43,16 @@ package struct ConnectionStatus: Sendable {
     package let phase: Phase
 }
 
-/// One of several lines to an upstream, for people and probes.
+/// The status of one of several lines to an upstream, for people and probes.
 package struct LineStatus: Sendable {
     package let upstream: Int
     package let line: Int
-    /// How many of its connections are open, of how many.
+    /// How many of its connections are open, and how many it has.
     package internal(set) var open = 0
     package internal(set) var connections = 0
-    /// How many messages it brought first, since the start.
+    /// How many messages it delivered first since the start.
     package internal(set) var wins: UInt64 = 0
-    /// By how much its copies came later than the first ones lately, nanoseconds; nil before there were any.
+    /// By how much its recent copies came later than the first ones, nanoseconds; nil before there were any.
     package internal(set) var lagP50: Int64?
     package internal(set) var lagP99: Int64?
 
@@ -62,7 +62,7 @@ package struct LineStatus: Sendable {
 }
 
 extension FeedCore {
-    /// The stream's last hundred incidents, oldest first.
+    /// The stream's latest 100 incidents, oldest first.
     package func incidents(of name: FuturesServiceStreamName) -> [StreamIncident] {
         indices[name].flatMap { streams[$0] }.map(\.incidents) ?? []
     }
@@ -72,52 +72,52 @@ extension FeedCore {
         if streams[index]?.incidents.count ?? 0 > 100 { streams[index]?.incidents.removeFirst() }
     }
 
-    /// Writes down what is about to be published where it is an incident.
+    /// Records the event as an incident if it is one.
     mutating func note(_ index: Int, _ event: FeedEvent.Kind) {
         switch event {
         case .disconnected(let reason): note(index, .disconnect, reason)
         case .recovered(let recovery):
             let outcome = recovery.error.map { "not recovered: \($0.reason.message)" } ?? "recovered, \(recovery.method.rawValue)"
-            note(index, .recover, "\(outcome) after \(recovery.downMs) ms, told for \(recovery.detectedMs) ms")
+            note(index, .recover, "\(outcome) after \(recovery.downMs) ms, reported for \(recovery.detectedMs) ms")
         case .failed(let error, _): note(index, .fail, error.description)
-        case .status(.failed, _, _): note(index, .failed, "the stream cannot be had for now")
+        case .status(.failed, _, _): note(index, .failed, "the stream is not available now")
         case .status(.ended, _, _): note(index, .ended, "the venue has settled the symbol")
         case .fetched, .updated, .connected, .status, .ended: break
         }
     }
 
-    /// The observers a published event is for: who reads the stream, is not paused, and did not begin after it.
+    /// The observers that receive a published event: those that read the stream, are not paused, and did not subscribe after it.
     package func readers(of event: FeedEvent) -> [ObserverID] {
         guard let index = indices[event.stream], let observers = streams[index]?.audience.observers else { return [] }
         return observers.compactMap { !$0.isPaused && $0.since < event.id.sequence ? $0.id : nil }
     }
 
-    /// The last look before an event is handed to an observer: false where it does not want the stream any more, or paused meanwhile. What it
-    /// was handed is remembered, so that resuming tells exactly who missed something. A name that was refused has no stream to look at.
+    /// Checks immediately before delivery whether the observer still wants the event; false if it unsubscribed or paused. Records the delivery, so
+    /// that resuming can send exactly the missed content. A refused name has no stream to check.
     package mutating func markDelivered(_ event: FeedEvent, to observer: ObserverID) -> Bool {
         guard let index = indices[event.stream] else { return event.isRefusal }
         var isHanded = false
         change(observer, at: index) {
             guard !$0.isPaused else { return }
-            // The latest value stands for all there was when it was resumed; what is told before it does not.
+            // The first content after resuming covers everything before it. An event without content does not.
             $0.told = max($0.told, event.carriesContent ? $0.since : 0, event.id.sequence)
             isHanded = true
         }
         return isHanded
     }
 
-    /// The venue's time as its data tell it, ms since 1970 UTC; nil until they have.
+    /// The venue's time derived from its data, ms since 1970 UTC; nil before any arrived.
     package func venueTime(at instant: Instant) -> Int64? { venueClock.time(at: instant) }
 
-    /// The whole cached content; nil where there is none.
+    /// The complete cached content; nil if there is none.
     package func content(of name: FuturesServiceStreamName) -> FuturesServiceFeedContent? { content(of: name, now: now.instant) }
 
-    /// The whole cached content as it is handed out at a moment; nil where there is none.
+    /// The complete cached content, with its age as of `now`; nil if there is none.
     package func content(of name: FuturesServiceStreamName, now: Instant) -> FuturesServiceFeedContent? {
         indices[name].flatMap { content($0, kind: .full, at: now) }
     }
 
-    /// What is known of the stream; nil where nobody wants it.
+    /// The status of the stream; nil if it has no observers.
     package func status(of name: FuturesServiceStreamName, now: Instant) -> StreamStatus? {
         guard let index = indices[name], let stream = streams[index] else { return nil }
         return StreamStatus(
@@ -128,10 +128,10 @@ extension FeedCore {
             observers: stream.audience.observers.count)
     }
 
-    /// What is known of every stream that somebody wants or lately wanted, in no order that means anything.
+    /// The status of every stream that has observers or lingers, in no particular order.
     package func statuses(now: Instant) -> [StreamStatus] { indices.keys.compactMap { status(of: $0, now: now) } }
 
-    /// Every socket there is or was, in no order that means anything.
+    /// The status of every connection, in no particular order.
     package var connectionStatuses: [ConnectionStatus] {
         pool.connections.map { connection in
             let phase: ConnectionStatus.Phase =
@@ -145,7 +145,7 @@ extension FeedCore {
         }
     }
 
-    /// The lines to upstreams whose streams are read, by upstream and line. A successor beside the connection that it replaces counts with it.
+    /// The lines to upstreams whose streams are read, by upstream and line. A successor counts with the connection that it replaces.
     package var lineStatuses: [LineStatus] {
         var lines: [LineStatus] = []
         for connection in pool.connections where connection.phase != .idle {
@@ -160,19 +160,19 @@ extension FeedCore {
         return lines.sorted { ($0.upstream, $0.line) < ($1.upstream, $1.line) }
     }
 
-    /// The request weight of the clock minute, and what the venue allows in one.
+    /// The request weight used in the current clock minute, and the venue's limit.
     package func weight(now: Moment) -> (used: Int, limit: Int) { rest.weight(now) }
 
-    /// How long the venue asked not to be asked over REST, from now; zero where it did not.
+    /// How long from now the venue asked not to be sent REST requests; zero if it did not ask.
     package func restPause(now: Instant) -> Duration { rest.pause(now) ?? .zero }
 
-    /// The REST host that is asked.
+    /// The REST host in use.
     package var restHost: Int { rest.host }
 
-    /// Whether the venue has told which symbols it lists.
+    /// Whether the venue's list of symbols has arrived.
     package var knowsSymbols: Bool { listing != nil }
 
-    /// Every stream somebody wants or lately wanted.
+    /// The names of all streams that have observers or linger, sorted.
     package var streamNames: [FuturesServiceStreamName] { indices.keys.sorted { $0.description < $1.description } }
 }
 
@@ -184,7 +184,7 @@ extension FeedEvent {
         }
     }
 
-    /// Whether it answers a wish for a stream that there is not.
+    /// Whether the event refuses a stream that does not exist.
     fileprivate var isRefusal: Bool {
         if case .failed(let error, _) = kind { error.code == .unknownStream || error.code == .settled } else { false }
     }

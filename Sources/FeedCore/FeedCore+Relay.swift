@@ -1,4 +1,4 @@
-/// Requests that readers want passed on to the venue's REST as they are. They leave weight to recoveries, as readers' own refetches do.
+/// Readers' requests that are passed on to the venue's REST unchanged. Like readers' refetches, they leave some weight to recoveries.
 extension FeedCore {
     mutating func relay(_ id: RelayID, weight: Int) {
         relays.want(id, weight: weight, until: now.instant + configuration.relayPatience)
@@ -11,7 +11,7 @@ extension FeedCore {
         startRelays()
     }
 
-    /// Passes on what the weight and the venue's patience allow. What has to wait for longer than readers do is refused at once.
+    /// Passes on as many requests as the weight and the venue allow. A request that would wait longer than readers do is refused immediately.
     mutating func startRelays() {
         for id in relays.takeExpired(now.instant) { refuse(id, wait: rest.pause(now.instant)) }
         while relays.runningCount < configuration.relaysAtOnce, let next = relays.next {
@@ -33,7 +33,7 @@ extension FeedCore {
 
     private mutating func refuse(_ id: RelayID, wait: Duration?) {
         let milliseconds = max(1, (wait ?? .seconds(1)).nanoseconds / 1_000_000)
-        let words = "The venue's request budget is used up, or it asked to wait; try again in \(milliseconds) ms."
+        let words = "The venue's request budget is used up, or the venue asked to wait; try again in \(milliseconds) ms."
         decisions.effects.append(.refuseRelay(id, FeedError(.rateLimited, words, retryAfterMs: milliseconds)))
     }
 }

@@ -1,11 +1,11 @@
-/// A stream as the feed before this one left it.
+/// A stream as the previous feed left it.
 package struct InheritedStream: Sendable {
     package let name: FuturesServiceStreamName
     /// The complete content; nil if there was none.
     package let content: FuturesServiceFeedContent?
-    /// Whether readers were told of an outage that goes on.
+    /// Whether an outage was reported to readers and has not ended.
     package let isLost: Bool
-    /// When there was evidence last that nothing newer exists; nil if that is not known.
+    /// When the content was last verified to be the newest; nil if unknown.
     package let verifiedAt: Instant?
 
     package init(name: FuturesServiceStreamName, content: FuturesServiceFeedContent?, isLost: Bool, verifiedAt: Instant? = nil) {
@@ -13,23 +13,23 @@ package struct InheritedStream: Sendable {
     }
 }
 
-/// How this feed goes on with what another one left. A standby may have kept the streams itself meanwhile (it is hot): what it has whole ends the
-/// outage at once. The others recover as after any other outage.
+/// Takes over the streams of another feed. A hot standby may have maintained the streams itself. Its complete streams end the outage immediately. The
+/// other streams recover as after any outage.
 extension FeedCore {
-    /// Goes on with what another feed left: every stream is in an outage since the other was heard last. What this feed holds besides is let go.
+    /// Takes over the streams of another feed. Every stream is in an outage since that feed was last heard. Other streams of this feed are released.
     ///
     /// - Parameters:
-    ///   - reason: why the streams are in an outage, for readers.
-    ///   - epoch: of every event from now on; what was published before is of another one.
-    ///   - sequence: the next event has the number after it.
-    ///   - observer: wants all of them, until somebody says who does.
-    ///   - instant: when the other feed was heard last.
+    ///   - reason: Why the streams are in an outage, for readers.
+    ///   - epoch: The epoch of every event from now on. Earlier events have another one.
+    ///   - sequence: The next event has the number after it.
+    ///   - observer: Observes all of the streams until the real observers are known.
+    ///   - instant: When the other feed was last heard.
     package mutating func inherit(
         _ inherited: [InheritedStream], because reason: String, epoch: UInt64, behind sequence: UInt64, for observer: ObserverID,
         heardAt instant: Instant, now: Moment
     ) -> [FeedEffect] {
         self.now = now
-        // Which streams have come to their end is told by the next list, in the new epoch.
+        // The next listing reports in the new epoch which streams have ended.
         if epoch != self.epoch { (listing, missing, gone) = (nil, [], []) }
         (self.epoch, self.sequence) = (epoch, sequence)
         for index in indices.values.sorted() where streams[index]?.state == .ended {
@@ -40,7 +40,7 @@ extension FeedCore {
         for index in own { forgetAudience(index) }
         for stream in inherited {
             let isOwn = indices[stream.name] != nil
-            // It is subscribed to once its outage was told.
+            // It is subscribed after its outage has been reported.
             if !isOwn { _ = addStream(stream.name, joins: false) }
             observe(observer, [stream.name], forceFetch: false)
             guard let index = indices[stream.name] else { continue }
@@ -63,13 +63,14 @@ extension FeedCore {
         return decisions.effects
     }
 
-    /// Whether a stream that this feed has whole is not as far as the other feed left it, so that what is still on its way is worth a short wait.
+    /// Whether a complete stream of this feed is older than the content the other feed left, so that a short wait for messages in transit is
+    /// worthwhile.
     package func isBehind(_ inherited: [InheritedStream]) -> Bool { inherited.contains { isWhole($0.name) && isBehind($0) } }
 
-    /// How many streams this feed has whole and could go on with at once.
+    /// How many streams of this feed are complete and could be continued immediately.
     package var wholeStreams: Int { indices.keys.reduce(0) { $0 + (isWhole($1) ? 1 : 0) } }
 
-    /// Whether nothing has to be asked for until the stream can be relied on.
+    /// Whether the stream needs no request before it is reliable.
     private func isWhole(_ name: FuturesServiceStreamName) -> Bool {
         guard let index = indices[name], let stream = streams[index], stream.state == .live, stream.contentID != nil, stream.freshness.outage == nil,
             stream.isWholeAfterUpdate, stream.isConfirmed, !stream.content.beginsAnew, stream.lines.held.isEmpty, isWithinBound(index)
@@ -78,7 +79,7 @@ extension FeedCore {
         return stream.content.book.map { $0.stands || $0.isQuiet } ?? true
     }
 
-    /// Whether the other feed had something newer. Of messages that are counted both have theirs, and are joined.
+    /// Whether the other feed had newer content. Streams of numbered messages are not compared, because the messages of both feeds are joined.
     private func isBehind(_ inherited: InheritedStream) -> Bool {
         guard let index = indices[inherited.name], let stream = streams[index], stream.rule != .append, let content = inherited.content else {
             return false
@@ -86,7 +87,7 @@ extension FeedCore {
         return stream.content.compared(with: content.rows) == .newer
     }
 
-    /// Nothing was told of it yet.
+    /// Resets what was published, because this feed's readers have received nothing yet.
     private mutating func forgetAudience(_ index: Int) {
         let observers = streams[index]?.audience.observers.map { StreamState.Observer(id: $0.id, since: sequence) } ?? []
         streams[index]?.audience = StreamState.Audience(observers: observers)
@@ -105,9 +106,9 @@ extension FeedCore {
         publish(index, .connected)
     }
 
-    // Streams that this feed has whole.
+    // Streams that this feed has complete.
 
-    /// The content is what the other feed left, which readers have.
+    /// Sets the content to what the other feed left, which readers have.
     private mutating func goBack(_ index: Int, to inherited: InheritedStream) {
         guard let stream = streams[index] else { return }
         var left = StreamContent(stream.name, limit: stream.traits.limit)
@@ -118,8 +119,8 @@ extension FeedCore {
         streams[index]?.content = left
     }
 
-    /// The outage is over with what this feed has: behind the last message that the other one gave if none is missing in between, else in place of
-    /// all that readers have.
+    /// Ends the outage with this feed's own content. If it continues the other feed's last message without a gap, only the missed messages are
+    /// published. If not, it replaces the content that readers have.
     private mutating func catchUp(_ index: Int, _ own: StreamContent) {
         let rows = own.rows
         guard let last = streams[index]?.content.lastID, rows.ids != nil, streams[index]?.content.isContinued(by: rows) == true,
@@ -140,9 +141,9 @@ extension FeedCore {
         if missed.count == 0 { publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched) }
     }
 
-    // Streams that it has not, or not whole.
+    // Streams that this feed does not have, or not completely.
 
-    /// Its rows bind nobody, but missed trades can be filled behind the last one.
+    /// Restores the other feed's content. New rows may replace it whatever their numbers, but missed trades can be filled in after its last one.
     private mutating func restore(_ index: Int, _ content: FuturesServiceFeedContent) {
         guard streams[index]?.content.recall(content.rows) == true else { return }
         streams[index]?.contentID = content.id
@@ -157,7 +158,7 @@ extension FeedCore {
         streams[index]?.content.beginGeneration()
     }
 
-    /// What this feed has of it is given up, but for its connection.
+    /// Discards this feed's content of the stream, but keeps its connection.
     private mutating func beginAnew(_ index: Int) {
         guard let stream = streams[index] else { return }
         let (subscription, audience) = (stream.subscription, stream.audience)
@@ -183,7 +184,7 @@ extension FeedCore {
         subscribeAnew(index)
     }
 
-    /// Nobody is told of it: nobody knows it.
+    /// Removes the stream without an event, because no reader of the new epoch knows it.
     private mutating func letGo(_ index: Int) {
         guard let stream = streams[index] else { return }
         for observer in stream.audience.observers { streamsOfObserver[observer.id]?.removeAll { $0 == index } }

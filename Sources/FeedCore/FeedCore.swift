@@ -1,89 +1,88 @@
-/// The decisions of the house: who wants which stream, what is subscribed, what is cached, what is known of its freshness.
+/// The decisions of the feed: which streams are observed, subscribed and cached, and how fresh each of them is.
 ///
-/// A value without IO. Everything that happens enters by `step`, and what is to be done comes back as effects; the core waits for nothing,
-/// reads no clock and draws its random numbers from a seed.
+/// A value without IO. All input enters through `step`, which returns the effects to carry out. The core never blocks, reads no clock, and draws its
+/// random numbers from a seed.
 package struct FeedCore: Sendable {
-    /// Endpoints below belong to the venue; from here on each other upstream has as many.
+    /// The venue has the endpoints below this number. Each other upstream has the same number of endpoints above it.
     package static let endpointsPerUpstream = 16
 
     /// Limits and times.
     package struct Configuration: Sendable {
         /// How long a subscription stays after its last reader left.
         package var linger: Duration = .seconds(60)
-        /// After how long without any frame a connection is pinged at the latest (venues.md §4: the venue's own ping comes every 5 min only);
-        /// one that is usually heard more often is pinged as soon as its silence is longer than it ever is.
+        /// A connection is pinged after at most this long without any frame (docs/reference/venues.md §4: the venue's own ping comes only every 5 min). A
+        /// connection that is usually heard more often is pinged as soon as its silence is unusually long.
         package var pingInterval: Duration = .seconds(3)
-        /// How long an answer to a ping is waited for, two round trips within these bounds; then the connection is dead.
+        /// Bounds of the wait for an answer to a ping, which is two round trips. After that the connection is dead.
         package var pongWait: ClosedRange<Duration> = .seconds(1)...Duration.seconds(2)
-        /// After how long without any frame a connection is dead at the latest.
+        /// The longest time without any frame after which a connection is dead.
         package var deadAfter: Duration { pingInterval + pongWait.upperBound }
-        /// After how long without data a connection that answers pings is replaced, as one that ages is; each time in a row that the next one
-        /// is silent too doubles it, four times at most. A quiet market is not disturbed by it, and a socket the venue forgot is left.
+        /// Replaces a connection that answers pings but carries no data for this long, by a rotation. The delay doubles (at most ×16) while
+        /// replacements stay silent. This does not disturb a quiet market, but it leaves a socket whose subscriptions the venue has lost.
         package var quietAfter: Duration = .seconds(60)
-        /// At which age a connection is replaced (the venues cut it at 24 h), how long the old and the new one run side by side at most, and how
-        /// long a rotation that failed waits for another try.
+        /// The age at which a connection is replaced (the venues close it at 24 h), the longest time for which the old and the new one run side by
+        /// side, and the wait before a failed rotation is retried.
         package var rotateAfter: Duration = .seconds(23 * 3600)
         package var overlap: Duration = .seconds(10)
         package var rotationRetry: Duration = .seconds(300)
-        /// The first bound of the delay before a reconnect, and the last. From the third connection in a row on that closed within half a second, the
-        /// delay is at least sixteen times the first bound, and each further one makes that four times as long.
+        /// The first and the largest bound of the reconnect delay. From the third connection in a row that closed within half a second, the delay is
+        /// at least sixteen times the first bound. Each further such connection multiplies that minimum by four.
         package var reconnectBase: Duration = .milliseconds(250)
         package var reconnectCap: Duration = .seconds(30)
-        /// When an upstream that refused this client, or a subscription, is tried again.
+        /// The wait before retrying an upstream that refused this client, or a refused subscription.
         package var refusedRetry: Duration = .seconds(60)
-        /// The most of a wait that a server asks for before the next connection.
+        /// The longest `Retry-After` that is honored before the next connection.
         package var longestRetryAfter: Duration = .seconds(3600)
-        /// The least time between two attempts to connect, over all connections to an upstream.
+        /// The shortest time between two connection attempts, over all connections to an upstream.
         package var connectInterval: Duration = .seconds(1)
-        /// How many connections carry the same streams, by upstream; one where nothing is said, four at most.
+        /// How many connections carry the same streams, by upstream; 1 by default, at most 4.
         package var lines: [Int: Int] = [:]
         func lines(to upstream: Int) -> Int { min(max(lines[upstream] ?? 1, 1), ConnectionPool.mostLines) }
-        /// How long what is missing on one line is waited for on the others.
+        /// How long to wait for other lines to deliver messages that one line lacks.
         package var linePatience: Duration = .milliseconds(500)
-        /// How many hosts the venue has for WebSocket and for REST, and how many attempts in a row one has to fail before the next one's turn.
+        /// How many WebSocket and REST hosts the venue has, and after how many failed attempts in a row the next host is used.
         package var webSocketHosts = 1
         package var restHosts = 1
         package var attemptsPerHost = 2
-        /// The same for a fetch that failed.
+        /// The first and the largest bound of the delay after a failed fetch.
         package var fetchBase: Duration = .seconds(1)
         package var fetchCap: Duration = .seconds(30)
-        /// The least time from a refusal to the next request of the same stream, whatever the venue's `Retry-After` says.
+        /// The shortest time from a refusal to the next request of the same stream, whatever the venue's `Retry-After` says.
         package var refusedFetchInterval: Duration = .seconds(1)
-        /// The same for a book that has to be built anew, once it failed at first try.
+        /// The first and the largest bound of the delay when a book is rebuilt and the first attempt failed.
         package var resyncBase: Duration = .milliseconds(250)
         package var resyncCap: Duration = .seconds(3)
-        /// The least time between two control messages on a connection: 5 a second, where the venues cut at 10.
+        /// The shortest time between two control messages on a connection: 5 per second; the venues disconnect at 10.
         package var controlInterval: Duration = .milliseconds(200)
-        /// Names in one SUBSCRIBE.
+        /// The number of names in one SUBSCRIBE.
         package var namesPerMessage = 100
-        /// Streams on one connection (Aster and ApolloX allow 200).
+        /// The number of streams on one connection (Aster and ApolloX allow 200).
         package var streamsPerConnection = 200
-        /// How long complete data waits for an acknowledgement of the subscription.
+        /// How long a snapshot request waits for the acknowledgement of the subscription.
         package var acknowledgementWait: Duration = .seconds(2)
-        /// How many failed fetches end an outage as not recovered.
+        /// The number of failed fetches after which an outage is reported as not recovered.
         package var recoverAttempts = 5
-        /// How many requests a hole may cost to be filled, how many messages are held back meanwhile, and how long for
-        /// the venue's budget.
+        /// Limits of one backfill: the number of requests, the number of messages held back meanwhile, and the wait for the venue's weight budget.
         package var backfillRequests = 20
         package var backfillHold = 10_000
         package var backfillPatience: Duration = .seconds(5)
         /// How often a book is compared with REST, and the share of the minute's weight that comparisons leave to others.
         package var auditInterval: Duration = .seconds(60)
         package var auditReserve = 0.5
-        /// The request weight of a minute, until the venue tells its own, and the share of it that is left to others.
+        /// The request weight per minute until the venue announces its own limit, and the share of it that is left to others.
         package var weightLimit = 2400
         package var weightReserve = 0.1
-        /// The share of it that readers' own refetches leave to recoveries.
+        /// The share of the weight that readers' own refetches leave to recoveries.
         package var recoveryReserve = 0.3
-        /// For how long the venue has to ask not to be asked over REST until lost streams are told that they cannot be brought back for now.
+        /// If the venue blocks REST for longer than this, lost streams are reported as unrecoverable for now.
         package var blockPatience: Duration = .seconds(30)
-        /// The least time to leave REST alone after 429 or 418. It doubles with each such answer in a row, up to a minute.
+        /// The shortest pause of REST after status 429 or 418. It doubles with each such answer in a row, up to a minute.
         package var leastRetryAfter: Duration = .seconds(1)
-        /// How long to leave REST alone after 429 or 418 without a word from the venue.
+        /// The pause of REST after status 429 or 418 without `Retry-After`.
         package var defaultRetryAfter: Duration = .seconds(60)
-        /// The least time between two fetches of a stream that readers ask for: those who ask too soon are given the next one together.
+        /// The shortest time between two fetches of a stream that readers request. Earlier requests share the next fetch.
         package var refetchInterval: Duration = .seconds(1)
-        /// How many requests of readers are passed on to the venue at one time, and how long one waits for its turn or for weight.
+        /// How many requests of readers are passed on to the venue at the same time, and how long a request waits for its turn or for weight.
         package var relaysAtOnce = 8
         package var relayPatience: Duration = .seconds(10)
 
@@ -91,7 +90,7 @@ package struct FeedCore: Sendable {
     }
 
     let configuration: Settings
-    /// The configuration, held once: a core is a value that calls may copy, so it is kept small.
+    /// The configuration, stored once by reference: a core is a value that calls may copy, so it is kept small.
     @dynamicMemberLookup
     final class Settings: Sendable {
         let all: Configuration
@@ -108,16 +107,16 @@ package struct FeedCore: Sendable {
 
     var now = Moment(instant: Instant(nanoseconds: 0), wallClock: 0)
     var decisions = Decisions()
-    /// Silence is not judged before: this process itself was late, and what came meanwhile is still to be read.
+    /// Silence is not judged before this moment: the process itself was late, and messages that arrived meanwhile are still unread.
     var judgesFrom = Instant(nanoseconds: 0)
-    /// The venue's time, as its data tell it.
+    /// The venue's time, derived from its data.
     var venueClock = VenueClock()
 
-    /// The newest event's number.
+    /// The number of the newest event.
     package internal(set) var sequence: UInt64 = 0
-    /// What the venue lists; nil until it has told.
+    /// The venue's listing; nil until it arrives.
     package internal(set) var listing: VenueListing?
-    /// Symbols that the last list of the venue lacked, and those that two lists in a row lacked.
+    /// Symbols that the last listing lacked, and symbols that two listings in a row lacked.
     var missing: Set<String> = []
     var gone: Set<String> = []
     var indices: [FuturesServiceStreamName: Int] = [:]
@@ -128,13 +127,13 @@ package struct FeedCore: Sendable {
     var lastAttempt: UInt64 = 0
     var rest: RESTGate
     var relays = RelayQueue()
-    /// What happened since the start.
+    /// Counts since the start.
     package internal(set) var counters = FeedCounters()
 
     /// - Parameters:
-    ///   - epoch: new at every start.
-    ///   - seed: of the jitter.
-    ///   - traits: what a stream is to the venue; nil where the venue has none of that name.
+    ///   - epoch: A new number at every start.
+    ///   - seed: The seed of the random delays.
+    ///   - traits: The venue's properties of a stream; nil if the venue has no such stream.
     package init(
         configuration: Configuration, epoch: UInt64, seed: UInt64, traits: @escaping @Sendable (FuturesServiceStreamName) -> StreamTraits?
     ) {
@@ -147,14 +146,14 @@ package struct FeedCore: Sendable {
         rest = RESTGate(configuration)
     }
 
-    /// Takes one input and says what is to be done about it, in order.
+    /// Processes one input and returns the effects to carry out, in order.
     package mutating func step(_ input: FeedInput, now: Moment) -> [FeedEffect] {
         var effects: [FeedEffect] = []
         step(input, now: now, &effects)
         return effects
     }
 
-    /// The same, behind what was decided before: an array that is used again needs no memory of its own for each step.
+    /// Like `step(_:now:)`, but appends to `effects`. A reused array needs no new allocation for each step.
     package mutating func step(_ input: FeedInput, now: Moment, _ effects: inout [FeedEffect]) {
         swap(&decisions.effects, &effects)
         defer { swap(&decisions.effects, &effects) }
@@ -182,13 +181,13 @@ package struct FeedCore: Sendable {
         sendControl()
     }
 
-    /// When `step(.deadline)` is due next; nil if nothing is waited for.
+    /// When `step(.deadline)` is due next; nil if no deadline is set.
     package var nextDeadline: Instant? { decisions.nextDeadline }
 
-    /// Every connection there is or was.
+    /// All connections, current and former.
     var connections: [Connection] { pool.connections }
 
-    /// Everything that was due is done, and the next deadline looked up anew.
+    /// Processes everything that is due and computes the next deadline.
     private mutating func passDeadlines() {
         if let due = decisions.nextDeadline {
             let lateness = now.instant.nanoseconds &- due.nanoseconds
@@ -205,7 +204,7 @@ package struct FeedCore: Sendable {
         for slot in pool.inTurn(now.instant) { passDeadlines(connection: slot) }
     }
 
-    /// By how much a deadline may be passed late, nanoseconds, until silence is judged with care.
+    /// If a deadline fires later than this, in nanoseconds, the process was suspended and silence is not judged for a while.
     private static let tolerableLateness: Int64 = 400_000_000
 
     mutating func wake(at instant: Instant) { decisions.wake(at: instant) }

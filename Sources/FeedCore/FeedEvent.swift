@@ -1,20 +1,20 @@
-/// What is known of a stream's freshness.
+/// The freshness of a stream.
 public enum FeedState: String, CaseIterable, Sendable {
-    /// Asked for; nothing has come yet.
+    /// Requested; no data has arrived yet.
     case connecting
-    /// Data comes as it should.
+    /// Data arrives as expected.
     case live
-    /// What should have come did not; the content is old.
+    /// Expected data did not arrive; the content is old.
     case stale
-    /// The connection is lost, or is back and the content not yet complete.
+    /// The connection is lost, or it is open again and the content is not complete yet.
     case recovering
-    /// The stream cannot be had for now; the last `fail` or `recover` says why.
+    /// The stream is unavailable for now; the last `fail` or `recover` says why.
     case failed
-    /// The venue has settled the symbol; nothing more comes.
+    /// The venue has settled the symbol. No more data arrives.
     case ended
 }
 
-/// Where a content came from.
+/// The source of a content.
 public enum FeedSource: String, Sendable {
     /// The venue's REST interface.
     case rest
@@ -22,33 +22,33 @@ public enum FeedSource: String, Sendable {
     case websocket
 }
 
-/// A stream's content, or a change of it, as it is handed to observers.
+/// A stream's content, or a change of it, as sent to observers.
 public struct FuturesServiceFeedContent: Sendable, Equatable {
     /// How to read `rows`.
     public enum Kind: String, Sendable {
-        /// The whole content; it replaces what the reader has.
+        /// The complete content; it replaces the content that the reader has.
         case full
-        /// What changed; to be merged by the stream's rule.
+        /// A change, to be merged by the stream's rule.
         case delta
     }
 
     /// The stream.
     public let streamName: FuturesServiceStreamName
-    /// The id of the change that made this content.
+    /// The id of the change that produced this content.
     public let id: EventID
-    /// Whether `rows` are everything or what changed.
+    /// Whether `rows` are the complete content or a change.
     public let kind: Kind
-    /// The stream's freshness at that moment.
+    /// The stream's freshness when the content was sent.
     public let state: FeedState
-    /// Where the content came from.
+    /// The source of the content.
     public let source: FeedSource
-    /// The venue's time, ms since 1970 UTC; nil where it told none.
+    /// The venue's time, ms since 1970 UTC; nil if it sent none.
     public let eventTime: Int64?
-    /// When it was received, ms since 1970 UTC by this machine's clock.
+    /// When the content was received, ms since 1970 UTC by this machine's clock.
     public let receivedAt: Int64
-    /// How long ago the gateway last had evidence that nothing newer exists, ms by the monotonic clock, as of when this was handed out.
+    /// Milliseconds, by the monotonic clock, from the last verification to the moment this content was sent.
     public let unverifiedMs: Int64
-    /// The rows. A stream of one symbol's value has one row.
+    /// The rows. A stream of a single symbol's value has one row.
     public let rows: FeedRows
 
     package init(
@@ -76,27 +76,27 @@ extension FuturesServiceFeedContent {
     }
 }
 
-/// What an outage cost.
+/// The cost of an outage.
 public struct FeedRecovery: Sendable, Equatable {
-    /// How the stream came back.
+    /// How the stream recovered.
     public enum Method: String, Sendable {
-        /// Nothing was missed.
+        /// No message was missed.
         case continuous
-        /// What was missed was fetched over REST and has been delivered, in order.
+        /// The missed messages were fetched over REST and delivered in order.
         case backfill
-        /// The content was rebuilt from complete data; updates in between were not seen.
+        /// The content was rebuilt from a snapshot; updates in between were missed.
         case snapshot
     }
 
-    /// Nil where the stream is back; else why it could not be brought back.
+    /// Nil if the stream recovered; otherwise the reason why it could not.
     public let error: StreamSubscriberRecoverError?
-    /// How it came back.
+    /// How it recovered.
     public let method: Method
-    /// How long it was since the last verified moment before it, ms by the monotonic clock.
+    /// How long before the recovery the content was last verified, ms by the monotonic clock.
     public let downMs: Int64
-    /// How long it was since readers were told of it, ms by the monotonic clock; at most `downMs`.
+    /// Time since the outage was reported to readers, ms by the monotonic clock; at most `downMs`.
     public let detectedMs: Int64
-    /// How many messages were missed, where ids tell it.
+    /// How many messages were missed, if ids reveal it.
     public let missed: UInt64?
 
     package init(error: StreamSubscriberRecoverError?, method: Method, downMs: Int64, detectedMs: Int64? = nil, missed: UInt64? = nil) {
@@ -108,11 +108,11 @@ public struct FeedRecovery: Sendable, Equatable {
     }
 }
 
-/// Why a lost stream could not be brought back.
+/// The reason why a lost stream could not be recovered.
 public struct StreamSubscriberRecoverError: Error, Hashable, Sendable {
-    /// The last failure.
+    /// The last error.
     public let reason: FeedError
-    /// How often it was tried.
+    /// How many attempts were made.
     public let attempts: Int
 
     package init(reason: FeedError, attempts: Int) {
@@ -121,18 +121,18 @@ public struct StreamSubscriberRecoverError: Error, Hashable, Sendable {
     }
 }
 
-/// Something that happened to a stream. `id` rises over all streams.
+/// An event of a stream. Ids rise over all streams.
 package struct FeedEvent: Sendable {
     package enum Kind: Sendable {
         case fetched(FuturesServiceFeedContent)
         case updated(FuturesServiceFeedContent)
         case recovered(FeedRecovery)
-        /// `fetch`: it was a fetch that failed, not an update.
+        /// `fetch`: whether a fetch failed, not an update.
         case failed(FeedError, fetch: Bool)
         case connected
         case disconnected(reason: String)
         case status(FeedState, ageMs: Int64?, unverifiedMs: Int64?)
-        /// Nobody wants the stream any more; nothing follows.
+        /// The stream has no observers left. No more events follow.
         case ended
     }
 

@@ -1,27 +1,27 @@
-/// What a stream is to the venue.
+/// A stream's properties at the venue.
 public struct StreamTraits: Sendable {
-    /// Which of the upstream's connections carries it: an index the dialect understands, 0 to 15.
+    /// Which of the upstream's connections carries the stream: an index that the dialect defines, 0 to 15.
     public let endpoint: Int
-    /// Whether REST has its complete data.
+    /// Whether REST has a snapshot of the stream.
     public let hasSnapshotSource: Bool
-    /// What a request for complete data costs of the venue's budget; zero where somebody else is asked, whose answers say nothing of the venue.
+    /// The request weight of a snapshot at the venue. Zero if another server is asked, whose answers say nothing about the venue.
     public let fetchWeight: Int
-    /// The same of a request for what is newest.
+    /// The request weight of an inquiry for the newest data.
     public let inquiryWeight: Int
-    /// How its messages come: what its silence means.
+    /// How its messages arrive, which decides what silence means.
     public let rhythm: StreamRhythm
     /// How many rows are kept.
     public let limit: Int
-    /// How many messages REST gives at once from an id on, so that missed ones can be fetched; nil where it gives none.
+    /// How many messages one REST request returns, starting at an id, so that missed ones can be fetched; nil if REST cannot.
     public let backfillLimit: Int?
-    /// How many streams of this endpoint share a connection; nil for the usual number.
+    /// How many streams of this endpoint share a connection; nil for the default.
     public let connectionLimit: Int?
-    /// Whether it is asked for over REST again and again, so that no line but one is needed.
+    /// Whether the stream is polled over REST, so that it needs only one line.
     public let isPolled: Bool
-    /// Whether subscriptions are answered; where not, one stands once it has been sent for a while.
+    /// Whether the upstream acknowledges subscriptions. If not, a subscription counts as active some time after it was sent.
     public let isAcknowledged: Bool
 
-    /// What a stream is, with the usual in what is left out.
+    /// Creates the traits of a stream. Omitted parameters have the usual values.
     public init(
         endpoint: Int, hasSnapshotSource: Bool, fetchWeight: Int = 1, inquiryWeight: Int? = nil, rhythm: StreamRhythm, limit: Int,
         backfillLimit: Int? = nil,
@@ -40,43 +40,43 @@ public struct StreamTraits: Sendable {
     }
 }
 
-/// A party that reads streams: an observer of the library, or the gateway's hub.
+/// An observer of streams: an observer of the library, or the gateway's hub.
 package struct ObserverID: Hashable, Sendable {
     package let value: UInt64
     package init(_ value: UInt64) { self.value = value }
 }
 
-/// One attempt at one connection; a new attempt has a new id, so that what a dead socket still says is recognised.
+/// One attempt at one connection. Each attempt has a new id, so that late messages of a dead socket are recognized.
 package struct ConnectionID: Hashable, Sendable {
     package let value: UInt64
     package init(_ value: UInt64) { self.value = value }
 }
 
-/// What a dialect read in one frame.
+/// An event that a dialect read from a frame.
 public enum UpstreamEvent: Sendable {
-    /// Content of a stream, and when it happened by the upstream's clock, ms since 1970 UTC; nil where that is not told.
+    /// Content of a stream, with its time by the upstream's clock, ms since 1970 UTC; nil if the message has none.
     case rows(FuturesServiceStreamName, FeedRows, eventTime: Int64?)
-    /// A subscription, by its request's number, stands.
+    /// A subscription is active, identified by its request's number.
     case acknowledged(request: UInt64)
-    /// A subscription was refused; nil where the answer does not say which.
+    /// A subscription was refused; nil if the answer does not say which.
     case rejected(request: UInt64?, FeedError)
-    /// What cannot be read, in words, and the stream it is about where that can be told.
+    /// A description of an unreadable message, and the stream it concerns if known.
     case malformed(FuturesServiceStreamName?, String)
-    /// Rows of a list that cannot be read; the others follow as `rows`.
+    /// Unreadable rows of a list. The other rows follow as `rows`.
     case leftOut(FuturesServiceStreamName, LeftOutRows)
     /// The venue is about to close the connection.
     case goingAway
-    /// Something of no concern.
+    /// A message that the gateway does not need.
     case unknown(String)
-    /// The upstream told of an error of the stream; the subscription goes on.
+    /// The upstream reported an error of the stream; the subscription continues.
     case reported(FuturesServiceStreamName, FeedError)
-    /// The upstream ended the subscription: for good where it says why, else it is to be asked for again.
+    /// The upstream ended the subscription. It is final if there is an error; otherwise the stream is subscribed again.
     case ended(FuturesServiceStreamName, FeedError?)
 }
 
 /// Rows of a list of all symbols that could not be read. The rest of the list is used.
 public struct LeftOutRows: Sendable, Equatable {
-    /// The symbols of the rows that name one.
+    /// The symbols of those rows that name one.
     public var symbols: [String] = []
     /// How many rows there are, with and without a symbol.
     public var count = 0
@@ -86,7 +86,7 @@ public struct LeftOutRows: Sendable, Equatable {
     /// No rows.
     public init() {}
 
-    /// Adds a row; nil if it names no symbol.
+    /// Adds a row; `symbol` is nil if the row names none.
     public mutating func add(_ symbol: String?, _ reason: String) {
         if count == 0 { self.reason = reason }
         count += 1
@@ -94,22 +94,22 @@ public struct LeftOutRows: Sendable, Equatable {
     }
 }
 
-/// What the venue says of itself.
+/// The venue's description of itself.
 public struct VenueListing: Sendable {
-    /// The symbols of contracts that trade, or will, `BTCUSDT`.
+    /// The symbols of contracts that trade or will trade, such as `BTCUSDT`.
     public var symbols: Set<String>
     /// The symbols of contracts that have been settled.
     public var settled: Set<String>
-    /// The asset indices' symbols, `BTCUSD`.
+    /// The symbols of the asset indices, such as `BTCUSD`.
     public var assetIndices: Set<String>
-    /// Request weight per minute; nil where it is not told.
+    /// The request weight allowed per minute; nil if unknown.
     public var weightLimit: Int?
-    /// Entries that could not be read. A listing with any does not tell that a symbol is gone.
+    /// Entries that could not be read. If there are any, a symbol missing from the listing may still exist.
     public var leftOut = LeftOutRows()
-    /// Whether the venue says that its data are made up, as a demo exchange does.
+    /// Whether the venue says that its data is simulated, as a demo exchange does.
     public var isSimulated = false
 
-    /// A listing; one that names no symbol lists nothing, and rules nothing out.
+    /// Creates a listing. One without symbols lists nothing and rules nothing out.
     public init(symbols: Set<String> = [], settled: Set<String> = [], assetIndices: Set<String> = [], weightLimit: Int? = nil) {
         self.symbols = symbols
         self.settled = settled
@@ -118,16 +118,16 @@ public struct VenueListing: Sendable {
     }
 }
 
-/// Complete data as REST gave it.
+/// A snapshot from REST.
 public struct FetchedContent: Sendable {
     /// The complete content.
     public let rows: FeedRows
-    /// When it was so by the upstream's clock, ms since 1970 UTC; nil where that is not told.
+    /// The snapshot's time by the upstream's clock, ms since 1970 UTC; nil if the answer has none.
     public let eventTime: Int64?
-    /// Rows of a list that could not be read, and are not in `rows`.
+    /// Rows of a list that could not be read and are not in `rows`.
     public let leftOut: LeftOutRows
 
-    /// Complete data.
+    /// Creates a snapshot.
     public init(rows: FeedRows, eventTime: Int64?, leftOut: LeftOutRows = LeftOutRows()) {
         self.rows = rows
         self.eventTime = eventTime
@@ -135,26 +135,26 @@ public struct FetchedContent: Sendable {
     }
 }
 
-/// A request for a stream's complete data, or for what it missed.
+/// A request for a stream's snapshot or its missed messages.
 package struct FetchRequest: Sendable, Equatable {
-    /// What is asked for.
+    /// What the request asks for.
     package enum Part: Sendable, Equatable {
-        /// Complete data.
+        /// The snapshot.
         case complete
-        /// Messages from an id on.
+        /// Messages starting at an id.
         case from(UInt64)
-        /// No more than tells what is newest.
+        /// Only enough to identify the newest data.
         case newest
     }
 
-    /// Tells this request's answer from an older one's.
+    /// Distinguishes the answer to this request from answers to earlier ones.
     package let attempt: UInt64
     package let part: Part
-    /// Which of the venue's REST hosts is to be asked.
+    /// Which of the venue's REST hosts to ask.
     package let host: Int
 }
 
-/// Everything that can happen to the core.
+/// All inputs of the core.
 package enum FeedInput: Sendable {
     case observe(ObserverID, [FuturesServiceStreamName], forceFetch: Bool)
     /// Nil: all streams of the observer.
@@ -163,30 +163,30 @@ package enum FeedInput: Sendable {
     case resume(ObserverID, [FuturesServiceStreamName]?)
     case refetch(FuturesServiceStreamName)
     case listed(Result<VenueListing, FeedError>)
-    /// How many readers the one observer of a stream stands for.
+    /// The number of readers behind the single observer of a stream.
     case readers(FuturesServiceStreamName, Int)
-    /// REST says how much weight this minute has cost so far.
+    /// REST reported the weight used in this minute.
     case usedWeight(Int)
     case opened(ConnectionID)
-    /// `retryAfter`: the least wait that the server asked for.
+    /// `retryAfter`: the shortest wait that the server asked for.
     case closed(ConnectionID, reason: String, retryAfter: Duration? = nil)
-    /// The upstream does not take this client, so that coming back soon cannot help; also ends the connection.
+    /// The upstream refuses this client, so an early retry cannot help. The connection ends.
     case refused(ConnectionID, FeedError)
-    /// A frame came of which nothing is received: a ping, a pong, or a part of a message.
+    /// A frame without content arrived: a ping, a pong, or a part of a message.
     case heard(ConnectionID)
     case received(ConnectionID, UpstreamEvent)
     case fetched(FuturesServiceStreamName, attempt: UInt64, Result<FetchedContent, FeedError>)
-    /// A reader's own request brought what REST has newest of a stream.
+    /// A reader's own request returned the newest REST data of a stream.
     case told(FuturesServiceStreamName, FetchedContent)
-    /// A reader wants a request answered that is to be passed on to the venue's REST as it is.
+    /// A reader's request is to be passed on to the venue's REST unchanged.
     case relay(RelayID, weight: Int)
-    /// The venue answered such a request; with an error if it could not.
+    /// The venue answered such a request, or it failed with an error.
     case relayed(RelayID, FeedError?)
-    /// The time `FeedCore.nextDeadline` named has come.
+    /// The time of `FeedCore.nextDeadline` has come.
     case deadline
 }
 
-/// What the core wants done. Effects are to be carried out in order.
+/// An action that the core requests. Effects must be carried out in order.
 package enum FeedEffect: Sendable {
     /// `host`: which of the venue's WebSocket hosts; `line`: which of the lines to the upstream.
     case connect(ConnectionID, endpoint: Int, host: Int, line: Int)
@@ -197,7 +197,7 @@ package enum FeedEffect: Sendable {
     case fetch(FuturesServiceStreamName, FetchRequest)
     /// Pass a reader's request on to one of the venue's REST hosts.
     case relay(RelayID, host: Int)
-    /// Nobody is asked: all who want it are told why.
+    /// Send no request; report the error to all readers that wait for it.
     case refuseRelay(RelayID, FeedError)
     /// For every observer of the stream that is not paused.
     case publish(FeedEvent)

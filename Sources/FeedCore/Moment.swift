@@ -1,6 +1,6 @@
-/// One reading of both clocks. Ages and deadlines use `instant`; only what readers see as a time uses `wallClock`.
+/// One reading of both clocks. Ages and deadlines use `instant`; times shown to readers use `wallClock`.
 package struct Moment: Sendable {
-    /// Nanoseconds of the monotonic clock.
+    /// The monotonic clock in nanoseconds.
     package let instant: Instant
     /// Milliseconds since 1970 UTC.
     package let wallClock: Int64
@@ -11,7 +11,7 @@ package struct Moment: Sendable {
     }
 }
 
-/// A point of the monotonic clock, nanoseconds since an arbitrary start.
+/// A point in time of the monotonic clock, nanoseconds since an arbitrary start.
 package struct Instant: Comparable, Hashable, Sendable {
     package let nanoseconds: Int64
 
@@ -19,8 +19,8 @@ package struct Instant: Comparable, Hashable, Sendable {
 
     package static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
     package static func + (a: Instant, b: Duration) -> Instant { Instant(nanoseconds: a.nanoseconds &+ b.nanoseconds) }
-    /// The same with nanoseconds: a `Duration` has 128 bits, which costs where it is done with every message.
+    /// Adds nanoseconds. A `Duration` has 128 bits, which is too slow for every message.
     func after(_ nanoseconds: Int64) -> Instant { Instant(nanoseconds: self.nanoseconds &+ nanoseconds) }
-    /// Milliseconds from `earlier` to here, never negative.
+    /// Milliseconds since `earlier`, never negative.
     package func milliseconds(since earlier: Instant) -> Int64 { max(0, nanoseconds &- earlier.nanoseconds) / 1_000_000 }
 }

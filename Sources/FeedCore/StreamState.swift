@@ -1,17 +1,17 @@
-/// Everything known of one stream that somebody wants, or wanted a moment ago.
+/// The state of one stream that has observers or lingers.
 ///
-/// A value in a box: handing it around, or looking at one of its fields, costs a reference and not a copy of them all.
+/// A value in a box: passing it on, or reading one of its fields, costs a reference and not a copy of all fields.
 @dynamicMemberLookup
 struct StreamState: Sendable {
-    /// How far the stream is subscribed to on its connection.
+    /// The progress of the stream's subscription on its connection.
     enum Subscription: Sendable {
-        /// Not asked for: the connection is down, or the upstream ended it, and it is asked for again at that moment.
+        /// Not subscribed: the connection is down, or the upstream ended the subscription and it is requested again at that moment.
         case none(again: Instant?)
-        /// Waits for its turn on the paced sender.
+        /// Waiting in the paced sender.
         case queued
-        /// Asked for. If the upstream answers no subscription, it is taken to stand from that moment on.
+        /// Sent. If the upstream sends no acknowledgement, the subscription counts as active from that moment.
         case requested(standsAt: Instant?)
-        /// Acknowledged, or data came, at that moment.
+        /// Active since that moment: it was acknowledged, or data arrived.
         case effective(since: Instant)
 
         var isNone: Bool { if case .none = self { true } else { false } }
@@ -23,9 +23,9 @@ struct StreamState: Sendable {
 
     struct Observer: Sendable {
         let id: ObserverID
-        /// The newest event when it began to read; what is older is no news to it.
+        /// The newest event when it started to read. Earlier events are not news to it.
         var since: UInt64
-        /// The newest event it was handed, or began with.
+        /// The newest event it received, or started with.
         var told: UInt64 = 0
         var isPaused = false
         /// The newest event when it subscribed.
@@ -38,57 +38,57 @@ struct StreamState: Sendable {
         }
     }
 
-    /// A hole in a stream of which every message counts.
+    /// A gap in a stream in which every message counts.
     enum Backfill: Sendable {
         case none
-        /// The stream is lost; what comes next can be joined to what is here.
+        /// The stream is lost. The next messages can be joined to the content.
         case possible
-        /// Messages from `next` on are fetched; what the socket brought meanwhile is held back.
+        /// Messages from `next` on are being fetched. Messages from the socket are held back meanwhile.
         case running(next: UInt64, requests: Int, held: [HeldMessage])
     }
 
-    /// A message that waits for what is missing before it.
+    /// A message that waits for missing messages before it.
     struct HeldMessage: Sendable {
         let slot: Int
         let rows: FeedRows
         let eventTime: Int64?
-        /// It is evidence of that moment, whenever it is taken.
+        /// When it arrived. It is evidence for that moment, whenever it is applied.
         let arrivedAt: Instant
     }
 
     /// The book's comparisons with REST.
     struct Audit: Sendable {
-        /// One comparison: a second book, built from the answer and the same updates.
+        /// One comparison: a second book, built from the REST answer and the same updates.
         struct Comparison: Sendable {
             let attempt: UInt64
             var book: OrderBook
         }
 
         var running: Comparison?
-        /// When the next one begins.
+        /// When the next comparison starts.
         var at: Instant?
     }
 
-    /// Who reads the stream, and what they were told of its connection.
+    /// The observers of the stream, and the connection state they know.
     struct Audience: Sendable {
         var observers: [Observer] = []
-        /// How many readers there are behind the observers; zero if nobody told.
+        /// How many readers are behind the observers; zero if unknown.
         var readers = 0
         var lingersUntil: Instant?
-        /// The newest event that was published.
+        /// The newest published event.
         var lastEvent: UInt64 = 0
-        /// What the observers were last told; nil at first.
+        /// The connection state last published to observers; nil at first.
         var isConnected: Bool?
-        /// How the connection was lost last, and came back: for who was paused meanwhile.
+        /// The last loss of the connection and the following recoveries, for paused observers.
         var connectionEvents: [FeedEvent] = []
     }
 
-    /// What is asked over REST for it.
+    /// The REST requests for the stream.
     struct Fetching: Sendable {
-        /// What the content lacks until complete data comes.
+        /// What the content needs from a snapshot.
         enum Need: Int, Comparable, Sendable {
             case nothing
-            /// It is complete, but may have changed unseen, or is about to run short.
+            /// It is complete, but may have changed unnoticed, or is about to run short.
             case confirmation
             /// Rows are missing, or may be.
             case completion
@@ -98,53 +98,53 @@ struct StreamState: Sendable {
 
         struct Request: Sendable {
             let attempt: UInt64
-            /// Whether the subscription was effective before the request, so that nothing falls between the two.
+            /// Whether the subscription was active before the request, so that no update is lost between the two.
             var followsSubscription: Bool
             let askedAt: Instant
-            /// Whether a message came meanwhile that could not be read, and that the answer may lack.
+            /// Whether an unreadable message arrived meanwhile that the answer may lack.
             var isRefuted = false
         }
 
-        /// What the content lacks. Only complete data takes it away, never a refusal.
+        /// What the content needs. Only a snapshot satisfies it, never an error.
         var need: Need
         var running: Request?
         /// When the next request is due.
         var at: Instant?
-        /// Before this readers are given a fetch together.
+        /// Until then, requests of readers share one fetch.
         var allowedAt: Instant?
         var backoff: Backoff
         var backfill = Backfill.none
 
-        /// Whether complete data is asked for until it comes.
+        /// Whether a snapshot is requested until one arrives.
         var isNeeded: Bool { need != .nothing }
 
-        /// Complete data is needed at least for this.
+        /// Raises the need to at least this level.
         mutating func require(_ least: Need) { need = max(need, least) }
 
-        /// Nothing is asked any more.
+        /// Cancels all requests.
         mutating func end() { self = Fetching(need: .nothing, allowedAt: allowedAt, backoff: backoff) }
     }
 
-    /// What several lines bring of it.
+    /// The stream's data from several lines.
     struct Lines: Sendable {
         var awaitedCopy: AwaitedCopy?
-        /// When the line that the stream is read from brought anything of it last.
+        /// When the line that the stream is read from last delivered a message of the stream.
         var readAt: Instant?
         var values = ValueMerge()
-        /// Messages after a hole that another line may fill, and until when that is waited for.
+        /// Messages after a gap that another line may fill, and how long to wait for that.
         var held: [HeldMessage] = []
         var heldUntil: Instant?
-        /// A message that could not be read on one line, while another may bring its copy.
+        /// A message that could not be read on one line while another may deliver a readable copy.
         var unreadable: (slot: Int, at: Instant)?
     }
 
     private final class Box: @unchecked Sendable {
-        // Whoever holds the value that holds the box has exclusive access already; to check it again costs a twentieth of a frame.
+        // The holder of the enclosing value already has exclusive access. Checking it again costs 5 % of the time per frame.
         @exclusivity(unchecked) var fields: Fields
         init(_ fields: Fields) { self.fields = fields }
     }
 
-    // Written to by a sole owner only, see the setter.
+    // Only a sole owner writes to it; see the setter.
     private var box: Box
 
     init(_ fields: Fields) { box = Box(fields) }
@@ -161,18 +161,18 @@ struct StreamState: Sendable {
         }
     }
 
-    // These read the fields that they need: called on all of the fields together, they would copy them.
+    // These properties read only the fields they need. A function called on `Fields` would copy all of them.
 
-    /// Whether one frame is enough to have the content whole again.
+    /// Whether the next frame makes the content complete.
     var isWholeAfterUpdate: Bool { self.rule == .replace || !self.fetching.isNeeded }
 
-    /// Whether there was evidence of the content since the subscription stands: what was there before may have changed unseen until then.
+    /// Whether the content was verified after the subscription became active. Earlier content may have changed unnoticed.
     var isConfirmed: Bool {
         guard !self.freshness.hasMessage, self.traits.hasSnapshotSource, let since = self.subscription.effectiveSince else { return true }
         return self.freshness.provedAt.map { $0 >= since } ?? false
     }
 
-    /// The content as observers get it; nil where there is none yet.
+    /// The content as sent to observers; nil if there is none yet.
     func contentAsHandedOut(
         _ kind: FuturesServiceFeedContent.Kind, _ delta: FeedRows?, unverifiedMs: Int64
     ) -> FuturesServiceFeedContent? {
@@ -183,7 +183,7 @@ struct StreamState: Sendable {
             receivedAt: self.receivedAt, unverifiedMs: unverifiedMs, rows: changed ?? self.content.rows)
     }
 
-    /// Nothing more comes of it. What is cached stays to be read, and nothing that was under way goes on.
+    /// Ends the stream. The cached content stays readable, and all activity stops.
     mutating func end() {
         self.subscription = .none(again: nil)
         self.freshness.end()
@@ -203,7 +203,7 @@ struct StreamState: Sendable {
         var subscription = Subscription.none(again: nil)
         var state = FeedState.connecting
         var freshness: Freshness
-        /// The last hundred things that went wrong, and how they ended.
+        /// The latest 100 faults and their outcomes.
         var incidents: [StreamIncident] = []
 
         var content: StreamContent

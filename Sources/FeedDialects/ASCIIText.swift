@@ -9,7 +9,7 @@ import FeedCore
 #endif
 
 extension String {
-    /// An ASCII text of at most 15 bytes without escapes, which needs no storage of its own; nil for any other.
+    /// An ASCII text of at most 15 bytes without escapes, which needs no separate storage; nil for any other.
     init?(short bytes: UnsafeBufferPointer<UInt8>) {
         guard bytes.count <= 15, bytes.allSatisfy({ $0 < 0x80 && $0 != UInt8(ascii: "\\") }) else { return nil }
         self.init(unsafeUninitializedCapacity: bytes.count) { $0.initialize(fromContentsOf: bytes) }
@@ -23,20 +23,20 @@ extension UnsafeBufferPointer<UInt8> {
         return memcmp(mine, others, count) == 0
     }
 
-    /// Whether the bytes are those of the text.
+    /// Whether the bytes equal the text.
     package func isText(_ text: StaticString) -> Bool {
         isEqual(to: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 }
 
 extension FixedWidthInteger {
-    /// Reads an optional minus and digits; nil for anything else, and for numbers that the type cannot hold.
+    /// Parses an optional minus and digits; nil for anything else, and for numbers beyond the type's range.
     package init?(digits bytes: UnsafeBufferPointer<UInt8>) {
         let start = bytes.first == UInt8(ascii: "-") ? 1 : 0
         guard bytes.count > start else { return nil }
         var value: UInt64 = 0
         var place = start
-        // Sixteen digits fit into the number for sure.
+        // Sixteen digits always fit into the number.
         while let base = bytes.baseAddress, place - start <= 8, bytes.count - place > 0 {
             let count = Swift.min(bytes.count - place, 8)
             let eight = EightCharacters(at: base + place, count)

@@ -1,7 +1,7 @@
 package import FeedCore
 
-/// Joins the venue, whose streams have no prefix, and other upstreams, whose streams are `name:stream`, into one dialect. Each upstream has its own
-/// endpoints; the hosts, the listing and the request weight are the venue's.
+/// Combines the venue, whose streams have no prefix, and other upstreams, whose streams are `name:stream`, into one dialect. Each upstream has its
+/// own endpoints; the hosts, the listing and the request weight are the venue's.
 package struct CombinedDialect: Dialect {
     let venue: any Dialect
     private let others: [(upstream: Upstream, dialect: any Dialect)]

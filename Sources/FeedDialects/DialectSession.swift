@@ -1,8 +1,8 @@
 public import FeedCore
 
-/// One connection in a dialect's words, and what has to be remembered of it. Used on the engine's thread alone; it opens nothing itself.
+/// The state of one connection in a dialect. Used only on the engine's thread; it opens no connection itself.
 public protocol DialectSession: AnyObject {
-    /// Whether subscriptions may be sent. If not, the gateway waits for `ready`, ten seconds at most.
+    /// Whether subscriptions may be sent. If not, the gateway waits for `ready`, at most ten seconds.
     var isReady: Bool { get }
 
     /// The first frames to send.
@@ -14,26 +14,26 @@ public protocol DialectSession: AnyObject {
     /// The frames that end subscriptions.
     func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String]
 
-    /// Whether frames are sent as binary messages, with the same bytes.
+    /// Whether frames are sent as binary messages with the same bytes.
     var sendsBinary: Bool { get }
 
-    /// How often `ping` is sent, whatever else is sent; nil if it is sent only when the core asks for a sign of life.
+    /// How often `ping` is sent in any case; nil to send it only when the core asks for a sign of life.
     var heartbeat: Duration? { get }
 
-    /// The frame that asks for a sign of life; nil for a ping of RFC 6455.
+    /// The frame that asks for a sign of life; nil to use a ping of RFC 6455.
     func ping() -> String?
 
-    /// Reads one message. Bad data becomes `.malformed`; nothing traps.
+    /// Parses one message. Invalid data results in `.malformed`; no input traps.
     func receive(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void)
 
-    /// Reads one binary message, like `receive`.
+    /// Parses one binary message, like `receive`.
     func receiveBinary(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void)
 
-    /// Why reconnecting soon is useless after the server closed the connection with this code, or refused it with this status; nil if it is not.
+    /// Why an early reconnect is useless after the server closed the connection with this code, or refused it with this status; nil if it is not.
     func refusal(closeCode: UInt16?, status: Int?) -> FeedError?
 }
 
-/// What a session reads from a message.
+/// The events that a session reads from a message.
 public enum SessionEvent {
     /// An event of a stream, or of its subscription.
     case event(UpstreamEvent)
@@ -41,7 +41,7 @@ public enum SessionEvent {
     case send(String)
     /// The server has accepted the connection: subscriptions may be sent.
     case ready
-    /// The server refuses this client. The connection is closed, and opened again after a minute.
+    /// The server refuses this client. The connection is closed, and reopened after a minute.
     case refused(FeedError)
 }
 
@@ -56,9 +56,9 @@ extension DialectSession {
     public var heartbeat: Duration? { nil }
     /// Nil.
     public func ping() -> String? { nil }
-    /// Reports bad data.
+    /// Reports invalid data.
     public func receiveBinary(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void) {
-        emit(.event(.malformed(nil, "The venue sent a binary message; this dialect has none.")))
+        emit(.event(.malformed(nil, "The venue sent a binary message; this dialect uses only text.")))
     }
     /// Nil.
     public func refusal(closeCode: UInt16?, status: Int?) -> FeedError? { nil }

@@ -1,11 +1,11 @@
-/// The beginning of what a server said, for an error.
+/// The beginning of a server's text, for an error message.
 package enum Excerpt {
-    /// Its largest size.
+    /// Its maximum size in bytes.
     package static let maximumBytes = 512
 }
 
 extension Sequence<UInt8> {
-    /// The first bytes of a text, safe to log: invalid UTF-8 and control characters are replaced, at most 512 bytes remain.
+    /// The first bytes of a text, safe to log: invalid UTF-8 and control characters are replaced; at most 512 bytes remain.
     package var excerpt: String {
         var excerpt = ""
         var length = 0

@@ -1,11 +1,11 @@
 public import FeedCore
 
-/// The members of a JSON object (RFC 8259), in order, each as its text. The syntax is checked; if a name comes twice, the first one counts.
+/// The members of a JSON object (RFC 8259), in order, each as its text. The syntax is checked; if a name occurs twice, the first one counts.
 public struct JSONMembers: Sendable {
-    /// Names and JSON texts, such as `price` and `"12.5"` with its quotes.
+    /// Names and JSON texts, such as `price` and `"12.5"` including the quotes.
     public let values: [(name: String, text: String)]
 
-    /// Reads a message or an answer; nil if it is no object.
+    /// Parses a message or an answer; nil if it is not an object.
     public init?(_ text: Span<UInt8>) {
         do throws(JSONReader.Failure) {
             self = try text.withUnsafeBufferPointer { (bytes) throws(JSONReader.Failure) in try JSONMembers(JSONReader(bytes)) }
@@ -41,7 +41,7 @@ public struct JSONMembers: Sendable {
     /// A member that is an object; nil if there is no such member. Throws `FeedError` if it is something else.
     public func object(_ name: String) throws(FeedError) -> JSONMembers? {
         guard let text = text(name) else { return nil }
-        guard let members = try? JSONMembers(text) else { throw FeedError(member: name, rule: "is an object") }
+        guard let members = try? JSONMembers(text) else { throw FeedError(member: name, rule: "must be an object") }
         return members
     }
 
@@ -52,7 +52,7 @@ public struct JSONMembers: Sendable {
             var reader = JSONReader(bytes)
             return try? reader.string()
         }
-        guard let value else { throw FeedError(member: name, rule: "is a string") }
+        guard let value else { throw FeedError(member: name, rule: "must be a string") }
         return value
     }
 
@@ -63,16 +63,16 @@ public struct JSONMembers: Sendable {
         return strings
     }
 
-    /// Refuses members that nobody reads, which are mostly misspelt. Throws `FeedError`.
+    /// Refuses unknown members, which are mostly misspelled. Throws `FeedError`.
     public func check(_ known: Set<String>) throws(FeedError) {
         let unknown = values.filter { !known.contains($0.name) }.map(\.name)
         guard unknown.isEmpty else {
-            throw FeedError(member: unknown.joined(separator: ", "), rule: unknown.count == 1 ? "is not known" : "are not known")
+            throw FeedError(member: unknown.joined(separator: ", "), rule: unknown.count == 1 ? "is unknown" : "are unknown")
         }
     }
 }
 
-/// Collects what is wrong with the members of a configuration, so that all of it is reported at once.
+/// Collects the errors in the members of a configuration, so that all of them are reported together.
 struct MemberFaults {
     private var sentences: [String] = []
 
@@ -85,14 +85,14 @@ struct MemberFaults {
         }
     }
 
-    /// Throws if there was a fault.
+    /// Throws if there was an error.
     func check() throws(FeedError) {
         guard sentences.isEmpty else { throw FeedError(.malformed, sentences.joined(separator: "; ")) }
     }
 }
 
 extension JSONRow {
-    /// A value as an upstream sent it; nil if the text is no JSON.
+    /// A value as an upstream sent it; nil if the text is not JSON.
     public init?(_ text: String) {
         var checked = text
         let isJSON = checked.withUTF8 { bytes in
@@ -105,6 +105,6 @@ extension JSONRow {
 }
 
 extension FeedError {
-    /// What is wrong with a member of a configuration.
+    /// An error in a member of a configuration.
     init(member: String, rule: String) { self.init(.malformed, "\(member) \(rule)") }
 }

@@ -8,9 +8,10 @@ import FeedCore
     import Musl
 #endif
 
-/// What is read at once if it is written as venues write it. Each reads nothing if it is not, and takes nothing that the other functions refuse.
+/// Fast paths for the venues' usual notation. Each function reads nothing if the notation differs, and accepts nothing that the general functions
+/// refuse.
 extension JSONReader {
-    /// Reads a member's name and the colon behind it if the name is one character and no space stands between them; else reads nothing.
+    /// Reads a one-character member name and the directly following colon; otherwise reads nothing.
     @inline(__always)
     mutating func shortName() -> UInt8? {
         guard bytes.count - position >= 4, let start = bytes.baseAddress else { return nil }
@@ -20,7 +21,7 @@ extension JSONReader {
         return UInt8(truncatingIfNeeded: four >> 8)
     }
 
-    /// Reads these characters if they come next; else reads nothing.
+    /// Reads these characters if they come next; otherwise reads nothing.
     @inline(__always)
     mutating func skip(_ text: StaticString) -> Bool {
         guard bytes.count - position >= text.utf8CodeUnitCount, let start = bytes.baseAddress,
@@ -30,7 +31,7 @@ extension JSONReader {
         return true
     }
 
-    /// Reads the pair `["1.50","2"]` if it is written like that; else reads nothing.
+    /// Reads the pair `["1.50","2"]` in exactly this notation; otherwise reads nothing.
     @inline(__always)
     mutating func plainPair() -> (DecimalString, DecimalString)? {
         guard let start = bytes.baseAddress, bytes.count - position >= 38 else { return nil }
@@ -46,7 +47,7 @@ extension JSONReader {
         return (first, second)
     }
 
-    /// Reads a string that is a decimal number of at most 15 characters without a sign; else reads nothing.
+    /// Reads a string that is a decimal number of at most 15 characters without a sign; otherwise reads nothing.
     @inline(__always)
     mutating func plainDecimal() -> DecimalString? {
         guard let start = bytes.baseAddress, bytes.count - position >= 18 else { return nil }
@@ -56,7 +57,7 @@ extension JSONReader {
         return decimal
     }
 
-    /// Reads a number that is an integer of at most 19 digits without a sign; else reads nothing.
+    /// Reads an integer of at most 19 digits without a sign; otherwise reads nothing.
     @inline(__always)
     mutating func plainInteger() -> UInt64? {
         guard let start = bytes.baseAddress else { return nil }

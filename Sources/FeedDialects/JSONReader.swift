@@ -1,9 +1,9 @@
 import FeedCore
 
-/// Reads one JSON text (RFC 8259) in place, member by member, without building a tree.
+/// Parses one JSON text (RFC 8259) in place, member by member, without building a tree.
 ///
-/// A string without escapes is returned as the bytes between its quotes, so skipping a field costs only a scan. Nesting is limited to 32. Every
-/// violation throws; no input can trap.
+/// A string without escapes is returned as the bytes between its quotes, so skipping a field costs only a scan. Nesting is limited to 32 levels.
+/// Every violation throws; no input can trap.
 package struct JSONReader {
     package struct Failure: Error {
         package let reason: StaticString
@@ -18,7 +18,7 @@ package struct JSONReader {
 
     package init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
-    /// Reads a text.
+    /// Parses a text.
     static func read<Result>(_ text: [UInt8], _ read: (inout JSONReader) throws(Failure) -> Result) throws(Failure) -> Result {
         try text.withUnsafeBufferPointer { (bytes) throws(Failure) in
             var reader = JSONReader(bytes)
@@ -42,21 +42,21 @@ package struct JSONReader {
         }
     }
 
-    /// Reads an object; calls `member` with each name, which has to read the value.
+    /// Parses an object; calls `member` with each name, which must read the value.
     @inline(__always)
     package mutating func object(_ member: (inout JSONReader, UnsafeBufferPointer<UInt8>) throws(Failure) -> Void) throws(Failure) {
         guard try open(UInt8(ascii: "{"), UInt8(ascii: "}")) else { return }
         repeat { try member(&self, try name()) } while try another(before: UInt8(ascii: "}"))
     }
 
-    /// Reads an array; calls `element` at each element, which has to read it.
+    /// Parses an array; calls `element` at each element, which must read it.
     @inline(__always)
     package mutating func array(_ element: (inout JSONReader) throws(Failure) -> Void) throws(Failure) {
         guard try open(UInt8(ascii: "["), UInt8(ascii: "]")) else { return }
         repeat { try element(&self) } while try another(before: UInt8(ascii: "]"))
     }
 
-    /// Reads a member's name and the colon behind it.
+    /// Reads a member's name and the following colon.
     @inline(__always)
     mutating func name() throws(Failure) -> UnsafeBufferPointer<UInt8> {
         let name = try rawString()
@@ -64,10 +64,10 @@ package struct JSONReader {
         return name
     }
 
-    /// How many bytes are still to be read.
+    /// The number of unread bytes.
     var remaining: Int { bytes.count - position }
 
-    /// Reads the bracket of an array and its first two elements, which are scalars, and skips the others.
+    /// Reads the opening bracket of an array and its first two elements, which must be scalars, and skips the others.
     @inline(__always)
     mutating func pair() throws(Failure) -> (UnsafeBufferPointer<UInt8>?, UnsafeBufferPointer<UInt8>?) {
         guard try open(UInt8(ascii: "["), UInt8(ascii: "]")) else { throw failure("a value was expected") }
@@ -102,7 +102,8 @@ package struct JSONReader {
         return try rawString(from: start, at: end)
     }
 
-    /// The next byte that is a quote, a backslash or a control character, or is among the last seven. Eight bytes are looked at in one number.
+    /// The position of the next byte that is a quote, a backslash or a control character, or is among the last seven. Eight bytes are tested at a
+    /// time.
     @inline(__always)
     private func plainEnd(from start: Int) -> Int {
         guard let base = bytes.baseAddress else { return start }
@@ -111,7 +112,7 @@ package struct JSONReader {
             let eight = UInt64(littleEndian: UnsafeRawPointer(base + end).loadUnaligned(as: UInt64.self))
             let quotes = eight ^ 0x2222_2222_2222_2222
             let slashes = eight ^ 0x5C5C_5C5C_5C5C_5C5C
-            // Of what is found, the first is right: a borrow marks bytes behind it only.
+            // The first match is always right: a borrow marks only later bytes.
             let found =
                 ((quotes &- 0x0101_0101_0101_0101) & ~quotes | (slashes &- 0x0101_0101_0101_0101) & ~slashes
                     | (eight &- 0x2020_2020_2020_2020) & ~eight) & 0x8080_8080_8080_8080
@@ -131,12 +132,12 @@ package struct JSONReader {
             }
             if byte < 0x20 {
                 position = end
-                throw failure("a control character stands in a string")
+                throw failure("a string contains a control character")
             }
             end += byte == UInt8(ascii: "\\") ? try escapeLength(at: end) : 1
         }
         position = end
-        throw failure("a string has no end")
+        throw failure("a string is not terminated")
     }
 
     private mutating func escapeLength(at start: Int) throws(Failure) -> Int {
@@ -150,7 +151,7 @@ package struct JSONReader {
         return 6
     }
 
-    /// Reads a number, or a string, as its text; nil for null.
+    /// Reads a number or a string as its text; nil for null.
     @inline(__always)
     package mutating func scalar() throws(Failure) -> UnsafeBufferPointer<UInt8>? {
         if current == UInt8(ascii: "\"") { return try rawString() }
@@ -199,17 +200,17 @@ package struct JSONReader {
     /// Checks that the text ends here.
     package mutating func end() throws(Failure) {
         skipSpace()
-        guard position == bytes.count else { throw failure("something follows the value") }
+        guard position == bytes.count else { throw failure("extra text follows the value") }
     }
 
-    /// A second reader at an earlier place, to read again what was skipped.
+    /// A second reader at an earlier position, to read a skipped value again.
     func reader(at earlier: Int) -> JSONReader {
         var copy = self
         copy.position = min(earlier, bytes.count)
         return copy
     }
 
-    /// The next byte; 0 behind the end.
+    /// The next byte; 0 after the end.
     @inline(__always)
     var current: UInt8 { position < bytes.count ? bytes[position] : 0 }
 
@@ -220,7 +221,7 @@ package struct JSONReader {
         if current == UInt8(ascii: "-") { position += 1 }
         let firstDigit = position
         try digits()
-        if bytes[firstDigit] == UInt8(ascii: "0"), position > firstDigit + 1 { throw failure("a number begins with 0") }
+        if bytes[firstDigit] == UInt8(ascii: "0"), position > firstDigit + 1 { throw failure("a number has a leading zero") }
         if current == UInt8(ascii: ".") {
             position += 1
             try digits()
@@ -259,7 +260,7 @@ package struct JSONReader {
         }
     }
 
-    /// Reads the bracket that opens an object or an array; false if the one that closes it follows, which is read too.
+    /// Reads the opening bracket of an object or an array; false if the closing one follows, which is also read.
     @inline(__always)
     mutating func open(_ bracket: UInt8, _ end: UInt8) throws(Failure) -> Bool {
         try expect(bracket)
@@ -277,7 +278,7 @@ package struct JSONReader {
         return true
     }
 
-    /// Reads a comma, or the bracket that closes an object or an array: whether there is another member or element.
+    /// Reads a comma, or the closing bracket of an object or an array; returns whether there is another member or element.
     @inline(__always)
     mutating func another(before bracket: UInt8) throws(Failure) -> Bool {
         if close(bracket) { return false }
@@ -310,32 +311,32 @@ package struct JSONReader {
         var index = 0
         while index < raw.count {
             guard raw[index] == UInt8(ascii: "\\") else {
-                if pendingHigh != nil { throw failure("a surrogate stands alone") }
+                if pendingHigh != nil { throw failure("a surrogate is unpaired") }
                 units.append(raw[index])
                 index += 1
                 continue
             }
-            guard index + 1 < raw.count else { throw failure("an escape is cut") }
+            guard index + 1 < raw.count else { throw failure("an escape is incomplete") }
             let escape = raw[index + 1]
             index += 2
             guard escape == UInt8(ascii: "u") else {
-                if pendingHigh != nil { throw failure("a surrogate stands alone") }
+                if pendingHigh != nil { throw failure("a surrogate is unpaired") }
                 guard let byte = Self.escapes[escape] else { throw failure("an escape is unknown") }
                 units.append(byte)
                 continue
             }
             guard index + 4 <= raw.count,
                 let unit = UInt16(String(decoding: raw[index..<(index + 4)], as: UTF8.self), radix: 16)
-            else { throw failure("an escape is cut") }
+            else { throw failure("an escape is incomplete") }
             index += 4
             if let high = pendingHigh {
-                guard UTF16.isTrailSurrogate(unit) else { throw failure("a surrogate stands alone") }
+                guard UTF16.isTrailSurrogate(unit) else { throw failure("a surrogate is unpaired") }
                 units.append(contentsOf: String(decoding: [high, unit], as: UTF16.self).utf8)
                 pendingHigh = nil
             } else if UTF16.isLeadSurrogate(unit) {
                 pendingHigh = unit
             } else {
-                guard let scalar = Unicode.Scalar(unit) else { throw failure("a surrogate stands alone") }
+                guard let scalar = Unicode.Scalar(unit) else { throw failure("a surrogate is unpaired") }
                 units.append(contentsOf: String(scalar).utf8)
             }
         }

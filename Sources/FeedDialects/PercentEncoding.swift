@@ -13,7 +13,7 @@ extension String {
         return encoded
     }
 
-    /// Replaces every `%` with two hexadecimal digits by its byte; everything else stays as it is.
+    /// Replaces every `%` with two hexadecimal digits by its byte; everything else stays unchanged.
     package var percentDecoded: String {
         var bytes: [UInt8] = []
         var rest = utf8[...]

@@ -4,14 +4,14 @@ public struct RESTRequest: Sendable {
     public var url: String
     /// Additional headers. `Host` and `Accept-Encoding` are set by the client.
     public var headers: [(String, String)]
-    /// Posted as `application/json` if it is set.
+    /// The body, sent as a POST of `application/json`; nil for a GET.
     public var body: String?
-    /// From the call to the last byte of the body; at most an hour.
+    /// The time from the call to the last byte of the body; at most one hour.
     public var timeout: Duration = .seconds(10)
-    /// Largest body, counted after decompression, in bytes: 0 to 64 MiB.
+    /// The maximum size of the body after decompression, in bytes: 0 to 64 MiB.
     public var maximumBodyBytes = 8 << 20
 
-    /// A request.
+    /// Creates a request.
     public init(
         url: String, headers: [(String, String)] = [], body: String? = nil, timeout: Duration = .seconds(10), maximumBodyBytes: Int = 8 << 20
     ) {
@@ -24,7 +24,7 @@ public struct RESTRequest: Sendable {
 }
 
 extension RESTRequest {
-    /// The same request with another bound of the body.
+    /// The same request with another maximum body size.
     package func allowing(bodyBytes: Int) -> RESTRequest {
         var copy = self
         copy.maximumBodyBytes = bodyBytes

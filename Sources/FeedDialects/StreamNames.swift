@@ -1,15 +1,15 @@
 package import FeedCore
 
-/// The names of the streams on one connection, looked up by their bytes, so that a name is read once and not with every frame.
+/// The names of the streams on one connection, looked up by their bytes, so that a name is parsed once and not for every frame.
 ///
-/// Bounded: if there is no room, a name takes the place of another one, which is then read anew. Belongs to one thread.
+/// Bounded: if there is no room, a name replaces another one, which is then parsed again. Use it from one thread.
 package final class StreamNames {
     private var names: [FuturesServiceStreamName?] = Array(repeating: nil, count: 1024)
     private static let probes = 4
 
     package init() {}
 
-    /// A remembered name; nil if it is not remembered or is no name.
+    /// A remembered name; nil if it is unknown or invalid.
     func name(_ text: UnsafeBufferPointer<UInt8>) -> FuturesServiceStreamName? {
         let place = place(of: text)
         for probe in place..<place + Self.probes {
@@ -31,7 +31,7 @@ package final class StreamNames {
     private func place(of text: UnsafeBufferPointer<UInt8>) -> Int {
         var hash = UInt64(text.count) &* 0x9E37_79B9_7F4A_7C15
         guard let start = text.baseAddress.map({ UnsafeRawPointer($0) }) else { return 0 }
-        // Eight bytes at a time; the last eight may have been looked at in part.
+        // Eight bytes at a time; the last eight may overlap the previous ones.
         var place = 0
         while text.count - place > 8 {
             hash = Self.mixed(hash, start.loadUnaligned(fromByteOffset: place, as: UInt64.self))

@@ -1,18 +1,18 @@
-/// Times as they come from outside: parameters, files, upstreams and other nodes. All are bounded here, so that sums of them cannot overflow.
+/// Times from outside: parameters, files, upstreams and other nodes. All are bounded here, so that sums cannot overflow.
 package enum UTCTime {
-    /// The last millisecond of the year 9999, ms since 1970 UTC. RFC 3339 writes no later one.
+    /// The last millisecond of the year 9999, ms since 1970 UTC, which is the last time in RFC 3339.
     package static let latest: Int64 = 253_402_300_799_999
     /// The longest wait that a server may ask for, ms: 30 days.
     package static let longestWait: Int64 = 2_592_000_000
 
-    /// Reads a whole number of ms since 1970 UTC, or a time of RFC 3339 §5.6. Nil for anything else, and for times before 1970 or after 9999.
+    /// Parses an integer of ms since 1970 UTC, or a time of RFC 3339 §5.6. Nil for anything else, and for times before 1970 or after 9999.
     package static func read(_ text: String) -> Int64? {
         let isNumber = !text.isEmpty && text.utf8.allSatisfy { $0 &- 48 < 10 }
         guard let time = isNumber ? Int64(text) : milliseconds(text), (0...latest).contains(time) else { return nil }
         return time
     }
 
-    /// Reads a time of RFC 3339 §5.6 as ms since 1970 UTC, cut to milliseconds. Nil for anything else, also for text behind it.
+    /// Parses a time of RFC 3339 §5.6 as ms since 1970 UTC, truncated to milliseconds. Nil for anything else, including trailing text.
     package static func milliseconds(_ text: String) -> Int64? {
         let bytes = Array(text.utf8.prefix(41))
         func number(_ place: Int, _ count: Int = 2) -> Int64? {
@@ -49,7 +49,7 @@ package enum UTCTime {
         return month == 2 ? isLeap ? 29 : 28 : [4, 6, 9, 11].contains(month) ? 30 : 31
     }
 
-    /// Days since 1970-01-01. Years begin in March, so that the leap day is the last of its year.
+    /// Days since 1970-01-01. Years start in March, so that the leap day is the last day of its year.
     private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let (shifted, monthOfYear) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
         return 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + (153 * monthOfYear + 2) / 5 + day - 1 - 719_468

@@ -1,22 +1,22 @@
 public import FeedCore
 
-/// A kind of upstream: its name in the upstreams' file, and how its dialect is made.
+/// A kind of upstream: its name in the upstreams file, and a function that creates its dialect.
 public struct UpstreamKind: Sendable {
     /// The value of `kind`.
     public let name: String
 
-    /// Makes an upstream's dialect from its name and its members in the file, `kind` included. Throws `FeedError` with code `malformed`; its message
-    /// says which member is wrong and how, as in "url is the address, ws:// or wss://", and contains no secret.
+    /// Creates an upstream's dialect from its name and its members in the file, including `kind`. Throws `FeedError` with code `malformed`. Its
+    /// message says which member is wrong and how, such as "url is the address, ws:// or wss://", and contains no secret.
     public let make: @Sendable (_ name: String, _ members: JSONMembers) throws(FeedError) -> any Dialect
 
-    /// A kind.
+    /// Creates a kind.
     public init(_ name: String, make: @escaping @Sendable (_ name: String, _ members: JSONMembers) throws(FeedError) -> any Dialect) {
         self.name = name
         self.make = make
     }
 }
 
-/// Upstreams beside the venue, as a configuration file names them: `{"NAME":{"kind":"graphql",…},…}`.
+/// Upstreams besides the venue, from a configuration file: `{"NAME":{"kind":"graphql",…},…}`.
 package enum UpstreamsFile {
     private static let kinds = [
         UpstreamKind("graphql") { name, members throws(FeedError) in GraphQLDialect(name: name, upstream: try GraphQLUpstream(members)) },
@@ -24,8 +24,8 @@ package enum UpstreamsFile {
         UpstreamKind("bux") { name, members throws(FeedError) in BUXDialect(name: name, upstream: try BUXUpstream(members)) },
     ]
 
-    /// Reads a file's text. In its strings, `${NAME}` stands for a secret that `secret` looks up, so that the file needs to hold none. `further` adds
-    /// kinds to the known ones.
+    /// Parses a file's text. In its strings, `${NAME}` is replaced by a secret from `secret`, so that the file does not need to contain any.
+    /// `further` adds kinds to the built-in ones.
     ///
     /// - Throws: `FeedError` with code `malformed`, which names the wrong member and contains no secret.
     package static func read(
@@ -37,20 +37,20 @@ package enum UpstreamsFile {
         do throws(JSONReader.Failure) {
             members = try JSONMembers(text).values.map { (name, text) throws(JSONReader.Failure) in (name, try JSONMembers(text)) }
         } catch {
-            throw FeedError(.malformed, "The upstreams' file is no JSON object of objects: \(error.reason) at byte \(error.offset).")
+            throw FeedError(.malformed, "The upstreams file is not a JSON object of objects: \(error.reason) at byte \(error.offset).")
         }
         var upstreams: [(name: String, dialect: any Dialect, lines: Int)] = []
         for (name, members) in members {
             guard FuturesServiceStreamName(upstream: name, stream: "x") != nil, !upstreams.contains(where: { $0.name == name }) else {
-                throw FeedError(.malformed, "An upstream's name is 1 to 32 of a-z, 0-9 and -, and none is there twice: correct \"\(name)\".")
+                throw FeedError(.malformed, "An upstream's name must be unique, with 1 to 32 characters of a-z, 0-9 and -: correct \"\(name)\".")
             }
             do throws(FeedError) {
                 let kind = try members.string("kind")
                 guard let make = kinds.first(where: { $0.name == kind })?.make else {
-                    throw FeedError(member: "kind", rule: "is one of \(kinds.map(\.name).joined(separator: ", "))")
+                    throw FeedError(member: "kind", rule: "must be one of \(kinds.map(\.name).joined(separator: ", "))")
                 }
                 let lines = members.text("lines").map { Int($0) ?? 0 } ?? 1
-                guard 1...4 ~= lines else { throw FeedError(member: "lines", rule: "is a number of connections, 1 to 4") }
+                guard 1...4 ~= lines else { throw FeedError(member: "lines", rule: "must be a number of connections, 1 to 4") }
                 upstreams.append((name, try make(name, members.without("lines")), lines))
             } catch {
                 throw FeedError(.malformed, "Upstream \(name): \(error.message).")
@@ -73,7 +73,7 @@ package enum UpstreamsFile {
         }
         guard missing.isEmpty else {
             let which = missing.count == 1 ? "which is not set" : "which are not set"
-            throw FeedError(.malformed, "The upstreams' file asks for \(missing.joined(separator: ", ")), \(which).")
+            throw FeedError(.malformed, "The upstreams file refers to \(missing.joined(separator: ", ")), \(which).")
         }
         return expanded + rest
     }

@@ -1,20 +1,20 @@
 import FeedCore
 
-/// The events of one stream that a loop has yet to take, bounded.
+/// The bounded queue of one stream's events for a loop.
 final class EventQueue: FeedReader {
-    /// An event as a loop is told it, but for the type of its rows.
+    /// An event as a loop gets it, without the type of its rows.
     struct Told: Sendable {
         var kind: StreamEventKind
         var state: FeedState
         var content: FuturesServiceFeedContent?
     }
 
-    /// The most changes, and the most other events, that wait.
+    /// The maximum number of waiting changes, and of other events.
     static let limit = 64
 
     fileprivate enum Entry {
         case event(FeedEvent)
-        /// The whole content, to be read when its turn comes, and how many rows it stands for that a reader would have needed one by one.
+        /// The complete content, which is read when its turn comes, and how many rows it replaces that a reader would have needed individually.
         case whole(dropped: Int)
     }
 
@@ -24,7 +24,7 @@ final class EventQueue: FeedReader {
         var waiter: CheckedContinuation<Void, Never>?
         var end: Result<Void, FeedError>?
         var state = FeedState.connecting
-        /// The newest change that a whole content had: what comes late of the changes before it is not told.
+        /// The newest change included in a complete content. Earlier changes that arrive late are dropped.
         var taken: EventID?
     }
 
@@ -34,8 +34,8 @@ final class EventQueue: FeedReader {
     private let state = Guarded(State())
 
     /// - Parameters:
-    ///   - isMerged: whether each update is the whole content.
-    ///   - whole: gives the whole content.
+    ///   - isMerged: Whether each update is the complete content.
+    ///   - whole: Returns the complete content.
     init(_ name: FuturesServiceStreamName, isMerged: Bool, whole: @escaping @Sendable () -> FuturesServiceFeedContent?) {
         (self.name, self.isMerged, self.whole) = (name, isMerged, whole)
     }
@@ -59,7 +59,7 @@ final class EventQueue: FeedReader {
         waiter?.resume()
     }
 
-    /// The next event, nil at the end.
+    /// The next event; nil at the end.
     func next() async -> Result<Told?, FeedError> {
         while true {
             let (entry, end) = state.withLock { state in (state.first(), state.end) }
@@ -122,7 +122,7 @@ extension EventQueue.State {
         return entry
     }
 
-    /// Nil if a whole content has told it already.
+    /// Nil if a complete content already included the change.
     fileprivate mutating func tell(_ content: FuturesServiceFeedContent) -> EventQueue.Told? {
         if let taken, taken.epoch == content.id.epoch, content.id.sequence <= taken.sequence, content.kind == .delta { return nil }
         if content.kind == .full { taken = content.id }
@@ -159,7 +159,7 @@ extension EventQueue.State {
         }
     }
 
-    /// Takes out the changes that wait, and returns how many rows nobody will see.
+    /// Removes the waiting changes, and returns how many rows the reader will miss.
     private mutating func dropChanges(_ rule: MergeRule) -> Int {
         var dropped = 0
         entries.removeAll { entry in
@@ -198,6 +198,6 @@ extension EventQueue.Entry {
 }
 
 extension FuturesServiceFeedContent {
-    /// How many rows a reader misses who does not see this change, where every message counts.
+    /// How many rows a reader misses without this change, if every message counts.
     fileprivate func missed(_ rule: MergeRule) -> Int { rule == .append ? rows.count : 0 }
 }

@@ -1,8 +1,8 @@
 public import FeedCore
 
-/// The name of a stream together with the type of its rows, so that its events can be read without asking for the type.
+/// The name of a stream together with the type of its rows, so that its events have typed rows.
 ///
-/// `FeedStream(name)` is a stream whose name is only known when the program runs; its rows are `FeedRows`.
+/// `FeedStream(name)` is a stream whose name is only known at run time; its rows are `FeedRows`.
 public struct FeedStream<Row: Sendable>: Sendable {
     /// The stream's name.
     public let name: FuturesServiceStreamName
@@ -10,7 +10,7 @@ public struct FeedStream<Row: Sendable>: Sendable {
 }
 
 extension FeedStream where Row == FeedRows {
-    /// A stream by its name; a content is one element, which has all of its rows.
+    /// Creates a stream from its name. A content is one element, which has all of its rows.
     public init(_ name: FuturesServiceStreamName) { self.init(name: name) { [$0] } }
 }
 
@@ -59,7 +59,7 @@ extension FeedStream where Row == Liquidation {
 }
 
 extension FeedStream where Row == DepthLevels {
-    /// The best levels of one symbol's book, whole each time.
+    /// The best levels of one symbol's book, complete each time.
     public static func partialDepth(symbol: String, levels: DepthLevelCount, speed: UpdateSpeed? = nil) -> Self {
         Self(.partialDepth(symbol: symbol, levels: levels, speed: speed))
     }
@@ -79,7 +79,7 @@ extension FeedStream where Row == Kline {
 }
 
 extension FeedStream where Row == TradeBar {
-    /// One symbol's bars of some seconds, made of its aggregate trades.
+    /// One symbol's bars of some seconds, built from its aggregate trades.
     public static func bar(symbol: String, length: BarLength) -> Self { Self(.bar(symbol: symbol, length: length)) }
 }
 
@@ -98,12 +98,12 @@ extension FeedStream where Row == Ticker {
 }
 
 extension FeedStream where Row == JSONRow {
-    /// A stream of another upstream; nil if that cannot be written. See `FuturesServiceStreamName.init(upstream:stream:)`.
+    /// A stream of another upstream; nil if the arguments are invalid. See `FuturesServiceStreamName.init(upstream:stream:)`.
     public static func upstream(_ upstream: String, stream: String) -> Self? {
         FuturesServiceStreamName(upstream: upstream, stream: stream).map { Self($0) }
     }
     /// One symbol's open interest.
     public static func openInterest(symbol: String, speed: UpdateSpeed? = nil) -> Self { Self(.openInterest(symbol: symbol, speed: speed)) }
-    /// Rates, intervals and next times of funding of all symbols.
+    /// Funding rates, intervals and next funding times of all symbols.
     public static var funding: Self { Self(.funding) }
 }

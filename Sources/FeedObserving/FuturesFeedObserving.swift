@@ -1,12 +1,12 @@
-/// Hears what happens to the streams it subscribed to.
+/// Receives the events of the streams it subscribed to.
 ///
-/// Calls come one after the other, in order, on the service's own thread and under no lock: an observer may call the service from within.
-/// The service holds an observer weakly; call `FuturesFeedService.unsubscribeAllFeeds(with:)` in its `deinit`. It has to be `Sendable` because the
-/// thread that calls is not the thread that subscribed.
+/// Calls are made one at a time, in order, on the service's own thread and under no lock: an observer may call the service from within. The service
+/// holds an observer weakly; call `FuturesFeedService.unsubscribeAllFeeds(with:)` in its `deinit`. It must be `Sendable` because the calling thread
+/// is not the thread that subscribed.
 public protocol FuturesFeedObserving: AnyObject, Sendable {
-    /// A snapshot came over REST.
+    /// A snapshot arrived over REST.
     func didFetch(with content: FuturesServiceFeedContent)
-    /// Data came over the WebSocket, or this is the cached snapshot after subscribing or resuming.
+    /// Data arrived over the WebSocket, or this is the cached snapshot after subscribing or resuming.
     func didUpdate(with content: FuturesServiceFeedContent)
     /// An outage ended, or could not be ended. Once per outage.
     func didRecover(streamName: FuturesServiceStreamName, result: Swift.Result<Void, StreamSubscriberRecoverError>)

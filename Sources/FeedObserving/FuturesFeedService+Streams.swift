@@ -17,9 +17,9 @@ extension FuturesFeedService {
         StreamEvents(service: self, stream: stream, forceFetch: forceFetch, isMerged: merged)
     }
 
-    /// The whole content of a stream once it is `live`. If that takes longer than `timeout`, it is what is known by then; look at its `state`.
+    /// The complete content of a stream when it is `live`. If that takes longer than `timeout`, the content known by then; check its `state`.
     ///
-    /// - Throws: `FeedError` with code `unknownStream` or `settled` if there is no such stream, and `timedOut` if nothing has come, or the task was
+    /// - Throws: `FeedError` with code `unknownStream` or `settled` if there is no such stream, and `timedOut` if no content arrived or the task was
     ///   cancelled.
     public func latest<Row>(of stream: FeedStream<Row>, timeout: Duration = .seconds(5)) async throws(FeedError) -> StreamEvent<Row> {
         let lease = EventLease(self, stream.name, forceFetch: false, isMerged: true)
@@ -34,7 +34,8 @@ extension FuturesFeedService {
             if last != nil, told.state == .live { break }
         }
         guard let last else {
-            throw FeedError(.timedOut, "Nothing of \(stream.name) came in \(timeout). Look at what the service's observers are told, or wait longer.")
+            throw FeedError(
+                .timedOut, "No data of \(stream.name) arrived within \(timeout). Check what the service reports to its observers, or wait longer.")
         }
         return StreamEvent(last, of: stream)
     }

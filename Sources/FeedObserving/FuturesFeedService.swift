@@ -26,15 +26,16 @@ public final class FuturesFeedService: Sendable {
     private let adapters = Guarded<[ObjectIdentifier: ObserverAdapter]>([:])
     private let queues = Guarded<[ObserverID: EventQueue]>([:])
 
-    /// Makes a service of what a feed brings.
+    /// Creates a service on top of a feed.
     package init(_ feed: any ObservedFeed) { self.feed = feed }
 
-    /// Subscribes an observer. It gets the cached snapshot of a stream at once as `didUpdate`; `forceFetch` also asks REST for a snapshot.
+    /// Subscribes an observer. It immediately gets the cached snapshot of each stream as `didUpdate`; `forceFetch` also requests a snapshot from
+    /// REST.
     public func subscribe(streamNames: [FuturesServiceStreamName], with observer: any FuturesFeedObserving, forceFetch: Bool = false) {
         feed.step(.observe(adapter(for: observer).id, streamNames, forceFetch: forceFetch))
     }
 
-    /// Ends some of an observer's subscriptions. After this has returned, one call about them may still come, if it was on its way.
+    /// Ends some of an observer's subscriptions. After this has returned, one call about them may still arrive that was already under way.
     public func unsubscribe(streamNames: [FuturesServiceStreamName], with observer: any FuturesFeedObserving) {
         guard let id = id(of: observer) else { return }
         feed.step(.unobserve(id, streamNames))
@@ -46,7 +47,7 @@ public final class FuturesFeedService: Sendable {
         feed.remove(adapter.id)
     }
 
-    /// Pauses all of an observer's subscriptions: the streams stay subscribed, and the observer hears nothing.
+    /// Pauses all of an observer's subscriptions: the streams stay subscribed, and the observer gets no calls.
     public func pauseAllSubscriptions(with observer: any FuturesFeedObserving) {
         guard let id = id(of: observer) else { return }
         feed.step(.pause(id, nil))
@@ -58,7 +59,7 @@ public final class FuturesFeedService: Sendable {
         feed.step(.pause(id, streamNames))
     }
 
-    /// Resumes all of an observer's subscriptions. Each stream that changed meanwhile first gives one `didUpdate` with its snapshot. If its
+    /// Resumes all of an observer's subscriptions. Each stream that changed meanwhile first sends one `didUpdate` with its snapshot. If its
     /// connection was lost or opened meanwhile, `didDisconnect`, `didConnect` and `didRecover` of the last loss come before that.
     public func resumeAllSubscriptions(with observer: any FuturesFeedObserving) {
         guard let id = id(of: observer) else { return }
@@ -71,18 +72,18 @@ public final class FuturesFeedService: Sendable {
         feed.step(.resume(id, streamNames))
     }
 
-    /// Fetches a stream's snapshot over REST; its observers hear `didFetch` or `didFail`. Simultaneous requests for one stream share a fetch. If
-    /// nobody observes the stream, nothing is fetched.
+    /// Fetches a stream's snapshot over REST; its observers get `didFetch` or `didFail`. Simultaneous requests for one stream share a fetch. If the
+    /// stream has no observers, nothing is fetched.
     public func refetch(streamName: FuturesServiceStreamName) {
         feed.step(.refetch(streamName))
     }
 
-    /// The cached content; nil if nothing came yet or nobody observes the stream.
+    /// The cached content; nil if none has arrived or the stream has no observers.
     public func content(of streamName: FuturesServiceStreamName) -> FuturesServiceFeedContent? {
         feed.content(of: streamName)
     }
 
-    /// The stream's freshness; nil if nobody observes it.
+    /// The stream's freshness; nil if it has no observers.
     public func state(of streamName: FuturesServiceStreamName) -> FeedState? {
         feed.state(of: streamName)
     }
@@ -93,14 +94,14 @@ public final class FuturesFeedService: Sendable {
         for queue in queues.withLock({ Array($0.values) }) { queue.finish() }
     }
 
-    /// Registers what a loop takes its events from.
+    /// Registers a loop's queue.
     func open(_ queue: EventQueue) -> ObserverID {
         let id = feed.add(queue)
         queues.withLock { $0[id] = queue }
         return id
     }
 
-    /// Ends a loop and what it observes; idempotent.
+    /// Ends a loop and its observation; idempotent.
     func close(_ id: ObserverID) {
         guard let queue = queues.withLock({ $0.removeValue(forKey: id) }) else { return }
         feed.remove(id)
@@ -111,7 +112,8 @@ public final class FuturesFeedService: Sendable {
         adapters.withLock { $0[ObjectIdentifier(observer)]?.id }
     }
 
-    /// Also ends the adapters of observers that died without unsubscribing, because an observer's address may be used again.
+    /// Returns the observer's adapter. Also ends the adapters of observers that died without unsubscribing, because an observer's address may be
+    /// reused.
     private func adapter(for observer: any FuturesFeedObserving) -> ObserverAdapter {
         let (adapter, orphans) = adapters.withLock { adapters -> (ObserverAdapter, [ObserverAdapter]) in
             if let known = adapters[ObjectIdentifier(observer)], known.belongs(to: observer) { return (known, []) }
@@ -127,7 +129,7 @@ public final class FuturesFeedService: Sendable {
     }
 }
 
-/// Turns a feed's events into an observer's calls.
+/// Converts a feed's events to an observer's calls.
 private final class ObserverAdapter: FeedReader {
     private let observer: Guarded<Weak>
     private let registration = Guarded<(id: ObserverID, feed: (any ObservedFeed)?)>((ObserverID(0), nil))

@@ -1,22 +1,23 @@
 package import FeedCore
 
-/// Takes a feed's events, one at a time, in order, on the feed's thread and under no lock.
+/// Receives a feed's events, one at a time, in order, on the feed's thread and under no lock.
 package protocol FeedReader: AnyObject, Sendable {
     func receive(_ event: FeedEvent)
 }
 
-/// What brings the events that a service hands to its observers: an engine that reads a venue, or a client of a gateway.
+/// The source of a service's events: an engine that reads a venue, or a client of a gateway.
 package protocol ObservedFeed: AnyObject, Sendable {
-    /// Registers a reader, which is held until `remove`; it observes nothing yet. With nil it registers demand alone and delivers nothing.
+    /// Registers a reader, which is held until `remove`. It observes nothing yet. With nil, the registration only creates demand and receives no
+    /// events.
     func add(_ reader: (any FeedReader)?) -> ObserverID
-    /// Ends everything that a reader observes. After this has returned, one call to the reader may still come, if it was on its way.
+    /// Ends all observations of a reader. After this has returned, one call to the reader may still arrive that was already under way.
     func remove(_ id: ObserverID)
-    /// Takes what readers want. On return the decision stands; what comes of it is carried out later.
+    /// Passes the readers' demand. On return the feed has decided; effects are carried out later.
     func step(_ input: FeedInput)
-    /// The whole cached content; nil if nothing came yet or nobody observes the stream.
+    /// The complete cached content; nil if none has arrived or the stream has no observers.
     func content(of name: FuturesServiceStreamName) -> FuturesServiceFeedContent?
-    /// The stream's freshness; nil if nobody observes it.
+    /// The stream's freshness; nil if it has no observers.
     func state(of name: FuturesServiceStreamName) -> FeedState?
-    /// Closes the connections. Nothing is called after it; idempotent.
+    /// Closes the connections. Nothing is called after that; idempotent.
     func stop() async
 }

@@ -1,9 +1,10 @@
 public import FeedCore
 
-/// The events of one stream, for a loop. Each loop subscribes when it begins, and unsubscribes when its task is cancelled or its iterator is gone.
+/// The events of one stream, for a loop. Each loop subscribes when it starts, and unsubscribes when its task is cancelled or its iterator is
+/// released.
 ///
-/// A loop that is slower than its stream delays nobody and is told no half-truth: a newer whole value takes the place of older ones, and if more than
-/// 64 changes pile up, they give way to the whole content; where every message counts, `gap` comes before it.
+/// A slow loop delays no other loop and gets no inconsistent content. A newer complete value replaces older ones. If more than 64 changes accumulate,
+/// the complete content replaces them. If every message counts, `gap` precedes it.
 public struct StreamEvents<Row: Sendable>: AsyncSequence, Sendable {
     let service: FuturesFeedService
     let stream: FeedStream<Row>
@@ -13,14 +14,14 @@ public struct StreamEvents<Row: Sendable>: AsyncSequence, Sendable {
     /// Subscribes.
     public func makeAsyncIterator() -> Iterator { Iterator(EventLease(service, stream.name, forceFetch: forceFetch, isMerged: isMerged), stream) }
 
-    /// Gives a loop its events.
+    /// Returns the events to a loop.
     public struct Iterator: AsyncIteratorProtocol {
         private let lease: EventLease
         private let stream: FeedStream<Row>
 
         init(_ lease: EventLease, _ stream: FeedStream<Row>) { (self.lease, self.stream) = (lease, stream) }
 
-        /// The next event; nil once the stream has ended, the service has stopped or the task was cancelled. Throws if the stream cannot be had.
+        /// The next event; nil after the stream has ended, the service has stopped or the task was cancelled. Throws if the stream is unavailable.
         public mutating func next() async throws(FeedError) -> StreamEvent<Row>? { try await next(isolation: nil) }
 
         /// The next event.
@@ -30,7 +31,7 @@ public struct StreamEvents<Row: Sendable>: AsyncSequence, Sendable {
     }
 }
 
-/// A loop's subscription, for as long as its iterator lives.
+/// A loop's subscription, which ends with its iterator.
 final class EventLease: Sendable {
     private let service: FuturesFeedService
     private let queue: EventQueue

@@ -2,7 +2,7 @@
     public import FeedCore
     public import Observation
 
-    /// A stream's whole content, for views of SwiftUI and whatever else observes: it reads the stream for as long as it lives.
+    /// A stream's complete content for SwiftUI views and other observers. It reads the stream while it lives.
     ///
     /// ```swift
     /// struct PriceView: View {
@@ -13,14 +13,14 @@
     @MainActor @Observable public final class StreamStore<Row: Sendable> {
         /// The rows, all changes merged; empty before the first snapshot.
         public private(set) var rows: [Row] = []
-        /// The stream's freshness; `live` alone says that nothing newer is known to exist.
+        /// The stream's freshness. Only `live` means that no newer data is known to exist.
         public private(set) var state = FeedState.connecting
-        /// Why the stream cannot be had, or what went wrong last; nil once data come.
+        /// Why the stream is unavailable, or its last error; nil when data arrives.
         public private(set) var error: FeedError?
-        /// What a loss of the connection cost last; nil if none was told.
+        /// The cost of the last outage; nil if there was none.
         public private(set) var recovery: FeedRecovery?
 
-        /// The last row; for a stream of one symbol's value that is the value.
+        /// The last row, which is the value if the stream has a single symbol's value.
         public var row: Row? { rows.last }
 
         @ObservationIgnored private var reading: Task<Void, Never>?

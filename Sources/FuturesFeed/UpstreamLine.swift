@@ -1,11 +1,11 @@
-/// How one of several connections to a venue reaches it. Lines with different addresses, proxies or hosts share fewer faults.
+/// How one of several connections reaches a venue. Lines with different addresses, proxies or hosts share fewer faults.
 public struct UpstreamLine: Sendable, Equatable {
-    /// The address of this machine that the connection begins at, as in `192.0.2.7`; nil leaves it to the system.
+    /// The local address of the connection, such as `192.0.2.7`; nil lets the system choose.
     public var localAddress: String?
-    /// The proxy that is asked for a tunnel, as in `http://proxy.example:3128`; nil takes what the environment says (`HTTPS_PROXY`, `NO_PROXY`).
+    /// The proxy to ask for a tunnel, such as `http://proxy.example:3128`; nil uses the environment (`HTTPS_PROXY`, `NO_PROXY`).
     public var proxy: String?
 
-    /// A line.
+    /// Creates a line.
     public init(localAddress: String? = nil, proxy: String? = nil) {
         self.localAddress = localAddress
         self.proxy = proxy

@@ -7,12 +7,12 @@ import Replication
 public import ServiceLifecycle
 import Tape
 
-/// The gateway: wires one feed, one hub, its fan-out threads and one HTTP server together, and stops them in the right order.
+/// The gateway. It connects one feed, one hub, its fan-out threads and one HTTP server, and stops them in the right order.
 public final class Gateway: Service {
     private let configuration: GatewayConfiguration
     private let logger: Logger
     private let listening: @Sendable (String) -> Void
-    /// The feed of a gateway that stands alone, or the node of a cluster.
+    /// The feed of a standalone gateway, or the node of a cluster.
     private let engine: FeedEngine?
     private let node: LogNode?
     let hub: EventHub
@@ -27,16 +27,16 @@ public final class Gateway: Service {
 
     /// This program's version.
     public static let version = "0.1.0"
-    /// The commit that this program was built of; "unknown" if the build was not told.
+    /// The commit from which this program was built; "unknown" if the build did not set it.
     public static let commit = String(cString: build_commit())
 
-    /// Builds a gateway. `start` opens its sockets. If there is a tape, the end of it is read here, which takes a while.
+    /// Creates a gateway. `start` opens its sockets. If there is a tape, its end is read here, which takes a while.
     ///
     /// - Parameters:
-    ///   - configuration: everything that can be set.
-    ///   - logger: where the gateway logs.
-    ///   - log: returns the counts of the program's log lines, for metrics; called from any thread.
-    ///   - listening: called with the gateway's address, such as `http://127.0.0.1:8080`, once it accepts connections.
+    ///   - configuration: All settings.
+    ///   - logger: The logger of the gateway.
+    ///   - log: Returns the counts of the program's log lines, for metrics; called from any thread.
+    ///   - listening: Called with the gateway's address, such as `http://127.0.0.1:8080`, when it accepts connections.
     public init(
         configuration: GatewayConfiguration, logger: Logger, log: @escaping @Sendable () -> LogCounts = { LogCounts() },
         listening: @escaping @Sendable (String) -> Void = { _ in }
@@ -48,7 +48,7 @@ public final class Gateway: Service {
         var configuration = configuration
         configuration.feed.recorder = frames
         let feed: any ServedFeed
-        // A cluster has its own log to go on with.
+        // A cluster continues from its own log, not from the tape.
         let past = configuration.cluster == nil ? configuration.tape.flatMap { RecordedPast($0, configuration, logger) } : nil
         if let cluster = configuration.cluster {
             let node = LogNode(cluster, feed: configuration.feed, logger: logger)
@@ -58,10 +58,10 @@ public final class Gateway: Service {
             let engine = configuration.feed.engine(epoch: .random(in: epoch), past: past?.feed.epochs, logger)
             (self.engine, node, feed) = (engine, nil, engine)
         }
-        // Prepared snapshots get a sixteenth of the memory for events.
+        // Prepared snapshots get 1/16 of the memory for events.
         let prepared = PreparedAnswers(maximumBytes: configuration.events.maximumRingBytes / 16)
         var events = configuration.events
-        // So do kept answers of the venue.
+        // Kept answers of the venue get another 1/16.
         events.maximumRingBytes -= events.maximumRingBytes / 8
         let gatekeeper = Gatekeeper(rules: configuration.access)
         let access = Access(gatekeeper: gatekeeper, allowedOrigins: configuration.http.allowedOrigins, peers: feed.peers)
@@ -124,9 +124,9 @@ public final class Gateway: Service {
         await stop()
     }
 
-    /// Starts the threads and the server, and subscribes to the pinned streams. Call it once.
+    /// Starts the threads and the server, and subscribes to the pinned streams. Call it only once.
     ///
-    /// - Returns: the server's port.
+    /// - Returns: The server's port.
     /// - Throws: `HTTPServerError` if the server cannot listen.
     @discardableResult
     public func start() throws -> UInt16 {
@@ -143,7 +143,7 @@ public final class Gateway: Service {
         let url = "\(configuration.http.identity == nil ? "http" : "https")://\(host):\(port)"
         logger.notice("listening", metadata: ["url": "\(url)", "venue": "\(configuration.feed.venue.upstream.name)"])
         if configuration.feed.venue.upstream.isSimulated {
-            logger.notice("DEMO: the data are simulated", metadata: ["like": "\(configuration.feed.venue.name)"])
+            logger.notice("DEMO: the data is simulated", metadata: ["like": "\(configuration.feed.venue.name)"])
         }
         listening(url)
         return port
@@ -151,16 +151,16 @@ public final class Gateway: Service {
 
     /// Uses another certificate from the next handshake on. Open connections keep theirs. Call it from any thread.
     ///
-    /// - Throws: `HTTPServerError` if the change would switch TLS on or off, which needs a restart.
+    /// - Throws: `HTTPServerError` if the change would turn TLS on or off, which needs a restart.
     public func show(_ identity: TLSIdentity?) throws(HTTPServerError) {
         guard (identity == nil) == (configuration.http.identity == nil) else {
-            throw HTTPServerError(.invalidCertificate, "TLS is switched on and off by a restart.")
+            throw HTTPServerError(.invalidCertificate, "TLS can be switched on or off only by a restart.")
         }
         if let identity { try server.show(identity) }
     }
 
-    /// Replaces the pinned streams, which stay subscribed without readers. Leaves out streams that the venue does not list, and logs a warning for
-    /// each. Call it from any thread.
+    /// Replaces the pinned streams, which stay subscribed without readers. Skips streams that the venue does not list, and logs a warning for each.
+    /// Call it from any thread.
     public func pin(_ names: [FuturesServiceStreamName]) {
         for name in names where !hub.knows(name) {
             logger.warning("a stream cannot be pinned: the venue does not list it", metadata: ["stream": "\(name)"])
@@ -176,24 +176,24 @@ public final class Gateway: Service {
         hub.run { $0.judgeClients() }
     }
 
-    /// Serves for the drain delay while the probes say that the gateway stops. Then sends every reader a farewell, waits for running answers, and closes
-    /// everything, which takes at most the drain grace and one second. If another process shares the listening socket, there is no delay, because no
-    /// connection is refused, and stopping takes at most three seconds more.
+    /// Stops the gateway. It first serves for the drain delay while the probes report that it is stopping. Then it sends every reader a farewell,
+    /// waits for running responses, and closes everything, which takes at most the drain grace plus one second. If another process shares the
+    /// listening socket, there is no delay, because no connection is refused; stopping may then take three more seconds.
     public func stop() async {
         let isShared = configuration.http.inheritedSocket != nil
         if isShared {
             server.stopAccepting()
         } else if configuration.drainDelay > .zero {
             hub.run { $0.leave() }
-            logger.notice("stopping: serving until load balancers know", metadata: ["seconds": "\(configuration.drainDelay.components.seconds)"])
-            // A cancelled task stops at once.
+            logger.notice("stopping: serving until load balancers notice", metadata: ["seconds": "\(configuration.drainDelay.components.seconds)"])
+            // A cancelled task stops immediately.
             try? await Task.sleep(for: configuration.drainDelay)
         }
         let grace = configuration.drainGrace
         let (readers, left) = await withCheckedContinuation { continuation in
             hub.run { $0.drain(grace: grace) { continuation.resume(returning: ($0, $1)) } }
         }
-        logger.notice("readers sent off", metadata: ["readers": "\(readers)", "cut": "\(left)"])
+        logger.notice("readers disconnected", metadata: ["readers": "\(readers)", "cut": "\(left)"])
         if isShared { await awaitFirstRequests() }
         await server.stop(grace: .seconds(1))
         desk?.stop()
@@ -208,7 +208,7 @@ public final class Gateway: Service {
         logger.notice("stopped")
     }
 
-    /// What is recorded, and who is told if it cannot be.
+    /// Creates the tape, which logs if it cannot record.
     private static func tape(
         _ configuration: TapeConfiguration, of venue: String, _ inherited: TapePosition?, _ logger: Logger
     ) -> Tape {
@@ -217,12 +217,12 @@ public final class Gateway: Service {
             directory: directory, venue: venue, keep: configuration.keep, bytes: configuration.bytes, inherited: inherited,
             streams: configuration.streams.map { $0.text + "\n" }.sorted().joined(), clock: { Moment.current.wallClock }
         ) { trouble in
-            guard let trouble else { return logger.notice("recording goes on", metadata: ["directory": "\(directory)"]) }
+            guard let trouble else { return logger.notice("recording resumed", metadata: ["directory": "\(directory)"]) }
             logger.error("nothing is recorded", metadata: ["reason": "\(trouble.message)"])
         }
     }
 
-    /// The venue's messages as they come, beside the tape; nil if they are not recorded.
+    /// The recorder of the venue's raw messages beside the tape; nil if they are not recorded.
     private static func frames(_ configuration: TapeConfiguration, _ logger: Logger) -> FrameTape? {
         guard configuration.frameBytes > 0 else { return nil }
         let directory = configuration.directory + "/frames"
@@ -235,8 +235,8 @@ public final class Gateway: Service {
         }
     }
 
-    /// Waits until every accepted connection has sent its first request and has its answer, at most three seconds. The process that takes over the
-    /// socket cannot answer these connections, and a client that never sends a request must not block the stop.
+    /// Waits until every accepted connection has sent its first request and has its response, at most three seconds. The process that takes over the
+    /// socket cannot answer these connections. A client that never sends a request must not block the stop.
     private func awaitFirstRequests() async {
         let patience = ContinuousClock.now + .seconds(3)
         while server.unansweredCount > 0, ContinuousClock.now < patience { try? await Task.sleep(for: .milliseconds(10)) }

@@ -3,7 +3,7 @@ public import GatewayAccess
 public import MicroHTTP
 import NIOCore
 
-/// The configuration of a gateway. The defaults suit a gateway that listens on loopback and has the machine for itself.
+/// The configuration of a gateway. The defaults suit a gateway that listens on loopback and has the machine to itself.
 public struct GatewayConfiguration: Sendable {
     /// The upstream side.
     public var feed: FuturesFeedConfiguration
@@ -11,51 +11,52 @@ public struct GatewayConfiguration: Sendable {
     public var http: HTTPServerConfiguration
     /// The event streams.
     public var events: Events
-    /// Who may do what, and how much.
+    /// The access rules and their limits.
     public var access: AccessRules
     /// Streams that stay subscribed without readers.
     public var pinned: [FuturesServiceStreamName]
-    /// The log that this gateway shares with others; nil if it stands alone.
+    /// The cluster whose log this gateway shares; nil for a standalone gateway.
     public var cluster: ClusterConfiguration?
-    /// What is recorded on disk; nil for nothing.
+    /// The recording on disk; nil for none.
     public var tape: TapeConfiguration?
-    /// How long a stopping gateway serves as before, while `/readyz` and `/servez` are 503, so that load balancers send nobody here when it closes.
+    /// How long a stopping gateway continues to serve while `/readyz` and `/servez` return 503, so that load balancers send no more requests when it
+    /// closes.
     public var drainDelay: Duration = .zero
     /// How long a stopping gateway waits for readers to leave, after the delay.
     public var drainGrace: Duration
-    /// Reads a file of the kernel that tells the memory limit; empty if it cannot be read.
+    /// Reads a kernel file that contains the memory limit; empty if it cannot be read.
     var readFile: @Sendable (String) -> String = ProcessReading.text
 
     /// The limits of event connections and of the rings they are served from.
     public struct Events: Sendable {
         /// The largest size of one stream's ring in bytes, at least 4,096. A ring's memory is a power of two.
         public var ringBytes: Int
-        /// The most events in one stream's ring.
+        /// The maximum number of events in one stream's ring.
         public var ringEvents: Int
         /// How long a ring keeps an event.
         public var ringAge: Duration
         /// How long a reader's socket may stay full before the gateway ends the connection.
         public var stoppedReader: Duration
-        /// The most streams of one connection.
+        /// The maximum number of streams of one connection.
         public var streamsPerClient: Int
-        /// The most event connections at once.
+        /// The maximum number of simultaneous event connections.
         public var maximumReaders: Int
-        /// The most different streams at once, including pinned and lingering ones.
+        /// The maximum number of different simultaneous streams, including pinned and lingering ones.
         public var maximumStreams: Int
         /// The memory for all rings, compression groups and prepared snapshots together, in bytes. If it is used up, the largest rings drop their
         /// oldest events.
         public var maximumRingBytes: Int
-        /// After how many seconds of silence a reader gets a heartbeat, if it does not choose a time itself.
+        /// The seconds of silence after which a reader gets a heartbeat, unless it chooses another time.
         public var heartbeat: Int
-        /// The least time between two blocks of a compression group, which serves all gzip readers of the same streams.
+        /// The shortest time between two blocks of a compression group, which serves all gzip readers of the same streams.
         public var compressionWindow: Duration
         /// How many threads send events to readers, at least one. A reader stays with its thread.
         public var fanOutThreads: Int
-        /// So many readers cost one thread about a millisecond an event, so fewer would not be served sooner by several threads.
+        /// One thread serves this many readers in about a millisecond per event, so several threads would not serve fewer readers sooner.
         package var fewReaders = 128
-        /// The most readers of a fan-out thread that the feed's thread sends an event to itself.
+        /// The maximum number of readers of a fan-out thread to which the feed's thread sends an event itself.
         package var readersServedHere = 4
-        /// The most compression groups of each of these threads. A gzip reader without a group gets blocks of its own.
+        /// The maximum number of compression groups per fan-out thread. A gzip reader without a group gets blocks of its own.
         public var compressedSets: Int
 
         /// Limits; see the properties for units and bounds.
@@ -82,11 +83,11 @@ public struct GatewayConfiguration: Sendable {
         /// A quarter of the memory that the machine or the process's control group (cgroups(7)) allows, between 1 MiB and 4 GiB.
         public static let standardRingBytes = min(max(MemoryLimit().bytes / 4, 1 << 20), 4 << 30)
 
-        /// One thread for each processor that the process may use, less one for the feed; 16 at most.
+        /// One thread per processor that the process may use, minus one for the feed; at most 16.
         public static let standardFanOutThreads = min(max(min(System.coreCount, ProcessReading.processors()) - 1, 1), 16)
     }
 
-    /// Two threads for requests, or one if the process may use one processor only: a second one would hold up the answers of the first.
+    /// Two request threads, or one if the process may use only one processor, where a second thread would delay the responses of the first.
     public static let workerThreads = max(1, min(2, System.coreCount, ProcessReading.processors()))
 
     /// A configuration with the defaults.

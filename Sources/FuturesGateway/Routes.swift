@@ -34,7 +34,7 @@ enum Routes {
         router.on("GET", "/tape", access.guarded(.operation(.read), recorded.overview))
         router.on("GET", "/tape/{name}", access.guarded(.operation(.read), parameters: ["from", "to", "after"], recorded.lines))
         if let mirror { VenueHandlers(mirror: mirror).addRoutes(to: &router, access) }
-        // Whoever watches over the process asks these, and has to get an answer however many others ask from its address.
+        // Without access control: a supervisor must get an answer from these, however many other clients share its address.
         router.on("GET", "/healthz", probes.health)
         router.on("GET", "/servez", probes.serves)
         router.on("GET", "/readyz", probes.ready)
@@ -56,7 +56,7 @@ enum Routes {
         "last_event_id", "lastEvent", "Last-Event-ID",
     ]
 
-    /// Lets every page read the answers. It is used if no setting names the allowed origins.
+    /// Allows every web page to read the responses. Used if no setting names the allowed origins.
     static let anyOrigin = HTTPHeader(name: "Access-Control-Allow-Origin", value: "*")
 
     static let commonHeaders = [

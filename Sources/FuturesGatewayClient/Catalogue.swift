@@ -1,7 +1,7 @@
 import FeedCore
 import FeedDialects
 
-/// What `GET /streams` tells: how much of each stream is kept, and how old is what is newest.
+/// The content of `GET /streams`: how many rows of each stream are kept, and the age of the newest content.
 struct Catalogue {
     private var patterns: [(pattern: String, keep: Int?)] = []
     private var ages: [String: (id: String, unverifiedMs: Int64)] = [:]
@@ -11,7 +11,7 @@ struct Catalogue {
 
     init() {}
 
-    /// Reads an answer; nil if it is none.
+    /// Parses a response; nil if it is invalid.
     init?(_ answer: [UInt8], at now: Instant) {
         let read = RowFields.read(answer[...]) { (fields) throws(RowFields.Failure) in
             (
@@ -30,20 +30,20 @@ struct Catalogue {
         for (name, id, unverifiedMs) in active { if let id, let unverifiedMs { ages[name] = (id, unverifiedMs) } }
     }
 
-    /// How many rows, or levels of a side, are kept of a stream.
+    /// How many rows, or levels per side, of a stream are kept.
     func limit(of name: FuturesServiceStreamName) -> Int {
         let keep = patterns.first { Self.fits(name.description[...], $0.pattern[...]) }?.keep
         return min(max(keep ?? Self.most, 1), Self.most)
     }
 
-    /// For how long a content was unverified when its stream was listed, and by now; nil if another content was the newest.
+    /// How long a content has been unverified: until its stream was listed, plus the time since then. Nil if another content was the newest.
     func unverifiedMs(of name: FuturesServiceStreamName, _ id: EventID, now: Instant) -> Int64? {
         guard let age = ages[name.description], age.id == id.description else { return nil }
         return age.unverifiedMs &+ now.milliseconds(since: askedAt)
     }
 
-    /// Whether a name fits a pattern: `{symbol}` is any text without `@`, `{5|10}` one of these, `[@1s]` may lack, `[@100ms|@500ms]` is one of these or
-    /// nothing.
+    /// Whether a name matches a pattern: `{symbol}` is any text without `@`, `{5|10}` is one of the alternatives, `[@1s]` is optional,
+    /// `[@100ms|@500ms]` is one of these or nothing.
     static func fits(_ name: Substring, _ pattern: Substring) -> Bool {
         guard let first = pattern.first else { return name.isEmpty }
         guard first == "{" || first == "[", let end = pattern.firstIndex(of: first == "{" ? "}" : "]") else {

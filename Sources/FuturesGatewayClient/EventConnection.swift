@@ -4,23 +4,23 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// One request to `/events`, whose bytes are told as they come.
+/// One request to `/events`, which reports bytes as they arrive.
 final class EventConnection: NSObject, URLSessionDataDelegate, Sendable {
     enum Told {
         case bytes([UInt8])
-        /// It is over; nothing more is told.
+        /// It has ended; no further call follows.
         case end(GatewayFailure)
     }
 
     private struct State {
-        /// An answer that is no event stream, and its body so far.
+        /// A response that is not an event stream, and its body so far.
         var refusal: HTTPURLResponse?
         var body: [UInt8] = []
         var session: URLSession?
         var isCancelled = false
     }
 
-    /// A problem is shorter.
+    /// The maximum length of a problem document.
     private static let longestProblem = 1 << 16
 
     private let url: String
@@ -46,7 +46,7 @@ final class EventConnection: NSObject, URLSessionDataDelegate, Sendable {
         session.finishTasksAndInvalidate()
     }
 
-    /// Ends the request, also before it is sent.
+    /// Ends the request, even before it is sent.
     func cancel() {
         let session = state.withLock { state in
             state.isCancelled = true

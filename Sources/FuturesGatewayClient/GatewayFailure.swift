@@ -6,32 +6,32 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// Why a gateway did not give what it was asked for.
+/// Why a request to a gateway failed.
 struct GatewayFailure: Error, Equatable {
-    /// The answer's status; nil if none came.
+    /// The response's status; nil if there was no response.
     var status: Int?
-    /// The gateway's own word for what is wrong.
+    /// The gateway's own error code.
     var code: FeedError.Code?
     /// What is wrong and what to do.
     var detail: String
-    /// The names at fault, and what is wrong with each.
+    /// The names that caused the error, with a description of each.
     var mistakes: [String: String] = [:]
     var retryAfterMs: Int64?
-    /// Whether coming back can help.
+    /// Whether a retry can help.
     var isTransient = false
 
     init(status: Int? = nil, detail: String, isTransient: Bool = false) {
         (self.status, self.detail, self.isTransient) = (status, detail, isTransient)
     }
 
-    /// Reads an answer that is no success (RFC 9457).
+    /// Parses an unsuccessful response (RFC 9457).
     init(_ response: HTTPURLResponse, _ body: [UInt8], from url: String) {
         let seconds = response.value(forHTTPHeaderField: "Retry-After").flatMap { Int64($0) }
         self.init(status: response.statusCode, body, from: url, retryAfterMs: seconds.map { min(max($0, 0), 3600) * 1000 })
     }
 
     init(status: Int, _ body: [UInt8], from url: String, retryAfterMs: Int64? = nil) {
-        self.init(status: status, detail: "The gateway at \(url) answers \(status).", isTransient: status == 429 || status >= 500)
+        self.init(status: status, detail: "The gateway at \(url) answered \(status).", isTransient: status == 429 || status >= 500)
         self.retryAfterMs = retryAfterMs
         let problem = RowFields.read(body[...]) { (fields) throws(RowFields.Failure) in
             (
@@ -49,9 +49,9 @@ struct GatewayFailure: Error, Equatable {
         Self(detail: "\(url) does not answer (\(error.localizedDescription)). Start the gateway, or give its address.", isTransient: true)
     }
 
-    static func notAGateway(_ url: String) -> Self { Self(detail: "What answers at \(url) is no gateway. Give the gateway's address.") }
+    static func notAGateway(_ url: String) -> Self { Self(detail: "The server at \(url) is not a gateway. Give the gateway's address.") }
 
-    /// The same as readers are told it.
+    /// The error as reported to observers.
     var feedError: FeedError {
         let known: FeedError.Code =
             switch status {

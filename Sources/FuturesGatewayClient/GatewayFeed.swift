@@ -4,7 +4,7 @@ import FeedDialects
 import FeedObserving
 import Foundation
 
-/// Carries out what a `GatewayReader` decides: requests, the connection, the timer and the observers' calls, in order and on one queue.
+/// Carries out the decisions of a `GatewayReader`: requests, the connection, the timer and the observers' calls, in order and on one queue.
 final class GatewayFeed: ObservedFeed {
     private struct State {
         var reader: GatewayReader
@@ -14,7 +14,7 @@ final class GatewayFeed: ObservedFeed {
         var isScheduled = false
         var isStopped = false
         var connection: EventConnection?
-        /// The deadline for which the queue will be woken.
+        /// The deadline for which a wake-up is scheduled.
         var wakesAt: Instant?
     }
 
@@ -77,7 +77,7 @@ final class GatewayFeed: ObservedFeed {
         }
     }
 
-    /// The effects that were decided meanwhile; if there are none, sets the timer and returns nil.
+    /// The effects decided meanwhile; if there are none, sets the timer and returns nil.
     private func takeEffects() -> [GatewayReader.Effect]? {
         state.withLock { state in
             defer { state.effects = [] }
@@ -156,6 +156,6 @@ final class GatewayFeed: ObservedFeed {
 extension Instant {
     private static let start = ContinuousClock.now
 
-    /// Now, by a clock that goes on while the machine sleeps.
+    /// The current time by a clock that continues while the machine sleeps.
     static var now: Instant { Instant(nanoseconds: start.duration(to: .now).nanoseconds) }
 }

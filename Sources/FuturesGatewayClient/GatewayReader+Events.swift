@@ -2,7 +2,7 @@ import FeedCore
 import FeedDialects
 import ServerSentEvents
 
-/// What the gateway's events say (docs/read/events.md). What nobody knows yet is passed over.
+/// Handles the gateway's events (docs/read/events.md). Unknown events are ignored.
 extension GatewayReader {
     private typealias Failure = RowFields.Failure
 
@@ -20,7 +20,7 @@ extension GatewayReader {
         switch event.name {
         case "update", "fetch": take(data, of: name, isFetch: event.name == "fetch", tellsAge: head.unverifiedMs != nil)
         case "status":
-            // A state that nobody knows is not taken for live.
+            // An unknown state must not count as live.
             let state = head.state.map { FeedState(rawValue: $0) ?? .stale } ?? .stale
             if state == .live, streams[name]?.outage?.isUpstreams == true { upstreamIsBack(name) }
             setState(of: name, state, ageMs: head.ageMs, unverifiedMs: head.unverifiedMs)
@@ -29,13 +29,13 @@ extension GatewayReader {
             streams[name]?.outage?.isUpstreams = true
             publish(name, .disconnected(reason: head.reason ?? ""))
         case "recover": recover(name, data)
-        case "fail": publish(name, .failed(head.error ?? FeedError(.malformed, "The gateway does not say why."), fetch: false))
+        case "fail": publish(name, .failed(head.error ?? FeedError(.malformed, "The gateway gave no reason."), fetch: false))
         case "gap": renew(name, missed: head.dropped ?? 0)
         default: break
         }
     }
 
-    /// The members that say what an event is about.
+    /// The members that identify an event's subject.
     private struct Head {
         var stream, client, resume, code, reason, state: String?
         var ageMs, unverifiedMs: Int64?
@@ -56,9 +56,9 @@ extension GatewayReader {
         }
     }
 
-    private mutating func malformed() { giveUp("The gateway sent what cannot be read.") }
+    private mutating func malformed() { giveUp("The gateway sent data that cannot be read.") }
 
-    /// Ends this client's outage too, unless it still waits for a value.
+    /// Also ends this client's outage, unless it still waits for a snapshot.
     private mutating func upstreamIsBack(_ name: FuturesServiceStreamName) {
         streams[name]?.outage?.isUpstreams = false
         if streams[name]?.id != nil { endOutage(of: name, .snapshot) }
@@ -67,19 +67,19 @@ extension GatewayReader {
     private mutating func take(_ data: [UInt8], of name: FuturesServiceStreamName, isFetch: Bool, tellsAge: Bool) {
         guard let content = ContentReader.content(data, of: name) else {
             streams[name]?.forget()
-            let error = FeedError(.malformed, "What the gateway sent of \(name) cannot be read; a newer version of this client may read it.")
+            let error = FeedError(.malformed, "The gateway's data for \(name) cannot be read; a newer version of this client may support it.")
             publish(name, .failed(error, fetch: isFetch))
             return setState(of: name, .failed)
         }
         switch streams[name]?.judge(content) {
         case .known, nil: return
         case .doesNotFollow:
-            // Of what is being subscribed to anew, changes may be on their way.
+            // Updates of a stream that is being resubscribed may still arrive.
             let isAwaited = streams[name]?.outage?.needsValue == true && (streams[name]?.isBroken == true || connection?.carried[name] == nil)
             return isAwaited ? () : renew(name, missed: nil)
         case .follows: break
         }
-        // What is replayed was new before this connection.
+        // A replayed event was new before this connection.
         let listed = connection?.isExact == true ? connection?.catalogue.unverifiedMs(of: name, content.id, now: now) : nil
         let unverifiedMs = tellsAge ? content.unverifiedMs : listed ?? 0
         streams[name]?.take(content, unverifiedMs: unverifiedMs, now: now)

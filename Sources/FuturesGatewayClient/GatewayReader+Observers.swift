@@ -1,8 +1,8 @@
 import FeedCore
 
-/// Who observes what, and what they are told.
+/// The observers of streams, and their events.
 extension GatewayReader {
-    /// Whether an observer is to hear of a stream.
+    /// Whether an observer gets a stream's events.
     func isHeard(_ name: FuturesServiceStreamName, by id: ObserverID) -> Bool {
         streams[name]?.observers.contains { $0.id == id && !$0.isPaused } ?? true
     }
@@ -30,18 +30,19 @@ extension GatewayReader {
         if streams[name] == nil {
             if streams.count >= Self.mostStreams, let idle = streams.values.first(where: { $0.lingersUntil != nil })?.name { streams[idle] = nil }
             guard streams.count < Self.mostStreams else {
-                let error = FeedError(.subscriptionRejected, "A service reads \(Self.mostStreams) streams of a gateway; make another service.")
+                let error = FeedError(
+                    .subscriptionRejected, "A service reads at most \(Self.mostStreams) streams of a gateway; create another service.")
                 return tell(id, name, .failed(error, fetch: false))
             }
             streams[name] = ReadStream(name)
-            // The connection still carries it, and its snapshot has come before.
+            // The connection still carries the stream, and its snapshot arrived earlier.
             if connection?.carried[name] != nil { streams[name]?.isBroken = true }
         }
         streams[name]?.lingersUntil = nil
         if streams[name]?.observers.contains(where: { $0.id == id }) == false { streams[name]?.observers.append(ReadStream.Observer(id: id)) }
         if forceFetch { streams[name]?.wantsFetch = true }
         if let whole = streams[name]?.whole(now) { tell(id, name, .updated(whole)) }
-        if streams[name]?.state == .ended { tell(id, name, .failed(FeedError(.settled, "\(name) has ended; nothing more comes."), fetch: false)) }
+        if streams[name]?.state == .ended { tell(id, name, .failed(FeedError(.settled, "\(name) has ended."), fetch: false)) }
         if let failure { tell(id, name, .failed(failure.feedError, fetch: false)) }
     }
 
@@ -62,7 +63,7 @@ extension GatewayReader {
         effects.append(.tell(id, FeedEvent(stream: name, id: streams[name]?.id ?? EventID(epoch: 0, sequence: 0), kind: kind)))
     }
 
-    /// Tells all observers of a stream, or keeps it for those that are paused.
+    /// Sends an event to all observers of a stream, or keeps it for paused ones.
     mutating func publish(_ name: FuturesServiceStreamName, _ kind: FeedEvent.Kind) {
         let event = FeedEvent(stream: name, id: streams[name]?.id ?? EventID(epoch: 0, sequence: 0), kind: kind)
         for observer in streams[name]?.observers ?? [] {
@@ -70,7 +71,7 @@ extension GatewayReader {
         }
     }
 
-    /// Notes a stream's state, and tells how fresh it is.
+    /// Records a stream's state and publishes its freshness.
     mutating func setState(of name: FuturesServiceStreamName, _ state: FeedState, ageMs: Int64? = nil, unverifiedMs: Int64? = nil) {
         streams[name]?.state = state
         if let unverifiedMs { streams[name]?.verify(unverifiedMs, now) }
@@ -86,7 +87,7 @@ extension GatewayReader {
         setState(of: name, stream.state)
     }
 
-    /// What comes next does not follow what is here: the stream is subscribed to anew.
+    /// Resubscribes the stream, because its next event does not follow the known content.
     mutating func renew(_ name: FuturesServiceStreamName, missed: UInt64?) {
         guard let stream = streams[name] else { return }
         streams[name]?.forget()

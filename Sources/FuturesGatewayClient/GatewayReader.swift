@@ -2,18 +2,18 @@ import FeedCore
 import FeedDialects
 import ServerSentEvents
 
-/// Decides what a client of a gateway asks for and what its observers are told: takes what happened and the time, and returns what is to be done.
+/// The decisions of a gateway client: which requests to send, and which events its observers get. Input and time go in, effects come out.
 ///
-/// One connection to `/events` carries all streams. What observers want and what the connection carries may differ; `reconcile` asks the gateway for the
+/// One connection to `/events` carries all streams. The observed streams and the connection's streams may differ; `reconcile` requests the
 /// difference, one request at a time.
 struct GatewayReader {
     enum Input {
         case wish(FeedInput)
-        /// What `GET /streams` answered, before the connection opens.
+        /// The response of `GET /streams`, before the connection opens.
         case listed(attempt: UInt64, [UInt8])
-        /// The connection's bytes, cut anywhere.
+        /// The connection's bytes, split anywhere.
         case received(attempt: UInt64, [UInt8])
-        /// The connection ended, or did not open.
+        /// The connection ended, or could not be opened.
         case ended(attempt: UInt64, GatewayFailure)
         case controlled(attempt: UInt64, GatewayFailure?)
         case fetchFailed(FuturesServiceStreamName, GatewayFailure)
@@ -29,7 +29,7 @@ struct GatewayReader {
         case tell(ObserverID, FeedEvent)
     }
 
-    /// What can be asked of an open connection.
+    /// The control requests for an open connection.
     enum Control: String { case subscribe, unsubscribe, pause, resume }
 
     struct Connection {
@@ -38,17 +38,17 @@ struct GatewayReader {
         var catalogue = Catalogue()
         /// Its id; nil before `session`.
         var client: String?
-        /// Whether it goes on where the last one ended.
+        /// Whether it continues where the last one ended.
         var isExact = false
-        /// What the gateway sends on it, and whether that is paused.
+        /// The streams that the gateway sends on it, and whether each is paused.
         var carried: [FuturesServiceStreamName: Bool] = [:]
         var control: (Control, [FuturesServiceStreamName])?
         var lastHeard: Instant
     }
 
-    /// The most streams of a connection.
+    /// The maximum number of streams of a connection.
     static let mostStreams = 200
-    /// The gateway says something every 15 s.
+    /// The gateway sends something at least every 15 s.
     static let silence = Duration.seconds(40)
 
     var now = Instant(nanoseconds: 0)
@@ -58,25 +58,25 @@ struct GatewayReader {
     private var parser = ServerSentEventParser()
     /// The point to resume from; empty if there is none.
     private var lastEventID = ""
-    /// What the parser had as the last id when the connection was opened, or was left.
+    /// The parser's last id when the connection was opened or left.
     private var idBefore = ""
     private var attempts: UInt64 = 0
-    /// How often no connection came about since the last one.
+    /// How many attempts in a row failed.
     var failures = 0
-    /// Why there is no connection, until there is one.
+    /// Why there is no connection; nil when there is one.
     var failure: GatewayFailure?
     private var retryAt: Instant?
-    /// Before this the gateway is not asked to change the connection.
+    /// Until then, no control request is sent.
     private var controlAt = Instant(nanoseconds: 0)
-    /// Whether the credential allows to change a connection; if not, a new one is opened.
+    /// Whether the credential may control a connection; if not, a new one is opened.
     private var mayControl = true
     let linger: Duration
     private var random: SplitMix64
 
-    /// - Parameter linger: how long a stream is read after its last observer has left.
+    /// - Parameter linger: How long a stream is read after its last observer has left.
     init(linger: Duration, seed: UInt64) { (self.linger, random) = (linger, SplitMix64(seed: seed)) }
 
-    /// Takes what happened.
+    /// Processes one input.
     mutating func step(_ input: Input, now: Instant) -> [Effect] {
         self.now = now
         switch input {
@@ -94,7 +94,7 @@ struct GatewayReader {
         return effects
     }
 
-    /// When `deadline` is to be stepped.
+    /// When to send the input `deadline`.
     var nextDeadline: Instant? {
         let waits = connection.map { $0.lastHeard + Self.silence } ?? (streams.isEmpty ? nil : retryAt)
         let control = connection?.client != nil && controlAt > now ? controlAt : nil
@@ -138,13 +138,13 @@ extension GatewayReader {
         } catch { giveUp("The gateway sent an event that is too long.") }
     }
 
-    /// What this connection brought is not gone on with.
+    /// Closes a connection from which the client cannot continue.
     mutating func giveUp(_ reason: String) {
         (lastEventID, idBefore) = ("", parser.lastEventID)
         lose(GatewayFailure(detail: reason, isTransient: true))
     }
 
-    /// Ends the connection, or the attempt to open one. If that can help, another attempt follows.
+    /// Ends the connection, or the attempt to open one. If a retry can help, another attempt follows.
     mutating func lose(_ why: GatewayFailure, retryMs: Int? = nil) {
         guard let lost = connection else { return }
         effects.append(.close)
@@ -168,10 +168,10 @@ extension GatewayReader {
         retryAt = now + .microseconds(max(wait, (why.retryAfterMs ?? 0) * 1000))
     }
 
-    /// All streams of the connection have ended.
+    /// Marks all streams of the connection as ended.
     private mutating func end(_ names: [FuturesServiceStreamName]) { for name in names { setState(of: name, .ended) } }
 
-    /// Tells who wants these names what is wrong with them; false if nobody does.
+    /// Reports errors in names to their observers; false if none of the names has any.
     private mutating func drop(_ mistakes: [String: String]) -> Bool {
         let wrong = streams.keys.filter { mistakes[$0.description] != nil }
         for name in wrong {
@@ -181,7 +181,7 @@ extension GatewayReader {
         return !wrong.isEmpty
     }
 
-    /// The gateway has said whether this connection goes on where the last one ended.
+    /// Handles the gateway's report whether this connection continues where the last one ended.
     mutating func begin(client: String, isExact: Bool) {
         guard let asked = connection?.asked else { return }
         (failure, failures, mayControl, controlAt) = (nil, 0, true, now)
@@ -211,12 +211,12 @@ extension GatewayReader {
         if let catalogue = connection?.catalogue { streams[name]?.limit = catalogue.limit(of: name) }
     }
 
-    /// The gateway gives nothing more on this connection.
+    /// Leaves a connection that the gateway is ending.
     mutating func leave(_ code: String, _ reason: String, retryMs: Int?) {
         lose(GatewayFailure(detail: "The gateway ended the connection (\(code)): \(reason)", isTransient: true), retryMs: retryMs)
     }
 
-    /// Asks the gateway for what differs between what is wanted and what the connection carries.
+    /// Requests the difference between the observed streams and the connection's streams.
     private mutating func reconcile() {
         guard let open = connection, let client = open.client, open.control == nil, now >= controlAt else { return }
         for name in open.carried.keys where streams[name]?.wantsFetch == true {
@@ -225,7 +225,7 @@ extension GatewayReader {
         }
         let carried = open.carried.keys
         let broken = streams.values.filter { $0.isBroken && $0.renewAt <= now }.map(\.name)
-        // What a credential forbids, another connection does; but it cannot pause.
+        // If the credential forbids control requests, a new connection replaces them; but it cannot pause streams.
         let wishes: [(Control, [FuturesServiceStreamName])] = [
             (.unsubscribe, carried.filter { streams[$0] == nil || broken.contains($0) }),
             (.subscribe, streams.values.filter { open.carried[$0.name] == nil && $0.state != .ended }.map(\.name)),
@@ -236,7 +236,8 @@ extension GatewayReader {
         guard let (control, names) = possible.first(where: { !$0.1.isEmpty }) else { return }
         guard mayControl else {
             lastEventID = ""
-            return lose(GatewayFailure(detail: "The credential does not allow to change a connection; another one is opened.", isTransient: true))
+            return lose(
+                GatewayFailure(detail: "The credential does not permit changes to a connection; a new connection is opened.", isTransient: true))
         }
         connection?.control = (control, names)
         effects.append(.control(attempt: open.attempt, client: client, control, names))

@@ -1,16 +1,16 @@
 import FeedCore
 
-/// A stream that observers read from a gateway: who reads it, and what of it has come.
+/// A stream that observers read from a gateway: its observers, and its content so far.
 struct ReadStream {
     struct Observer {
         let id: ObserverID
         var isPaused = false
         /// Whether the content changed while it was paused.
         var hasMissed = false
-        /// How the connection was lost last, and came back, while it was paused.
+        /// The last loss of the connection and the following recoveries, while it was paused.
         var connectionEvents: [FeedEvent] = []
 
-        /// Keeps what it is told when it resumes.
+        /// Keeps an event for when the observer resumes.
         mutating func note(_ event: FeedEvent) {
             switch event.kind {
             case .fetched, .updated: hasMissed = true
@@ -21,20 +21,20 @@ struct ReadStream {
         }
     }
 
-    /// The time in which this client cannot say what the content is.
+    /// A time in which this client does not know whether the content is current.
     struct Outage {
-        /// The last moment before it at which the gateway was heard.
+        /// When the gateway was last heard before it.
         let since: Instant
         let toldAt: Instant
-        /// Whether it takes a complete value to end it.
+        /// Whether only a snapshot ends it.
         var needsValue = false
-        /// Whether the gateway has lost the stream too, so that it says when the outage ends.
+        /// Whether the gateway has lost the stream too, so that it reports the end of the outage.
         var isUpstreams = false
         var missed: UInt64?
     }
 
     enum Verdict {
-        /// It has been taken.
+        /// It was already applied.
         case known
         case follows
         /// Something is missing before it.
@@ -43,28 +43,28 @@ struct ReadStream {
 
     let name: FuturesServiceStreamName
     var observers: [Observer] = []
-    /// When it is given up, as nobody observes it.
+    /// When it is dropped because it has no observers.
     var lingersUntil: Instant?
     private(set) var content = MergedContent()
-    /// The content's id; nil if there is nothing that a change could follow.
+    /// The content's id; nil if there is no content that a change could follow.
     private(set) var id: EventID?
     private var verifiedAt = Instant(nanoseconds: 0)
-    /// The state as the gateway tells it.
+    /// The state reported by the gateway.
     var state = FeedState.connecting
     var outage: Outage?
-    /// How many rows, or levels of a side, are kept.
+    /// How many rows, or levels per side, are kept.
     var limit = Catalogue.most
     /// Whether the gateway refuses this client.
     var isRefused = false
-    /// Whether it is to be subscribed to anew, and before when that is not asked for again.
+    /// Whether it must be resubscribed, and until when no further attempt is made.
     var isBroken = false
     var renewAt = Instant(nanoseconds: .min)
-    /// Whether somebody wants the gateway to fetch it.
+    /// Whether an observer wants the gateway to fetch it.
     var wantsFetch = false
 
     init(_ name: FuturesServiceStreamName) { self.name = name }
 
-    /// The state as observers are told it.
+    /// The state reported to observers.
     var toldState: FeedState {
         if state == .ended { return .ended }
         return isRefused ? .failed : outage == nil ? state : .recovering
@@ -73,7 +73,7 @@ struct ReadStream {
     /// Whether it has observers, and all of them are paused.
     var isPaused: Bool { !observers.isEmpty && observers.allSatisfy(\.isPaused) }
 
-    /// What to do with a value or change, by its id and by the numbers of a book.
+    /// How to treat a snapshot or update, by its id and by the numbers of a book.
     func judge(_ new: FuturesServiceFeedContent) -> Verdict {
         let isFull = new.kind == .full
         if let id, id.epoch == new.id.epoch, isFull ? new.id.sequence < id.sequence : new.id.sequence <= id.sequence { return .known }
@@ -85,23 +85,23 @@ struct ReadStream {
         return change.previousUpdateID.map { $0 <= last } == true ? .follows : .doesNotFollow
     }
 
-    /// Takes a value, or a change that follows.
+    /// Applies a snapshot, or an update that follows.
     mutating func take(_ new: FuturesServiceFeedContent, unverifiedMs: Int64, now: Instant) {
         content.merge(new, limit: limit)
         (id, state) = (new.id, new.state)
         verify(unverifiedMs, now)
     }
 
-    /// There was evidence that nothing newer exists so long ago.
+    /// Records that the content was verified this long ago.
     mutating func verify(_ unverifiedMs: Int64, _ now: Instant) { verifiedAt = now + .milliseconds(-min(max(unverifiedMs, 0), 1 << 40)) }
 
-    /// Nothing of what is here can be gone on with.
+    /// Discards the content, because no event can follow it.
     mutating func forget() { (content, id) = (MergedContent(), nil) }
 
-    /// The whole content, as fresh as it is now; nil if there is none.
+    /// The complete content with its current freshness; nil if there is none.
     mutating func whole(_ now: Instant) -> FuturesServiceFeedContent? { content.whole().map { handedOut($0, now) } }
 
-    /// A content as observers get it.
+    /// A content as sent to observers.
     func handedOut(_ content: FuturesServiceFeedContent, _ now: Instant) -> FuturesServiceFeedContent {
         FuturesServiceFeedContent(
             streamName: name, id: content.id, kind: content.kind, state: toldState, source: content.source, eventTime: content.eventTime,

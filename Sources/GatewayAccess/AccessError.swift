@@ -1,18 +1,18 @@
-/// Why a configuration of access cannot be used, or a credential was not accepted. It never contains a part of a secret.
+/// Why an access configuration is unusable, or a credential was not accepted. It never contains a part of a secret.
 public struct AccessError: Error, Equatable, CustomStringConvertible {
-    /// What kind of failure it is.
+    /// The kind of failure.
     public enum Code: String, Sendable {
-        /// A file of keys is malformed.
+        /// A key file is malformed.
         case badKeys
         /// A key set is malformed.
         case badKeySet
-        /// The credential is unknown, malformed, wrongly signed or meant for somebody else.
+        /// The credential is unknown, malformed, wrongly signed or intended for another recipient.
         case invalidCredential
         /// The credential was valid and has expired.
         case expired
-        /// More than one credential came with a request (RFC 6750 §2).
+        /// The request had more than one credential (RFC 6750 §2).
         case ambiguousCredential
-        /// Too many tickets are valid at present.
+        /// Too many tickets are currently valid.
         case tooManyTickets
     }
 
@@ -24,8 +24,8 @@ public struct AccessError: Error, Equatable, CustomStringConvertible {
     /// The message.
     public var description: String { message }
 
-    /// More than one credential with one request.
-    public static let ambiguous = AccessError(.ambiguousCredential, "More than one credential came with the request; show one.")
+    /// More than one credential in one request.
+    public static let ambiguous = AccessError(.ambiguousCredential, "The request has more than one credential; send only one.")
 
     init(_ code: Code, _ message: String) {
         self.code = code

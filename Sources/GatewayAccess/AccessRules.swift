@@ -1,21 +1,21 @@
-/// The configuration of access: who is let in, and how much everybody may have. It is replaced as a whole.
+/// The access configuration: who is admitted, and the limits. It is replaced as a whole.
 public struct AccessRules: Sendable {
     /// The API keys; nil for none.
     public var keys: APIKeys?
-    /// How tokens are judged; nil if none are accepted.
+    /// The rules for tokens; nil if none are accepted.
     public var tokens: TokenRules?
-    /// Whether callers without a credential are let in. Without keys and tokens they always are.
+    /// Whether callers without a credential are admitted. Without keys and tokens they always are.
     public var allowsAnonymous: Bool
-    /// Whether everybody may read the metrics.
+    /// Whether all callers may read the metrics.
     public var opensMetrics: Bool
-    /// The limits of one key, or of one subject of tokens; a permission's own limits win.
+    /// The limits of one key, or of one token subject; a permission's own limits have priority.
     public var keyLimits: Limits
-    /// The limits of one address, or of one /64 of IPv6. This machine's own addresses have no limits.
+    /// The limits of one IPv4 address, or of one IPv6 /64. Local addresses have no limits.
     public var addressLimits: Limits
-    /// The proxies whose forwarding fields are believed.
+    /// The proxies whose forwarding fields are trusted.
     public var proxies: [AddressBlock]
 
-    /// Rules; see the properties. Without any, everybody may do everything.
+    /// Creates rules; see the properties. By default every caller may do everything.
     public init(
         keys: APIKeys? = nil, tokens: TokenRules? = nil, allowsAnonymous: Bool = false, opensMetrics: Bool = false, keyLimits: Limits = Limits(),
         addressLimits: Limits = Limits(), proxies: [AddressBlock] = []
@@ -29,10 +29,10 @@ public struct AccessRules: Sendable {
         self.proxies = proxies
     }
 
-    /// Whether credentials are configured at all.
+    /// Whether any credentials are configured.
     public var hasCredentials: Bool { keys != nil || tokens != nil }
 
-    /// What a caller without a credential may do; nil for nothing. If credentials are configured, it may only read and control.
+    /// The permission of a caller without a credential; nil for none. If credentials are configured, it may only read and control.
     var anonymous: Permission? {
         guard hasCredentials else { return .everything }
         return allowsAnonymous ? Permission(streams: Permission.everything.streams) : nil

@@ -2,13 +2,13 @@ import Synchronization
 
 /// Counts and limits of callers.
 extension Gatekeeper {
-    /// The address from which a request came.
+    /// The address from which a request came, taking trusted proxies into account.
     public func client(peer: String, forwarded: String?, forwardedFor: String?) -> Address {
         guard let peer = Address(peer) else { return .unknown }
         return ForwardedFor.client(peer: peer, forwarded: forwarded, forwardedFor: forwardedFor, proxies: state.withLock { $0.rules.proxies })
     }
 
-    /// Takes one of the address's requests. This machine's own addresses have no limit.
+    /// Uses one of the address's requests. Local addresses have no limit.
     ///
     /// - Throws: `LimitReached`.
     public func request(from address: Address?, at now: ClockReading) throws(LimitReached) -> RequestsLeft? {
@@ -18,7 +18,7 @@ extension Gatekeeper {
         }
     }
 
-    /// Takes one of the principal's requests.
+    /// Uses one of the principal's requests.
     ///
     /// - Throws: `LimitReached`.
     public func request(by principal: Principal, at now: ClockReading) throws(LimitReached) -> RequestsLeft? {
@@ -36,7 +36,7 @@ extension Gatekeeper {
         }
     }
 
-    /// Takes one request of both; if either has none left, takes none and returns false.
+    /// Uses one request of both; if either has none left, uses none and returns false.
     public func takeRequest(by principal: Principal, from address: Address?, at now: ClockReading) -> Bool {
         state.withLock { state in
             let rules = state.rules
@@ -54,11 +54,11 @@ extension Gatekeeper {
         }
     }
 
-    /// The requests that are left.
+    /// The remaining requests.
     public struct RequestsLeft: Sendable, Equatable {
-        /// Requests a second.
+        /// Requests per second.
         public let limit: Int
-        /// Requests that may be made at once.
+        /// Requests that may be made now without waiting.
         public let count: Int
         /// Seconds until the burst is full again.
         public let full: Int
@@ -85,7 +85,7 @@ extension Gatekeeper {
         return RequestsLeft(limit: limits.requests, count: count, full: full)
     }
 
-    /// Takes what a request has the venue do from both; if either has too little left, takes nothing.
+    /// Charges the venue cost of a request to both; if either has too little left, charges nothing.
     ///
     /// - Throws: `LimitReached`.
     public func spend(_ cost: VenueCost, by principal: Principal, from address: Address?, at now: ClockReading) throws(LimitReached) {
@@ -104,10 +104,10 @@ extension Gatekeeper {
         }
     }
 
-    /// An event connection that is counted; `add`, `remove` and `close` keep the counts right.
+    /// A counted event connection; `add`, `remove` and `close` update the counts.
     public struct Lease: Sendable {
         private let identity: String?
-        /// The address that the connection counts for; nil for this machine, which has no limits.
+        /// The address for which the connection counts; nil for local addresses, which have no limits.
         public let address: Address?
         private let keyIsShared: Bool
         private let addressIsShared: Bool
@@ -134,7 +134,7 @@ extension Gatekeeper {
         }
     }
 
-    /// Checks whether an address may begin this many streams that nobody reads, besides the `begun` ones that still exist.
+    /// Checks whether an address may start this many streams without readers, besides the `begun` ones that still exist.
     ///
     /// - Throws: `LimitReached`.
     public func begin(streams: Int, besides begun: Int) throws(LimitReached) {
@@ -146,7 +146,7 @@ extension Gatekeeper {
         }
     }
 
-    /// Counts a request that is answered later among the address's connections, until `close`.
+    /// Counts a request that is answered later as one of the address's connections, until `close`.
     ///
     /// - Throws: `LimitReached`, and nothing is counted.
     public func wait(from address: Address?, at now: ClockReading) throws(LimitReached) -> Lease {
@@ -172,7 +172,7 @@ extension Gatekeeper {
     /// Counts fewer streams.
     public func remove(streams: Int, from lease: Lease) { remove(lease, connections: 0, streams: streams) }
 
-    /// Stops counting the connection and the streams that it still had.
+    /// Stops counting the connection and its remaining streams.
     public func close(_ lease: Lease, streams: Int) { remove(lease, connections: 1, streams: streams) }
 
     private func remove(_ lease: Lease, connections: Int, streams: Int) {
@@ -192,7 +192,7 @@ extension Gatekeeper {
         }
         if let place = lease.keyPlace {
             var limits = state.rules.keyLimits
-            // In the rules zero means no limit; in a permission it means none at all.
+            // In the rules, zero means no limit; in a permission it means none at all.
             if principal.permission.maxConnections == 0 || principal.permission.maxStreams == 0 && streams > 0 {
                 let kind = principal.permission.maxConnections == 0 ? LimitReached.Kind.connections : .streams
                 throw LimitReached(holder: .key, kind: kind, limit: 0, retryAfter: 60)

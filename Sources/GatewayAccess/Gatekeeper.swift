@@ -1,18 +1,18 @@
 import Crypto
 import Synchronization
 
-/// Decides who a caller is, what it may do, and whether it exceeds a limit. From any thread; takes microseconds.
+/// Decides who a caller is, what it may do, and whether it exceeds a limit. Call it from any thread; calls take microseconds.
 ///
-/// It remembers valid tokens until they expire, so that each signature is checked once. Times are `ClockReading`s.
+/// It remembers valid tokens until they expire, so that each signature is checked only once. Times are `ClockReading`s.
 public final class Gatekeeper: Sendable {
-    /// Now, on both clocks.
+    /// The current time on both clocks.
     public struct ClockReading: Sendable {
         /// Seconds since 1970 UTC.
         public var seconds: Int64
         /// Monotonic nanoseconds.
         public var nanoseconds: Int64
 
-        /// A reading; see the properties.
+        /// Creates a reading; see the properties.
         public init(seconds: Int64, nanoseconds: Int64) {
             self.seconds = seconds
             self.nanoseconds = nanoseconds
@@ -31,15 +31,15 @@ public final class Gatekeeper: Sendable {
     private static let maximumVerified = 4096
     let state: Mutex<State>
 
-    /// - Parameter maximumAccounts: how many keys, and how many addresses, have accounts of their own.
+    /// - Parameter maximumAccounts: How many keys, and how many addresses, have their own accounts.
     public init(rules: AccessRules, maximumAccounts: Int = 50_000) {
         state = Mutex(State(rules: rules, keys: Accounts(maximum: maximumAccounts), addresses: Accounts(maximum: maximumAccounts)))
     }
 
-    /// The rules in effect.
+    /// The current rules.
     public var rules: AccessRules { state.withLock { $0.rules } }
 
-    /// Puts these rules into effect; the counts stay.
+    /// Replaces the rules; the counts stay.
     public func replace(_ rules: AccessRules) {
         state.withLock { state in
             state.rules = rules
@@ -47,25 +47,25 @@ public final class Gatekeeper: Sendable {
         }
     }
 
-    /// How many requests were refused so far, by reason.
+    /// The number of refused requests so far, by reason.
     public var refusals: [RefusalReason: UInt64] { state.withLock { $0.refusals } }
 
-    /// Counts a refusal for a reason that is found elsewhere; limits are counted when they are reached.
+    /// Counts a refusal for a reason found elsewhere; limits are counted when they are reached.
     public func count(_ reason: RefusalReason) { state.withLock { $0.refusals[reason, default: 0] &+= 1 } }
 
-    /// Whether credentials are read at all. Without keys and tokens they are not, because a credential may be meant for another server.
+    /// Whether credentials are read at all. Without keys and tokens they are not, because a credential may be intended for another server.
     public var asksForCredentials: Bool { state.withLock { $0.rules.hasCredentials } }
 
-    /// The principal of a key or a token. Without a credential it is the anonymous principal if that is allowed, else nil.
+    /// The principal of a key or a token. Without a credential, the anonymous principal if that is allowed, otherwise nil.
     ///
     /// - Throws: `invalidCredential` or `expired`.
     public func principal(showing credential: String?, at now: ClockReading) throws(AccessError) -> Principal? {
         guard let credential else { return state.withLock { $0.rules.anonymous.map(Principal.anonymous) } }
-        let unknown = AccessError(.invalidCredential, "The credential is not known here.")
+        let unknown = AccessError(.invalidCredential, "The credential is unknown.")
         let (rules, digest) = (rules, SHA256.hash(data: Array(credential.utf8)))
         let isKey = (APIKeys.minimumLength...APIKeys.maximumLength).contains(credential.utf8.count)
         if isKey, let key = rules.keys?.key(withDigest: Array(digest)) {
-            guard !key.permission.isExpired(at: now.seconds) else { throw AccessError(.expired, "The key has expired; ask for a new one.") }
+            guard !key.permission.isExpired(at: now.seconds) else { throw AccessError(.expired, "The key has expired; get a new one.") }
             return Principal(identity: "key \(key.name)", permission: key.permission, origin: .key(Array(digest)))
         }
         guard let tokens = rules.tokens else { throw unknown }
@@ -77,7 +77,7 @@ public final class Gatekeeper: Sendable {
         return principal
     }
 
-    /// Only if the key that signed it is still accepted, because the rules may have been replaced meanwhile.
+    /// Remembers a token only if the key that signed it is still accepted, because the rules may have been replaced meanwhile.
     private func remember(_ principal: Principal, _ digest: SHA256Digest, _ now: ClockReading) {
         state.withLock { state in
             guard case .token(let key) = principal.origin, state.rules.tokens?.keys.has(key) == true else { return }
@@ -89,7 +89,7 @@ public final class Gatekeeper: Sendable {
         }
     }
 
-    /// Judges a principal by the rules in effect: its present permission, or why it is not accepted any more.
+    /// Judges a principal by the current rules: its current permission, or why it is not accepted any more.
     public func standing(of principal: Principal, at now: ClockReading) -> Standing {
         let rules = rules
         let permission: Permission?
@@ -107,7 +107,7 @@ public final class Gatekeeper: Sendable {
         return .good(Principal(identity: identity, permission: permission, origin: principal.origin))
     }
 
-    /// The judgement of a principal.
+    /// The result of judging a principal.
     public enum Standing: Sendable, Equatable {
         /// It is accepted and has this permission.
         case good(Principal)
@@ -122,28 +122,28 @@ public final class Gatekeeper: Sendable {
     /// - Throws: `tooManyTickets`.
     public func ticket(for principal: Principal, at now: ClockReading) throws(AccessError) -> String {
         guard let ticket = state.withLock({ $0.tickets.issue(to: principal, now: now.nanoseconds) }) else {
-            throw AccessError(.tooManyTickets, "Too many tickets are out; use those there are, or wait a minute until they expire.")
+            throw AccessError(.tooManyTickets, "Too many tickets are unused; use them, or wait a minute until they expire.")
         }
         return ticket
     }
 
-    /// The principal of a ticket, judged by the rules in effect.
+    /// The principal of a ticket, judged by the current rules.
     ///
     /// - Throws: `invalidCredential`, also for a ticket that was used before or is too old, or `expired`.
     public func redeem(ticket: String, at now: ClockReading) throws(AccessError) -> Principal {
         try accept(state.withLock { $0.tickets.redeem(ticket, now: now.nanoseconds) }, at: now)
     }
 
-    /// The principal that a ticket stands for, judged by the rules in effect.
+    /// A ticket's principal, judged by the current rules.
     ///
-    /// - Parameter principal: what the ticket says, which another gateway may have made; nil if it says nothing.
+    /// - Parameter principal: The ticket's principal, which another gateway may have issued; nil if the ticket is invalid.
     /// - Throws: `invalidCredential` or `expired`.
     public func accept(_ principal: Principal?, at now: ClockReading) throws(AccessError) -> Principal {
         let invalid = AccessError(.invalidCredential, "The ticket is unknown, was used, or is older than a minute; get a new one.")
         guard let principal else { throw invalid }
         switch standing(of: principal, at: now) {
         case .good(let principal): return principal
-        case .expired: throw AccessError(.expired, "What the ticket was made with has expired.")
+        case .expired: throw AccessError(.expired, "The credential that created the ticket has expired.")
         case .revoked: throw invalid
         }
     }

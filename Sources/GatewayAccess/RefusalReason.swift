@@ -4,9 +4,9 @@ public enum RefusalReason: Hashable, Sendable, CaseIterable {
     case credential
     /// A credential that has expired or is not accepted any more.
     case expired
-    /// The credential is not for this stream or operation.
+    /// The credential does not permit this stream or operation.
     case forbidden
-    /// A page of another site tried to change something.
+    /// A page of another site tried to change state.
     case origin
     /// Too many tickets were valid.
     case tickets
@@ -18,7 +18,7 @@ public enum RefusalReason: Hashable, Sendable, CaseIterable {
         [.credential, .expired, .forbidden, .origin, .tickets]
         + LimitReached.Holder.allCases.flatMap { holder in LimitReached.Kind.allCases.map { .limit(holder, $0) } }
 
-    /// A word for it; for a limit the setting's name, such as `address-requests`.
+    /// The label for metrics; for a limit the setting's name, such as `address-requests`.
     public var label: String {
         switch self {
         case .credential: "credential"

@@ -1,57 +1,61 @@
-/// A log that several machines keep, as its users need it: one order, appends that expect a place, readers that miss nothing or are told.
+/// A log replicated over several machines, as its users need it. It has one order; appends expect a place; readers miss no record without being
+/// informed.
 ///
-/// The engine lives on one event loop; `perform` is called there, and there it hands each `LogEvent` to its listener, one at a time and in order.
+/// The engine runs on one event loop. `perform` is called there, and the engine delivers each `LogEvent` to its listener there, one at a time and in
+/// order.
 package protocol LogEngine: AnyObject {
-    /// Does not wait. What comes of it is told by events with the command's `id`, each exactly once.
+    /// Starts a command without blocking. Its results are events with the command's `id`, each exactly once.
     func perform(_ command: LogCommand)
-    /// Ends everything that waits; commands after it come to nothing, and nothing is told.
+    /// Cancels all pending commands. Later commands have no effect, and no further events are delivered.
     func stop()
 }
 
-/// What an engine is asked. `id` is the asker's own number, and unique among commands of its kind that have no answer yet.
+/// A command to an engine. `id` is the caller's own number, unique among commands of its kind without an answer.
 package enum LogCommand: Sendable, Equatable {
-    /// Appends a record right behind the record `expecting`, 0 for an empty log. Any number may be on their way; they are answered in their order.
+    /// Appends a record directly after the record `expecting`, 0 for an empty log. Any number of appends may be in flight; they are answered in
+    /// order.
     ///
-    /// Each is judged by itself: if one is refused because somebody else appended in its place, the next one may find its place, behind the other's
-    /// record. So a reader has to know whose record it takes, and a writer that is refused waits for all it has sent.
+    /// Each append is judged separately. If one is refused because another writer appended in its place, the next one may be accepted after that
+    /// writer's record. A reader must therefore know whose record it reads, and a refused writer must wait for all its appends.
     case append(id: UInt64, [UInt8], expecting: UInt64)
-    /// Hands over every record from this sequence on, for ever. There is one reading at most; a new one takes the place of the old one.
+    /// Delivers every record from this sequence on, without end. There is at most one reading; a new one replaces it.
     case read(from: UInt64)
     case stopReading
-    /// Asks for the log's ends, as its leader has them.
+    /// Asks the leader for the ends of the log.
     case inspect(id: UInt64)
-    /// Asks for one record, as the log's leader has it.
+    /// Asks the leader for one record.
     case fetch(id: UInt64, sequence: UInt64)
-    /// Hears what others publish and request at a subject, until `ignore`. Nothing of that is in the log.
+    /// Delivers the messages and requests of others on a subject, until `ignore`. They are not part of the log.
     case hear(subject: String)
     case ignore(subject: String)
     case publish(subject: String, [UInt8])
-    /// Asks whoever hears the subject; the first answer counts.
+    /// Sends a request to the listeners of the subject; the first answer counts.
     case request(id: UInt64, subject: String, [UInt8], within: Duration)
     case respond(LogReply, [UInt8])
 }
 
 extension LogCommand {
-    /// How long an engine waits for the outcome of an append, until it tells that it does not know it.
+    /// How long an engine waits for the outcome of an append before it reports `unknown`.
     package static let appendPatience = Duration.seconds(2)
 }
 
-/// What an engine tells.
+/// An event of an engine.
 package enum LogEvent: Sendable, Equatable {
     case connected
-    /// Until `connected` nothing is sent, and readings wait; they go on by themselves.
+    /// Until `connected`, nothing is sent and readings wait; they resume automatically.
     case disconnected(LogError)
     case appended(id: UInt64, sequence: UInt64)
     case notAppended(id: UInt64, LogError)
-    /// A reading begins, or goes on after a stall. No record comes before it; those up to `extent.last` follow, as far as they have not come already.
+    /// A reading starts, or continues after a stall. No record precedes it. The records up to `extent.last` follow, unless they were already
+    /// delivered.
     case reading(LogExtent)
-    /// The reading's next record: its sequence is one more than the last one's.
+    /// The reading's next record; its sequence is one more than the previous one.
     case record(LogRecord)
-    /// Nothing is heard of the log, not even that it lives. The engine goes on trying, and `reading` ends it.
+    /// There is no sign of the log. The engine keeps trying, and `reading` ends the stall.
     case stalled(LogError)
-    /// The reading has ended, since the log no longer has what comes next: it was trimmed, and begins at `extent.first`.
+    /// The reading has ended because the log no longer has the next record: it was trimmed, and starts at `extent.first`.
     case trimmed(LogExtent)
-    /// The reading has ended, since the log has lost what was read: it ends at `extent.last`, and others may write there.
+    /// The reading has ended because the log lost records that were read: it ends at `extent.last`, and other writers may append there.
     case regressed(LogExtent)
     case inspected(id: UInt64, Result<LogExtent, LogError>)
     case fetched(id: UInt64, Result<LogRecord, LogError>)
@@ -60,7 +64,7 @@ package enum LogEvent: Sendable, Equatable {
 }
 
 package struct LogRecord: Sendable, Equatable {
-    /// From 1 on, without holes. The engine's own number, which a loss of data may give out twice.
+    /// Consecutive from 1. The engine assigns it and may assign it twice after a loss of data.
     package var sequence: UInt64
     package var body: [UInt8]
 
@@ -75,27 +79,27 @@ package struct LogExtent: Sendable, Equatable {
     package init(first: UInt64, last: UInt64) { (self.first, self.last) = (first, last) }
 }
 
-/// Where to answer a request.
+/// The address for the answer to a request.
 package struct LogReply: Sendable, Equatable {
     package let address: String
 
     package init(_ address: String) { self.address = address }
 }
 
-/// Why an engine did not do what it was asked.
+/// Why an engine did not carry out a command.
 package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
-        /// The log ends elsewhere than the append expected. The record may stand there all the same, if it was sent before: read the log, then judge.
+        /// The log does not end where the append expected. The record may still be there if it was sent before: read the log, then decide.
         case wrongSequence
         /// The engine has no room. Nothing was appended.
         case full
-        /// Nobody answers for the log or the subject at present. Nothing was done.
+        /// No server answers for the log or the subject. Nothing was done.
         case unavailable
-        /// No answer came. Whether the command was carried out is not known.
+        /// No answer arrived. It is unknown whether the command was carried out.
         case unknown
         /// There is no such record.
         case notFound
-        /// The engine will never do this: too large, forbidden, malformed.
+        /// The engine will never do this: too large, forbidden, or malformed.
         case refused
     }
 

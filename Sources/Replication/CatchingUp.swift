@@ -1,12 +1,12 @@
 import FeedCore
 
-/// The check of a node that has read the log, or that has read the claim of a new writer: is there more, and how old is the newest record?
+/// The check of a node that has read the log, or that has read the claim of a new writer: does the log have more, and how old is its newest record?
 ///
-/// A node that does not serve yet waits for the answer. A serving node uses the later of both machines' clocks until then.
+/// A new node does not serve before the answer. A serving node uses the later of both machines' clocks until then.
 ///
-/// The records themselves do not say how old they are. The writer may have died long ago, and a replica of the log may lag behind its leader. So the
-/// node asks the leader where the log ends. The first record behind that end was written just now, and it tells the age of everything before it. If no
-/// such record comes, the writer is silent, and the node judges the age by its own clock.
+/// The records themselves do not show their age. The writer may have died long ago, and a replica of the log may lag behind its leader. The node
+/// therefore asks the leader where the log ends. The first record after that end was written just now, and it shows the age of everything before it.
+/// If no such record arrives, the writer is silent, and the node computes the age with its own clock.
 struct CatchingUp: Sendable {
     /// How long the node waits for the leader's answer, and then for a new record.
     private static let patience = Duration.seconds(2)
@@ -19,7 +19,7 @@ struct CatchingUp: Sendable {
 
     init(_ now: Instant) { deadline = now + Self.patience }
 
-    /// The leader has answered the last question with the log's end, or with nil if it could not.
+    /// Records the leader's answer to the last question: the log's end, or nil if it could not answer.
     mutating func answered(_ end: UInt64?, _ now: Instant) {
         self.end = end
         deadline = now + (end == nil ? Self.pause : Self.patience)
@@ -28,10 +28,10 @@ struct CatchingUp: Sendable {
     /// Whether the record at `place` was written after the leader answered.
     func isNew(_ place: UInt64) -> Bool { end.map { place > $0 } ?? false }
 
-    /// Whether the node has read up to the end, `place` being its last record.
+    /// Whether the node has read up to the end; `place` is its last record.
     func hasRead(_ place: UInt64) -> Bool { end.map { place >= $0 } ?? false }
 
-    /// Asks the leader anew.
+    /// Asks the leader again.
     mutating func ask(_ now: Instant) {
         (end, deadline) = (nil, now + Self.patience)
     }

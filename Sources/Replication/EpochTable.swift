@@ -1,37 +1,37 @@
 package import FeedCore
 
-/// Judges each message of the log by those before it: whose it is, and whether it goes on where the last one that counts ended.
+/// Judges each message of the log by the earlier ones: whether it belongs to the current writer and continues where the last valid one ended.
 ///
-/// All that counts is decided by the log's order, so all readers decide alike. The expected sequence of an append is not enough: if a writer wakes up
-/// after another took over, the first of its appends is refused, and a later one may find its place behind a record of the new writer. So an epoch
-/// begins with a claim alone, a message counts only if it is of the current epoch and its first number is the next one, and every other one is void.
+/// Only the log's order decides, so all readers decide alike. The expected sequence of an append is not enough. If a writer resumes after another
+/// took over, its first append is refused. A later one may be accepted after a record of the new writer. Therefore an epoch starts only with a claim.
+/// A message is valid only if it belongs to the current epoch and its first number is the next one. Every other message is void.
 package struct EpochTable: Sendable, Equatable {
     /// One writer's term.
     package struct Epoch: Sendable, Equatable {
         package let id: UInt64
         package let term: UInt64
-        /// The first number that this table knows of it.
+        /// The first event number of the epoch that this table knows.
         package let first: UInt64
-        /// The number of its last event; nil while it goes on.
+        /// The number of its last event; nil for the current epoch.
         package internal(set) var end: UInt64?
     }
 
     package enum Verdict: Sendable, Equatable {
-        /// It goes on where the last one ended.
+        /// It continues where the last one ended.
         case counts
-        /// It begins the next epoch where the last one ended.
+        /// It starts the next epoch where the last one ended.
         case begins
-        /// It belongs to a later epoch that does not go on from here. The table begins anew with it.
+        /// It belongs to a later epoch that does not continue from here. The table starts over with it.
         case breaks
-        /// It is nobody's word any more, or was told already.
+        /// Its writer is no longer valid, or it repeats earlier events.
         case isVoid
-        /// It fits a log other than the one that was read: the engine may have lost what came before. The log has to be read again from its beginning.
+        /// It does not fit the log that was read: the server may have lost earlier records. The log must be read again from its beginning.
         case isDoubtful
     }
 
     private static let mostEpochs = 64
 
-    /// Oldest first; the last one goes on.
+    /// Oldest first; the last one is the current epoch.
     package private(set) var epochs: [Epoch] = []
     /// The number of the newest event.
     package private(set) var head: UInt64 = 0
@@ -40,12 +40,12 @@ package struct EpochTable: Sendable, Equatable {
 
     package var current: Epoch? { epochs.last }
 
-    /// The newest event's id; nil before anything was read.
+    /// The newest event's id; nil before any event was read.
     package var headID: EventID? { current.map { EventID(epoch: $0.id, sequence: head) } }
 
-    /// Takes the next message of the log.
+    /// Judges the next message of the log.
     ///
-    /// - Parameter inOrder: whether every message from the log's beginning up to this one was judged in one go, so that nothing before it is unseen.
+    /// - Parameter inOrder: Whether every message from the log's beginning up to this one was judged in one pass, so that none before it is unseen.
     package mutating func judge(_ message: LogMessage, inOrder: Bool) -> Verdict {
         guard let current else { return begin(with: message) }
         if let claim = message.claim {
@@ -77,15 +77,15 @@ package struct EpochTable: Sendable, Equatable {
         return isFirst ? message.claim == nil ? .counts : .begins : .breaks
     }
 
-    /// Whether an event with this id is on the way that the log took, so that a reader that has it can go on behind it.
+    /// Whether the log contains the event with this id, so that a reader that has it can resume after it.
     package func contains(_ id: EventID) -> Bool {
         guard let epoch = epochs.last(where: { $0.id == id.epoch }) else { return false }
         return id.sequence <= epoch.end ?? head && id.sequence + 1 >= epoch.first
     }
 
-    /// A claim to the next epoch. Its numbers begin far above all that were told, also above those of a tail that the engine may have lost.
+    /// A claim for the next epoch. Its event numbers start far above all earlier ones, including those of a tail that the server may have lost.
     ///
-    /// - Parameter highest: the highest number that the claimant ever saw.
+    /// - Parameter highest: The highest number that the claimant ever saw.
     package func claim(_ epoch: UInt64, highest: UInt64, term: UInt64, sentAt: Int64) -> LogMessage {
         let claim = Claim(previous: current?.id ?? 0, end: head)
         let first = min(max(head, highest) + Self.stride + 1, LogMessage.largestNumber - 1)

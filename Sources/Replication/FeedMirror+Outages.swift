@@ -1,9 +1,9 @@
 import EventLogs
 import FeedCore
 
-/// What a node tells by itself: that the log has lost events, or gives nothing, and that it is back.
+/// Events that a node creates itself: that the log has lost events or is silent, and that it is back.
 extension FeedMirror {
-    /// The engine lost what readers have.
+    /// Starts over because the log has lost events that readers have.
     mutating func begin(with fresh: MirrorView, _ cause: ResetCause) {
         // No reader has contents yet, so there is no outage to report.
         guard isServing else {
@@ -22,7 +22,7 @@ extension FeedMirror {
         lastID = view.epochs.headID ?? lastID
         for (name, stream) in fresh.streams where before[name] == nil && stream.isLost { tellLoss(name, "The log has lost events.") }
         for (name, stream) in before {
-            // What the log does not know any more waits until it does.
+            // A stream that the log does not know any more stays cut until the log has it again.
             if view.streams[name] == nil {
                 view.streams[name] = stream
                 view.streams[name]?.settle(isLost: false)
@@ -39,20 +39,20 @@ extension FeedMirror {
     mutating func goAway() {
         (isAway, hasCuts) = (true, true)
         for (name, stream) in view.streams where !stream.isDown && stream.state != .ended {
-            tellLoss(name, "The log gives nothing.")
+            tellLoss(name, "No data from the cluster log.")
             view.streams[name]?.isCut = true
             view.streams[name]?.cutSince = stream.verified(view.clock, now)
         }
     }
 
     mutating func comeBack() {
-        // What was just taken may have lain in the log for long, and more of it may follow.
+        // The records just read may have been in the log for long, and more may follow.
         guard hasCuts, catchingUp == nil, let heardAt, heardAt + patience > now else { return }
         isAway = false
         endCuts()
     }
 
-    /// Readers are told that streams are back, but for those of which the log will tell.
+    /// Reports the recovery of cut streams, except those whose recovery the log will report.
     private mutating func endCuts() {
         hasCuts = false
         for (name, stream) in view.streams where stream.isCut {

@@ -2,20 +2,20 @@ import EventLogs
 package import FeedCore
 package import ReplicatedLog
 
-/// Reads the log and has what readers need: contents, states, the way that the log took, and what they are to be told.
+/// Reads the log and maintains what readers need: contents, states, the valid epochs, and the events to deliver.
 ///
-/// It judges each message (`EpochTable`). If one does not fit, the engine may have lost what was read: the mirror reads the log again from its
-/// beginning, and either comes by the place where it was and goes on, or tells every reader that it begins anew. It can be silent about nothing.
+/// It judges each message (`EpochTable`). If one does not fit, the server may have lost records that were read. The mirror then reads the log again
+/// from its beginning. If it reaches its old position, it continues; otherwise it starts over and resets every reader. No loss goes unreported.
 package struct FeedMirror: Sendable {
     package enum Effect: Sendable, Equatable {
         case perform(LogCommand)
-        /// Appends to the stream's ring.
+        /// Append the event to the stream's ring.
         case tell(MirroredEvent)
-        /// What the rings hold is no part of the log any more: they are emptied, and every reader needs the complete value.
+        /// The rings' contents are no longer part of the log: they are emptied, and every reader needs a snapshot.
         case emptyRings
-        /// The stream's content is complete now: readers that have none need it.
+        /// The stream's content is complete now. Readers that have none need it.
         case restored(FuturesServiceStreamName)
-        /// Everything that the log had was taken: readers may be served from now on.
+        /// The whole log has been read: readers may be served from now on.
         case serve
     }
 
@@ -23,71 +23,72 @@ package struct FeedMirror: Sendable {
         /// Reads the log for the first time.
         case starting
         case following
-        /// Reads it again, in doubt.
+        /// Reads it again after a doubt.
         case rereading(MirrorView)
     }
 
-    /// Why readers had to begin anew.
+    /// Why readers had to start over.
     package enum ResetCause: String, CaseIterable, Sendable {
-        /// An epoch began that does not go on where the last one ended.
+        /// A new epoch did not continue where the last one ended.
         case epoch
         /// The log was trimmed before everything was read.
         case trimmed
-        /// The log has lost what was read.
+        /// The log has lost records that were read.
         case regressed
     }
 
-    /// After how long without a message that counts readers are told.
+    /// After this time without a valid message, an outage is reported to readers.
     let patience: Duration
     private let limit: @Sendable (FuturesServiceStreamName) -> Int
     var view = MirrorView()
     var phase = Phase.starting
-    /// The newest record that was taken, and the one that has to be reached; nil until the reading begins.
+    /// The newest record that was read, and the one to reach; nil before reading starts.
     package private(set) var place: UInt64 = 0
     private var goal: UInt64?
-    /// Up to here everything from the log's beginning on was read in one go, so that the log itself has what comes next.
+    /// Everything from the log's beginning up to here was read in one pass, so that the log itself guarantees the order.
     private var trusted: UInt64 = 0
-    /// When a message counted last.
+    /// When the last valid message arrived.
     package internal(set) var heardAt: Instant?
-    /// The newest message that counted and was no claim; nil if there was none.
+    /// The newest valid message that was not a claim; nil if there was none.
     package private(set) var lastWord: LastWord?
     package internal(set) var isAway = false
-    /// The pending check of the log's end. Until it is done, a new node serves nobody and a serving node reports no recovery. Nil if none is pending.
+    /// The pending check of the log's end. Until it is done, a new node serves no readers and a serving node reports no recovery. Nil if none is
+    /// pending.
     private(set) var catchingUp: CatchingUp?
-    /// The number of the last question to the leader; a standby's are below.
+    /// The number of the last question to the leader; a standby's numbers are lower.
     private var question: UInt64 = 1 << 36 - 1
     /// Whether this node serves readers. Before that it does not know the age of its contents.
     package private(set) var isServing = false
     private var rereadAt = Instant(nanoseconds: 0)
     /// Whether there may be streams that are cut.
     var hasCuts = false
-    /// The id of the newest event that readers were told.
+    /// The id of the newest event delivered to readers.
     var lastID: EventID?
-    /// The highest numbers ever met, also on ways that the log did not take.
+    /// The highest numbers ever seen, including those of void messages.
     package private(set) var highest: (number: UInt64, term: UInt64) = (0, 0)
-    /// How often the log was read again, how often readers had to begin anew, and how often another writer took over.
+    /// How many times the log was read again, readers had to start over, and another writer took over.
     package private(set) var rereads: UInt64 = 0
     package internal(set) var resetsByCause: [ResetCause: UInt64] = [:]
     package private(set) var takeovers: UInt64 = 0
     private var rereadCause = ResetCause.epoch
-    /// How old the newest message was when it came, ms.
+    /// The age of the newest message when it arrived, ms.
     package private(set) var lagMs: Int64 = 0
-    /// Messages that did not count.
+    /// The number of void messages.
     package private(set) var voids: UInt64 = 0
     var effects: [Effect] = []
-    /// The time of the current step by the monotonic clock, and by this machine's wall clock, ms since 1970 UTC.
+    /// The time of the current step: monotonic, and this machine's wall clock in ms since 1970 UTC.
     var now = Instant(nanoseconds: 0)
     private var wallClock: Int64 = 0
 
     /// - Parameters:
-    ///   - patience: after how long without a message that counts readers are told.
-    ///   - limit: how many rows or levels of a stream are kept.
+    ///   - patience: The time without a valid message after which an outage is reported to readers.
+    ///   - limit: How many rows or levels of a stream are kept.
     package init(patience: Duration = .seconds(2), limit: @escaping @Sendable (FuturesServiceStreamName) -> Int) {
         self.patience = patience
         self.limit = limit
     }
 
-    /// Begins to read.
+    /// Starts reading.
     package mutating func start(now: Moment) -> [Effect] {
         note(now)
         heardAt = now.instant
@@ -111,14 +112,14 @@ package struct FeedMirror: Sendable {
         case .inspected(let id, let result):
             guard id == question else { break }
             catchingUp?.answered(try? result.get().last, now.instant)
-            // Nobody has written it, so there is nothing to be judged.
+            // The log is empty, so there is nothing to judge.
             if epochs.current == nil, isFollowing, case .success = result { serve() }
         default: break
         }
         return take()
     }
 
-    /// The deadline has passed.
+    /// Handles the passed deadline.
     package mutating func passDeadline(now: Moment) -> [Effect] {
         note(now)
         if catchingUp != nil { passCatchingUp() } else if let deadline, deadline <= self.now { goAway() }
@@ -127,7 +128,7 @@ package struct FeedMirror: Sendable {
 
     private mutating func note(_ now: Moment) { (self.now, wallClock) = (now.instant, now.wallClock) }
 
-    /// When `passDeadline` is due; nil if readers were told.
+    /// When `passDeadline` is due; nil if the outage was already reported.
     package var deadline: Instant? {
         if let catchingUp { return catchingUp.deadline }
         guard !isAway, let heardAt else { return nil }
@@ -143,8 +144,8 @@ package struct FeedMirror: Sendable {
         serve()
     }
 
-    /// Asks the leader for the log's end, because only old records have shown the writer's clock. Until a new record arrives, this machine's clock counts
-    /// too.
+    /// Asks the leader for the log's end, because only old records have shown the writer's clock. Until a new record arrives, this machine's clock
+    /// also counts.
     mutating func catchUp() {
         view.clock.assume(wallClock, now)
         catchingUp = CatchingUp(now)
@@ -157,7 +158,7 @@ package struct FeedMirror: Sendable {
         effects.append(.perform(.inspect(id: question)))
     }
 
-    /// Readers may be served from now on.
+    /// Allows readers to be served from now on.
     private mutating func serve() {
         catchingUp = nil
         guard !isServing else { return }
@@ -165,38 +166,38 @@ package struct FeedMirror: Sendable {
         effects.append(.serve)
     }
 
-    /// The way that the log took.
+    /// The valid epochs of the log.
     package var epochs: EpochTable { view.epochs }
-    /// Whether everything that the log had was taken, so that readers may be served.
+    /// Whether the whole log has been read, so that readers may be served.
     package var isFollowing: Bool { if case .following = phase { true } else { false } }
     package var streams: [FuturesServiceStreamName: MirroredStream] { view.streams }
-    /// What the venue lists, and what the ingest says about itself; nil before it was told.
+    /// The venue's listing, and the ingest's state; nil before they were read.
     package var listing: VenueListing? { view.listing }
     package var gauges: IngestGauges? { view.gauges }
-    /// The clock by which times in contents are meant.
+    /// The clock of the times in contents.
     package var clock: WriterClock { view.clock }
-    /// Whether the writer has said that it goes, so that anybody may claim the log.
+    /// Whether the writer has announced its end, so that any standby may claim the log.
     package var isResigned: Bool { view.isResigned }
-    /// How often readers had to begin anew.
+    /// How many times readers had to start over.
     package var resets: UInt64 { resetsByCause.values.reduce(0, +) }
 
-    /// Why readers are served better elsewhere; nil if what the log has is here.
+    /// Why readers should use another node; nil if this node is up to date.
     package func trouble(now: Instant) -> String? {
         switch phase {
         case .starting:
             guard let goal else { return "the log cannot be read yet" }
             return "the log is being read, \(place) of \(goal) records so far"
-        case .following where !isServing: return "the log was read, and its leader has not said yet whether that is all"
-        case .rereading: return "the log is being read again, since it is not the one that was read"
+        case .following where !isServing: return "the log was read, but its leader has not yet confirmed that this is all"
+        case .rereading: return "the log is being read again, because it is not the same log as before"
         case .following:
-            guard epochs.current != nil else { return "the log is empty, since nobody has fed it yet" }
+            guard epochs.current != nil else { return "the log is empty, because no gateway has fed it yet" }
             let silence = heardAt.map { now.milliseconds(since: $0) } ?? 0
-            if isAway, silence >= Self.longSilence { return "the log gives nothing for \(silence / 1000) s" }
+            if isAway, silence >= Self.longSilence { return "the log has delivered nothing for \(silence / 1000) s" }
             return lagMs >= Self.longLag ? "this node is \(lagMs) ms behind the log" : nil
         }
     }
 
-    /// An engine that elects a leader is silent for as long as that, and then no node is served better, ms.
+    /// A cluster that elects a leader is silent this long, and then no other node is better, ms.
     private static let longSilence: Int64 = 5_000
     private static let longLag: Int64 = 2_000
 
@@ -215,7 +216,7 @@ package struct FeedMirror: Sendable {
         effects.append(.perform(.read(from: first)))
     }
 
-    /// Nothing that was read so far in this reading may be believed.
+    /// Starts over because the records of the current reading are no longer reliable.
     private mutating func beginAgain(_ cause: ResetCause) {
         rereads += 1
         rereadCause = cause
@@ -226,7 +227,7 @@ package struct FeedMirror: Sendable {
     private mutating func beginReading(_ extent: LogExtent) {
         let isInterrupted = goal != nil && place > 0
         if isInterrupted, !isFollowing {
-            // What was read before the interruption may be lost.
+            // Records read before the interruption may be lost.
             beginAgain(.regressed)
             return read(from: 1)
         }
@@ -240,7 +241,7 @@ package struct FeedMirror: Sendable {
     }
 
     private mutating func receive(_ record: LogRecord) {
-        // Records of a reading that was given up are still on their way.
+        // Records of an abandoned reading may still arrive.
         guard goal != nil, record.sequence > place else { return }
         place = record.sequence
         if let message = LogMessage(record.body) {
@@ -287,7 +288,7 @@ package struct FeedMirror: Sendable {
         }
     }
 
-    /// The view that is read again. Nobody else holds it then, or each record would copy all of it.
+    /// Takes the new view out of the phase. Otherwise the phase would also hold it, and each record would copy all of it.
     private mutating func takeFresh() -> MirrorView {
         guard case .rereading(let fresh) = phase else { return MirrorView() }
         phase = .starting
@@ -307,7 +308,7 @@ package struct FeedMirror: Sendable {
             tell(message)
         case .isVoid:
             voids += 1
-            // An old writer goes on, and the one that took over is silent: the engine may have lost its claim.
+            // The old writer continues, and the one that took over is silent: the server may have lost its claim.
             guard isAway, now >= rereadAt + patience else { return }
             beginAgain(.epoch)
             read(from: 1)
@@ -320,7 +321,7 @@ package struct FeedMirror: Sendable {
     private mutating func tell(_ message: LogMessage) {
         if let catchingUp, catchingUp.isNew(place), !isOfThePast, isFollowing, message.claim == nil {
             self.catchingUp = nil
-            // What it says is part of what readers begin with.
+            // The message's content belongs to the first data of readers.
             defer { serve() }
             return take(message)
         }
@@ -342,7 +343,7 @@ package struct FeedMirror: Sendable {
         if catchingUp == nil, !isOfThePast { view.clock.trustMessages() }
         defer {
             lagMs = view.clock.age(of: message.sentAt, now)
-            // A message that lay in the log is evidence of the moment at which it was written.
+            // A message that was in the log is evidence for the moment at which it was written.
             heardAt = isFollowing && catchingUp == nil ? view.clock.moment(of: message.sentAt, now) : now
         }
         for event in view.apply(message, now, isOfThePast: isOfThePast, limit: limit) { effects.append(.tell(event)) }
@@ -350,10 +351,10 @@ package struct FeedMirror: Sendable {
         view.restored.removeAll()
     }
 
-    /// Whether the newest record lay in the log before this reading of it began.
+    /// Whether the newest record was in the log before this reading started.
     private var isOfThePast: Bool { goal.map { place <= $0 } ?? true }
 
-    /// Everything that the log had when the reading began was taken.
+    /// Handles the end of the records that the log had when the reading started.
     private mutating func reachGoal() {
         switch phase {
         case .starting:
@@ -367,7 +368,7 @@ package struct FeedMirror: Sendable {
 }
 
 extension EpochTable {
-    /// Whether the message goes on where this table ends.
+    /// Whether the message continues where this table ends.
     func isFollowed(by message: LogMessage) -> Bool {
         var copy = self
         let verdict = copy.judge(message, inOrder: false)

@@ -7,7 +7,7 @@ extension FeedRecord {
 
     /// The record of an event.
     ///
-    /// - Parameter words: the event, encoded.
+    /// - Parameter words: The encoded event.
     package init(_ event: FeedEvent, _ words: EventWords?) {
         let kind: Kind =
             switch event.kind {

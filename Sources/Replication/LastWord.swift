@@ -1,12 +1,12 @@
 package import FeedCore
 
-/// The newest message of whoever wrote the log. A claim is none: who makes it has nothing to tell of the streams yet.
+/// The newest message of the log's writer. A claim does not count, because the claimant has no data about the streams yet.
 package struct LastWord: Sendable, Equatable {
-    /// When it came here.
+    /// When it arrived here.
     package let cameAt: Instant
     /// When it was written, ms since 1970 UTC by the writer's clock.
     package let sentAt: Int64
-    /// Whether it was read with all that the log had, and may have lain there for long. Then only the clocks of both machines tell how old it is.
+    /// Whether it was read with the old records and may have been in the log for long. Then its age follows only from the clocks of both machines.
     package let isOfThePast: Bool
 
     /// The last moment at which the writer is known to have been alive.

@@ -9,14 +9,14 @@ import FeedDialects
     import Musl
 #endif
 
-/// What one record of the log holds: a head line, then a line for each of its feed records.
+/// The content of one log record: a head line, then a line for each of its feed records.
 ///
-/// The head is `fg1 <epoch> <term> <first> <sentAt>`, with numbers in base 36. The bytes that readers get are encoded once, by the writer, and stand in
-/// the lines as they are; so no edge can give out others. A message without records is a sign of life.
+/// The head is `fg1 <epoch> <term> <first> <sentAt>`, with numbers in base 36. The writer encodes the bytes for readers once, and the lines contain
+/// them unchanged, so no edge can send different bytes. A message without records is a sign of life.
 package struct LogMessage: Sendable, Equatable {
-    /// The writer's term: 64 random bits.
+    /// The writer's epoch: 64 random bits.
     package var epoch: UInt64
-    /// Counts the epochs of the log, so that a message of an old writer can be told from one of a writer that a reader does not know yet.
+    /// Counts the log's epochs, to distinguish a message of an old writer from one of a writer that the reader does not know yet.
     package var term: UInt64
     /// The number of its first event; if it has none, of the next one.
     package var first: UInt64
@@ -24,7 +24,7 @@ package struct LogMessage: Sendable, Equatable {
     package var sentAt: Int64
     package var records: [FeedRecord]
 
-    /// Numbers end here, so that nothing that is added to one overflows.
+    /// Numbers end here, so that no addition overflows.
     package static let largestNumber: UInt64 = 1 << 62
     private static let version = "fg1"
 
@@ -32,7 +32,7 @@ package struct LogMessage: Sendable, Equatable {
         (self.epoch, self.term, self.first, self.sentAt, self.records) = (epoch, term, first, sentAt, records)
     }
 
-    /// Reads a message; nil if it is none that this version knows.
+    /// Parses a message; nil if this version does not know it.
     package init?(_ bytes: [UInt8]) {
         var lines = LineScanner(bytes)
         guard let line = lines.next() else { return nil }
@@ -60,11 +60,11 @@ package struct LogMessage: Sendable, Equatable {
     /// How many of its records are events.
     package var eventCount: UInt64 { records.reduce(0) { $0 + $1.numbers } }
 
-    /// The claim that begins an epoch; nil for any other message.
+    /// The claim that starts an epoch; nil for any other message.
     package var claim: Claim? { records.first.flatMap(Claim.init) }
 }
 
-/// What a message that begins an epoch says: which epoch it follows, and where that one ended. It counts only if the log agrees.
+/// The content of a message that starts an epoch: the previous epoch, and where it ended. It is valid only if the log agrees.
 package struct Claim: Sendable, Equatable {
     /// Zero if the log was empty.
     package var previous: UInt64
@@ -83,17 +83,17 @@ package struct Claim: Sendable, Equatable {
     package var record: FeedRecord { FeedRecord(.epoch, of: String(previous, radix: 36), Array(String(end, radix: 36).utf8)[...]) }
 }
 
-/// One line of a message: `<kind> <subject> <body>`. The subject is a stream's name for all but claims.
+/// One line of a message: `<kind> <subject> <body>`. The subject is a stream's name, except for claims.
 package struct FeedRecord: Sendable, Equatable {
-    /// The letter that a line begins with. Events have numbers, one after the other; other records have none.
+    /// The first letter of a line. Events have consecutive numbers; other records have none.
     package enum Kind: UInt8, Sendable, CaseIterable {
         // "u", "U", "f", "F"
         case change = 0x75, value = 0x55, fetchedChange = 0x66, fetchedValue = 0x46
         // "r", "R", "x", "y", "c", "d", "s"
         case recovered = 0x72, notRecovered = 0x52, failed = 0x78, fetchFailed = 0x79, connected = 0x63, disconnected = 0x64, status = 0x73
-        // "z", and "o" for a number that no event has
+        // "z", and "o" for a number without an event
         case ended = 0x7A, nothing = 0x6F
-        // "k", "i", "v", "l", "g": what is true without being an event. "e", "q": an epoch begins, and its writer goes.
+        // "k", "i", "v", "l", "g": state that is not an event. "e", "q": an epoch starts, and its writer leaves.
         case checkpoint = 0x6B, incidents = 0x69, verified = 0x76, listing = 0x6C, gauges = 0x67
         case epoch = 0x65, resigned = 0x71
 
@@ -104,7 +104,7 @@ package struct FeedRecord: Sendable, Equatable {
             }
         }
 
-        /// Whether it is a value, or a change of one, so that readers can resume behind it.
+        /// Whether it is a snapshot or an update, so that readers can resume after it.
         package var carriesData: Bool {
             switch self {
             case .change, .value, .fetchedChange, .fetchedValue: true
@@ -112,10 +112,10 @@ package struct FeedRecord: Sendable, Equatable {
             }
         }
 
-        /// Whether the value is complete.
+        /// Whether the content is complete.
         package var isFull: Bool { self == .value || self == .fetchedValue }
 
-        /// What readers know it by; nil for what they do not get.
+        /// The event name that readers get; nil if readers do not get the record.
         package var eventName: StaticString? {
             switch self {
             case .change, .value: "update"
@@ -132,7 +132,7 @@ package struct FeedRecord: Sendable, Equatable {
 
     package var kind: Kind
     package var subject: String
-    /// What readers get as an event's data, if it is an event.
+    /// The event's data as readers get it, if the record is an event.
     package var body: ArraySlice<UInt8>
 
     package init(_ kind: Kind, of subject: String, _ body: ArraySlice<UInt8>) { (self.kind, self.subject, self.body) = (kind, subject, body) }
@@ -151,7 +151,7 @@ package struct FeedRecord: Sendable, Equatable {
     /// - Parameter count: 1 to 2^32.
     package static func nothing(_ count: UInt64) -> Self { Self(.nothing, of: "-", Array((count == 1 ? "-" : String(count, radix: 36)).utf8)[...]) }
 
-    /// How many numbers it takes: one if it is an event, or as many as it says if it stands for events that are not here.
+    /// How many event numbers it takes: one for an event, or its count if it represents events that are not in the log.
     package var numbers: UInt64 {
         guard kind.isNumbered else { return 0 }
         guard kind == .nothing, let count = UInt64(base36: body) else { return 1 }
@@ -160,7 +160,7 @@ package struct FeedRecord: Sendable, Equatable {
 
     private static let mostNumbers: UInt64 = 1 << 32
 
-    /// How many bytes its line has, about.
+    /// The approximate size of its line in bytes.
     package var size: Int { subject.utf8.count + body.count + 4 }
 
     fileprivate func write(into bytes: inout [UInt8]) {
@@ -174,7 +174,7 @@ package struct FeedRecord: Sendable, Equatable {
 }
 
 extension UInt64 {
-    /// Reads digits in base 36, lower case; nil for anything else.
+    /// Parses digits in base 36, lower case; nil for anything else.
     init?(base36 text: ArraySlice<UInt8>) {
         guard !text.isEmpty, text.count <= 13 else { return nil }
         var value: UInt64 = 0
@@ -194,7 +194,7 @@ extension UInt64 {
     }
 }
 
-/// The places of lines that hold something.
+/// Finds the non-empty lines.
 private struct LineScanner {
     private let bytes: [UInt8]
     private var start = 0

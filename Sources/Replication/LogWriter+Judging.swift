@@ -2,7 +2,7 @@ import DequeModule
 import FeedCore
 import ReplicatedLog
 
-/// What the engine answers, and what stands in the log if it did not answer well.
+/// Handles the server's answers to appends. If an append fails, checks what the log contains.
 extension LogWriter {
     mutating func answered(_ id: UInt64, at sequence: UInt64) {
         guard let place = sent.firstIndex(where: { $0.id == id }) else { return }
@@ -22,7 +22,7 @@ extension LogWriter {
         fail()
     }
 
-    /// Once every append has an outcome, the log is asked.
+    /// Waits until every append has an outcome, then checks the log.
     mutating func fail() {
         switch phase {
         case .open, .failed: break
@@ -91,6 +91,6 @@ extension LogWriter {
 }
 
 extension EpochTable {
-    /// A record that cannot be read is nobody's.
+    /// A record that cannot be read is void.
     mutating func judge(_ body: [UInt8]) -> Verdict { LogMessage(body).map { judge($0, inOrder: true) } ?? .isVoid }
 }

@@ -2,41 +2,41 @@ import DequeModule
 package import FeedCore
 package import ReplicatedLog
 
-/// Appends an ingest's records to the log, in batches, each behind the last one.
+/// Appends an ingest's records to the log in batches, each after the previous one.
 ///
-/// What one turn of the loop made goes at once while few batches are unacknowledged, else with the next acknowledgement: no timer, and no wait if there is
-/// little to do. If an append is refused or its outcome is not known, the writer waits for the others' outcomes, reads the log from the newest record
-/// that it knows to be its own, and judges: what stands there is not sent again; if somebody else claimed the log, or the engine lost a record, the
-/// writer is deposed, and its numbers are used by nobody ever again.
+/// Records of one loop turn are sent immediately while few batches are unacknowledged; otherwise with the next acknowledgement. This needs no timer,
+/// and there is no wait under low load. If an append is refused or its outcome is unknown, the writer waits for the outcomes of the others. It then
+/// reads the log from the newest record known to be its own. Records found in the log are not sent again. If another ingest claimed the log, or the
+/// server lost a record, the writer is deposed, and its numbers are never reused.
 package struct LogWriter: Sendable {
     package enum Effect: Sendable, Equatable {
         case perform(LogCommand)
-        /// This writer has no say any more. Nothing follows; the ingest has to begin again.
+        /// This writer is no longer valid. Nothing follows; the ingest must start over.
         case deposed(Reason)
     }
 
     package enum Reason: String, Sendable, Equatable {
         /// Another ingest has claimed the log.
         case succeeded
-        /// The engine lost records that it had acknowledged.
+        /// The server lost records that it had acknowledged.
         case regressed
-        /// The log no longer has this writer's newest record, so nothing shows what stood behind it.
+        /// The log no longer has this writer's newest record, so the records after it cannot be checked.
         case trimmed
-        /// The engine takes nothing for so long that too much waits.
+        /// The server accepted no appends for so long that the queue is full.
         case overflowed
     }
 
     package struct Limits: Sendable {
-        /// How many batches may be unacknowledged.
+        /// The maximum number of unacknowledged batches.
         package var batches = 16
-        /// The most bytes of a message, but for a single record that is larger.
+        /// The maximum size of a message in bytes, except for a single larger record.
         package var messageBytes = 256 << 10
-        /// The most bytes that wait, and the longest that one waits.
+        /// The maximum size of the queue in bytes, and the longest time in it.
         package var waitingBytes = 256 << 20
         package var longestWait: Duration = .seconds(30)
-        /// After how long without an append a sign of life is appended.
+        /// The time without an append after which a sign of life is appended.
         package var heartbeat: Duration = .milliseconds(500)
-        /// The delays before the log is asked again.
+        /// The delays before the log is checked again.
         package var retry: ClosedRange<Duration> = .milliseconds(20)...Duration.milliseconds(500)
 
         package init() {}
@@ -47,13 +47,13 @@ package struct LogWriter: Sendable {
         let bytes: [UInt8]
         let first: UInt64
         let sentAt: Instant
-        /// Whether the engine has answered.
+        /// Whether the server has answered.
         var isAnswered = false
     }
 
-    /// The records that are asked for, all at once.
+    /// Records that are requested together.
     struct Look: Sendable {
-        /// The id of the question for the first of them; the others' follow.
+        /// The id of the question for the first of them; the ids of the others follow.
         let id: UInt64
         let first: UInt64
         let last: UInt64
@@ -63,9 +63,9 @@ package struct LogWriter: Sendable {
 
     enum Phase: Sendable {
         case open
-        /// An append failed: the others' outcomes are waited for.
+        /// An append failed: the outcomes of the others are awaited.
         case failed
-        /// The log's end is asked for, and then its records from the newest known one on.
+        /// The log's end is requested, and then its records from the newest known one on.
         case inspecting(id: UInt64)
         case reading(Look)
         case waiting(until: Instant)
@@ -75,14 +75,14 @@ package struct LogWriter: Sendable {
     let limits: Limits
     var epochs: EpochTable
     let epoch: EpochTable.Epoch
-    /// The newest record that is known to be this writer's.
+    /// The newest record known to be this writer's.
     var acknowledged: LogRecord
-    /// Where the log ends for all that this writer knows: behind that, there may be records of nobody's.
+    /// The end of the log as far as this writer knows. After it, there may be void records.
     var end: UInt64
     var sent: Deque<Batch> = []
     var phase = Phase.open
     var retries = 0
-    /// The newest command's id.
+    /// The id of the newest command.
     package internal(set) var lastID: UInt64
     var effects: [Effect] = []
     var now: Moment
@@ -94,19 +94,19 @@ package struct LogWriter: Sendable {
     private var sentAt: Instant
     /// The number of the first event that was not sent.
     private var sentFrom: UInt64
-    /// The next event's number.
+    /// The number of the next event.
     package private(set) var next: UInt64
     /// Appends that were refused or lost, and batches that were appended.
     package internal(set) var refusals: UInt64 = 0
     package internal(set) var appended: UInt64 = 0
 
-    /// Begins to write in an epoch that this process has claimed.
+    /// Starts to write in an epoch that this process has claimed.
     ///
     /// - Parameters:
-    ///   - epochs: the way that the log took, up to the claim.
-    ///   - claim: the record that holds it.
-    ///   - lastID: the newest command's id of this process's writer before it, which may still be answered.
-    /// - Returns: nil if the log does not end with the claim.
+    ///   - epochs: The valid epochs, up to the claim.
+    ///   - claim: The record of the claim.
+    ///   - lastID: The newest command id of this process's previous writer, whose commands may still be answered.
+    /// - Returns: Nil if the log does not end with the claim.
     package init?(epochs: EpochTable, claim: LogRecord, limits: Limits = Limits(), behind lastID: UInt64 = 0, now: Moment) {
         guard let epoch = epochs.current, let message = LogMessage(claim.body), message.epoch == epoch.id, message.claim != nil else { return nil }
         (self.epochs, self.epoch, self.limits, self.lastID, self.now) = (epochs, epoch, limits, lastID, now)
@@ -114,9 +114,9 @@ package struct LogWriter: Sendable {
         (next, sentFrom, sentAt) = (epochs.head + 1, epochs.head + 1, now.instant)
     }
 
-    /// Appends records. An event's record takes the next number; numbers that were left out before it go to records that say nothing.
+    /// Appends records. An event's record takes the next number. Numbers skipped before it are filled with empty records.
     ///
-    /// - Parameter number: of the first record that has one; nil if none has.
+    /// - Parameter number: The number of the first event; nil if there is none.
     package mutating func append(_ records: [FeedRecord], from number: UInt64? = nil, now: Moment) -> [Effect] {
         self.now = now
         if let number {
@@ -127,7 +127,7 @@ package struct LogWriter: Sendable {
         return take()
     }
 
-    /// Appends that this writer goes. Nothing may be appended after it; once nothing waits any more (`backlog`), it stands in the log.
+    /// Appends a record that this writer leaves. Do not append anything after it. It is in the log when `backlog` is zero.
     package mutating func resign(now: Moment) -> [Effect] {
         isResigned = true
         return append([FeedRecord(.resigned, of: "-", [UInt8(ascii: "-")])], now: now)
@@ -155,7 +155,7 @@ package struct LogWriter: Sendable {
         return take()
     }
 
-    /// When `passDeadline` is due; nil once it is deposed.
+    /// When `passDeadline` is due; nil after the writer was deposed.
     package var deadline: Instant? {
         switch phase {
         case .deposed: nil
@@ -166,7 +166,7 @@ package struct LogWriter: Sendable {
     }
 
     package var isDeposed: Bool { if case .deposed = phase { true } else { false } }
-    /// Bytes that wait for the engine.
+    /// The bytes that the server has not acknowledged.
     package var backlog: Int { waitingBytes + sentBytes }
 
     private mutating func take() -> [Effect] {
@@ -210,7 +210,7 @@ package struct LogWriter: Sendable {
         sentAt = now.instant
     }
 
-    /// The oldest batch stands in the log.
+    /// Records that the oldest batch is in the log.
     mutating func acknowledge(at sequence: UInt64) {
         let batch = sent.removeFirst()
         sentBytes -= batch.bytes.count

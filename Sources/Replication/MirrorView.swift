@@ -2,38 +2,38 @@ import EventLogs
 package import FeedCore
 import FeedDialects
 
-/// A stream as the log tells it, and as the readers of this node were told.
+/// A stream as the log reports it, and as this node reported it to its readers.
 package struct MirroredStream: Sendable {
     package let name: FuturesServiceStreamName
     package internal(set) var state = FeedState.connecting
-    /// Whether the log tells of an outage that goes on.
+    /// Whether the log reports an outage that has not ended.
     package internal(set) var isLost = false
-    /// Whether this node told its readers of an outage of which the log knows nothing.
+    /// Whether this node reported an outage to its readers that is not in the log.
     package internal(set) var isCut = false
-    /// The last evidence before this node told of an outage; nil if it told of none.
+    /// The last verification before the outage that this node reported; nil if it reported none.
     var cutSince: Instant?
-    /// Whether a new writer took over and has not said yet what became of the stream.
+    /// Whether a new writer took over and has not reported the stream's state yet.
     var awaitsWord = false
-    /// Whether events are missing between what readers have and what comes next.
+    /// Whether events are missing between the readers' content and the next event.
     var hasGap = false
     var content = MirroredContent()
     /// Whether the ingest has a connection that carries it.
     package internal(set) var isConnected = false
-    /// When there was evidence that nothing newer exists, besides what came, ms since 1970 UTC by the ingest's clock.
+    /// When the content was last verified, apart from its own events, ms since 1970 UTC by the ingest's clock.
     var verifiedAt: Int64 = .min
-    /// What went wrong with it lately, oldest first.
+    /// Its recent incidents, oldest first.
     package internal(set) var incidents: [StreamIncident] = []
 
     /// Whether readers wait for a `recover`.
     package var isDown: Bool { isLost || isCut }
-    /// The id of the newest value or change; nil if there is none.
+    /// The id of the newest snapshot or update; nil if there is none.
     package var contentID: EventID? { content.id }
-    /// Whether the content is all there is.
+    /// Whether the content is complete.
     package var isWhole: Bool { content.isWhole }
 
     init(_ name: FuturesServiceStreamName) { self.name = name }
 
-    /// What is known of it. Nothing of its rows is read for that.
+    /// The status of the stream. This does not parse its rows.
     package func status(_ clock: WriterClock, now: Instant) -> StreamStatus {
         let head = content.head
         return StreamStatus(
@@ -43,20 +43,20 @@ package struct MirroredStream: Sendable {
             isConnected: isConnected && !isCut, observers: 0)
     }
 
-    /// Whether the writer calls the content complete: a table or a list is so once it has been live.
+    /// Whether the writer regards the content as complete: a table or a list is complete after it has been live once.
     private var isComplete: Bool { state != .connecting || name.messageRule == .replace }
 
-    /// Notes an incident, unless it is noted already.
+    /// Adds an incident if it is new.
     mutating func note(_ incident: StreamIncident) {
         guard !incidents.contains(incident) else { return }
         incidents.insert(incident, at: (incidents.lastIndex { $0.at <= incident.at } ?? -1) + 1)
         if incidents.count > Self.mostIncidents { incidents.removeFirst() }
     }
 
-    /// The core keeps no more.
+    /// The core keeps no more either.
     private static let mostIncidents = 100
 
-    /// Takes an event's record, and adds what readers are to be told.
+    /// Applies an event's record, and adds the events to deliver.
     fileprivate mutating func take(
         _ record: FeedRecord, _ id: EventID, _ now: Instant, _ clock: WriterClock, _ limit: (FuturesServiceStreamName) -> Int,
         _ events: inout [MirroredEvent]
@@ -65,7 +65,7 @@ package struct MirroredStream: Sendable {
         switch record.kind {
         case .change, .value, .fetchedChange, .fetchedValue:
             if record.kind.isFull, awaitsWord || hasGap {
-                // The writer knows nothing of what readers have.
+                // The new writer does not know what content readers have.
                 let before = EventID(epoch: id.epoch, sequence: id.sequence - 1)
                 if !wasDown { events += [MirroredEvent.lost(name, before, "Another ingest took over.")].compactMap(\.self) }
                 let downMs = (cutSince ?? verified(clock, now)).map { now.milliseconds(since: $0) } ?? 0
@@ -100,30 +100,30 @@ package struct MirroredStream: Sendable {
         events.append(MirroredEvent(stream: name, kind: record.kind, id: id, body: record.body, isLocal: false, head: head))
     }
 
-    /// The log has said what became of the stream.
+    /// Applies the stream's state from the log.
     mutating func settle(isLost: Bool) { (self.isLost, isCut, cutSince, hasGap, awaitsWord) = (isLost, false, nil, false, false) }
 
-    /// When there was evidence last that nothing newer exists; nil if there is no content.
+    /// When the content was last verified to be the newest; nil if there is none.
     package func verified(_ clock: WriterClock, _ now: Instant) -> Instant? {
         content.head.map { clock.moment(of: max($0.receivedAt, verifiedAt), now) }
     }
 }
 
-/// What a reader of the log has of it: the way that it took, and the streams.
+/// The state of the log as a reader knows it: the valid epochs and the streams.
 struct MirrorView: Sendable {
     var epochs = EpochTable()
     var streams: [FuturesServiceStreamName: MirroredStream] = [:]
-    /// What the venue lists, and what the ingest says about itself; nil before it was told.
+    /// The venue's listing, and the ingest's state; nil before they were read.
     var listing: VenueListing?
     var gauges: IngestGauges?
     var clock = WriterClock()
-    /// Whether the writer has said that it goes.
+    /// Whether the writer has announced its end.
     var isResigned = false
-    /// Streams whose content a checkpoint has completed since this was emptied.
+    /// Streams whose content a checkpoint has completed since this was last emptied.
     var restored: [FuturesServiceStreamName] = []
     private var names: [String: FuturesServiceStreamName] = [:]
 
-    /// Takes the records of a message that counts, and gives what readers are to be told.
+    /// Applies the records of a valid message, and returns the events to deliver.
     mutating func apply(_ message: LogMessage, _ now: Instant, isOfThePast: Bool, limit: (FuturesServiceStreamName) -> Int) -> [MirroredEvent] {
         var events: [MirroredEvent] = []
         events.reserveCapacity(message.records.count)
@@ -153,7 +153,7 @@ struct MirrorView: Sendable {
         return events
     }
 
-    /// A new writer took over: it tells of an outage of each stream that it knows.
+    /// Handles the takeover by a new writer, which reports an outage of each stream that it knows.
     mutating func beginEpoch(_ claim: LogMessage, _ now: Instant) {
         (clock, isResigned) = (WriterClock(), false)
         clock.hear(claim.sentAt, now)
@@ -169,29 +169,29 @@ struct MirrorView: Sendable {
     }
 }
 
-/// Something to tell the readers of a stream.
+/// An event for the readers of a stream.
 package struct MirroredEvent: Sendable, Equatable {
     package let stream: FuturesServiceStreamName
     package let kind: FeedRecord.Kind
-    /// Its place among all events; of a notice of this node's own, that of the newest event.
+    /// Its id among all events. A local notice has the id of the newest event.
     package let id: EventID
-    /// The data as readers get them.
+    /// The data as readers get it.
     package let body: ArraySlice<UInt8>
-    /// Whether this node alone says it.
+    /// Whether only this node reports it.
     package let isLocal: Bool
-    /// Of a value or a change, what stands before its rows.
+    /// The part before the rows of a snapshot or update; nil for other events.
     package let head: ContentHead?
 
     init(stream: FuturesServiceStreamName, kind: FeedRecord.Kind, id: EventID, body: ArraySlice<UInt8>, isLocal: Bool, head: ContentHead? = nil) {
         (self.stream, self.kind, self.id, self.body, self.isLocal, self.head) = (stream, kind, id, body, isLocal, head)
     }
 
-    /// Says that a fetch came to nothing, behind the newest event.
+    /// Reports a failed fetch, after the newest event.
     package static func fetchFailed(_ stream: FuturesServiceStreamName, _ id: EventID, _ error: FeedError) -> Self? {
         Self(stream, id, .fetchFailed, .failed(error, fetch: true))
     }
 
-    /// A notice of this node's own, behind the newest event.
+    /// A notice of this node only, after the newest event.
     private init?(_ stream: FuturesServiceStreamName, _ id: EventID, _ kind: FeedRecord.Kind, _ event: FeedEvent.Kind) {
         guard let words = EventEncoder.words(FeedEvent(stream: stream, id: id, kind: event)) else { return nil }
         self.init(stream: stream, kind: kind, id: id, body: words.data, isLocal: true)
@@ -211,12 +211,12 @@ package struct MirroredEvent: Sendable, Equatable {
     }
 }
 
-/// The whole of a stream, from time to time, so that a reader that comes later has it.
+/// The complete state of a stream, written regularly for later readers of the log.
 package struct Checkpoint: Sendable {
     package var state: FeedState
     package var isLost: Bool
     package var isConnected: Bool
-    /// As in an `update`; nil if there is none.
+    /// In the format of an `update`; nil if there is none.
     package var content: FuturesServiceFeedContent?
 
     package init(state: FeedState, isLost: Bool, isConnected: Bool, content: FuturesServiceFeedContent?) {
@@ -232,7 +232,7 @@ package struct Checkpoint: Sendable {
 }
 
 extension MirrorView {
-    /// Takes a checkpoint, unless the stream is known better.
+    /// Applies a checkpoint, unless the stream's content is already complete.
     private mutating func restore(_ name: FuturesServiceStreamName, _ body: ArraySlice<UInt8>, _ limit: (FuturesServiceStreamName) -> Int) {
         let parts = body.split(separator: UInt8(ascii: " "), maxSplits: 3)
         guard parts.count == 4, let state = FeedState(rawValue: String(decoding: parts[0], as: UTF8.self)) else { return }

@@ -1,17 +1,17 @@
 package import FeedCore
 import FeedDialects
 
-/// A stream's content as the log tells it. Complete values replace it, changes are merged by the rules of the contract, and nothing is judged again.
+/// A stream's content from the log. Snapshots replace it, and updates are merged by the merge rules without being judged again.
 ///
-/// Bytes are read once somebody looks, or when many changes have gathered: of most streams the next complete value comes first.
+/// Bytes are parsed only when the content is read, or when many updates have accumulated. For most streams, the next snapshot arrives first.
 package struct MirroredContent: Sendable {
-    /// The id of the newest value or change.
+    /// The id of the newest snapshot or update.
     package private(set) var id: EventID?
-    /// What stands before the rows of the newest value or change.
+    /// The part before the rows of the newest snapshot or update.
     package private(set) var head: ContentHead?
-    /// Whether there was a complete value, so that the content is all there is.
+    /// Whether there was a snapshot, so that the content is complete.
     package private(set) var isWhole = false
-    /// What was not read yet, oldest first.
+    /// Unparsed events, oldest first.
     private var unread: [[UInt8]] = []
     private var merged = MergedContent()
 
@@ -19,9 +19,9 @@ package struct MirroredContent: Sendable {
 
     package init() {}
 
-    /// Takes the data of an event.
+    /// Adds the data of an event.
     ///
-    /// - Parameter limit: how many rows or levels of a stream are kept.
+    /// - Parameter limit: How many rows or levels of a stream are kept.
     mutating func take(
         _ body: ArraySlice<UInt8>, id: EventID, isFull: Bool, of name: FuturesServiceStreamName, limit: (FuturesServiceStreamName) -> Int
     ) {

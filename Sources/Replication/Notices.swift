@@ -2,13 +2,13 @@ import EventLogs
 package import FeedCore
 import FeedDialects
 
-/// What the ingest says about itself and the venue from time to time.
+/// The state of the ingest and the venue, written to the log regularly.
 package struct IngestGauges: Sendable, Equatable {
-    /// The request weight of the clock minute, and what the venue allows in one.
+    /// The request weight used in the current clock minute, and the venue's limit.
     package var weight = (used: 0, limit: 0)
-    /// How much longer the venue asked to be left alone over REST, ms.
+    /// How much longer the venue asked for no REST requests, ms.
     package var restPauseMs: Int64 = 0
-    /// By how much the venue's clock is ahead of the ingest's, ms.
+    /// How far the venue's clock is ahead of the ingest's, ms.
     package var venueAheadMs: Int64 = 0
     /// The lines to upstreams.
     package var lines: [LineStatus] = []
@@ -43,7 +43,7 @@ package struct IngestGauges: Sendable, Equatable {
             }[...])
     }
 
-    /// What no count exceeds, so that nothing that is made of one overflows.
+    /// The upper bounds of counts, so that sums cannot overflow.
     private static let (mostLines, mostWeight) = (1_000_000, 1_000_000_000)
 
     init?(_ body: ArraySlice<UInt8>) {
@@ -67,7 +67,7 @@ package struct IngestGauges: Sendable, Equatable {
     }
 }
 
-/// What the venue lists, as the log tells it.
+/// The venue's listing as a log record.
 package enum ListingRecord {
     package static func record(_ listing: VenueListing) -> FeedRecord {
         FeedRecord(
@@ -100,7 +100,7 @@ package enum ListingRecord {
     }
 }
 
-/// Incidents of a stream, each told once, and all of them from time to time.
+/// Incidents of a stream: each once when it occurs, and all of them regularly.
 package enum IncidentsRecord {
     package static func record(_ incidents: [StreamIncident], of name: FuturesServiceStreamName) -> FeedRecord {
         var json = JSONWriter()
@@ -125,11 +125,11 @@ package enum IncidentsRecord {
     }
 }
 
-/// Streams of which there was evidence, without an event, that nothing newer exists: `<name> <ms since 1970 UTC> …`.
+/// Streams whose content was verified without an event: `<name> <ms since 1970 UTC> …`.
 package enum VerifiedRecord {
     private static let most = 2_000
 
-    /// - Parameter times: when that was, ms since 1970 UTC by the ingest's clock.
+    /// - Parameter times: The times of verification, ms since 1970 UTC by the ingest's clock.
     package static func records(_ times: [(name: FuturesServiceStreamName, at: Int64)]) -> [FeedRecord] {
         stride(from: 0, to: times.count, by: most).map { start in
             let words = times[start..<min(times.count, start + most)].map { "\($0.name) \(String($0.at, radix: 36))" }
@@ -146,7 +146,7 @@ package enum VerifiedRecord {
     }
 }
 
-/// What stands before the rows of an event's content, which is all that most who ask about a stream want to know.
+/// The part before the rows of an event's content, which suffices for most questions about a stream.
 package struct ContentHead: Sendable, Equatable {
     package let state: FeedState
     package let source: FeedSource
@@ -154,15 +154,15 @@ package struct ContentHead: Sendable, Equatable {
     package let eventTime: Int64?
     package let receivedAt: Int64
 
-    /// Nil if it is no content as `ContentEncoder` writes it.
+    /// Nil if the body is not a content written by `ContentEncoder`.
     package init?(_ body: ArraySlice<UInt8>) {
         var (state, source, eventTime, receivedAt): (FeedState?, FeedSource?, Int64?, Int64?) = (nil, nil, nil, nil)
         body.withUnsafeBufferPointer { bytes in
             var reader = JSONReader(bytes)
             do throws(JSONReader.Failure) {
                 try reader.object { (reader, name) throws(JSONReader.Failure) in
-                    // The rows follow, and nobody asked for them.
-                    if name.isText("content") { throw reader.failure("the head ends") }
+                    // The rows follow, which are not needed.
+                    if name.isText("content") { throw reader.failure("the head is incomplete") }
                     let text = try reader.raw()
                     if name.isText("state") { state = FeedState(rawValue: Self.string(text)) }
                     if name.isText("source") { source = FeedSource(rawValue: Self.string(text)) }
@@ -178,9 +178,9 @@ package struct ContentHead: Sendable, Equatable {
     private static func string(_ text: UnsafeBufferPointer<UInt8>) -> String { String(decoding: text.dropFirst().dropLast(), as: UTF8.self) }
 }
 
-/// What the words of events say that are no values.
+/// The data of events without content.
 package enum MirroredWords {
-    /// Of a `fail`.
+    /// The error of a `fail`.
     package static func error(_ body: ArraySlice<UInt8>) -> FeedError? {
         RowFields.read(body) { (fields) throws(RowFields.Failure) in
             guard let error = try fields.object("error"), let code = FeedError.Code(rawValue: try error.string("code")) else { return nil }
@@ -190,17 +190,17 @@ package enum MirroredWords {
         }
     }
 
-    /// Of a `status`.
+    /// The state of a `status`.
     static func state(_ body: ArraySlice<UInt8>) -> FeedState? {
         RowFields.read(body) { (fields) throws(RowFields.Failure) in FeedState(rawValue: try fields.string("state")) }
     }
 
-    /// Of a `disconnect`.
+    /// The reason of a `disconnect`.
     package static func reason(_ body: ArraySlice<UInt8>) -> String? {
         RowFields.read(body) { (fields) throws(RowFields.Failure) in try fields.optionalString("reason") }
     }
 
-    /// Of a `recover`.
+    /// The duration of a `recover`.
     package static func downMs(_ body: ArraySlice<UInt8>) -> Int64? {
         RowFields.read(body) { (fields) throws(RowFields.Failure) in try fields.optionalInteger("downMs") }
     }

@@ -1,38 +1,38 @@
 package import FeedCore
 
-/// What a log tells of a feed that has ended: the way that its numbers took, the streams as they were, and the newest events. It is read once, from a
+/// The state of a feed that has ended, read from its log: the valid epochs, the streams as they were, and the newest events. It is read once, from a
 /// place in the middle to the end.
 package struct PastFeed: Sendable {
     private let limit: @Sendable (FuturesServiceStreamName) -> Int
     private let only: Set<String>?
     private let end: Int64
     private var view = MirrorView()
-    /// The newest events, without a hole behind `floor`.
+    /// The newest events, without a gap after `floor`.
     package private(set) var events: [MirroredEvent] = []
     /// The number of the last event before them.
     package private(set) var floor: UInt64 = 0
     /// When the newest message was written, ms since 1970 UTC.
     package private(set) var lastAt: Int64 = 0
-    /// Whether what was received later than wanted has come: nothing that counts follows.
+    /// Whether messages from after the requested end have been reached, so that nothing relevant follows.
     package private(set) var isComplete = false
 
     /// - Parameters:
-    ///   - streams: the only ones that are wanted; nil for all.
-    ///   - end: what was received later is passed over, ms since 1970 UTC.
-    ///   - limit: how many rows or levels of a stream are kept.
+    ///   - streams: The only streams to read; nil for all.
+    ///   - end: Later events are ignored, ms since 1970 UTC.
+    ///   - limit: How many rows or levels of a stream are kept.
     package init(
         of streams: [FuturesServiceStreamName]? = nil, until end: Int64 = .max, limit: @escaping @Sendable (FuturesServiceStreamName) -> Int
     ) {
         (self.limit, only, self.end) = (limit, streams.map { Set($0.map(\.description)) }, end)
     }
 
-    /// Takes the next message. What does not go on where the last one ended makes everything before it worthless.
+    /// Processes the next message. If it does not continue where the last one ended, everything before it is discarded.
     ///
     /// - Parameters:
-    ///   - isBroken: whether something is missing before it.
-    ///   - isBefore: whether it is of before the end whatever its time says, because the clock was set back since.
+    ///   - isBroken: Whether something is missing before it.
+    ///   - isBefore: Whether it precedes the end whatever its time says, because the clock was set back since.
     package mutating func take(_ message: LogMessage, isBroken: Bool = false, isBefore: Bool = false) {
-        // What was received is written a moment later.
+        // Received events are written a moment later.
         if !isBefore, message.sentAt > end, message.sentAt - end > Self.longestDelay { isComplete = true }
         guard !isComplete else { return }
         if isBroken { view = MirrorView() }
@@ -51,10 +51,10 @@ package struct PastFeed: Sendable {
         view.restored.removeAll()
     }
 
-    /// How much later than its receipt an event may be written, ms, on a machine that has far too much to do.
+    /// How much later than its receipt an event may be written, ms, on a heavily overloaded machine.
     package static let longestDelay: Int64 = 10_000
 
-    /// The message with a record of many in the place of those that are not wanted, up to the first one that was received too late.
+    /// The message with unwanted records combined into one, up to the first record that was received too late.
     private mutating func wanted(of message: LogMessage, _ isBefore: Bool) -> LogMessage {
         guard let only else { return message }
         var (wanted, skipped): (LogMessage, UInt64) = (message, 0)
@@ -86,14 +86,14 @@ package struct PastFeed: Sendable {
         (events, floor) = ([], message.first - 1)
     }
 
-    /// The way that the numbers took.
+    /// The valid epochs.
     package var epochs: EpochTable { view.epochs }
-    /// The number of the newest event; nil before anything was read.
+    /// The id of the newest event; nil before any was read.
     package var head: EventID? { view.epochs.headID }
     /// The streams that were in use.
     package var names: [FuturesServiceStreamName] { Array(view.streams.keys) }
 
-    /// A stream's content, in the state that readers were told last; nil if there is none.
+    /// A stream's content, in the state last reported to readers; nil if there is none.
     package mutating func content(of name: FuturesServiceStreamName) -> FuturesServiceFeedContent? {
         guard let content = view.streams[name]?.content.content(of: name, limit: limit(name)), let stream = view.streams[name] else { return nil }
         return FuturesServiceFeedContent(

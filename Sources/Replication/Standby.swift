@@ -1,11 +1,11 @@
 package import FeedCore
 package import ReplicatedLog
 
-/// Waits until nobody writes the log, and claims it then. The log itself is the lease: whoever's claim counts there is the ingest.
+/// Waits until no node writes the log, and then claims it. The log itself is the lease: the node whose claim is valid there is the ingest.
 ///
-/// It claims if nothing that counts came for a while in which the engine answered all along, so that an engine without a leader deposes nobody: once it
-/// answers again, whoever writes is given the time that an append on its way may take to fail. A claim's own answer is of no matter: the claim has to
-/// come back in the log.
+/// It claims if no valid message arrived for a while in which the server answered all the time. A leader election therefore does not trigger a
+/// takeover. When the server answers again, the writer gets the time that an append in flight may take to fail. The answer to a claim is ignored: the
+/// claim must be read back from the log.
 package struct Standby: Sendable {
     package enum Effect: Sendable, Equatable {
         case perform(LogCommand)
@@ -13,22 +13,22 @@ package struct Standby: Sendable {
         case lead(LogRecord)
     }
 
-    /// How long the log has to be silent. Several standbys have different ones.
+    /// How long the log must be silent. Several standbys have different delays.
     private let delay: Duration
     private var random: SplitMix64
     private var claims: [UInt64: [UInt8]] = [:]
     private var claimID: UInt64?
     private var inspection: (id: UInt64, askedAt: Instant)?
-    /// Silence before this says nothing of whoever writes: the engine did not answer, or this process did not hear it.
+    /// Silence before this moment says nothing about the writer: the server did not answer, or this process did not receive its messages.
     private var deafUntil: Instant?
     private var askedAt: Instant?
-    /// Where a writer resigned whose log was claimed already.
+    /// The place of a writer's resignation for which this node already made a claim.
     private var resignedAt: UInt64?
-    /// Where the log ended when it was asked last; nil while that is not known.
+    /// Where the log ended when last asked; nil while unknown.
     private var end: UInt64?
     private var lastID: UInt64 = 1 << 32
 
-    /// - Parameter delay: how long the log has to be silent.
+    /// - Parameter delay: How long the log must be silent.
     package init(delay: Duration, seed: UInt64) {
         self.delay = delay
         random = SplitMix64(seed: seed)
@@ -36,12 +36,13 @@ package struct Standby: Sendable {
 
     private var interval: Duration { delay / 4 }
 
-    /// Takes what the engine tells, after the mirror has taken it.
+    /// Processes an event of the log, after the mirror has processed it.
     package mutating func step(_ event: LogEvent, _ mirror: borrowing FeedMirror, now: Moment) -> [Effect] {
         switch event {
         case .record(let record):
             if let epoch = mirror.epochs.current, mirror.isFollowing, mirror.place == record.sequence, claims[epoch.id] == record.body {
-                // No answer reaches it while it leads. If the log is read again later, the same claim is no lease any more: its numbers were used.
+                // It gets no answers while it leads. If the log is read again later, the same claim is no longer a lease, because its numbers were
+                // used.
                 (claims, claimID, inspection, end) = ([:], nil, nil, nil)
                 return [.lead(record)]
             }
@@ -61,7 +62,7 @@ package struct Standby: Sendable {
         return look(mirror, now: now)
     }
 
-    /// The deadline has passed.
+    /// Handles the passed deadline.
     package mutating func passDeadline(_ mirror: borrowing FeedMirror, now: Moment) -> [Effect] { look(mirror, now: now) }
 
     /// When `passDeadline` is due.
@@ -76,7 +77,7 @@ package struct Standby: Sendable {
 
     private mutating func look(_ mirror: borrowing FeedMirror, now: Moment) -> [Effect] {
         guard mirror.isFollowing, claimID == nil, let heardAt = mirror.heardAt else { return [] }
-        // The one that wrote has gone in order: whoever claims first has it, and the others' claims find another place than they expect.
+        // The writer has left in order. The first claim succeeds; the claims of others find another sequence than they expect.
         if mirror.isResigned, resignedAt != mirror.place {
             resignedAt = mirror.place
             return [claim(mirror, now)]

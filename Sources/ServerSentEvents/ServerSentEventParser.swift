@@ -1,6 +1,6 @@
-/// One server-sent event as it was dispatched.
+/// One dispatched server-sent event.
 package struct ServerSentEvent: Equatable {
-    /// The event's name; `message` if none was given.
+    /// The event's name; `message` if it has none.
     package var name: String
     /// The data lines, joined by line feeds.
     package var data: String
@@ -11,18 +11,18 @@ package struct ServerSentEvent: Equatable {
     }
 }
 
-/// Reads an event stream as the WHATWG HTML standard says (§9.2.6), from bytes cut anywhere. An event that the stream's end cuts is dropped.
+/// Parses an event stream by the WHATWG HTML standard (§9.2.6), from bytes split anywhere. An event that the stream's end cuts off is dropped.
 package struct ServerSentEventParser {
     /// The largest line or event; a gateway sends nothing larger.
     package static let limit = 64 << 20
 
     package struct TooLong: Error {}
 
-    /// The last id; it stays until another one comes.
+    /// The last id, which stays until another one arrives.
     package private(set) var lastEventID = ""
-    /// The wait before reconnecting that the stream asked for.
+    /// The reconnect delay that the stream asked for, ms.
     package private(set) var retryMs: Int?
-    /// A day: whoever asks for more is not taken at its word, and sums do not overflow.
+    /// One day: a longer delay is reduced to it, so that sums do not overflow.
     private static let longestRetryMs = 86_400_000
 
     private var line: [UInt8] = []
@@ -34,7 +34,7 @@ package struct ServerSentEventParser {
 
     package init() {}
 
-    /// Begins another stream: drops the rest of the last one and keeps its id.
+    /// Starts another stream: drops the rest of the previous one and keeps its id.
     package mutating func restart() {
         line = []
         lastWasCarriageReturn = false

@@ -7,8 +7,8 @@ import UnixSignals
 /// `futures-gateway demo-exchange`
 struct DemoExchangeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "demo-exchange", abstract: "Run the embedded exchange on its own.",
-        discussion: "Every option is also FUTURES_GATEWAY_EXCHANGE_… in the environment; a flag wins.")
+        commandName: "demo-exchange", abstract: "Run only the embedded exchange.",
+        discussion: "Every option can also be set as FUTURES_GATEWAY_EXCHANGE_… in the environment; a flag takes precedence.")
 
     @OptionGroup var flags: Flags<ExchangeSettings>
 
@@ -25,12 +25,12 @@ struct DemoExchangeCommand: AsyncParsableCommand {
         switch (settings.tlsCert, settings.tlsKey) {
         case (let certificate?, let key?): configuration.tls = TLSFiles(certificate: certificate, key: key)
         case (nil, nil): break
-        default: throw ValidationError("tls-cert and tls-key need each other.")
+        default: throw ValidationError("tls-cert and tls-key must be given together.")
         }
         configuration.replay = settings.replay.map { Replay(path: $0, speed: settings.speed) }
         let exchange = DemoExchange(configuration: configuration)
         _ = try await exchange.start()
-        announce("The demo exchange listens: --rest-url \(exchange.restURL) --ws-url \(exchange.webSocketURL)")
+        announce("The demo exchange is listening: --rest-url \(exchange.restURL) --ws-url \(exchange.webSocketURL)")
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: [RunningExchange(stop: exchange.stop)], gracefulShutdownSignals: [.sigterm, .sigint],
@@ -43,15 +43,15 @@ struct DemoExchangeCommand: AsyncParsableCommand {
 struct ExchangeSettings: SettingList {
     static let prefix = ["futures-gateway", "exchange"]
 
-    let port = Setting.number("port", 0...65_535, default: 9000, "The port to listen on; 0 takes any free one")
+    let port = Setting.number("port", 0...65_535, default: 9000, "The port to listen on; 0 picks a free one")
     let seed = Setting.integer("seed", default: 1, "The seed of all prices")
     let symbols = Setting.number("symbols", 20...2000, default: 24, "Listed symbols")
-    let bookUpdates = Setting.number("book-updates", 0...1000, default: 10, "Updates a second of each order book")
+    let bookUpdates = Setting.number("book-updates", 0...1000, default: 10, "Updates per second of each order book")
     let depthInterval = Setting.number("depth-interval", 1...60_000, unset: "the venue's", "Milliseconds between the events of a depth stream")
-    let weightLimit = Setting.number("weight-limit", 1...100_000_000, default: 2400, "Request weight allowed a minute")
+    let weightLimit = Setting.number("weight-limit", 1...100_000_000, default: 2400, "Request weight allowed per minute")
     let perpetualsOnly = Setting.toggle("perpetuals-only", "List no quarterly contracts, as ApolloX and Aster do")
-    let tlsCert = Setting.file("tls-cert", "A PEM file of the certificate chain to serve https and wss with")
-    let tlsKey = Setting.file("tls-key", "A PEM file of the certificate's private key")
-    let replay = Setting.file("replay", "Play a recorded session from this file instead of simulated prices")
-    let speed = Setting.factor("speed", default: 1, "How much faster than recorded; 0 is as fast as possible")
+    let tlsCert = Setting.file("tls-cert", "A PEM file with the certificate chain for https and wss")
+    let tlsKey = Setting.file("tls-key", "A PEM file with the certificate's private key")
+    let replay = Setting.file("replay", "Play a recording from this file instead of simulated prices")
+    let speed = Setting.factor("speed", default: 1, "Speed relative to the recording; 0 is as fast as possible")
 }

@@ -7,11 +7,11 @@ import UnixSignals
 /// `futures-gateway demo-stocks`, for tests with Intrinio's own clients.
 struct DemoStocksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "demo-stocks", abstract: "Run the embedded Intrinio on its own, on a free port.", shouldDisplay: false)
+        commandName: "demo-stocks", abstract: "Run only the embedded Intrinio, on a free port.", shouldDisplay: false)
 
     func run() async throws {
         let stocks = StockExchange()
-        announce("The demo stocks are at http://127.0.0.1:\(try await stocks.start())")
+        announce("The demo stocks server listens at http://127.0.0.1:\(try await stocks.start())")
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: [RunningExchange(stop: stocks.stop)], gracefulShutdownSignals: [.sigterm, .sigint],

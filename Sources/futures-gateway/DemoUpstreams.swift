@@ -2,7 +2,7 @@ import DemoExchange
 import FuturesFeed
 import ServiceLifecycle
 
-/// The simulated servers beside the embedded exchange.
+/// The simulated servers that accompany the embedded exchange.
 enum DemoUpstreams {
     static let names = ["prices", "stocks", "bux"]
 
@@ -20,13 +20,13 @@ enum DemoUpstreams {
         return [RunningExchange(stop: prices.stop), RunningExchange(stop: stocks.stop), RunningExchange(stop: products.stop)]
     }
 
-    /// The embedded BUX server, as a configuration file would name it.
+    /// The configuration of the embedded BUX server.
     private static func bux(port: Int) -> String {
         let url = "127.0.0.1:\(port)"
         return #"{"bux":{"kind":"bux","webSocket":"ws://\#(url)/subscriptions/me","http":"http://\#(url)/core/21","token":"demo"}}"#
     }
 
-    /// The embedded GraphQL server, as a configuration file would name it.
+    /// The configuration of the embedded GraphQL server.
     private static func graphQL(port: Int) -> String {
         let members = "{ symbol last bid ask seq ts }"
         return """

@@ -16,7 +16,7 @@ struct FuturesGatewayCommand: AsyncParsableCommand {
         ])
 }
 
-/// Prints for the person who started the program; at once, even if standard output is a pipe.
+/// Prints for the person who started the program, immediately even if standard output is a pipe.
 func announce(_ text: String) {
     print(text.plainLines)
     fflush(nil)

@@ -5,10 +5,12 @@ import Glibc
 /// `futures-gateway hash-key`
 struct HashKeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "hash-key", abstract: "Print the hash of an API key, as the keys in the configuration take it.",
-        discussion: "Reads the key from standard input, so that it is in no list of processes and no history; with --new makes one and prints both.")
+        commandName: "hash-key", abstract: "Print the hash of an API key for the setting keys.",
+        discussion:
+            "Reads the key from standard input, so that it does not appear in process lists or the shell history. With --new, creates a key and prints both."
+    )
 
-    @Flag(name: .long, help: "Make a new key of 256 random bits.")
+    @Flag(name: .long, help: "Create a new key of 256 random bits.")
     var new = false
 
     func run() throws {
@@ -16,11 +18,12 @@ struct HashKeyCommand: ParsableCommand {
             let key = APIKeys.random()
             return announce("key: \(key)\nhash: \(APIKeys.hash(of: key))")
         }
-        if isatty(STDIN_FILENO) == 1 { Terminal.complain("The key, then Return:") }
+        if isatty(STDIN_FILENO) == 1 { Terminal.complain("Enter the key, then Return:") }
         let key = readLine() ?? ""
         guard (APIKeys.minimumLength...APIKeys.maximumLength).contains(key.utf8.count), key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             Terminal.complain(
-                "Error: A key has \(APIKeys.minimumLength) to \(APIKeys.maximumLength) printable characters without blanks; --new makes a good one.")
+                "Error: A key must have \(APIKeys.minimumLength) to \(APIKeys.maximumLength) printable characters without spaces; --new creates a good one."
+            )
             throw ExitCode(EX_DATAERR)
         }
         announce(APIKeys.hash(of: key))

@@ -9,22 +9,22 @@ import NIOSSL
 /// `futures-gateway health`, for a container's HEALTHCHECK, so that the image needs no `curl`.
 struct HealthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "health", abstract: "Ask a running gateway whether it answers, or whether data flows.",
+        commandName: "health", abstract: "Check whether a running gateway answers, or whether data flows.",
         discussion: """
-            Takes the settings of serve (--host, --port, --config and the environment), so that it finds the gateway it runs beside. Prints one line, and \
-            ends with 0 where the answer is 200, else with 1.
+            Reads the settings of serve (--host, --port, --config and the environment), so that it finds a gateway on the same machine. Prints one line and \
+            exits with 0 if the response is 200, otherwise with 1.
             """)
 
     @OptionGroup var flags: Flags<ServeSettings>
-    @Flag(name: .long, help: "Ask whether data flows (/readyz) rather than whether the process answers (/healthz).")
+    @Flag(name: .long, help: "Check whether data flows (/readyz) instead of whether the process answers (/healthz).")
     var ready = false
-    @Option(name: .long, help: "Another address, as in https://127.0.0.1:8443.")
+    @Option(name: .long, help: "Another address, such as https://127.0.0.1:8443.")
     var url: String?
     @Option(name: .long, help: "Seconds to wait, 1 to 60.")
     var timeout = 3
 
     func validate() throws {
-        guard (1...60).contains(timeout) else { throw ValidationError("--timeout takes 1 to 60.") }
+        guard (1...60).contains(timeout) else { throw ValidationError("--timeout must be 1 to 60.") }
     }
 
     func run() async throws {
@@ -35,9 +35,9 @@ struct HealthCommand: AsyncParsableCommand {
         guard isWell else { throw ExitCode.failure }
     }
 
-    /// The address of a gateway with these settings, as seen from the same machine.
+    /// The URL of a gateway with these settings, as seen from the same machine.
     static func address(_ flags: [String: String], _ environment: [String: String]) throws -> String {
-        // Each setting is checked alone. Whether `serve` would accept them together does not matter here.
+        // Each setting is checked separately. Whether `serve` would accept them together does not matter here.
         var mistakes: [String] = []
         let settings = ServeConfiguration.settings(flags: flags, environment: environment, mistakes: &mistakes)
         guard mistakes.isEmpty else { throw Mistakes(sentences: mistakes).report() }
@@ -54,7 +54,7 @@ struct HealthCommand: AsyncParsableCommand {
     private static func ask(_ target: String, timeout: TimeAmount) async -> (String, Bool) {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.proxy = nil
-        // A certificate rarely names loopback. Anyone who could intercept loopback could also answer in the gateway's place.
+        // A certificate rarely names loopback. Anyone who can intercept loopback could also answer in the gateway's place.
         if isLoopback(target) { configuration.tlsConfiguration = Self.trusting }
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         var request = HTTPClientRequest(url: target)

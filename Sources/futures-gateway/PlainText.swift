@@ -1,6 +1,6 @@
-/// Text of others on its way to a terminal: whoever wrote it must not move the cursor, change colours or reorder what is around it.
+/// External text for a terminal. It must not move the cursor, change colors or reorder the text around it.
 extension StringProtocol {
-    /// The text with JSON's escapes in place of control characters, line ends and marks of direction.
+    /// The text with JSON escapes in place of control characters, line ends and directional marks.
     var plain: String {
         guard unicodeScalars.contains(where: Self.isActive) else { return String(self) }
         return unicodeScalars.reduce(into: "") { result, scalar in
@@ -21,7 +21,7 @@ extension StringProtocol {
         switch scalar.value {
         case 0..<0x20, 0x7F...0x9F: true
         case 0x2028, 0x2029: true
-        // Marks, embeddings, overrides and isolates of direction (Unicode Standard Annex 9).
+        // Directional marks, embeddings, overrides and isolates (Unicode Standard Annex 9).
         case 0x61C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
         default: false
         }

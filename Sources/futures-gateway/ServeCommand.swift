@@ -13,12 +13,12 @@ struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Serve a venue's streams over HTTP.",
         discussion: """
-            Every setting is also FUTURES_GATEWAY_… in the environment, as in FUTURES_GATEWAY_PORT, and a line of the file that --config names, as in \
-            port: 8080. A flag wins over the environment, the environment over the file. SIGHUP reads the file again.
+            Every setting can also be set as FUTURES_GATEWAY_… in the environment, such as FUTURES_GATEWAY_PORT, or in the file given by --config, such as \
+            port: 8080. A flag takes precedence over the environment, the environment over the file. On SIGHUP the gateway reads the file again.
             """)
 
     @OptionGroup var flags: Flags<ServeSettings>
-    @Flag(name: .long, help: "Print the settings in effect, each with where it comes from, and end.")
+    @Flag(name: .long, help: "Print the effective settings, each with its source, and exit.")
     var printConfig = false
 
     func run() async throws {

@@ -3,20 +3,20 @@ import Glibc
 import ServiceLifecycle
 import UnixSignals
 
-/// What systemd, or a manager that works like it, hands over and is told: sd_listen_fds(3) and sd_notify(3), without its library.
+/// The interface to systemd or a compatible service manager: sd_listen_fds(3) and sd_notify(3), without its library.
 enum ServiceManager {
-    /// The first listening socket handed over; nil if there is none for this process.
+    /// The first inherited listening socket; nil if there is none for this process.
     static func inheritedSocket(_ environment: [String: String], process: Int32 = getpid()) -> Int32? {
         guard environment["LISTEN_PID"] == "\(process)", let count = environment["LISTEN_FDS"].flatMap({ Int($0) }), count >= 1 else { return nil }
         return 3
     }
 
-    /// Reports a state, `READY=1` or `STOPPING=1`, if a service manager listens.
+    /// Reports a state, `READY=1` or `STOPPING=1`, to a service manager if there is one.
     static func tell(_ state: String, _ environment: [String: String]) {
         guard let path = environment["NOTIFY_SOCKET"], path.hasPrefix("/") || path.hasPrefix("@") else { return }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        // A name in the abstract namespace begins with a zero byte (unix(7)).
+        // A name in the abstract namespace starts with a zero byte (unix(7)).
         let bytes = Array(path.utf8).enumerated().map { $0 == 0 && $1 == UInt8(ascii: "@") ? 0 : $1 }
         guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
@@ -33,16 +33,16 @@ enum ServiceManager {
     }
 }
 
-/// Runs when the program begins to stop: tells the service manager, and lets a second signal end the program at once.
+/// Runs when the program starts to stop: notifies the service manager, and lets a second signal end the program immediately.
 struct Stopping: Service, CustomStringConvertible {
     let environment: [String: String]
-    /// Hides the environment, which holds secrets, because the service group logs its services.
+    /// Hides the environment, which contains secrets, because the service group logs its services.
     var description: String { "Stopping" }
 
     func run() async throws {
         try? await gracefulShutdown()
         ServiceManager.tell("STOPPING=1", environment)
-        // In a task of its own, because this service has to end before the others stop.
+        // A separate task, because this service must end before the others stop.
         Task.detached {
             for await number in await UnixSignalsSequence(trapping: .sigterm, .sigint) { _exit(number == .sigterm ? 128 + SIGTERM : 128 + SIGINT) }
         }

@@ -559,7 +559,7 @@ async def the_page_asks_for_a_key(_, __, browser):
         expect(await tab.run("document.querySelector('#connection').textContent") == "Key needed", "it seems to be connecting")
         await enter(tab, OTHER_KEY, keep=True)
         words = await tab.until("document.querySelector('#access-error').textContent")
-        expect("not accepted" in words and "not known" in words, words)
+        expect("not accepted" in words and "unknown" in words, words)
         expect(await tab.run("sessionStorage.length") == 0, "a wrong key is kept")
         await enter(tab, KEY)
         await tab.until(f"!({ASKED}) && {LIVE}")

@@ -95,9 +95,9 @@ test('an instrument that is refused in part is never live, and a venue that is d
   assert.deepEqual([refused.word, refused.detail], ['Partly live', '2 streams refused']);
   const down = (ready, shown = ['connecting', 'connecting']) => judge({ connection: 'open', shown, ready });
   assert.equal(down('').word, 'Connecting');
-  for (const ready of ['aster has not listed its symbols yet; 3 s ago: nothing listens there\n', 'no data flows from aster (streams read: 8); 3 s ago: nothing listens there\n']) {
+  for (const ready of ['aster has not listed its symbols yet; 3 s ago: no process listens on this port\n', 'no data flows from aster (streams read: 8); 3 s ago: no process listens on this port\n']) {
     assert.equal(down(ready).word, 'Venue down');
-    assert.ok(down(ready).detail.includes('3 s ago: nothing listens there'), down(ready).detail);
+    assert.ok(down(ready).detail.includes('3 s ago: no process listens on this port'), down(ready).detail);
     assert.equal(down(ready, ['live', 'connecting']).word, 'Live', 'what is seen now counts more');
   }
 });

@@ -19,7 +19,7 @@ import Testing
     func whatOtherMachinesReachNeedsKeysOrLeave(host: String) throws {
         #expect(
             mistakes(["host": host]) == [
-                "--host: other machines reach \(host), and neither keys nor jwks say who may; give one of them, or allow-anonymous."
+                "--host: other machines can reach \(host), but neither keys nor jwks is set; set one of them, or allow-anonymous."
             ])
         #expect(try read(["host": host, "allow-anonymous": "true"]).gateway.access.hasCredentials == false)
         let keys = try TemporaryFile("dashboard: {hash: \(hash), streams: ['*']}\n")
@@ -44,10 +44,10 @@ import Testing
     @Test func whatIsWrongWithAKeyIsNamedWithItsPlaceAndNoHash() throws {
         let keys = try TemporaryFile("dashboard: {hash: \(hash), stream: ['*']}\n")
         let sentence = try #require(mistakes(["keys": keys.path]).first)
-        #expect(sentence.hasPrefix("--keys: Key dashboard: stream is no member"))
+        #expect(sentence.hasPrefix("--keys: Key dashboard: stream is not a member"))
         #expect(!sentence.contains(hash))
-        #expect(mistakes(["keys": "/nowhere"]) == ["--keys: /nowhere cannot be read; check the path and the rights."])
-        #expect(mistakes(["jwks": "/nowhere"]) == ["--jwks: /nowhere cannot be read; check the path and the rights."])
+        #expect(mistakes(["keys": "/nowhere"]) == ["--keys: /nowhere cannot be read; check the path and the permissions."])
+        #expect(mistakes(["jwks": "/nowhere"]) == ["--jwks: /nowhere cannot be read; check the path and the permissions."])
         let set = try TemporaryFile(#"{"keys":[{"kty":"oct","k":"\#(String(repeating: "A", count: 43))"}]}"#)
         #expect(mistakes(["jwks": set.path]).first?.contains("jwt-shared-secrets") == true)
         #expect(mistakes(["jwks": set.path, "jwt-shared-secrets": "true"]).isEmpty)
@@ -55,7 +55,7 @@ import Testing
 
     @Test func whatHasNoEffectIsNamed() {
         for name in ["jwt-issuer", "jwt-audience", "jwt-shared-secrets"] {
-            #expect(mistakes([name: "true"]) == ["--\(name) has no effect without jwks; give the key set that tokens are signed with."])
+            #expect(mistakes([name: "true"]) == ["--\(name) has no effect without jwks; set jwks to the key set that tokens are signed with."])
         }
     }
 
@@ -71,7 +71,7 @@ import Testing
         #expect(access.keyLimits.streams == 150 && access.addressLimits.streams == 150)
         #expect(
             mistakes(["max-streams": "300", "address-streams": "300"]) == [
-                "--address-streams: one could take all streams, since 300 is not below max-streams, 300; give less, or 0 to allow it."
+                "--address-streams: one client could use all streams, because 300 is not below max-streams, 300; set a lower value, or 0 to allow it."
             ])
         #expect(mistakes(["key-streams": "5000"]).count == 1)
         #expect(mistakes(["key-streams": "0", "address-streams": "1999"]).isEmpty)
@@ -81,7 +81,7 @@ import Testing
         let keys = try TemporaryFile("")
         for text in ["", "{}\n"] {
             try keys.write(text)
-            #expect(mistakes(["keys": keys.path]) == ["--keys holds no key; give one, or leave the setting out."])
+            #expect(mistakes(["keys": keys.path]) == ["--keys contains no key; add one, or leave the setting out."])
         }
     }
 

@@ -44,16 +44,16 @@ import Testing
         let environment = ["FUTURES_GATEWAY_PORT": "http", "FUTURES_GATEWAY_REST_ULR": "x", "FUTURES_GATEWAY_URL": "http://x"]
         #expect(
             mistakes(["trades": "0", "pinned": "nope", "port": "1"], environment, file: file) == [
-                "FILE:2: venue is \"nasdaq\"; it takes aster, apollox or binance.",
-                "FILE:3: host is a section; it takes an IPv4 or IPv6 address or localhost.",
-                "FUTURES_GATEWAY_PORT is \"http\"; it takes 0 to 65535.",
-                "FILE:1: port is \"70000\"; it takes 0 to 65535.",
-                "--trades is \"0\"; it takes 1 to 1000.",
-                "FILE:4: prot is no setting. Did you mean port?",
-                "FUTURES_GATEWAY_REST_ULR is no setting. Did you mean FUTURES_GATEWAY_REST_URL?",
-                "FILE:6: Upstream a: kind is one of graphql, intrinio, bux.",
-                "FILE:7: The upstreams' file asks for ${NONE}, which is not set.",
-                "--pinned: \"nope\" is no stream. The kind of stream is missing, as in btcusdt@markPrice. Did you mean nope@markPrice?",
+                "FILE:2: venue is \"nasdaq\"; it must be aster, apollox or binance.",
+                "FILE:3: host is a section; it must be an IPv4 or IPv6 address or localhost.",
+                "FUTURES_GATEWAY_PORT is \"http\"; it must be 0 to 65535.",
+                "FILE:1: port is \"70000\"; it must be 0 to 65535.",
+                "--trades is \"0\"; it must be 1 to 1000.",
+                "FILE:4: prot is not a setting. Did you mean port?",
+                "FUTURES_GATEWAY_REST_ULR is not a setting. Did you mean FUTURES_GATEWAY_REST_URL?",
+                "FILE:6: Upstream a: kind must be one of graphql, intrinio, bux.",
+                "FILE:7: The upstreams file refers to ${NONE}, which is not set.",
+                "--pinned: \"nope\" is not a stream. The kind of stream is missing, for example @markPrice. Did you mean nope@markPrice?",
             ])
     }
 
@@ -71,23 +71,23 @@ import Testing
             """
         #expect(
             mistakes(file: file) == [
-                "FILE:2: cors-origins has \"a.example\"; it takes origins as in https://a.example, separated by commas; * for any page, without credentials.",
-                "FILE:2: cors-origins has \"b.example\"; it takes origins as in https://a.example, separated by commas; * for any page, without credentials.",
-                "FILE:5: Upstream a: webSocket is the address, ws:// or wss://; http is the address, http:// or https://; "
-                    + "token is the bearer token, printable characters of ASCII without space; language is an Accept-Language, as in nl-NL,en;q=0.8.",
-                "FILE:6: The upstreams' file asks for ${A}, ${B}, which are not set.",
-                "FILE:7: Upstream c: wire is equities or phoenix; apiKey is the key; or give user and password; tradesOnly is true or false.",
-                "FILE:8: Upstream d: sub is not known; transport is websocket, multipart or sse; a is an object; "
-                    + "path says where in data the content is, as in priceUpdated or market.price.",
-                "FILE:3: keys: Key ann: stream is no member; there are hash, streams, operations, maxStreams, maxConnections, expires.",
-                "FILE:3: keys: Key ann: hash takes the 64 hexadecimal digits that futures-gateway hash-key prints.",
-                "FILE:3: keys: Key ann: streams is missing; it takes a list of patterns, as in [\"btcusdt@*\"], or [\"*\"] for every stream.",
-                "FILE:3: keys: Key bob: hash takes the 64 hexadecimal digits that futures-gateway hash-key prints.",
-                "FILE:3: keys: Key bob: maxStreams takes 0 to 1000000.",
-                "FILE:1: pinned: \"btcusdt@markprice\" is no stream. Upper and lower case matter after the @. Did you mean btcusdt@markPrice?",
-                "FILE:1: pinned: \"btcusdt@kline\" is no stream. The interval is missing; there are 1m, 3m, 5m, 15m, 30m, 1h, 2h, 4h, 6h, 8h, 12h, 1d, "
+                "FILE:2: cors-origins has \"a.example\"; it must be origins such as https://a.example, separated by commas; * for any page, without credentials.",
+                "FILE:2: cors-origins has \"b.example\"; it must be origins such as https://a.example, separated by commas; * for any page, without credentials.",
+                "FILE:5: Upstream a: webSocket must be an address, ws:// or wss://; http must be an address, http:// or https://; "
+                    + "token must be the bearer token, printable characters of ASCII without space; language must be an Accept-Language value, such as nl-NL,en;q=0.8.",
+                "FILE:6: The upstreams file refers to ${A}, ${B}, which are not set.",
+                "FILE:7: Upstream c: wire must be equities or phoenix; apiKey must be the key; or give user and password; tradesOnly must be true or false.",
+                "FILE:8: Upstream d: sub is unknown; transport must be websocket, multipart or sse; a must be an object; "
+                    + "path must be the path of the content in data, such as priceUpdated or market.price.",
+                "FILE:3: keys: Key ann: stream is not a member; use hash, streams, operations, maxStreams, maxConnections, expires.",
+                "FILE:3: keys: Key ann: hash must be the 64 hexadecimal digits that futures-gateway hash-key prints.",
+                "FILE:3: keys: Key ann: streams is missing; it must be a list of patterns, such as [\"btcusdt@*\"], or [\"*\"] for all streams.",
+                "FILE:3: keys: Key bob: hash must be the 64 hexadecimal digits that futures-gateway hash-key prints.",
+                "FILE:3: keys: Key bob: maxStreams must be 0 to 1000000.",
+                "FILE:1: pinned: \"btcusdt@markprice\" is not a stream. The part after the @ is case-sensitive. Did you mean btcusdt@markPrice?",
+                "FILE:1: pinned: \"btcusdt@kline\" is not a stream. The interval is missing. Available: 1m, 3m, 5m, 15m, 30m, 1h, 2h, 4h, 6h, 8h, 12h, 1d, "
                     + "3d, 1w, 1M. Did you mean btcusdt@kline_1m?",
-                "FILE:1: pinned: a:b is a stream of the upstream a, which upstreams does not name.",
+                "FILE:1: pinned: a:b is a stream of the upstream a, which the setting upstreams does not contain.",
             ])
     }
 
@@ -99,30 +99,31 @@ import Testing
             lines == [UpstreamLine(localAddress: "127.0.0.2", proxy: "http://a:1"), UpstreamLine(localAddress: "127.0.0.3", proxy: "http://b:2")])
         #expect(
             mistakes(["lines": "3", "line-addresses": "127.0.0.2"]) == [
-                "--line-addresses names 1, and there are 3 lines; give one for each."
+                "--line-addresses: number of entries 1, number of lines 3; give one entry per line."
             ])
-        #expect(mistakes(["lines": "5"]) == ["--lines is \"5\"; it takes 1 to 4."])
+        #expect(mistakes(["lines": "5"]) == ["--lines is \"5\"; it must be 1 to 4."])
         #expect(mistakes(["lines": "1", "line-addresses": "example.com"]).count == 1)
     }
 
     @Test func twoHalvesOfTwoVenuesAreRefusedAndADemoOfAVenueToo() throws {
         let half = ["rest-url": "http://127.0.0.1:1"], other = ["ws-url": "ws://127.0.0.1:1"]
-        #expect(mistakes(half) == ["--rest-url needs ws-url too: one half would be of another host, the other of aster itself."])
+        #expect(mistakes(half) == ["--rest-url needs ws-url too: otherwise REST and WebSocket would use different hosts, one of them aster's."])
         #expect(
             mistakes(other, ["FUTURES_GATEWAY_VENUE": "binance"]) == [
-                "--ws-url needs rest-url too: one half would be of another host, the other of binance itself."
+                "--ws-url needs rest-url too: otherwise REST and WebSocket would use different hosts, one of them binance's."
             ])
         #expect(mistakes(half, ["FUTURES_GATEWAY_WS_URL": "ws://127.0.0.1:1"]).isEmpty)
         #expect(
             mistakes(["demo": "true"], file: "venue: aster\n") == [
-                "FILE:1: venue has no effect with demo, which brings its own exchange; leave one of them out."
+                "FILE:1: venue has no effect with demo, which runs its own exchange; leave one of them out."
             ])
     }
 
     @Test(arguments: [
-        ("port: [", "FILE:2 is no YAML: did not find expected node content."), ("- port\n", "FILE:1 is no mapping; it takes lines of NAME: VALUE."),
-        ("port: 1\nport: 2\n", "FILE:1 has port twice in one section; each key stands there once."),
-        ("config: other.yaml\n", "FILE:1: config is no setting."),
+        ("port: [", "FILE:2 is not valid YAML: did not find expected node content."),
+        ("- port\n", "FILE:1 is not a mapping; write lines of NAME: VALUE."),
+        ("port: 1\nport: 2\n", "FILE:1 has port twice in one section; use each key once."),
+        ("config: other.yaml\n", "FILE:1: config is not a setting."),
     ])
     func aFileThatIsNoneSaysWhere(text: String, sentence: String) {
         #expect(mistakes(file: text) == [sentence])
@@ -135,7 +136,7 @@ import Testing
         lines.append("\(use)a29")
         #expect(
             mistakes(file: lines.joined(separator: "\n")) == [
-                "FILE:1 has an anchor (&); what stands in two places is written twice, and a text that begins so in quotes."
+                "FILE:1 has a YAML anchor (&), which is not supported. Repeat the value, or quote a text that starts with &."
             ])
     }
 
@@ -148,7 +149,7 @@ import Testing
         let useless = mistakes(["demo": "true"], ["FUTURES_GATEWAY_REST_URL": "http://a"])
         #expect(useless.first?.hasPrefix("FUTURES_GATEWAY_REST_URL has no effect") == true)
         let sentences = mistakes(["pinned": "price:A", "demo": "true"])
-        #expect(sentences.first?.hasSuffix("which upstreams does not name. Did you mean prices?") == true, "\(sentences)")
+        #expect(sentences.first?.hasSuffix("which the setting upstreams does not contain. Did you mean prices?") == true, "\(sentences)")
     }
 
     @Test func upstreamsAreASectionOrAFileOfYAMLOrJSON() throws {
@@ -237,7 +238,7 @@ import Testing
         #expect(settings.yaml == "key: \"(hidden)\" # --key\n# code: not set\n")
         #expect(settings.list.key.shown("canary") == "(hidden)")
         _ = Settings<Secretive>(flags: ["code": "x"], environment: [:], mistakes: &mistakes)
-        #expect(mistakes == ["--code is \"x\"; it takes a number."])
+        #expect(mistakes == ["--code is \"x\"; it must be a number."])
     }
 
     @Test func everyDefaultIsWhatItsSettingTakesAndEveryNameIsThereOnce() throws {

@@ -126,7 +126,7 @@ import Testing
         // Room again: the next line says what went before it was lost.
         Thread.detachNewThread { [descriptor = pipe.read] in
             var block = [UInt8](repeating: 0, count: 65_536)
-            while Glibc.read(descriptor, &block, block.count) > 0, !String(decoding: block, as: UTF8.self).contains("lines were left out") {}
+            while Glibc.read(descriptor, &block, block.count) > 0, !String(decoding: block, as: UTF8.self).contains("lines were dropped") {}
         }
         let deadline = ContinuousClock.now + .seconds(30)
         while writer.counts.written == counts.written, ContinuousClock.now < deadline { writer.log(LogLine(level: .notice, message: "again")) }

@@ -77,7 +77,7 @@ import Testing
 
     @Test func aGatewayThatIsNotThereIsSaidInPlainWords() async throws {
         let health = try await Program("health", "--url", "http://127.0.0.1:1")
-        #expect(try await health.line() == "http://127.0.0.1:1/healthz: nothing listens there")
+        #expect(try await health.line() == "http://127.0.0.1:1/healthz: no process listens on this port")
         #expect(try await health.exitStatus() == 1)
         let unknown = try await Program("health", "--url", "http://nosuchhost.invalid:1")
         #expect(try await unknown.line().hasSuffix("the host name nosuchhost.invalid cannot be resolved"))

@@ -95,7 +95,7 @@ import Testing
         let reader = try await client.events("streams=btcusdt@bookTicker")
         program.send(SIGTERM)
         #expect(try await reader.rest().events.last?.name == "bye")
-        _ = try await program.error(containing: "readers sent off")
+        _ = try await program.error(containing: "readers disconnected")
         return (program, connection)
     }
 

@@ -47,9 +47,9 @@ import Testing
     }
 
     @Test func theDetailTellsWhatThereIs() throws {
-        #expect(try mistake("foo:AAPL").detail == "There is no upstream of this name; there is prices, bux.")
-        #expect(try mistake("btcusdt@kline").detail.contains("The interval is missing; there are 1m, 3m, 5m"))
-        #expect(try mistake("btcusdt@nothinglikeit").detail.contains("there are @markPrice, @markPrice@1s"))
+        #expect(try mistake("foo:AAPL").detail == "There is no upstream with this name. Available: prices, bux.")
+        #expect(try mistake("btcusdt@kline").detail.contains("The interval is missing. Available: 1m, 3m, 5m"))
+        #expect(try mistake("btcusdt@nothinglikeit").detail.contains("Available for a symbol: @markPrice, @markPrice@1s"))
         #expect(try mistake("prices:AAPL").detail.contains("its names look like prices:{key}@quote"))
     }
 

@@ -39,7 +39,7 @@ struct AccessLimitTests {
             #expect(answer.header("Retry-After") == "1")
             #expect(answer.header("RateLimit") == "\"requests\";r=0;t=1")
             #expect(try answer.json["limit"] == "address-requests")
-            #expect(try answer.json["detail"]?.text?.contains("One address has 2 requests a second here.") == true)
+            #expect(try answer.json["detail"]?.text?.contains("The limit per address is 2 requests a second.") == true)
             #expect(try await house.client.get("/streams", Self.from("203.0.113.2")).status == 200)
             #expect(try await house.client.get("/streams").status == 200)
         }
@@ -109,7 +109,7 @@ struct AccessLimitTests {
             #expect(never.status == 400)
             #expect(
                 try never.json["detail"]
-                    == "forceFetch would cost 4 refetches, of which one address has 3 a minute here. Name fewer streams, or leave forceFetch out: a stream that nobody reads yet is fetched anyway."
+                    == "forceFetch would cost 4 refetches; the limit per address is 3 a minute. Name fewer streams, or leave forceFetch out: a new stream is fetched anyway."
             )
             // Liquidations have no REST source, so they cost none.
             let reader = try await house.client.events("streams=btcusdt@markPrice,ethusdt@markPrice,!forceOrder@arr&forceFetch=true", from)

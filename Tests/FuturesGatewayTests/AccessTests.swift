@@ -118,7 +118,7 @@ struct AccessTests {
             let answer = try await house.client.get(target + "true", Self.bearer)
             #expect(answer.status == 403)
             #expect(try answer.json["operation"] == "refetch")
-            #expect(try answer.json["detail"]?.text?.contains("leave forceFetch out") == true)
+            #expect(try answer.json["detail"]?.text?.contains("Leave forceFetch out") == true)
             #expect(try await house.client.get(target + "false", Self.bearer).status == 200)
             #expect(try await house.client.get(target + "true", ["X-API-Key": Self.other]).status == 200)
         }

@@ -28,12 +28,12 @@ struct AgentToolTests {
 
     @Test func aMistakeSaysWhatIsWrong() {
         for (tool, arguments, words) in [
-            (AgentTool.book, "{}", "symbol is missing"), (.book, #"{"symbol":7}"#, "symbol is a string"),
+            (AgentTool.book, "{}", "symbol is missing"), (.book, #"{"symbol":7}"#, "symbol must be a string"),
             (.book, #"{"symbol":"BTCUSDT","dept":5}"#, "Did you mean depth"),
             (.book, #"{"symbol":"btcusdt@depth"}"#, "get_snapshot"), (.book, #"{"symbol":"BTCUSDT","depth":0}"#, "from 1 to 1000"),
             (.book, #"{"symbol":"BTCUSDT","depth":1e30}"#, "from 1 to 1000"), (.bars, #"{"symbol":"BTCUSDT"}"#, "interval is missing"),
             (.snapshot, #"{"stream":"a","allowStale":"yes"}"#, "true or false"), (.search, #"{"limit":101}"#, "from 1 to 100"),
-            (.status, #"{"a":1}"#, "no argument"),
+            (.status, #"{"a":1}"#, "Unknown argument"),
         ] {
             do throws(AgentMistake) {
                 let question = try Self.question(tool, arguments)

@@ -314,7 +314,7 @@ private struct Nodes {
             _ = try await reader.next("status") { $0.data["state"] == "stale" }
             #expect(try await nodes.edges[0].get("/streams/\(Self.stream)").header("X-Feed-State") == "stale")
             let deadline = ContinuousClock.now + .seconds(30)
-            while try await !nodes.edges[0].get("/readyz").text.hasPrefix("the log gives nothing for ") {
+            while try await !nodes.edges[0].get("/readyz").text.hasPrefix("the log has delivered nothing for ") {
                 guard ContinuousClock.now < deadline else { throw Unexpected("the edge says that it is ready") }
                 try await Task.sleep(for: .milliseconds(50))
             }

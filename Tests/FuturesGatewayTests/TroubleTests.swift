@@ -33,7 +33,7 @@ import Testing
                 let problem = try answer.json
                 #expect(problem["code"] == "timedOut")
                 let detail = try #require(problem["detail"]?.text)
-                #expect(detail.contains("The last that is known: ") && detail.contains("nothing listens there"), "\(detail)")
+                #expect(detail.contains("Last known reason: ") && detail.contains("no process listens on this port"), "\(detail)")
                 #expect(!detail.contains("errno") && !detail.contains("Error") && !detail.contains("("), "\(detail)")
             }
         }
@@ -85,7 +85,7 @@ import Testing
             #expect(try await house.client.get("/streams/btcusdt@markPrice?wait=4").status == 504)
             let troubles = log.lines.filter { $0.contains("cannot connect; trying again") }
             #expect(troubles.count == 2, "one for REST, one for the WebSocket: \(troubles)")
-            #expect(troubles.allSatisfy { $0.contains("nothing listens there") && !$0.contains("errno") })
+            #expect(troubles.allSatisfy { $0.contains("no process listens on this port") && !$0.contains("errno") })
             let exchange = DemoExchange(configuration: DemoExchangeConfiguration(port: port.number))
             _ = try await exchange.start()
             let reader = try await house.client.events("streams=btcusdt@markPrice")
@@ -139,8 +139,8 @@ import Testing
     @Test func refusalsNameWhatWouldBeTaken() async throws {
         try await House.open { house in
             let depth = try await house.client.get("/streams/btcusdt@markPrice?depth=5").json["detail"]?.text
-            #expect(depth?.hasPrefix("depth is for order books alone") == true)
-            #expect(try await house.client.request("PUT", "/streams").json["detail"] == "This resource takes GET, HEAD, OPTIONS.")
+            #expect(depth?.hasPrefix("depth applies only to order books") == true)
+            #expect(try await house.client.request("PUT", "/streams").json["detail"] == "This resource allows GET, HEAD, OPTIONS.")
             let foreign = try await house.client.raw("GET /streams HTTP/1.1\r\nHost: gateway.lan\r\n\r\n")
             #expect(foreign.status == 421)
             #expect(foreign.text.contains("allowed-hosts"))

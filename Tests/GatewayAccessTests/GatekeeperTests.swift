@@ -81,7 +81,7 @@ import Testing
         let principal = try #require(try keeper.principal(showing: secret, at: start))
         let tickets = try (0..<Tickets.maximumEach).map { _ in try keeper.ticket(for: principal, at: start) }
         #expect(Set(tickets).count == Tickets.maximumEach)
-        #expect(throws: AccessError(.tooManyTickets, "Too many tickets are out; use those there are, or wait a minute until they expire.")) {
+        #expect(throws: AccessError(.tooManyTickets, "Too many tickets are unused; use them, or wait a minute until they expire.")) {
             try keeper.ticket(for: principal, at: later(59))
         }
         _ = try keeper.ticket(for: principal, at: later(60))

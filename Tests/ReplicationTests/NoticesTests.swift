@@ -231,7 +231,7 @@ import Testing
         #expect(mirror.trouble(now: Self.at(3_030)) == nil)
         _ = mirror.passDeadline(now: Self.moment(5_100))
         #expect(mirror.trouble(now: Self.at(5_100)) == nil, "an engine may be electing its leader")
-        #expect(mirror.trouble(now: Self.at(8_100)) == "the log gives nothing for 5 s")
+        #expect(mirror.trouble(now: Self.at(8_100)) == "the log has delivered nothing for 5 s")
     }
 
     @Test mutating func aWriterThatGoesInOrderIsFollowedAtOnce() throws {

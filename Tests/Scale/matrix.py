@@ -120,7 +120,7 @@ def freeze_ingest(options):
     stage.await_settled()
     words = stage.expect(0, *TAKEN_OVER), stage.expect(1, *TAKEN_OVER)
     if not second.feeds():
-        stage.faults.append("the one that took over feeds the log no more")
+        stage.faults.append("the one that took over no longer feeds the log")
     return stage, f"taken over after {took:.1f} s; told {words[0]}; the woken one stepped down; {stage.resets()} resets"
 
 

@@ -23,7 +23,7 @@ SAMPLE = 40
 HEARING = 0.25
 """Seconds by which a reader on a busy machine may hear one event later than another."""
 
-OWN = "The log gives nothing.", "The log has lost events."
+OWN = "No data from the cluster log.", "The log has lost events."
 """Outages that an edge tells by itself end with the connection: another edge knows nothing of them."""
 
 

@@ -74,10 +74,10 @@ class Roamers(unittest.TestCase):
                   event("recover", {"stream": TAPE, "result": "success", "method": "snapshot"}), trades(9, 10, 12, "full"))
 
     def test_what_an_edge_tells_by_itself_ends_with_the_connection(self):
-        own = event("disconnect", {"stream": TAPE, "reason": "The log gives nothing."})
+        own = event("disconnect", {"stream": TAPE, "reason": "No data from the cluster log."})
         self.assertEqual(self.read(own).lacks(), [TAPE])
         self.assertEqual(self.read(own, session("exact")).lacks(), [])
-        other = event("disconnect", {"stream": TAPE, "reason": "The ingest has gone; another one took over."})
+        other = event("disconnect", {"stream": TAPE, "reason": "The ingest stopped; another one took over."})
         self.assertEqual(self.read(other, session("exact")).lacks(), [TAPE])
 
 

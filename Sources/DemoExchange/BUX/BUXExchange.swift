@@ -1,21 +1,21 @@
 import NIOPosix
 
-/// A simulated BUX server over real sockets on loopback: quotes at `/subscriptions/me`, products at `/core/21/products/ID`. Written from what public
-/// clients send and expect; shares no code with the dialect.
+/// A simulated BUX server over real sockets on loopback: quotes at `/subscriptions/me`, products at `/core/21/products/ID`. It is written from what
+/// public clients send and expect, and shares no code with the dialect.
 ///
-/// Everything here may be called from any thread.
+/// All members may be called from any thread.
 public final class BUXExchange: Sendable {
-    /// How a server works.
+    /// Settings of a server.
     public struct Configuration: Sendable {
         /// The address to listen on.
         public var host = "127.0.0.1"
-        /// The port; 0 takes any free one.
+        /// The port; 0 picks a free one.
         public var port = 0
         /// The seed of all prices.
         public var seed: UInt64 = 1
-        /// The time between two quotes of a product; with zero only ``BUXExchange/publish(_:tenths:)`` makes quotes.
+        /// The time between two quotes of a product. If zero, only ``BUXExchange/publish(_:tenths:)`` creates quotes.
         public var interval: Duration = .milliseconds(400)
-        /// The bearer token that clients have to show; nil accepts everybody.
+        /// The bearer token that clients must present; nil accepts all clients.
         public var token: String?
 
         /// The defaults.
@@ -26,14 +26,14 @@ public final class BUXExchange: Sendable {
     private let ledger = Ledger()
     private let server: LoopbackServer<ProductVenue>
 
-    /// Makes a server that does nothing until it is started.
+    /// Creates a server that does nothing until it is started.
     public init(configuration: Configuration = Configuration()) {
         self.configuration = configuration
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         server = LoopbackServer(ProductVenue(configuration, ledger: ledger, loop: loop), loop: loop)
     }
 
-    /// Listens; prices begin to move.
+    /// Starts to listen and to move prices.
     ///
     /// - Returns: the bound port.
     /// - Throws: ``DemoExchangeError`` if the address cannot be bound.
@@ -41,16 +41,16 @@ public final class BUXExchange: Sendable {
         try await server.start(host: configuration.host, port: configuration.port) { $0.open() }
     }
 
-    /// Closes the listening socket and resets every connection; returns when all are gone.
+    /// Closes the listening socket and resets every connection; returns when all are closed.
     public func stop() async { await server.stop() }
 
-    /// What the server has seen up to now; the streams are the products' ids in lower case.
+    /// The server's counts so far. Its streams are named by the products' ids in lower case.
     public func statistics() -> Statistics { ledger.statistics }
 
-    /// What happens from now on. Each call gives a stream of its own.
+    /// Events from now on. Each call returns a separate stream.
     public func changes() -> AsyncStream<Event> { ledger.events() }
 
-    /// Sets a price and tells its subscribers.
+    /// Sets a price (tenths of a euro) and notifies its subscribers.
     public func publish(_ product: String, tenths: Int64) { server.onLoop { $0.publish(product, tenths) } }
 
     /// Resets every WebSocket.

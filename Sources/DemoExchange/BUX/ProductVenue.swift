@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// The products of the simulated BUX server, and its sockets. Lives on one event loop.
+/// The products of the simulated BUX server, and its sockets. Used on one event loop.
 final class ProductVenue {
     let ledger: Ledger
     private let token: String?
@@ -46,7 +46,7 @@ final class ProductVenue {
         for socket in sockets.values { socket.deliver(#"{"t":"trading.quote","id":"q-\#(id)","v":2,"body":\#(body)}"#, of: id) }
     }
 
-    /// A product's document; nil if no product has that id.
+    /// A product's JSON document; nil if no product has this id.
     private func document(_ id: String) -> String? {
         guard let product = products[id.lowercased()] else { return nil }
         func amount(_ tenths: Int64) -> String { #"{"currency":"EUR","decimals":1,"amount":"\#(decimal(tenths, 1))"}"# }

@@ -11,7 +11,7 @@ extension Fault {
 
     init(parsing text: String) throws(Refused) {
         guard case .object(let members)? = try? JSONValue(parsing: text), let name = members["fault"]?.string else {
-            throw Refused(message: #"the body must be a JSON object like {"fault":"drop"}"#)
+            throw Refused(message: #"the body must be a JSON object such as {"fault":"drop"}"#)
         }
         var parameters = FaultParameters(members)
         self = try Self.make(name, &parameters)

@@ -45,14 +45,14 @@ struct DepthPublisher {
         asks += book.asks.changes
     }
 
-    /// Starts again if the ids have gone back.
+    /// Starts again if the ids have moved backwards.
     private mutating func restart(before first: Int64) {
         (firstID, lastID) = (nil, first - 1)
         bids.removeAll()
         asks.removeAll()
     }
 
-    /// The last quantity set at each price, the highest price first.
+    /// The last quantity set at each price, highest price first.
     private func latest(_ changes: [Level]) -> [Level] {
         var sorted = changes.enumerated().sorted { ($0.element.price, $0.offset) > ($1.element.price, $1.offset) }.map(\.element)
         var kept = 0

@@ -23,7 +23,7 @@ extension SymbolMarket {
         #"{"e":"aggTrade","E":\#(now),"s":"\#(listing.symbol)",\#(aggregateFields(trade))}"#
     }
 
-    /// The members that the stream and the REST reply have in common.
+    /// The members common to the stream and the REST reply.
     func aggregateFields(_ trade: AggregateTrade) -> String {
         #""a":\#(trade.id),"p":"\#(price(trade.price))","q":"\#(quantity(trade.quantity))","f":\#(trade.firstTradeID),"#
             + #""l":\#(trade.lastTradeID),"T":\#(trade.time),"m":\#(trade.isBuyerMaker)"#

@@ -1,7 +1,7 @@
 /// Decides at each step what one subscribed stream publishes.
 struct StreamPublisher {
     let stream: MarketStream
-    /// What tells one day's figures from others: the last trade, and where the day begins.
+    /// Identifies a state of the 24 h figures: the last trade, and where the day begins.
     private struct Day: Equatable {
         let lastTradeID: Int64?
         let openTime: Int64
@@ -12,12 +12,12 @@ struct StreamPublisher {
         }
     }
 
-    /// What was published last per symbol, for streams that publish only changes.
+    /// The state last published per symbol, for streams that publish only changes.
     private var published: [Int: Day] = [:]
     private var lastBar: Bar?
     private var depth: DepthPublisher?
 
-    /// Array and depth streams publish the changes from now on.
+    /// Array and depth streams publish only changes from now on.
     init(_ stream: MarketStream, in market: Market) {
         self.stream = stream
         switch stream {
@@ -107,7 +107,7 @@ struct StreamPublisher {
         return rows.isEmpty ? [] : [array(rows)]
     }
 
-    /// The closing frame of the last published bar, if it has closed meanwhile, and the open bar, if it changed.
+    /// The closing frame of the last published bar if it has closed meanwhile, and the open bar if it changed.
     private mutating func klines(_ market: SymbolMarket, _ interval: Interval, _ write: (Bar, Bool) -> String) -> [String] {
         let current = market.bars.current(interval)
         var payloads: [String] = []

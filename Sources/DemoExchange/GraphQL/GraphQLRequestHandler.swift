@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// One HTTP connection of the simulated GraphQL server: queries, and subscriptions as multipart parts or server-sent events, as the request accepts.
-/// Lives on the server's event loop.
+/// One HTTP connection of the simulated GraphQL server. It answers queries, and serves subscriptions as multipart parts or server-sent events,
+/// whichever the request accepts. Used on the server's event loop.
 final class GraphQLRequestHandler: ChannelInboundHandler, RemovableChannelHandler, PriceReader {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -68,7 +68,7 @@ final class GraphQLRequestHandler: ChannelInboundHandler, RemovableChannelHandle
             let query = try PriceQuery(request)
             if query.field == .price { return reply(200, query.result(venue.price(query.symbol))) }
             guard accepts.contains("multipart/mixed") || accepts.contains("text/event-stream") else {
-                throw PriceQuery.Refused(message: "a subscription wants multipart/mixed or text/event-stream")
+                throw PriceQuery.Refused(message: "a subscription requires Accept: multipart/mixed or text/event-stream")
             }
             subscribe(query, accepts.contains("multipart/mixed") ? .multipart : .events)
         } catch {
@@ -108,7 +108,7 @@ final class GraphQLRequestHandler: ChannelInboundHandler, RemovableChannelHandle
         if framing == .multipart { part(#"{"payload":\#(result)}"#) } else { send("event: next\ndata: \(result)\n\n") }
     }
 
-    /// The delimiter is sent with the part, so that a reader need not wait for the next part.
+    /// Sends the delimiter with the part, so that the reader need not wait for the next part.
     private func part(_ body: String) { send("\r\ncontent-type: application/json\r\n\r\n\(body)\r\n--graphql") }
 
     func complete(_ operation: String) {

@@ -1,10 +1,11 @@
-/// The messages and subscriptions of one WebSocket of the simulated GraphQL server, under either protocol. Pure: text in, replies out.
+/// The messages and subscriptions of one WebSocket of the simulated GraphQL server, in either protocol. A value type without I/O: it takes text and
+/// returns replies.
 struct GraphQLSocketSession {
     enum Answer: Equatable {
         case send(String)
         case subscribe(id: String, PriceQuery)
         case unsubscribe(id: String)
-        /// Ends the socket with this code.
+        /// Closes the socket with this code.
         case close(Int, String)
     }
 
@@ -13,7 +14,7 @@ struct GraphQLSocketSession {
     private(set) var isAccepted = false
     private(set) var operations: [String: PriceQuery] = [:]
 
-    /// - Parameter token: The required `authToken` of the first message's payload; nil accepts everybody.
+    /// - Parameter token: The `authToken` that the first message's payload must contain; nil accepts all clients.
     init(isLegacy: Bool, token: String?) {
         self.isLegacy = isLegacy
         self.token = token

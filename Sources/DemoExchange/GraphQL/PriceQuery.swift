@@ -1,6 +1,6 @@
 /// A request to the simulated price server: one field with its symbol, and the wanted members of a price.
 struct PriceQuery: Equatable {
-    /// The reason of a refusal, as a GraphQL error tells it.
+    /// A refusal, with the text for the GraphQL error.
     struct Refused: Error, Equatable {
         let message: String
     }
@@ -8,7 +8,7 @@ struct PriceQuery: Equatable {
     enum Field: String, CaseIterable {
         case price
         case priceUpdated
-        /// A subscription that the server ends after some prices.
+        /// A subscription that the server ends after three prices.
         case finite
     }
 
@@ -16,9 +16,9 @@ struct PriceQuery: Equatable {
     let symbol: String
     let members: [String]
 
-    /// Reads `{"query":…,"variables":{"symbol":…}}`. It knows only one operation with one field and one level of members.
+    /// Parses `{"query":…,"variables":{"symbol":…}}`. Only one operation with one field and one level of members is understood.
     init(_ request: JSONValue) throws(Refused) {
-        guard let document = request["query"]?.string, document.utf8.count <= 8192 else { throw Refused(message: "a query is wanted") }
+        guard let document = request["query"]?.string, document.utf8.count <= 8192 else { throw Refused(message: "a query is required") }
         let isSubscription = document.drop(while: \.isWhitespace).hasPrefix("subscription")
         let body = document.drop { $0 != "{" }.dropFirst().drop(while: \.isWhitespace)
         let name = body.prefix { $0.isLetter || $0.isNumber || $0 == "_" }

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// Takes the results of operations, on the server's event loop.
+/// Receives the results of operations, on the server's event loop.
 protocol PriceReader: AnyObject {
     func deliver(_ result: String, to operation: String)
     func complete(_ operation: String)
@@ -9,7 +9,7 @@ protocol PriceReader: AnyObject {
     func end(_ code: UInt16?)
 }
 
-/// The prices of the simulated GraphQL server, and their subscribers. Lives on one event loop.
+/// The prices of the simulated GraphQL server, and their subscribers. Used on one event loop.
 final class PriceVenue {
     struct Operation: Hashable {
         let reader: ObjectIdentifier
@@ -19,7 +19,7 @@ final class PriceVenue {
     private struct Subscription {
         let reader: any PriceReader
         let query: PriceQuery
-        /// Results still to come; nil if there is no end.
+        /// Results still to be sent; nil if the subscription never ends.
         var remaining: Int?
     }
 
@@ -94,7 +94,7 @@ final class PriceVenue {
         ledger.disconnected()
     }
 
-    /// Subscribes; false if there is no such symbol.
+    /// Subscribes; false if the symbol does not exist.
     func subscribed(_ reader: any PriceReader, _ id: String, _ query: PriceQuery) -> Bool {
         guard prices[query.symbol] != nil else { return false }
         let operation = Operation(reader: ObjectIdentifier(reader), id: id)
@@ -125,7 +125,7 @@ extension PriceVenue: LoopbackService {
 
     func requestHandler() -> any ChannelHandler & RemovableChannelHandler { GraphQLRequestHandler(venue: self, keepAlive: keepAlive) }
 
-    /// The first offered protocol that this server speaks.
+    /// The first offered protocol that this server supports.
     private static func subprotocol(_ request: HTTPRequestHead) -> String? {
         guard request.uri == "/graphql" else { return nil }
         let offered = request.headers[canonicalForm: "Sec-WebSocket-Protocol"].map(String.init)

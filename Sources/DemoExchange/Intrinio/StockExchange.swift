@@ -1,21 +1,21 @@
 import NIOPosix
 
-/// A simulated Intrinio over real sockets on loopback. `/auth` gives a token for the key. `/socket/websocket` speaks the binary equities format if
-/// the client asks for it, else Phoenix channels. `/securities/{ticker}/prices/realtime` gives snapshots. Shares no code with the dialect.
+/// A simulated Intrinio over real sockets on loopback. `/auth` returns a token for the key. `/socket/websocket` speaks the binary equities format if
+/// the client asks for it, otherwise Phoenix channels. `/securities/{ticker}/prices/realtime` returns snapshots. Shares no code with the dialect.
 ///
-/// Everything here may be called from any thread.
+/// All members may be called from any thread.
 public final class StockExchange: Sendable {
-    /// How a server works.
+    /// Settings of a server.
     public struct Configuration: Sendable {
         /// The address to listen on.
         public var host = "127.0.0.1"
-        /// The port; 0 takes any free one.
+        /// The port; 0 picks a free one.
         public var port = 0
         /// The seed of all prices.
         public var seed: UInt64 = 1
-        /// The time between two moves of a symbol; with zero only ``StockExchange/publish(_:_:hundredths:)`` moves it.
+        /// The time between two price changes of a symbol. If zero, only ``StockExchange/publish(_:_:hundredths:)`` changes prices.
         public var interval: Duration = .milliseconds(250)
-        /// The key that clients have to show.
+        /// The key that clients must present.
         public var apiKey = "demo"
         /// How long a Phoenix socket may be silent before it is closed.
         public var idle: Duration = .seconds(60)
@@ -24,7 +24,7 @@ public final class StockExchange: Sendable {
         public init() {}
     }
 
-    /// The part of a quote or trade that a message is about.
+    /// Which price a message carries.
     public enum Side: Int, Sendable, CaseIterable {
         /// The last trade.
         case trade
@@ -38,14 +38,14 @@ public final class StockExchange: Sendable {
     private let ledger = Ledger()
     private let server: LoopbackServer<StockVenue>
 
-    /// Makes a server that does nothing until it is started.
+    /// Creates a server that does nothing until it is started.
     public init(configuration: Configuration = Configuration()) {
         self.configuration = configuration
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         server = LoopbackServer(StockVenue(configuration, ledger: ledger, loop: loop), loop: loop)
     }
 
-    /// Listens; prices begin to move.
+    /// Starts to listen and to move prices.
     ///
     /// - Returns: the bound port.
     /// - Throws: ``DemoExchangeError`` if the address cannot be bound.
@@ -53,27 +53,27 @@ public final class StockExchange: Sendable {
         try await server.start(host: configuration.host, port: configuration.port) { $0.open() }
     }
 
-    /// Closes the listening socket and resets every connection; returns when all are gone.
+    /// Closes the listening socket and resets every connection; returns when all are closed.
     public func stop() async { await server.stop() }
 
-    /// What the server has seen up to now; the streams are the symbols, and requests come without their query.
+    /// The server's counts so far. Its streams are named by the symbols, and requests are counted without their query.
     public func statistics() -> Statistics { ledger.statistics }
 
-    /// What happens from now on. Each call gives a stream of its own.
+    /// Events from now on. Each call returns a separate stream.
     public func changes() -> AsyncStream<Event> { ledger.events() }
 
-    /// Sets one side of a symbol and tells its subscribers.
+    /// Sets one price (hundredths) of a symbol and notifies its subscribers.
     public func publish(_ symbol: String, _ side: Side, hundredths: Int64) { server.onLoop { $0.publish(symbol, side, hundredths) } }
 
     /// Sends a text to every connection.
     public func say(_ text: String) { server.onLoop { $0.say(text) } }
 
-    /// Lets the Phoenix channels of a symbol crash.
+    /// Makes the Phoenix channels of a symbol crash.
     public func crash(_ symbol: String) { server.onLoop { $0.crash(symbol) } }
 
     /// Resets every WebSocket and revokes all tokens.
     public func dropConnections() { server.onLoop { $0.dropConnections() } }
 
-    /// Answers logins with this status from now on, and asks for a wait of `retryAfter` seconds; nil ends that.
+    /// Answers logins with this status from now on, with `Retry-After` if `retryAfter` (s) is given; nil ends the fault.
     public func setLoginStatus(_ status: Int?, retryAfter: Int? = nil) { server.onLoop { $0.loginFault = status.map { ($0, retryAfter) } } }
 }

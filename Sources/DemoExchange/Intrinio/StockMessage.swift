@@ -1,6 +1,6 @@
 import NIOCore
 
-/// One event of a symbol, in the format of either wire.
+/// One event of a symbol, for either wire format.
 struct StockMessage {
     let symbol: String
     let side: StockExchange.Side

@@ -1,11 +1,11 @@
 import NIOCore
 import NIOWebSocket
 
-/// One WebSocket of the simulated Intrinio, of either wire.
+/// One WebSocket of the simulated Intrinio, in either wire format.
 final class StockSocket: LoopbackSocket {
     private struct Refused: Error {}
 
-    /// The joined channels with their references, which are empty on the binary wire.
+    /// The joined channels with their references, which are empty in the binary format.
     private(set) var channels: [String: String] = [:]
     private var tradesOnly: Set<String> = []
     private let isBinary: Bool
@@ -29,7 +29,7 @@ final class StockSocket: LoopbackSocket {
         venue.closed(self)
     }
 
-    /// Closes a Phoenix socket whose client is silent.
+    /// Closes a Phoenix socket if its client stays silent.
     private func wait() {
         guard !isBinary, let context else { return }
         patience?.cancel()

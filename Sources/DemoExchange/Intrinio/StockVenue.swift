@@ -2,7 +2,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 
-/// The prices behind the simulated Intrinio, its tokens and its sockets. Lives on one event loop.
+/// The prices behind the simulated Intrinio, its tokens and its sockets. Used on one event loop.
 final class StockVenue {
     struct Price {
         var hundredths: Int64
@@ -58,7 +58,7 @@ final class StockVenue {
         }
     }
 
-    /// A token counts for one connection.
+    /// A token is valid for one connection.
     private func newToken() -> String {
         let token = "demo/\(generator.integer(in: 0...1 << 40))+="
         tokens.insert(token)

@@ -1,5 +1,5 @@
-/// A bar of trades in integer units: prices in units of the symbol's price precision, volumes of its quantity precision,
-/// quote volumes of both together.
+/// A bar of trades in integer units: prices in units of the symbol's price precision, volumes in units of its quantity precision, quote volumes in
+/// units of both multiplied.
 struct Bar: Equatable {
     let openTime: Int64
     /// The first millisecond after the bar.
@@ -19,7 +19,7 @@ struct Bar: Equatable {
 
     var closeTime: Int64 { end - 1 }
 
-    /// A bar in which nothing has been traded yet.
+    /// A bar without any trade yet.
     init(openTime: Int64, end: Int64, price: Int64) {
         self.openTime = openTime
         self.end = end

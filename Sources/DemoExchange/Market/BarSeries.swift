@@ -1,4 +1,4 @@
-/// All bars of one symbol: the closed ones it is built from, the open one of every interval, and the rolling day.
+/// All bars of one symbol: the closed ones, the open one of every interval, and the rolling 24 hours.
 struct BarSeries {
     /// Closed bars, oldest first: days, hours, and minutes at the end.
     private(set) var closed: [Bar]
@@ -40,7 +40,7 @@ struct BarSeries {
         return day
     }
 
-    /// Closes the bars that end at or before `now`. If `keepingDay`, the day does not move on: it stays as it was told last.
+    /// Closes the bars that end at or before `now`. If `keepingDay`, the rolling 24 hours do not advance and keep their last figures.
     mutating func roll(to now: Int64, keepingDay: Bool = false) {
         while current[0].end <= now {
             let boundary = current[0].end
@@ -59,7 +59,7 @@ struct BarSeries {
         for position in current.indices { current[position].add(trade) }
     }
 
-    /// All bars of `interval`, oldest first, the open one last. They are made of closed bars that are no longer than the interval.
+    /// All bars of `interval`, oldest first, the open one last. They are built from closed bars that are no longer than the interval.
     func bars(_ interval: Interval) -> [Bar] {
         let open = current(interval)
         var bars: [Bar] = []
@@ -85,7 +85,7 @@ struct BarSeries {
         for bar in closed[(first + 1)...] { closedDay.add(bar) }
     }
 
-    /// Turns the oldest hours of minutes into hours, so that memory does not grow over weeks.
+    /// Merges the oldest minutes into hours, so that memory does not grow over weeks.
     private mutating func foldOldMinutes() {
         let minutes = closed.reversed().prefix { $0.end - $0.openTime == Interval.minute }.count
         guard minutes >= Self.keptMinutes else { return }

@@ -1,4 +1,4 @@
-/// A payment of funding that is past.
+/// A past funding payment.
 struct Funding: Equatable {
     let time: Int64
     /// In units of 1e-8.
@@ -7,7 +7,7 @@ struct Funding: Equatable {
     let markPrice: Int64
 }
 
-/// The payments of one contract: noted since the exchange opened, made from the seed before that.
+/// The payments of one contract: recorded since the exchange opened, derived from the seed for earlier times.
 struct FundingHistory {
     /// Milliseconds from one payment to the next; 0 if the contract has none.
     let interval: Int64
@@ -23,7 +23,7 @@ struct FundingHistory {
         next = interval == 0 ? .max : (now / interval + 1) * interval
     }
 
-    /// Notes the payments that were due up to `now`, at the present rate and mark price.
+    /// Records the payments that were due up to `now`, at the current rate and mark price.
     mutating func roll(to now: Int64, rate: Int64, markPrice: Int64) {
         while next <= now {
             noted[next] = Funding(time: next, rate: rate, markPrice: markPrice)
@@ -31,7 +31,7 @@ struct FundingHistory {
         }
     }
 
-    /// The payment at `time`; nil if there was none. `price` gives the mark price at a time before the exchange opened.
+    /// The payment at `time`; nil if there was none. `price` returns the mark price at a time before the exchange opened.
     func payment(at time: Int64, price: (Int64) -> Int64) -> Funding? {
         guard interval > 0, time % interval == 0, time < next else { return nil }
         if let funding = noted[time] { return funding }
@@ -42,7 +42,7 @@ struct FundingHistory {
 }
 
 extension Listing {
-    /// Milliseconds from one payment of funding to the next; 0 if there is none.
+    /// Milliseconds from one funding payment to the next; 0 if there is none.
     var fundingInterval: Int64 {
         guard hasFunding else { return 0 }
         return (base == "ASTER" || base == "1000PEPE" ? 4 : 8) * Interval.hour

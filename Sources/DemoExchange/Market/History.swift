@@ -1,16 +1,16 @@
-/// The bars from before the exchange opened: days, then hours, then minutes, built backwards from the opening price so that this price depends only
-/// on the seed.
+/// The bars from before the exchange opened: days, then hours, then minutes. They are built backwards from the opening price, so that this price
+/// depends only on the seed.
 struct History {
     static let dayCount: Int64 = 1_600
     static let hourCount: Int64 = 1_600
     static let minuteCount: Int64 = 1_560
 
-    /// Oldest first, without a hole; shorter ones follow longer ones.
+    /// Oldest first, without gaps; shorter bars follow longer ones.
     private(set) var bars: [Bar] = []
 
     /// - Parameters:
     ///   - end: the minute before which the history ends.
-    ///   - lastTradeID: id of the last trade in it.
+    ///   - lastTradeID: id of its last trade.
     init(of listing: Listing, before end: Int64, lastTradeID: Int64, generator: SeededGenerator) {
         var walk = Walk(
             price: listing.anchor, anchor: listing.anchor, lastTradeID: lastTradeID,

@@ -1,4 +1,4 @@
-/// An order by which the exchange closes somebody's position.
+/// An order by which the exchange closes a trader's position.
 struct Liquidation: Equatable {
     /// Position in ``Market/symbols``.
     let symbol: Int

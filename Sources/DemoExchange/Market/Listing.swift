@@ -4,7 +4,7 @@ struct Listing {
         case perpetual
         /// A dated contract: no funding.
         case quarterly
-        /// A perpetual on a metal or a share; its mark prices come in a frame of their own.
+        /// A perpetual on a metal or a share; its mark prices are sent in a separate frame.
         case tradFi
         /// Delisted: keeps its mark price row, has no ticker and no trades.
         case settling
@@ -13,7 +13,7 @@ struct Listing {
     let symbol: String
     let base: String
     let kind: Kind
-    /// Price around which the market moves, in units of `pricePrecision`.
+    /// The price around which the market moves, in units of `pricePrecision`.
     let anchor: Int64
     let pricePrecision: Int
     let quantityPrecision: Int
@@ -27,11 +27,11 @@ struct Listing {
     static let delivery: Int64 = 1_798_185_600_000
     var isTrading: Bool { kind != .settling }
     var hasFunding: Bool { kind == .perpetual || kind == .tradFi }
-    /// The assets whose contracts make up the index of this one, with their parts in ten-thousandths; empty if it has a price of its own.
+    /// The assets that make up this contract's index, with their shares in ten-thousandths; empty if the index is a plain price.
     var components: [(base: String, part: Int64)] {
         base == "DEFI" ? [("ETH", 4_500), ("LINK", 3_250), ("SOL", 2_250)] : []
     }
-    /// Only ASCII letters are lowered, as in the venues' stream names.
+    /// Only ASCII letters are lowercased, as in the venues' stream names.
     var streamPrefix: String { asciiLowercased(symbol) }
     var quotePrecision: Int { pricePrecision + quantityPrecision }
 
@@ -72,7 +72,7 @@ struct Listing {
         Listing("APT", 33_810, 4, 1),
     ]
 
-    /// The first `count` listings; beyond the named ones come `D0025USDT` and so on. Held between 20 and 2 000.
+    /// The first `count` listings, clamped to 20–2 000. After the named ones come `D0025USDT` and so on.
     static func all(_ count: Int, perpetualsOnly: Bool = false) -> [Listing] {
         let count = min(max(count, 20), 2_000)
         let extra = (known.count...max(count, known.count)).map { number in

@@ -1,6 +1,6 @@
-/// The whole simulated market: a value that advances in steps. Except for the times, it is a function of the seed and the number of steps.
+/// The whole simulated market: a value that advances in steps. Except for the times, it depends only on the seed and the number of steps.
 struct Market {
-    /// Wall-clock length of a step.
+    /// Wall-clock length of a step, in milliseconds.
     static let stepLength: Int64 = 50
     static let stepsPerSecond = 20
 
@@ -10,7 +10,7 @@ struct Market {
     private(set) var step = 0
     /// Whether the last tick was a step too.
     private(set) var hasStepped = false
-    /// Whether nothing moves but the time: no trades, no changes of books, no new prices.
+    /// Whether only time advances: no trades, book changes or new prices.
     var isStill = false
     /// Length of the last tick, and of all ticks since the market opened.
     private var tickLength: Int64 = 1
@@ -79,7 +79,7 @@ struct Market {
         liquidate()
     }
 
-    /// Liquidates somebody every three seconds on average, half of the time in the first two symbols.
+    /// Liquidates a position every three seconds on average, half of the time in the first two symbols.
     private mutating func liquidate() {
         guard liquidator.next() % 3 == 0 else { return }
         let last = Int64(liquidator.chance(50) ? 1 : symbols.count - 1)
@@ -91,12 +91,12 @@ struct Market {
     /// Brings a symbol's book up to date for a single request.
     mutating func settleBook(_ symbol: Int) { symbols[symbol].settleBook(now: now) }
 
-    /// Keeps a symbol's book up to date until each call is matched by ``unwatchBook(_:)``.
+    /// Keeps a symbol's book up to date until ``unwatchBook(_:)`` has been called as often.
     mutating func watchBook(_ symbol: Int) { symbols[symbol].watchBook(now: now) }
 
     mutating func unwatchBook(_ symbol: Int) { symbols[symbol].unwatchBook() }
 
-    /// Moves all ids back, like the restart of a venue that has lost count; each time further.
+    /// Moves all ids back, further with each call, like a venue that restarts and has lost its counters.
     mutating func restartIDs() {
         restarts += 1
         lastUpdateID = Self.firstUpdateID + 500_000_000_000 - restarts * 1_000_000_000
@@ -107,7 +107,7 @@ struct Market {
         }
     }
 
-    /// Makes the steps missed since the last one, at most a minute's worth.
+    /// Performs the steps missed since the last one, at most one minute of them.
     mutating func catchUp(to now: Int64) {
         let first = max(self.now, now - Interval.minute)
         for time in stride(from: first + Self.stepLength, through: now, by: Int(Self.stepLength)) { step(now: time) }
@@ -117,7 +117,7 @@ struct Market {
 /// The index of a margin asset in US dollars, with its buffers.
 struct AssetIndex {
     let asset: String
-    /// Position of the symbol whose index it follows; nil for a stablecoin, which walks by itself.
+    /// Position of the symbol whose index it follows; nil for a stablecoin, which walks independently.
     private let source: Int?
     /// Buffers in ten-thousandths.
     let bidBuffer: Int64

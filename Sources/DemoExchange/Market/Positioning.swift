@@ -5,8 +5,8 @@ enum RatioKind: Int64 {
     case topPositions
 }
 
-/// What is known about the open positions in one contract. All of it follows from the last price, so that it moves with the market, and a price of
-/// the past gives again what was told then.
+/// Figures about the open positions in one contract. All follow from the last price. So they move with the market, and the same past price always
+/// gives the same figures.
 struct Positioning {
     let listing: Listing
     let seed: UInt64
@@ -16,7 +16,7 @@ struct Positioning {
         return generator.integer(in: range)
     }
 
-    /// What the price is above its usual one, in thousandths of that, held within ±500.
+    /// How far the price is above its usual one, in thousandths of that, clamped to ±500.
     private func excess(_ price: Int64) -> Int64 {
         min(max((price - listing.anchor) * 1_000 / max(1, listing.anchor), -500), 500)
     }
@@ -27,7 +27,7 @@ struct Positioning {
         return base + base / 10_000 * (excess(price) * 4 + noise(price, -20...20))
     }
 
-    /// The part of long accounts or positions, in ten-thousandths.
+    /// The share of long accounts or positions, in ten-thousandths.
     func longShare(_ kind: RatioKind, at price: Int64) -> Int64 {
         noise(-2 - kind.rawValue, 5_000...6_500) - excess(price) * 3 + noise(price ^ kind.rawValue << 60, -30...30)
     }

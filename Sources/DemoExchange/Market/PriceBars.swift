@@ -1,8 +1,8 @@
-/// Which of a contract's prices a bar is of; each has bars of its own over REST.
+/// The price that a bar records; each has separate bars over REST.
 enum PriceKind {
     case mark
     case index
-    /// What the mark price is above the index, as a part of the index.
+    /// How far the mark price is above the index, as a fraction of the index.
     case premium
 }
 
@@ -32,7 +32,7 @@ struct PriceBar: Equatable {
     var mark: PriceRange
     var index: PriceRange
     var premium: PriceRange
-    /// How often the prices were set within the bar, once a second.
+    /// How many times the prices were set within the bar; they are set once a second.
     var samples: Int64 = 0
 
     func range(_ kind: PriceKind) -> PriceRange {
@@ -50,14 +50,14 @@ struct PriceBar: Equatable {
         samples += later.samples
     }
 
-    /// A bar of the same prices over another time.
+    /// A bar of the same prices over another time span.
     func over(_ openTime: Int64, _ end: Int64) -> PriceBar {
         PriceBar(openTime: openTime, end: end, mark: mark, index: index, premium: premium, samples: samples)
     }
 }
 
-/// The mark price, index and premium of one contract over time: recorded from the hour in which the exchange opened, made from its bars of trades
-/// before that. Either way a bar never changes once it has closed.
+/// The mark price, index and premium of one contract over time. They are recorded from the hour in which the exchange opened, and derived from its
+/// bars of trades for earlier times. A closed bar never changes.
 struct PriceBars {
     /// Recorded, oldest first: hours, and minutes at the end.
     private var closed: [PriceBar] = []
@@ -66,11 +66,12 @@ struct PriceBars {
     /// When the first recorded bar opens.
     private let firstTime: Int64
     private let seed: UInt64
-    /// What turns a price of the contract into one with eight decimals.
+    /// The factor that converts a price of the contract to eight decimals.
     private let scale: Int64
 
     private static let keptMinutes = 2 * Int(History.minuteCount)
-    /// How far the mark price was from the index before the exchange opened, and the index from the price of trades; at most, in millionths.
+    /// Limits for the time before the exchange opened, in millionths: the distance of the mark price from the index, and of the index from the trade
+    /// price.
     private static let reach: Int64 = 300
     private static let indexReach: Int64 = 150
 
@@ -86,7 +87,7 @@ struct PriceBars {
         closed = trades.closed.filter { $0.openTime >= firstTime }.map(made)
     }
 
-    /// Notes the prices of this second.
+    /// Records the prices of this second.
     mutating func add(mark: Int64, index: Int64) {
         let premium = (mark - index) * 100_000_000 / max(1, index)
         let sample = PriceBar(
@@ -123,7 +124,7 @@ struct PriceBars {
         return bars
     }
 
-    /// The bar that belongs to a bar of trades. It depends on nothing but that bar, and many of them give the same together as one over all of them.
+    /// The bar derived from a bar of trades. It depends only on that bar, and several of them combined equal one derived from their combined bar.
     private func made(_ bar: Bar) -> PriceBar {
         let (open, close) = (distances(at: bar.openTime), distances(at: bar.end))
         let index = PriceRange(
@@ -144,7 +145,7 @@ struct PriceBars {
 
     private func away(_ price: Int64, _ millionths: Int64) -> Int64 { price + price / 1_000_000 * millionths }
 
-    /// Turns the oldest hour of minutes into an hour, so that memory does not grow over weeks.
+    /// Merges the oldest sixty minutes into an hour, so that memory does not grow over weeks.
     private mutating func foldOldMinutes() {
         let first = hours
         guard closed.count - first >= Self.keptMinutes else { return }

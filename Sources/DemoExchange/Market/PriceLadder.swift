@@ -4,22 +4,22 @@ struct Level: Equatable {
     var quantity: Int64
 }
 
-/// One side of an order book: its levels, best first, and what the last tick changed in them.
+/// One side of an order book: its levels, best first, and the changes of the last tick.
 struct PriceLadder {
     /// A side keeps between `fewest` and `most` levels, so that even the deepest snapshot never shows all of it.
     static let fewest = 1_010
     static let most = 1_200
     private static let usual = 1_100
-    /// Every level that comes to be among this many best ones is announced. So a client that started with the 1 000 best knows them, however far the
-    /// market has moved since.
+    /// Every level that moves up among this many best ones is announced. So a client that started with the 1 000 best levels knows them, however far
+    /// the market has moved since.
     private static let announced = 900
 
     private(set) var levels: [Level] = []
     /// Absolute quantities in the order they were set; cleared with every tick.
     private(set) var changes: [Level] = []
-    /// 1 if prices rise from the best one on (asks), -1 if they fall.
+    /// 1 if prices rise away from the best one (asks), -1 if they fall.
     private let direction: Int64
-    /// Largest distance between two neighbouring levels when they are made.
+    /// Largest price distance between two neighbouring new levels.
     private let widestGap: Int64
     private let largestQuantity: Int64
     private var generator: SeededGenerator
@@ -51,7 +51,7 @@ struct PriceLadder {
         settle(edge)
     }
 
-    /// Changes one to three levels behind the best one; some removals are of levels that do not exist.
+    /// Changes one to three levels behind the best one. Some removals name levels that do not exist.
     mutating func alter() {
         let edge = announcedEdge
         for _ in 0..<generator.integer(in: 1...3) where levels.count > 1 {
@@ -109,7 +109,7 @@ struct PriceLadder {
         levels.count >= Self.announced ? levels[Self.announced - 1].price : nil
     }
 
-    /// Brings the number of levels back within its bounds and announces the levels that have come nearer than `edge`.
+    /// Brings the number of levels back within its bounds, and announces the levels that have moved inside `edge`.
     private mutating func settle(_ edge: Int64?) {
         if levels.count < Self.fewest { extend(to: Self.usual) }
         if levels.count > Self.most {

@@ -20,7 +20,7 @@ struct SeededGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// Uniform, except for a bias far too small for a market to show.
+    /// Uniform, except for a bias too small to notice in a market.
     mutating func integer(in range: ClosedRange<Int64>) -> Int64 {
         range.lowerBound + Int64(next() % UInt64(range.upperBound - range.lowerBound + 1))
     }

@@ -1,4 +1,4 @@
-/// The order book of one symbol, about 1 000 to 1 200 levels a side. Its best levels are set from outside; the others move by themselves.
+/// The order book of one symbol, with about 1 000 to 1 200 levels a side. The caller sets its best levels; the others move by themselves.
 struct SimulatedBook {
     /// The best levels right after one update.
     struct Top {
@@ -31,7 +31,7 @@ struct SimulatedBook {
         noteTop()
     }
 
-    /// Forgets the last tick's changes.
+    /// Clears the last tick's changes.
     mutating func beginTick() {
         firstUpdateID = nil
         bids.clearChanges()
@@ -46,7 +46,7 @@ struct SimulatedBook {
         note(updateID, time)
     }
 
-    /// An update of one side behind its best level.
+    /// Performs one update of one side, behind its best level.
     mutating func alter(updateID: Int64, time: Int64) {
         if generator.chance(50) { bids.alter() } else { asks.alter() }
         note(updateID, time)

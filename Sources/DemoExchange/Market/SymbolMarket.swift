@@ -9,7 +9,7 @@ struct SymbolMarket {
     private(set) var bookTime: Int64
     /// Id of the book's last update of any kind; ``bookUpdateID`` is that of the last update of the best levels.
     private(set) var lastBookID: Int64
-    /// Kept up to date while it is watched; otherwise brought up to date when it is asked for.
+    /// Kept up to date while it is watched; otherwise brought up to date on request.
     private(set) var book: SimulatedBook?
     private var bookReaders = 0
     private var bookCredit: Int64
@@ -23,7 +23,7 @@ struct SymbolMarket {
     private(set) var settle: Int64
     private(set) var fundingRate: Int64
 
-    /// What happened in the last step, for publishers.
+    /// The changes of the last step, for publishers.
     private(set) var bookChanged = false
     private(set) var newTrades: [AggregateTrade] = []
 
@@ -38,7 +38,7 @@ struct SymbolMarket {
     static let tradeLimit = 1_000
     private static let openingTradeGap: Int64 = 333
 
-    /// Opens the market at `now`, with a history that ends in as many trades as a REST reply can hold.
+    /// Opens the market at `now`. Its history ends in as many trades as a REST reply can hold.
     init(listing: Listing, number: Int, seed: UInt64, now: Int64, bookUpdateID: Int64) {
         self.listing = listing
         self.bookUpdateID = bookUpdateID
@@ -83,7 +83,7 @@ struct SymbolMarket {
     /// The price of the last trade.
     var lastPrice: Int64 { bars.current(.minute1).close }
 
-    /// Advances by one step of ``Market/stepLength``; if `isStill`, only the time. `lastUpdateID` is the id space all books share.
+    /// Advances by one step of ``Market/stepLength``; if `isStill`, only the time advances. `lastUpdateID` is the id counter that all books share.
     mutating func step(now: Int64, isStill: Bool = false, lastUpdateID: inout Int64) {
         bookChanged = false
         newTrades.removeAll(keepingCapacity: true)
@@ -106,8 +106,8 @@ struct SymbolMarket {
         if chance >= 1_000 - tradePerMille { trade(at: now) }
     }
 
-    /// Makes the updates behind the best levels that are due after another `length` milliseconds. Their ids are used whether or not anybody watches,
-    /// so that watching one book changes no other.
+    /// Performs the updates behind the best levels that are due after another `length` milliseconds. They use up ids even if no client watches the
+    /// book, so that watching one book does not change the others.
     mutating func updateBook(now: Int64, length: Int64, perSecond: Int64, lastUpdateID: inout Int64) {
         book?.beginTick()
         guard listing.isTrading else { return }
@@ -135,7 +135,7 @@ struct SymbolMarket {
         bookReaders += 1
     }
 
-    /// Continues with other ids, like the restart of a venue that has lost count; forgets older trades.
+    /// Continues with other ids, like a venue that restarts and has lost its counters; drops older trades.
     mutating func restartIDs(bookUpdateID: Int64, tradeID: Int64, aggregateID: Int64) {
         self.bookUpdateID = bookUpdateID
         lastBookID = bookUpdateID
@@ -146,7 +146,7 @@ struct SymbolMarket {
 
     mutating func unwatchBook() { bookReaders = max(0, bookReaders - 1) }
 
-    /// Gives the book the present best levels.
+    /// Gives the book the current best levels.
     private mutating func alignBook() {
         let (bid, ask, updateID, time) = (bestBid, bestAsk, lastBookID, bookTime)
         book?.move(bid: bid, ask: ask, updateID: updateID, time: time)
@@ -155,7 +155,7 @@ struct SymbolMarket {
     private var bestBid: Level { Level(price: bid, quantity: bidQuantity) }
     private var bestAsk: Level { Level(price: ask, quantity: askQuantity) }
 
-    /// Sets index, mark price and funding rate anew; called once a second.
+    /// Recalculates index, mark price and funding rate; called once a second.
     mutating func revalue() {
         let scale = powerOfTen(8 - listing.pricePrecision)
         let noise = generator.integer(in: -scale...scale)

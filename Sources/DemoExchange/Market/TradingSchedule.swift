@@ -24,13 +24,13 @@ struct TradingSchedule {
         }
     }
 
-    /// The session that is going on.
+    /// The session now in progress.
     func current(_ market: Market) -> Session {
         let today = sessions(market, on: now / Interval.day)
         return today.first { now < $0.end } ?? today[today.count - 1]
     }
 
-    /// The reply of `tradingSchedule`: a week from yesterday on.
+    /// The reply of `tradingSchedule`: a week that starts yesterday.
     var json: String {
         let markets = Market.allCases.map { market in
             let week = (now / Interval.day - 1)..<(now / Interval.day + 6)

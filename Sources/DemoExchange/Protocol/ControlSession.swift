@@ -1,8 +1,8 @@
-/// The subscriptions of one WebSocket connection, and the venue's answers to its messages (venues.md §4). A value: it sends nothing itself.
+/// The subscriptions of one WebSocket connection, and the venue's answers to its messages (docs/reference/venues.md §4). A value type: it sends nothing itself.
 struct ControlSession {
     static let streamLimit = 200
     static let messagesPerSecond = 10
-    /// In bytes. An id is a number, or a text like a UUID; the answer repeats it.
+    /// In bytes. An id is a number, or a text such as a UUID; the answer repeats it.
     static let longestID = 64
 
     struct Answer: Equatable {
@@ -28,7 +28,7 @@ struct ControlSession {
     /// Subscribes the names of the connection's URL.
     mutating func open(_ streams: [String]) -> Answer { subscribe(streams, id: nil, acknowledged: false) }
 
-    /// Counts a message of any kind; false if there were more than ten within one second of the monotonic clock `now` (ms).
+    /// Counts a message of any kind; false if more than ten arrived within one second. `now` is on the monotonic clock (ms).
     mutating func admitsMessage(now: Int64) -> Bool {
         recentMessages.removeAll { $0 <= now - 1_000 }
         recentMessages.append(now)
@@ -113,7 +113,7 @@ struct ControlSession {
         Answer(replies: [#"{"result":\#(json),"id":\#(id ?? "null")}"#])
     }
 
-    /// ApolloX and Aster put code and message at the top, Binance into `error`.
+    /// ApolloX and Aster put code and message at the top level, Binance into `error`.
     private func failure(_ code: Int, _ message: String, id: String?) -> Answer {
         let error = #""code":\#(code),"msg":\#(JSONValue.quoted(message))"#
         guard route != .everything else { return Answer(replies: ["{\(error)}"]) }

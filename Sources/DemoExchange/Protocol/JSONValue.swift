@@ -1,4 +1,4 @@
-/// A parsed JSON text. Numbers keep their own text, so that ids and decimals come through unchanged.
+/// A parsed JSON text. Numbers keep their text, so that ids and decimals are passed on unchanged.
 indirect enum JSONValue: Equatable {
     case null
     case bool(Bool)

@@ -9,7 +9,7 @@ enum MarketStream: Equatable {
     case aggTrade(symbol: Int)
     case trade(symbol: Int)
     case kline(symbol: Int, Interval)
-    /// The bars of the contract that has a type now, such as the quarterly one.
+    /// The bars of whichever contract has this type now, such as the quarterly one.
     case continuousKline(symbol: Int, Interval)
     case compositeIndex(symbol: Int)
     case tradingSession
@@ -23,7 +23,7 @@ enum MarketStream: Equatable {
     case forceOrder(symbol: Int)
     case allForceOrders
 
-    /// Nil for a name that does not exist, which the venue acknowledges and never serves. Names are case-sensitive.
+    /// Nil for an unknown name, which the venue acknowledges but never serves. Names are case-sensitive.
     init?(name: String, in market: Market) {
         switch name {
         case "!markPrice@arr": self = .allMarkPrices(everySecond: false)
@@ -67,7 +67,7 @@ enum MarketStream: Equatable {
         case "ticker": return .ticker(symbol: symbol)
         case "forceOrder": return .forceOrder(symbol: symbol)
         case "compositeIndex": return .compositeIndex(symbol: symbol)
-        // The orders that only retail users meet are few; here there are none.
+        // RPI orders, which only retail users can trade against, are few; here there are none.
         case "rpiDepth@500ms": return .depth(symbol: symbol, interval: 500)
         default:
             if type.hasPrefix("depth") { return depth(symbol, type.dropFirst(5)) }
@@ -76,7 +76,7 @@ enum MarketStream: Equatable {
         }
     }
 
-    /// `suffix` is what follows `depth`: a number of levels or nothing, then the speed. 250 ms has the bare name, never `@250ms`.
+    /// `suffix` follows `depth` in the name: a number of levels or nothing, then the speed. 250 ms uses the bare name, never `@250ms`.
     private static func depth(_ symbol: Int, _ suffix: Substring) -> MarketStream? {
         let parts = suffix.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
         let intervals: [Substring: Int64] = ["100ms": 100, "500ms": 500]

@@ -15,7 +15,7 @@ struct RESTTarget: Equatable {
     }
 }
 
-/// `text` with its %XX sequences decoded; other uses of `%` stay as they are.
+/// `text` with its %XX sequences decoded; any other `%` stays as it is.
 func percentDecoded(_ text: Substring) -> String {
     let bytes = Array(text.utf8)
     var decoded: [UInt8] = []
@@ -34,9 +34,9 @@ func percentDecoded(_ text: Substring) -> String {
     return String(decoding: decoded, as: UTF8.self)
 }
 
-/// What a WebSocket's address says: its route, whether frames have envelopes, and the first subscriptions.
+/// The parts of a WebSocket's URL: its route, whether frames have envelopes, and the first subscriptions.
 struct WebSocketTarget: Equatable {
-    /// Venues with one path carry everything on it; Binance has split its streams since 2026.
+    /// Venues with a single path serve all streams on it; Binance has split its streams since 2026.
     enum Route {
         case everything
         case `public`
@@ -55,7 +55,7 @@ struct WebSocketTarget: Equatable {
     let combined: Bool
     let streams: [String]
 
-    /// Nil if the address is no WebSocket's.
+    /// Nil if the address does not belong to a WebSocket.
     init?(_ uri: String) {
         let target = RESTTarget(uri)
         var segments = target.path.split(separator: "/").map(String.init)

@@ -57,7 +57,7 @@ extension Market {
         }
     }
 
-    /// Three exchanges whose prices give the index together.
+    /// Three exchanges whose prices together make up the index.
     func constituents(_ symbol: String) -> String? {
         guard let market = market(symbol) else { return nil }
         let (base, index) = (market.listing.base, market.index)
@@ -81,13 +81,13 @@ extension Market {
 
     struct Component {
         let base: String
-        /// What of the asset is in one unit of the index, its part of the index, and its own index; all with eight decimals.
+        /// The amount of the asset in one unit of the index, its share of the index, and its own index; all with eight decimals.
         let quantity: String
         let share: String
         let index: String
     }
 
-    /// What the index of a contract is made of, at present prices.
+    /// The components of a contract's index, at current prices.
     func components(of composite: SymbolMarket) -> [Component] {
         composite.listing.components.compactMap { base, part in
             guard let market = market(base + "USDT") else { return nil }
@@ -106,7 +106,7 @@ extension Market {
 }
 
 extension SymbolMarket {
-    /// The price at a time of the past, with eight decimals.
+    /// The price at a past time, with eight decimals.
     func pastPrice(at time: Int64) -> Int64 {
         let bars = bars.closed
         var (low, high) = (0, bars.count)

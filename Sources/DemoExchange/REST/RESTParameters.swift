@@ -20,7 +20,7 @@ struct RESTParameters {
         return value
     }
 
-    /// The venues take lower case and answer in upper case.
+    /// The venues accept lower case and answer in upper case.
     var symbol: String? { text("symbol").map(asciiUppercased) }
 
     func listedSymbol(in source: some RESTSource) throws(Refused) -> String {

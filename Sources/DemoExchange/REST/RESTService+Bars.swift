@@ -1,6 +1,6 @@
-/// The endpoints that give bars.
+/// The endpoints that return bars.
 extension RESTService {
-    /// Nil if the endpoint is none of them.
+    /// Nil if the endpoint is not one of these.
     func bars(_ endpoint: String, _ parameters: RESTParameters) -> RESTReply? {
         do {
             switch endpoint {

@@ -1,6 +1,6 @@
-/// The endpoints that exist because the contracts are derivatives: funding, open interest, indexes, and what the venue tells of all positions.
+/// The endpoints specific to derivatives: funding, open interest, indexes, and figures about all open positions.
 extension RESTService {
-    /// Nil if the endpoint is none of them.
+    /// Nil if the endpoint is not one of these.
     func derivatives(_ endpoint: String, _ parameters: RESTParameters) -> RESTReply? {
         switch endpoint {
         case "fundingRate": return checked(nil) { () throws(Refused) in try fundingRate(parameters) }
@@ -42,7 +42,7 @@ extension RESTService {
         return RESTReply(body: index.json, weight: 1)
     }
 
-    /// An endpoint under `/futures/data`. These have no weight, and name the message before the code in an error.
+    /// An endpoint under `/futures/data`. These have no weight, and their errors put the message before the code.
     func data(_ endpoint: String, _ parameters: RESTParameters) -> RESTReply? {
         do {
             if endpoint == "delivery-price" { return array(source.deliveries(try parameters.listedPair(in: source)), weight: nil) }
@@ -76,6 +76,6 @@ extension RESTService {
 }
 
 extension RESTParameters.Refused {
-    /// As `/futures/data` words it.
+    /// Worded as `/futures/data` words it.
     fileprivate static func notValid(_ name: String) -> Self { Self(code: -1130, message: "parameter '\(name)' is invalid.") }
 }

@@ -1,5 +1,5 @@
-/// As much of the venue's other exchanges as clients need to start: spot under `/api` (Aster's under `/sapi/…/api`) and coin-margined futures under
-/// `/dapi`. They list nothing, and their weight is counted elsewhere.
+/// The parts of the venue's other exchanges that clients need to start: spot under `/api` (Aster's under `/sapi/…/api`) and coin-margined futures
+/// under `/dapi`. They list nothing, and their weight is counted separately.
 extension RESTService {
     func otherExchange(_ path: [String], _ parameters: RESTParameters) -> RESTReply? {
         if path == ["sapi", "v1", "system", "status"] { return RESTReply(body: #"{"status":0,"msg":"normal"}"#) }

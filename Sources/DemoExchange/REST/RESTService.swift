@@ -1,14 +1,14 @@
-/// The public endpoints with their parameters, weights (those of ApolloX and Aster where these have the endpoint) and errors: market data under
-/// `/fapi/v1` and `/fapi/v3`, `/futures/data`, and as much of the spot and coin exchanges as clients need to start.
+/// The public endpoints with their parameters, weights (those of ApolloX and Aster where they have the endpoint) and errors: market data under
+/// `/fapi/v1` and `/fapi/v3`, `/futures/data`, and the parts of the spot and coin exchanges that clients need to start.
 struct RESTService<Source: RESTSource> {
     let source: Source
     let now: Int64
-    /// Request weight per minute, as `exchangeInfo` tells it.
+    /// Request weight per minute, as `exchangeInfo` reports it.
     let weightLimit: Int
 
     typealias Refused = RESTParameters.Refused
 
-    /// `apiKey` is what the header `X-MBX-APIKEY` says.
+    /// `apiKey` is the value of the header `X-MBX-APIKEY`.
     func answer(_ method: String, _ target: RESTTarget, apiKey: String? = nil) -> RESTReply {
         guard !target.query.values.contains(where: { $0.utf8.contains { $0 < 0x20 || $0 == 0x7F } }) else {
             return .failure(-1100, "Illegal characters found in a parameter.", weight: 1)
@@ -29,7 +29,7 @@ struct RESTService<Source: RESTSource> {
 
     private func futures(_ version: String, _ endpoint: String, _ parameters: RESTParameters) -> RESTReply? {
         guard ["v1", "v3"].contains(version) || version == "v2" && endpoint == "ticker/price" else { return nil }
-        // Aster, whose clients use v3, lists no dated contracts; one of its clients takes every contract for a perpetual one.
+        // Aster, whose clients use v3, lists no dated contracts; one of its clients mistakes every contract for a perpetual one.
         let dated = version != "v3"
         switch endpoint {
         case "ping": return RESTReply(body: "{}", weight: 1)
@@ -48,7 +48,7 @@ struct RESTService<Source: RESTSource> {
         }
     }
 
-    /// The refusal of an endpoint that needs a key, whatever the key; nil if it needs none.
+    /// The refusal of an endpoint that needs a key, whatever key was sent; nil if it needs none.
     private func keyed(_ endpoint: String, _ method: String, _ apiKey: String?) -> RESTReply? {
         let endpoints: Set<String> = [
             "account", "accountConfig", "adlQuantile", "algoOrder", "allAlgoOrders", "allOpenOrders", "allOrders", "apiTradingStatus", "balance",

@@ -1,6 +1,6 @@
-/// The source of REST replies: the simulated market, or what a replay has played so far.
+/// The source of REST replies: the simulated market, or the part of a replay played so far.
 protocol RESTSource {
-    /// `dated` is whether to list contracts with a delivery date.
+    /// `dated` says whether to list contracts with a delivery date.
     func exchangeInfo(now: Int64, weightLimit: Int, dated: Bool) -> String
     func hasSymbol(_ symbol: String) -> Bool
     /// The symbols of a reply that lists all rows; `dated` as above.
@@ -20,16 +20,16 @@ protocol RESTSource {
     func hasPair(_ pair: String) -> Bool
     /// The contract of a pair and a type like `PERPETUAL` or `CURRENT_QUARTER`.
     func contract(_ pair: String, _ type: String) -> String?
-    /// Bars of a price that is not that of trades; oldest first, the open bar last.
+    /// Bars of a price other than the trade price; oldest first, the open bar last.
     func priceKlines(_ kind: PriceKind, _ symbol: String, _ interval: Interval) -> [(openTime: Int64, json: String)]
-    /// Past payments of funding between two times, of one symbol or of all: the first `limit` of them, or the last.
+    /// Past funding payments between two times, of one symbol or of all: the first `limit` of them, or the last.
     func fundings(_ symbol: String?, from: Int64?, to: Int64?, limit: Int) -> [String]
     func fundingInfo() -> [String]
     /// Nil if the contract is not traded.
     func openInterest(_ symbol: String) -> String?
     /// The rows of an endpoint under `/futures/data` for one contract, oldest first, each with the end of its period.
     func records(_ kind: RecordKind, _ symbol: String, _ period: Interval) -> [(time: Int64, json: String)]
-    /// The whole reply; nil if the symbol is not known.
+    /// The whole reply; nil if the symbol is unknown.
     func constituents(_ symbol: String) -> String?
     /// Composite indexes, by symbol.
     func compositeIndexes() -> [(symbol: String, json: String)]
@@ -60,7 +60,7 @@ enum RESTRow: Equatable {
     case priceTicker
 }
 
-/// The endpoints under `/futures/data` that give a row for each past period.
+/// The endpoints under `/futures/data` that return a row for each past period.
 enum RecordKind: String {
     case openInterestHist
     case globalLongShortAccountRatio

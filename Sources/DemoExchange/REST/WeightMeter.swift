@@ -1,4 +1,4 @@
-/// Counts the request weight used within the current UTC minute, by all clients together.
+/// Counts the request weight that all clients together have used in the current UTC minute.
 struct WeightMeter {
     /// Weight per minute; requests beyond it are refused.
     let limit: Int
@@ -8,7 +8,7 @@ struct WeightMeter {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Charges a request made at `now`; returns the seconds to wait if it exceeds the limit. A refused request costs too.
+    /// Charges a request made at `now`; returns the seconds to wait if it exceeds the limit. A refused request counts too.
     mutating func charge(_ weight: Int, at now: Int64) -> Int64? {
         if now / Interval.minute != minute {
             minute = now / Interval.minute

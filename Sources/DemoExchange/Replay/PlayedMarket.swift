@@ -1,4 +1,4 @@
-/// The REST view of the frames played so far. Prices keep the recorded text.
+/// The REST view of the frames played so far. Prices keep their recorded text.
 struct PlayedMarket: RESTSource {
     private let listed: [RecordedSymbol]
     private let names: Set<String>
@@ -13,7 +13,7 @@ struct PlayedMarket: RESTSource {
         names = Set(symbols.map(\.name))
     }
 
-    /// Takes a frame that has just been played.
+    /// Applies a frame that has just been played.
     mutating func played(_ payload: String) {
         guard let value = try? JSONValue(parsing: payload) else { return }
         for row in value.array ?? [value] { take(row) }
@@ -75,7 +75,7 @@ struct PlayedMarket: RESTSource {
     /// Single trades are not kept.
     func trades(_ symbol: String) -> [String] { [] }
 
-    /// A recording of streams alone has no complete book.
+    /// A recording of streams alone holds no complete book.
     func depth(_ symbol: String, limit: Int) -> String? { nil }
 }
 
@@ -91,7 +91,7 @@ extension RESTRow {
         }
     }
 
-    /// REST names and the letters of the stream's fields.
+    /// REST names with the letters of the stream's fields.
     fileprivate var fields: [(name: String, letter: String)] {
         switch self {
         case .premiumIndex:

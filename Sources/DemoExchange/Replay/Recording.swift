@@ -1,12 +1,12 @@
 import Foundation
 
-/// A recording of combined-stream frames, read whole.
+/// A recording of combined-stream frames, read completely into memory.
 struct Recording {
     struct Frame {
         /// Seconds since the first frame.
         let offset: Double
         let stream: String
-        /// The frame's own bytes, envelope included.
+        /// The frame's original bytes, envelope included.
         let envelope: String
         /// The same bytes without the envelope.
         let payload: String
@@ -27,7 +27,7 @@ struct Recording {
         var firstTime: Double?
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() where !line.isEmpty {
             if index == 0, line.contains(" <-> ") { continue }
-            // Among the messages that a gateway recorded are the answers that books begin with.
+            // A gateway's recording also contains the REST answers that books begin with; they are skipped.
             guard let (time, frame) = try Self.frame(line, path: path, number: index + 1, firstTime: firstTime) else { continue }
             firstTime = firstTime ?? time
             frames.append(frame)
@@ -54,7 +54,7 @@ struct Recording {
         return (time, Frame(offset: offset, stream: stream, envelope: envelope, payload: String(envelope.dropFirst(opening.count).dropLast())))
     }
 
-    /// Seconds of `1626992771.5:`, or of nanoseconds such as `1626992771500000000`.
+    /// Parses `1626992771.5:` as seconds, and `1626992771500000000` as nanoseconds; returns seconds.
     private static func time(_ text: Substring) -> Double? {
         if text.last == ":" { return Double(text.dropLast()).flatMap { $0.isFinite ? $0 : nil } }
         return Int64(text).map { Double($0) / 1e9 }
@@ -65,7 +65,7 @@ struct Recording {
     }
 }
 
-/// A symbol of a recording. Its precision is that of the prices and quantities recorded.
+/// A symbol of a recording. Its precision is taken from the recorded prices and quantities.
 struct RecordedSymbol {
     let name: String
     let pricePrecision: Int

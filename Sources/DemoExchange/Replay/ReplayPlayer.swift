@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Plays a recording once, at its own pace, from shortly after the first subscription. Lives on the exchange's event loop.
+/// Plays a recording once, at its own pace, starting shortly after the first subscription. Used on the exchange's event loop.
 final class ReplayPlayer {
     private let frames: [Recording.Frame]
     private let replay: Replay
@@ -12,7 +12,7 @@ final class ReplayPlayer {
     private var next: Scheduled<Void>?
     private var blockedSince: NIODeadline?
 
-    /// Frames sent in one go before other work gets its turn.
+    /// Frames sent at a stretch before other work gets its turn.
     private static let batch = 64
 
     init(_ recording: Recording, _ replay: Replay, loop: any EventLoop) {
@@ -22,7 +22,7 @@ final class ReplayPlayer {
         played = PlayedMarket(recording.symbols)
     }
 
-    /// Starts to play; later calls change nothing.
+    /// Starts to play; later calls have no effect.
     func start(_ venue: Venue) {
         guard startTime == nil, next == nil else { return }
         let begin = NIODeadline.now() + TimeAmount(replay.settle)
@@ -30,7 +30,7 @@ final class ReplayPlayer {
         schedule(at: begin, venue)
     }
 
-    /// Stops playing while the exchange is down. The recorded time goes on; at speed 0 playing waits for the next subscription.
+    /// Stops playing while the exchange is down. The recorded time continues to run; at speed 0 playing waits for the next subscription.
     func pause() {
         next?.cancel()
         next = nil

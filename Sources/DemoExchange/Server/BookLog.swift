@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Remembers for a while the best levels of every book right after each update, so that a test can compare them with a client's.
+/// Remembers the best levels of every book right after each recent update, so that a test can compare them with a client's.
 final class BookLog: Sendable {
     private struct Book {
         var pricePrecision: Int
         var quantityPrecision: Int
-        /// Rising ids.
+        /// In the order of rising ids.
         var tops: [SimulatedBook.Top] = []
 
         mutating func add(_ new: [SimulatedBook.Top], _ limit: Int) {
@@ -26,7 +26,7 @@ final class BookLog: Sendable {
     private let limit: Int
     private let books = Mutex<[String: Book]>([:])
 
-    /// - Parameter limit: how many updates of each book are remembered at least.
+    /// - Parameter limit: the least number of updates remembered per book.
     init(limit: Int) { self.limit = max(0, limit) }
 
     /// Adds the updates of the last tick, and skips known ones.
@@ -42,7 +42,7 @@ final class BookLog: Sendable {
         }
     }
 
-    /// Forgets everything, because the ids start again.
+    /// Drops everything, because the ids start again.
     func clear() { books.withLock { $0.removeAll() } }
 
     func levels(_ symbol: String, at updateID: UInt64) -> (bids: [(String, String)], asks: [(String, String)])? {

@@ -1,7 +1,7 @@
 import NIOCore
 
 /// Sits between a socket and all other handlers, for faults that act on bytes: it holds bytes back, or cuts the connection after a number of them.
-/// Lives on the exchange's event loop.
+/// Used on the exchange's event loop.
 final class Gate: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -36,12 +36,12 @@ final class Gate: ChannelDuplexHandler {
         context.channel.reset()
     }
 
-    /// Cuts the connection after `bytes` more bytes, in the middle of what is sent; nil cancels that.
+    /// Cuts the connection after `bytes` more outgoing bytes, in the middle of a frame or reply; nil cancels that.
     func cut(after bytes: Int?) {
         if isControl != true { bytesLeft = bytes }
     }
 
-    /// Passes on what was held back, once the black hole is gone.
+    /// Passes on the held bytes once the black hole has ended.
     func open() {
         guard let context, !isShut else { return }
         let parts = held

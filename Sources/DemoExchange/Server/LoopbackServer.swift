@@ -5,17 +5,17 @@ import NIOSSL
 import NIOWebSocket
 import Synchronization
 
-/// What a simulator serves. Lives on the event loop of its ``LoopbackServer``.
+/// A simulator's own part of a ``LoopbackServer``. Used on that server's event loop.
 protocol LoopbackService: AnyObject, SendableMetatype {
-    /// Stops all that happens of its own accord; the server closes the sockets.
+    /// Stops all timers; the server closes the sockets.
     func close()
-    /// Goes in front of all other handlers of a new connection.
+    /// A handler to put in front of all others of a new connection.
     func firstHandler() -> (any ChannelHandler)?
-    /// Headers for the answer that upgrades this request to a WebSocket. Nil if there is none: then the request handler answers.
+    /// Headers for the answer that upgrades this request to a WebSocket. If nil, the request handler answers.
     func upgradeHeaders(for request: HTTPRequestHead) -> HTTPHeaders?
     /// Serves the WebSocket that this request opened.
     func socket(for request: HTTPRequestHead) -> (any ChannelHandler)?
-    /// Answers the requests of one connection.
+    /// A handler that answers the requests of one connection.
     func requestHandler() -> any ChannelHandler & RemovableChannelHandler
 }
 
@@ -36,7 +36,7 @@ final class LoopbackServer<Service: LoopbackService>: Sendable {
         children = .makeBoxSendingValue([:], eventLoop: loop)
     }
 
-    /// The bound port; 0 while it does not listen.
+    /// The bound port; 0 while the server does not listen.
     var port: Int { listener.withLock { $0?.localAddress?.port } ?? 0 }
 
     func onLoop(_ action: @escaping @Sendable (Service) -> Void) {
@@ -62,7 +62,7 @@ final class LoopbackServer<Service: LoopbackService>: Sendable {
         }
     }
 
-    /// Closes the listening socket and the service and resets every connection; returns when all are gone.
+    /// Closes the listening socket and the service, and resets every connection; returns when all are closed.
     func stop() async {
         try? await listener.withLock { $0.take() }?.close()
         let (service, children, loop) = (service, children, loop)
@@ -75,7 +75,7 @@ final class LoopbackServer<Service: LoopbackService>: Sendable {
         try? await gone.get()
     }
 
-    /// Closes everything and waits for nothing.
+    /// Closes everything without waiting.
     func abandon() {
         listener.withLock { $0.take() }?.close(promise: nil)
         let (service, children) = (service, children)
@@ -98,7 +98,7 @@ final class LoopbackServer<Service: LoopbackService>: Sendable {
         return ServerBootstrap(group: loop)
             .serverChannelOption(.backlog, value: 256)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            // Beyond it a channel is not writable, and the venue cuts the reader off.
+            // Beyond the high mark a channel is not writable, and the venue disconnects the reader.
             .childChannelOption(.writeBufferWaterMark, value: .init(low: 1 << 20, high: 4 << 20))
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -114,12 +114,12 @@ final class LoopbackServer<Service: LoopbackService>: Sendable {
 }
 
 extension Channel {
-    /// Closes a socket so that its peer sees a TCP reset.
+    /// Closes a socket such that its peer sees a TCP reset.
     func reset() {
         guard let options = self as? any SocketOptionProvider else { return close(promise: nil) }
         let channel = self
         options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in
-            // TLS would take leave of the peer first.
+            // The TLS handler would first send its peer a closing alert.
             if let tls = try? channel.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self) { return tls.close(promise: nil) }
             channel.close(promise: nil)
         }

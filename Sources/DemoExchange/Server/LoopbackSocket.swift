@@ -1,7 +1,7 @@
 import NIOCore
 import NIOWebSocket
 
-/// One WebSocket of a simulator: it answers control frames and closes; a subclass reads the messages. Lives on the server's event loop.
+/// One WebSocket of a simulator. It answers control frames and closes; a subclass reads the messages. Used on the server's event loop.
 class LoopbackSocket: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
@@ -12,13 +12,13 @@ class LoopbackSocket: ChannelInboundHandler {
 
     func opened() {}
 
-    /// The connection has ended; called once.
+    /// Called once, when the connection has ended.
     func closed() {}
 
-    /// Reads a message; false if its opcode is wrong here.
+    /// Handles a message; false if its opcode is not allowed here.
     func receive(_ message: ByteBuffer, _ opcode: WebSocketOpcode) -> Bool { false }
 
-    /// Answers a frame that is no message.
+    /// Answers a frame that is not a message.
     func refuse() { context?.close(promise: nil) }
 
     final func handlerAdded(context: ChannelHandlerContext) {
@@ -56,7 +56,7 @@ class LoopbackSocket: ChannelInboundHandler {
 
     final func reset() { context?.channel.reset() }
 
-    /// Starts the closing handshake; the socket goes when the peer answers, or after two seconds.
+    /// Starts the closing handshake; the socket is closed when the peer answers, or after two seconds.
     final func close(_ code: UInt16, _ reason: String) {
         guard let context, !isClosing else { return }
         var payload = ByteBuffer(integer: code)

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// Answers the requests of one HTTP connection, with keep-alive. Lives on the server's event loop.
+/// Answers the requests of one HTTP connection, with keep-alive. Used on the server's event loop.
 final class RESTHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -53,7 +53,7 @@ final class RESTHandler: ChannelInboundHandler, RemovableChannelHandler {
         for (name, value) in reply.headers.sorted(by: { $0.key < $1.key }) { headers.add(name: name, value: value) }
         headers.replaceOrAdd(name: "Content-Type", value: reply.contentType)
         headers.replaceOrAdd(name: "Content-Length", value: String(reply.body.utf8.count))
-        // The parser reads nothing after a request for another protocol.
+        // After a request to upgrade to another protocol, the parser reads nothing more.
         let keepsAlive = request.isKeepAlive && !request.headers.contains(name: "Upgrade")
         if !keepsAlive { headers.replaceOrAdd(name: "Connection", value: "close") }
         let head = HTTPResponseHead(version: .http1_1, status: HTTPResponseStatus(statusCode: reply.status), headers: headers)

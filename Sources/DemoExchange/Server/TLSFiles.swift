@@ -8,7 +8,7 @@ public struct TLSFiles: Sendable {
     /// Path of a PEM file with the certificate's private key.
     public var key: String
 
-    /// Names the files; they are read when the exchange starts.
+    /// Names the files; the exchange reads them when it starts.
     public init(certificate: String, key: String) {
         self.certificate = certificate
         self.key = key

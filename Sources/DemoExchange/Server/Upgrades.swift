@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 import NIOWebSocket
 
-/// Lets any request of a connection ask for a WebSocket. SwiftNIO's handler watches the first request only, so each reply puts a new one in front
+/// Lets any request of a connection ask for a WebSocket. SwiftNIO's handler examines only the first request, so each reply inserts a new one in front
 /// of the request handler.
 final class Upgrades: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
@@ -19,7 +19,7 @@ final class Upgrades: ChannelDuplexHandler, RemovableChannelHandler {
 
     init(_ upgrader: NIOWebSocketServerUpgrader) { self.upgrader = upgrader }
 
-    /// Adds all that HTTP needs, and `requests` to answer what is no WebSocket.
+    /// Adds all HTTP handlers, and `requests` to answer everything that is not a WebSocket.
     func install(_ pipeline: ChannelPipeline.SynchronousOperations, _ requests: any ChannelHandler & RemovableChannelHandler) throws {
         try pipeline.addHandler(encoder)
         for parser in parsers { try pipeline.addHandler(parser) }
@@ -45,7 +45,7 @@ final class Upgrades: ChannelDuplexHandler, RemovableChannelHandler {
         context.write(data, promise: promise)
     }
 
-    /// A path or a handshake that makes no WebSocket is no reason to drop the connection: the request handler answers.
+    /// A path or a handshake that does not open a WebSocket is no reason to drop the connection: the request handler answers it.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if error is NIOWebSocketUpgradeError { return }
         context.fireErrorCaught(error)

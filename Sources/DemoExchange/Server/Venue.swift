@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 import NIOWebSocket
 
-/// The exchange behind its sockets: the subscriptions, the market or replay that feeds them, the REST replies and the active faults. Lives on one
+/// The exchange behind its sockets: the subscriptions, the market or replay that feeds them, the REST replies and the active faults. Used on one
 /// event loop.
 final class Venue {
     private struct Subscription {
@@ -39,13 +39,13 @@ final class Venue {
         meter = WeightMeter(limit: configuration.weightLimit)
     }
 
-    /// The source of an exchange's data, made outside the event loop because that takes a while.
+    /// The source of an exchange's data. It is created outside the event loop because that takes a while.
     enum Feed {
         case market(Market)
         case recording(Recording)
     }
 
-    /// Starts the clock; `feed` is for the first time only. A market that was open before catches up.
+    /// Starts the clock; `feed` is given only the first time. A market that was open before catches up.
     func open(_ feed: Feed?) {
         switch feed {
         case .market(let opened): market = opened
@@ -111,7 +111,7 @@ final class Venue {
         }
     }
 
-    /// Sends a recorded frame to its readers at once.
+    /// Sends a recorded frame to its readers immediately.
     func play(_ frame: Recording.Frame) {
         queue(DataFrame(payload: frame.payload, envelope: frame.envelope), for: frame.stream)
         for reader in (subscriptions[frame.stream]?.readers ?? [:]).values { reader.flush(cutting: false) }
@@ -120,7 +120,7 @@ final class Venue {
     /// Whether no reader's socket is full.
     var readersKeepUp: Bool { connections.values.allSatisfy(\.isWritable) }
 
-    /// Cuts off the readers whose sockets are full.
+    /// Disconnects the readers whose sockets are full.
     func cutSlowReaders() {
         for connection in connections.values where !connection.isWritable { connection.reset() }
     }
@@ -171,7 +171,7 @@ final class Venue {
         }
     }
 
-    /// Removes all subscriptions of a connection that ends.
+    /// Removes all subscriptions of a connection that is ending.
     func unsubscribedAll(_ connection: VenueSocket) {
         let names = connection.session.names
         for name in names { release(name, connection) }
@@ -180,7 +180,7 @@ final class Venue {
         }
     }
 
-    /// Ends subscriptions without telling their connections.
+    /// Ends subscriptions without notifying their connections.
     func forget(_ names: [String]) {
         for name in names {
             for connection in (subscriptions[name]?.readers ?? [:]).values { release(name, connection) }
@@ -201,7 +201,7 @@ final class Venue {
         rememberBooks()
     }
 
-    /// Brings the book that a request asks for up to date.
+    /// Brings the book that a request names up to date.
     private func settleBook(_ target: RESTTarget) {
         guard target.path.hasSuffix("/depth") || target.path.hasSuffix("/rpiDepth"), let name = target.query["symbol"],
             let symbol = market?.position(ofLowercased: asciiLowercased(name))
@@ -284,7 +284,7 @@ extension Venue: LoopbackService {
 }
 
 extension [String: Int] {
-    /// Adds to the count of `key`. Names come from clients, so those after the first ten thousand are counted together.
+    /// Adds to the count of `key`. Clients choose the names, so all names after the first ten thousand share one count.
     fileprivate mutating func count(_ key: String, _ amount: Int = 1) {
         self[self[key] != nil || count < 10_000 ? key : "…", default: 0] += amount
     }

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOWebSocket
 
-/// Carries out faults at a ``Venue``, and answers the requests under `/control` that ask for them.
+/// Applies faults to a ``Venue``, and answers the requests under `/control` that ask for them.
 extension Venue {
     func inflict(_ fault: Fault) {
         switch fault {
@@ -66,7 +66,7 @@ extension Venue {
         for gate in Array(gates.values) { gate.open() }
     }
 
-    /// Runs `ending` after `duration`, unless the fault of this name is asked for again or cleared before.
+    /// Runs `ending` after `duration`, unless the fault of this name is inflicted again or cleared before.
     private func end(after duration: Duration?, of name: String, _ ending: @escaping (Venue) -> Void) {
         faultEndings.removeValue(forKey: name)?.cancel()
         faultEndings[name] = duration.map { duration in
@@ -98,10 +98,10 @@ extension Venue {
         }
     }
 
-    /// The best levels of a book right after an update, see ``DemoExchange/trueLevels(symbol:at:)``; 404 if they are not known.
+    /// The best levels of a book right after an update, see ``DemoExchange/trueLevels(symbol:at:)``; 404 if they are unknown.
     private func trueBook(_ query: [String: String]) -> RESTReply {
         guard let symbol = query["symbol"], let id = query["updateId"].flatMap({ UInt64($0) }), let book = bookLog.levels(symbol, at: id) else {
-            return .failure(-1130, "No book of that symbol is known at that update.", status: 404, weight: nil)
+            return .failure(-1130, "No book of that symbol is remembered for that update.", status: 404, weight: nil)
         }
         let side: ([(String, String)]) -> String = { "[" + $0.map { #"["\#($0.0)","\#($0.1)"]"# }.joined(separator: ",") + "]" }
         return RESTReply(body: #"{"updateId":\#(id),"bids":\#(side(book.bids)),"asks":\#(side(book.asks))}"#)
@@ -136,7 +136,7 @@ extension Venue {
 }
 
 extension RESTFault {
-    /// The venues' answer to a client that exceeds its limit, or is banned until the time in the text.
+    /// The venues' answer to a client that exceeds its limit, or that is banned until the time in the text.
     fileprivate static func limited(_ status: Int, _ retryAfter: Int?, now: Int64) -> RESTFault {
         let until = now + Int64(retryAfter ?? 120) * 1_000
         let message =

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOWebSocket
 
-/// A data frame for all subscribers: written once, with and without its envelope.
+/// A data frame for all subscribers: encoded once, with and without its envelope.
 struct DataFrame {
     let payload: ByteBuffer
     let envelope: ByteBuffer
@@ -15,7 +15,7 @@ struct DataFrame {
         self.envelope = ByteBuffer(string: envelope)
     }
 
-    /// The first half of it, in a complete WebSocket frame.
+    /// The first half of the text, in a complete WebSocket frame.
     var truncated: DataFrame {
         func half(_ buffer: ByteBuffer) -> String {
             let text = String(buffer: buffer)
@@ -25,8 +25,7 @@ struct DataFrame {
     }
 }
 
-/// The server side of one WebSocket: RFC 6455 duties, and the text between the socket and its ``ControlSession``.
-/// Lives on the exchange's event loop.
+/// The server side of one WebSocket: RFC 6455 duties, and the text between the socket and its ``ControlSession``. Used on the exchange's event loop.
 final class VenueSocket: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
@@ -116,7 +115,7 @@ final class VenueSocket: ChannelInboundHandler {
         act(on: session.receive(text))
     }
 
-    /// Counts a message, and closes the connection if there are too many.
+    /// Counts a message, and closes the connection if there were too many.
     private func admit() -> Bool {
         guard !isClosing else { return false }
         guard session.admitsMessage(now: monotonicClock()) else {
@@ -152,7 +151,7 @@ final class VenueSocket: ChannelInboundHandler {
         write(WebSocketFrame(fin: true, opcode: .text, data: text))
     }
 
-    /// Sends what is queued. If `cutting`, ends the connection of a reader that has fallen too far behind.
+    /// Sends the queued frames. If `cutting`, disconnects a reader that has fallen too far behind.
     func flush(cutting: Bool = true) {
         guard let context else { return }
         context.flush()
@@ -163,7 +162,7 @@ final class VenueSocket: ChannelInboundHandler {
         context?.write(Self.wrapOutboundOut(frame), promise: nil)
     }
 
-    /// Starts the closing handshake; the socket goes when the peer answers, or after five seconds.
+    /// Starts the closing handshake; the socket is closed when the peer answers, or after five seconds.
     func close(_ code: WebSocketErrorCode, _ reason: String) {
         guard let context, !isClosing else { return }
         var data = ByteBuffer()

@@ -1,6 +1,6 @@
 import FeedCore
 
-/// Writes the rows that come seldom and hold lists.
+/// Writes rows that are rare and contain lists.
 extension ContentEncoder {
     static func write(_ row: CompositeIndex, _ json: inout JSONWriter) {
         json.member("symbol", row.symbol)

@@ -1,10 +1,10 @@
 package import FeedCore
 
-/// Writes contents as clients see them: the snapshot object of the API, with one vocabulary for REST and WebSocket data.
+/// Writes contents in the API's format: the snapshot object, with the same names for REST and WebSocket data.
 package enum ContentEncoder {
-    /// The snapshot of a stream, with its freshness as of now and without `kind`.
+    /// The snapshot of a stream, with its current freshness and without `kind`.
     ///
-    /// - Parameter depth: the most levels of a side of an order book; nil for all.
+    /// - Parameter depth: The maximum number of levels per side of an order book; nil for all.
     package static func snapshot(_ content: FuturesServiceFeedContent, _ status: StreamStatus, depth: Int? = nil) -> [UInt8] {
         guard let depth, case .depth(let rows) = content.rows else { return write(content, status, kind: nil) }
         let top = rows.map { row in
@@ -16,12 +16,12 @@ package enum ContentEncoder {
         return write(content.with(.depth(top)), status, kind: nil)
     }
 
-    /// The data of a `fetch` or `update` event, without age, since it has just come.
+    /// The data of a `fetch` or `update` event, without age, because it has just arrived.
     package static func event(_ content: FuturesServiceFeedContent) -> [UInt8] {
         write(content, nil, kind: content.kind)
     }
 
-    /// The data of an `update` with a cached content, with its freshness as of now.
+    /// The data of an `update` with a cached content, with its current freshness.
     static func cached(_ content: FuturesServiceFeedContent, _ status: StreamStatus) -> [UInt8] {
         write(content, status, kind: content.kind)
     }
@@ -34,7 +34,7 @@ package enum ContentEncoder {
         return writer.bytes
     }
 
-    /// Room for most contents.
+    /// A capacity that suffices for most contents.
     static func capacity(_ content: FuturesServiceFeedContent) -> Int {
         let levels = if case .depth(let rows) = content.rows { rows.reduce(0) { $0 + $1.bids.count + $1.asks.count } } else { 0 }
         return 256 + content.rows.count * 256 + levels * 28
@@ -59,7 +59,7 @@ package enum ContentEncoder {
         }
     }
 
-    /// A state's name: a constant, where its raw value would be a text that is copied and searched for what needs an escape.
+    /// A state's name as a constant. Its raw value would be a string that is copied and checked for escapes.
     static func word(_ state: FeedState) -> StaticString {
         switch state {
         case .connecting: "connecting"
@@ -71,7 +71,7 @@ package enum ContentEncoder {
         }
     }
 
-    /// The kind of content, by which `openapi.yaml` tells its schemas apart.
+    /// The kind of content, by which `openapi.yaml` distinguishes its schemas.
     static func type(of rows: FeedRows, asArray: Bool) -> StaticString {
         switch rows {
         case .markPrice: asArray ? "markPrices" : "markPrice"
@@ -203,7 +203,7 @@ package enum ContentEncoder {
         json.array { json in for level in row.asks { write(&json, level) } }
     }
 
-    /// A level is `["price","quantity"]`, as the venue has it.
+    /// A level is `["price","quantity"]`, as at the venue.
     private static func write(_ json: inout JSONWriter, _ level: PriceLevel) {
         json.pair(level.price, level.quantity)
     }

@@ -1,14 +1,14 @@
 package import FeedCore
 
-/// What a reader hears of a feed event, written once, in the format `events`.
+/// A feed event as readers get it, written once, in the format `events`.
 package struct EventWords {
     package let name: StaticString
-    /// The point to resume from; nil for events that carry none.
+    /// The point to resume from; nil for events without one.
     package let id: EventID?
     private let text: [UInt8]
     private let members: Range<Int>
 
-    /// The event up to where its id would stand.
+    /// The event up to the place of its id.
     package var body: ArraySlice<UInt8> { text[...members.upperBound] }
 
     /// The part of its end that is the same for all readers; empty for events without an id.
@@ -38,7 +38,7 @@ package struct EventWords {
     }
 }
 
-/// Writes feed events. Data is JSON on one line, and event names are constants, so nothing that a venue or a client says can end a line.
+/// Writes feed events. Data is JSON on one line, and event names are constants, so no text from a venue or client can end a line.
 package enum EventEncoder {
     package static func words(_ event: FeedEvent) -> EventWords? {
         let stream = event.stream.description
@@ -84,7 +84,7 @@ package enum EventEncoder {
         }
     }
 
-    /// Says that a reader was too slow for a stream in which every message counts.
+    /// Reports that a reader was too slow for a stream in which every message counts.
     package static func gap(_ stream: FuturesServiceStreamName, dropped: UInt64, _ format: EventFormat) -> [UInt8] {
         format.body(
             "gap", of: stream.description,
@@ -94,10 +94,10 @@ package enum EventEncoder {
             }) + format.end(nil)
     }
 
-    /// A sign of life that a script of a page can see.
+    /// A sign of life that a page's script can see.
     package static func heartbeat(_ format: EventFormat) -> [UInt8] { format.body("heartbeat", of: nil, object { _ in }) + format.end(nil) }
 
-    /// Says that the server ends this connection; the browser comes back after `retryMs`.
+    /// Announces that the server ends this connection. The browser reconnects after `retryMs`.
     package static func bye(code: String, reason: String, retryMs: Int, _ format: EventFormat) -> [UInt8] {
         format.retry(retryMs)
             + format.body(

@@ -1,27 +1,27 @@
 package import FeedCore
 
-/// How a connection gets its events.
+/// The format of a connection's events.
 package enum EventFormat: Int, CaseIterable, Sendable {
-    /// Server-sent events (WHATWG HTML §9.2), named after what happened.
+    /// Server-sent events (WHATWG HTML §9.2), named after their kind.
     case events
-    /// Server-sent events named after their stream; `event` in the data says what happened.
+    /// Server-sent events named after their stream; `event` in the data gives the kind.
     case byStream
-    /// One JSON object a line; its `event` says what happened.
+    /// One JSON object per line; its `event` gives the kind.
     case lines
 
-    /// An event up to where its id would stand, and the part of its end that is the same for all its readers.
+    /// An event up to the place of its id, and the part of its end that is the same for all its readers.
     package func parts(_ words: EventWords, of stream: String) -> (body: ArraySlice<UInt8>, idStart: ArraySlice<UInt8>) {
         guard self != .events else { return (words.body, words.idStart) }
         let body: [UInt8] = words.name.withUTF8Buffer { self.body(named: $0, of: stream, words.data) }
         return (body[...], words.id.map { idStart($0)[...] } ?? [])
     }
 
-    /// One event up to where its id would stand. `members` is its data, a JSON object.
+    /// One event up to the place of its id. `members` is its data, a JSON object.
     package func body(_ event: StaticString, of stream: String?, _ members: [UInt8]) -> [UInt8] {
         event.withUTF8Buffer { body(named: $0, of: stream, members[...]) }
     }
 
-    /// Writes an event of the format `events` in this format, up to where its id would stand.
+    /// Converts an event of the format `events` to this format, up to the place of its id.
     package func body(of stream: String, like event: [UInt8]) -> [UInt8] {
         let lines = event.split(separator: UInt8(ascii: "\n"), maxSplits: 2)
         guard lines.count > 1 else { return [] }
@@ -52,7 +52,7 @@ package enum EventFormat: Int, CaseIterable, Sendable {
     /// How many bytes of an event's body follow the last member of its data.
     var closing: UInt64 { self == .lines ? 0 : 2 }
 
-    /// What ends an event, with the point to resume from if it carries one.
+    /// The end of an event, with the point to resume from if it has one.
     package func end(_ point: ResumePoint?) -> [UInt8] {
         guard let point else { return Array((self == .lines ? "}\n" : "\n").utf8) }
         return idStart(point.id) + idEnd(of: point.streams)
@@ -70,17 +70,17 @@ package enum EventFormat: Int, CaseIterable, Sendable {
         }
     }
 
-    /// The same, made from that of the format `events`.
+    /// The same, converted from the format `events`.
     package func idStart(like id: [UInt8]) -> [UInt8] {
         id.isEmpty || self != .lines ? id : Array(",\"lastEventId\":\"".utf8) + id.dropFirst(4)
     }
 
-    /// The rest, for readers of these streams.
+    /// The rest of the end, for readers of these streams.
     package func idEnd(of streams: StreamSet) -> [UInt8] {
         Array((self == .lines ? "\(streams)\"}\n" : "\(streams)\n\n").utf8)
     }
 
-    /// Writes the same, at most `idEndRoom` bytes, and returns how many it has.
+    /// Writes the result of `idEnd(of:)`, at most `idEndRoom` bytes, and returns its length.
     func writeIDEnd(of streams: StreamSet, to start: UnsafeMutablePointer<UInt8>) -> Int {
         let digits = streams.write(to: start)
         let rest: StaticString = self == .lines ? "\"}\n" : "\n\n"
@@ -90,7 +90,7 @@ package enum EventFormat: Int, CaseIterable, Sendable {
 
     static var idEndRoom: Int { 24 }
 
-    /// The browser's delay before it reconnects; empty in lines, which have no word for it.
+    /// The browser's delay before it reconnects; empty in the format `lines`, which does not support it.
     package func retry(_ milliseconds: Int) -> [UInt8] {
         self == .lines ? [] : Array("retry: \(milliseconds)\n".utf8)
     }
@@ -105,7 +105,7 @@ package enum EventFormat: Int, CaseIterable, Sendable {
 extension [UInt8] {
     fileprivate mutating func append(_ text: StaticString) { text.withUTF8Buffer { append(contentsOf: $0) } }
 
-    /// Appends the members, after a member that says what happened.
+    /// Appends the members, after a member with the event's kind.
     fileprivate mutating func append(naming event: UnsafeBufferPointer<UInt8>, _ members: ArraySlice<UInt8>) {
         let rest = members.dropFirst()
         append("{\"event\":\"")

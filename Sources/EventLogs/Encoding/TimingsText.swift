@@ -1,4 +1,4 @@
-/// When a call to the kernel sends events, by both clocks of this machine at one instant.
+/// The time of a system call that sends events, by both clocks of this machine at the same moment.
 package struct SendTime {
     /// Microseconds since 1970 UTC.
     let wallClock: Int64
@@ -8,16 +8,17 @@ package struct SendTime {
     package init(wallClock: Int64, monotonic: Int64) { (self.wallClock, self.monotonic) = (wallClock, monotonic) }
 }
 
-/// Writes the member `t` of events: when the venue made them, when they were received here, and when they are sent. Microseconds since 1970 UTC.
+/// Writes the member `t` of events: the times at which the venue created them, the gateway received them, and the gateway sends them. Microseconds
+/// since 1970 UTC.
 ///
-/// The texts of one call share memory that is allocated once, so that a reader and an event allocate nothing.
+/// The texts of one call share memory that is allocated once, so that neither readers nor events allocate any.
 final class TimingsText {
     private let bytes: UnsafeMutableRawBufferPointer
     private let capacity: Int
     private var count = 0
     private var sendTime: SendTime?
 
-    /// - Parameter capacity: the most events of one call.
+    /// - Parameter capacity: The maximum number of events in one call.
     init(capacity: Int) {
         self.capacity = capacity
         bytes = .allocate(byteCount: capacity * Self.mostBytes, alignment: 1)
@@ -25,12 +26,12 @@ final class TimingsText {
 
     deinit { bytes.deallocate() }
 
-    /// `,"t":{"venue":,"received":,"sent":}` and three numbers of 16 digits at most.
+    /// `,"t":{"venue":,"received":,"sent":}` and three numbers of at most 16 digits.
     private static let mostBytes = 36 + 3 * 16
-    /// The largest whole number that every reader of JSON takes exactly, in microseconds the year 2255.
+    /// The largest integer that every JSON parser reads exactly; in microseconds, the year 2255.
     private static let latest: Int64 = 9_007_199_254_740_991
 
-    /// Begins with the events of another call, which tell their times if `sendTime` is not nil.
+    /// Starts the events of another call. They include timings if `sendTime` is not nil.
     func begin(_ sendTime: SendTime?) {
         self.sendTime = sendTime
         count = 0
@@ -38,7 +39,7 @@ final class TimingsText {
 
     var areTold: Bool { sendTime != nil }
 
-    /// What goes behind the last member of an event's data; nothing if the event carries no data. It stands until `begin`.
+    /// The text after the last member of an event's data; empty if the event carries no data. Valid until `begin`.
     func text(of entry: RingView.Entry) -> UnsafeRawBufferPointer {
         guard let sendTime, entry.carriesData, count < capacity else { return UnsafeRawBufferPointer(start: nil, count: 0) }
         var next = count * Self.mostBytes

@@ -1,18 +1,18 @@
-/// One side of a book: levels sorted by price, the best one last, where most changes are.
+/// One side of a book: levels sorted by price, the best one last, because most changes happen there.
 package struct BookSide: Sendable {
     private var levels: [PriceLevel] = []
     private let isBid: Bool
     private let limit: Int
-    /// The worst price a full snapshot reached. What is beyond it is known from updates alone, so it is incomplete and not handed out.
+    /// The worst price that a snapshot reached. Levels beyond it are known from updates alone, so they are incomplete and not published.
     private var horizon: ScaledNumber?
-    /// The same when the side was whole last. Nothing that is deeper is told, so no reader has it.
+    /// The horizon when the side was last complete. Deeper levels are not published, so no reader has them.
     private var reach: ScaledNumber?
 
-    /// How many levels may gather before the worst go, and how many then stay: a quarter, and an eighth, more than are handed out.
+    /// How many levels may accumulate before the worst are dropped, and how many remain: a quarter and an eighth more than the published depth.
     private var most: Int { limit + limit / 4 }
     private var kept: Int { limit + limit / 8 }
 
-    /// - Parameter limit: how many levels are handed out.
+    /// - Parameter limit: The number of levels that are published.
     package init(isBid: Bool, limit: Int) {
         self.isBid = isBid
         self.limit = limit
@@ -20,10 +20,10 @@ package struct BookSide: Sendable {
 
     var count: Int { levels.count }
 
-    /// The best level's price, comparable with the other side's; nil where the side is empty.
+    /// The best level's price, comparable with the other side's; nil if the side is empty.
     var bestPrice: ScaledNumber? { levels.last?.scaledPrice }
 
-    /// Whether fewer than half of the levels that are to be handed out are known to be complete.
+    /// Whether fewer than half of the published levels are known to be complete.
     var isThin: Bool {
         guard let horizon, limit / 2 > 0 else { return false }
         let place = levels.count - limit / 2
@@ -35,10 +35,10 @@ package struct BookSide: Sendable {
         levels.suffix(min(depth, limit, completeCount)).reversed()
     }
 
-    /// How many levels have no hole before them.
+    /// How many levels have no gap before them.
     private var completeCount: Int { horizon.map { levels.count - place(of: $0) } ?? levels.count }
 
-    /// The best level at which two sides differ; what lies beyond either one's horizon is left out.
+    /// A description of the best level at which two sides differ; nil if none does. Levels beyond either side's horizon are ignored.
     func difference(from other: BookSide) -> String? {
         let end = [horizon, other.horizon].compactMap(\.self).max()
         var (mine, others) = (levels.reversed().makeIterator(), other.levels.reversed().makeIterator())
@@ -53,7 +53,7 @@ package struct BookSide: Sendable {
         }
     }
 
-    /// Takes a whole side.
+    /// Replaces the whole side.
     package mutating func replaceAll(_ complete: [PriceLevel]) {
         levels = []
         levels.reserveCapacity(min(complete.count, most) + 16)
@@ -64,7 +64,7 @@ package struct BookSide: Sendable {
         reach = horizon
     }
 
-    /// Lets go of what is deeper than what is handed out, so that whoever is handed out the side has what is here.
+    /// Drops levels below the published depth, so that the stored side equals the published one.
     mutating func keepHandedOut() {
         guard limit > 0, completeCount >= limit else { return }
         levels.removeFirst(levels.count - limit)
@@ -72,17 +72,17 @@ package struct BookSide: Sendable {
         reach = horizon
     }
 
-    /// Whether a level is not deeper than what is known to be complete.
+    /// Whether a level is within the depth that is known to be complete.
     func reaches(_ level: PriceLevel) -> Bool { reach.map { key(level) >= $0 } ?? true }
 
-    /// What stands at a level's price; quantity zero for nothing.
+    /// The level at the same price, with quantity zero if there is none.
     func standing(at level: PriceLevel) -> PriceLevel {
         guard level.isComparable else { return level.emptied }
         let place = place(of: key(level))
         return place < levels.count && levels[place].scaledPrice == level.scaledPrice ? levels[place] : level.emptied
     }
 
-    /// Sets a level's quantity; zero removes it, and removing an unknown level is normal.
+    /// Sets a level's quantity. Zero removes the level; removing an unknown level is normal.
     package mutating func set(_ level: PriceLevel) {
         guard level.isComparable else { return }
         let place = place(of: key(level))
@@ -92,7 +92,7 @@ package struct BookSide: Sendable {
         } else if isKnown {
             levels[place] = level
         } else {
-            // An array left to itself doubles: a book of a thousand levels would take the memory of two.
+            // By default an array doubles its capacity: a book of 1,000 levels would take the memory of 2,000.
             if levels.count == levels.capacity {
                 levels.reserveCapacity(min(levels.count + levels.count / 8 + 16, levels.count > most ? 2 * most + 1 : most + 1))
             }
@@ -101,8 +101,8 @@ package struct BookSide: Sendable {
         }
     }
 
-    /// Lets go of the deepest levels. What readers have goes when it goes at readers, who do not count what they were not told of: that is kept only
-    /// to see whether the other side crosses it.
+    /// Drops the deepest levels. Levels that readers have are dropped when readers drop them. Readers do not count unpublished levels, which are kept
+    /// only to detect whether the other side crosses them.
     private mutating func letGo() {
         let untold = reach.map { place(of: $0) } ?? 0
         if levels.count - untold > most {
@@ -120,7 +120,7 @@ package struct BookSide: Sendable {
     /// How many levels come before a place.
     @inline(__always)
     private func place(isBefore: (PriceLevel) -> Bool) -> Int {
-        // Without a jump that depends on a price: nobody can foresee it.
+        // A branchless search: a branch on a price could not be predicted.
         levels.withUnsafeBufferPointer { levels in
             guard var low = levels.baseAddress else { return 0 }
             let start = low
@@ -135,6 +135,6 @@ package struct BookSide: Sendable {
         }
     }
 
-    /// Rises towards the better price.
+    /// A number that rises towards the better price.
     private func key(_ level: PriceLevel) -> ScaledNumber { isBid ? level.scaledPrice : -level.scaledPrice }
 }

@@ -1,13 +1,13 @@
-/// A price and what stands there.
+/// A price and the quantity at it.
 public struct PriceLevel: Equatable, Sendable {
     /// The price.
     public let price: DecimalString
-    /// The absolute quantity; zero removes the level in an update.
+    /// The absolute quantity; in an update, zero removes the level.
     public let quantity: DecimalString
-    /// The price times 10^18, reckoned once; `.min` where it has more than 18 digits before or after the point.
+    /// The price times 10^18, computed once; `.min` if it has more than 18 digits before or after the point.
     let scaledPrice: ScaledNumber
 
-    /// Makes a level.
+    /// Creates a level.
     public init(price: DecimalString, quantity: DecimalString) {
         self.init(price: price, quantity: quantity, scaledPrice: price.scaled ?? .min)
     }
@@ -18,14 +18,14 @@ public struct PriceLevel: Equatable, Sendable {
         self.scaledPrice = scaledPrice
     }
 
-    /// Whether the price can be compared by.
+    /// Whether the price can be compared.
     package var isComparable: Bool { scaledPrice != .min }
 
-    /// The same price with nothing there.
+    /// The same price with quantity zero.
     var emptied: PriceLevel { PriceLevel(price: price, quantity: DecimalString(checked: "0"), scaledPrice: scaledPrice) }
 }
 
-/// Levels of one symbol's order book: the whole book, its top, or what changed in it (`depthUpdate`, `GET depth`).
+/// Levels of one symbol's order book: the whole book, its top, or a change (`depthUpdate`, `GET depth`).
 public struct DepthLevels: Equatable, Sendable {
     /// The symbol as in payloads, `BTCUSDT`.
     public var symbol: String
@@ -33,16 +33,16 @@ public struct DepthLevels: Equatable, Sendable {
     public var bids: [PriceLevel]
     /// Asks, best first.
     public var asks: [PriceLevel]
-    /// The first update the levels come from; nil for a whole book.
+    /// The first update that the levels cover; nil for a whole book.
     public var firstUpdateID: UInt64?
-    /// The last update in the levels.
+    /// The last update that the levels cover.
     public var lastUpdateID: UInt64
-    /// The last update of the message before this one (`pu`); nil for a whole book.
+    /// The last update of the previous message (`pu`); nil for a whole book.
     public var previousUpdateID: UInt64?
     /// The venue's transaction time, ms since 1970 UTC.
     public var time: Int64
 
-    /// Makes levels; `time` in ms since 1970 UTC.
+    /// Creates levels; `time` in ms since 1970 UTC.
     public init(
         symbol: String, bids: [PriceLevel], asks: [PriceLevel], firstUpdateID: UInt64? = nil, lastUpdateID: UInt64,
         previousUpdateID: UInt64? = nil, time: Int64
@@ -68,7 +68,7 @@ extension DepthLevels {
 }
 
 extension DepthLevels {
-    /// Whether a bid stands at or above an ask.
+    /// Whether a bid is at or above an ask.
     var isCrossed: Bool {
         guard let bid = bids.lazy.filter(\.isComparable).map(\.scaledPrice).max(),
             let ask = asks.lazy.filter(\.isComparable).map(\.scaledPrice).min()
@@ -79,9 +79,10 @@ extension DepthLevels {
 
 extension DepthLevels: FeedRow {
     package var key: String { symbol }
-    /// Made later with a lower id, they are of a venue that counts anew.
+    /// Whether the levels are older. Levels with a lower id but a later time are newer, because the venue restarted its numbering.
     package func isOlder(than other: DepthLevels) -> Bool { lastUpdateID <= other.lastUpdateID && time <= other.time }
-    /// Numbers are shared between symbols, so a higher one alone is no news (docs/reference/venues.md §5); compared as deep as both are.
+    /// Compares REST's levels with the known ones, to the smaller of their depths. Update ids are shared between symbols, so a higher id alone means
+    /// nothing (docs/reference/venues.md §5).
     package func compared(with known: DepthLevels) -> Comparison {
         if lastUpdateID < known.lastUpdateID { return .older }
         let isSame = Self.agree(bids, known.bids) && Self.agree(asks, known.asks)
@@ -95,60 +96,60 @@ extension DepthLevels: FeedRow {
     package static func feedRows(_ rows: [Self]) -> FeedRows { .depth(rows) }
 }
 
-/// One symbol's book, kept equal to the venue's by its update ids (docs/reference/venues.md §5; the futures rule, which is not the spot rule).
+/// One symbol's book, kept equal to the venue's by update ids (docs/reference/venues.md §5; the futures rule, which is not the spot rule).
 ///
-/// Events are buffered first; then a snapshot is asked for. Events before the snapshot are dropped. An event covers what happened after `pu` up
-/// to `u`, so the first one applied has to have the snapshot in between, `pu <= lastUpdateId <= u`: that is the venue's rule
-/// (`U <= lastUpdateId <= u`), its known exception (`pu == lastUpdateId`), and the quiet symbol whose next event begins later than its snapshot.
-/// Each next one's `pu` has to be the `u` before it. Anything else, and a crossed book, means that something was lost: the book is built anew.
+/// Events are buffered first, then a snapshot is requested. Events before the snapshot are dropped. An event covers the changes after `pu` up to `u`.
+/// The first event to apply must enclose the snapshot: `pu <= lastUpdateId <= u`. This includes the venue's rule (`U <= lastUpdateId <= u`), its
+/// known exception (`pu == lastUpdateId`), and a quiet symbol whose next event begins after its snapshot. The `pu` of each further event must equal
+/// the previous `u`. Anything else, or a crossed book, means that an update was lost: the book is rebuilt.
 struct OrderBook: Sendable {
     enum Outcome: Equatable, Sendable {
-        /// Held back until a snapshot comes; `isFirst` asks for one.
+        /// Held back until a snapshot arrives; if `isFirst`, one must be requested.
         case buffered(isFirst: Bool)
-        /// It joins the buffered events to the snapshot that waited for it: the book stands.
+        /// The event joins the buffered events to the waiting snapshot: the book is complete.
         case built
-        /// The book is now at the update.
+        /// The book includes the update now.
         case applied
-        /// It was in the book already.
+        /// The book already included the update.
         case repeated
-        /// Something was lost; the event begins a new buffer.
+        /// An update was lost; the event starts a new buffer.
         case lost(String)
     }
 
     enum Adoption: Equatable, Sendable {
-        /// The book stands, the buffered events are applied.
+        /// The book is complete, and the buffered events are applied.
         case built
-        /// The buffered events do not reach the snapshot yet, or there are none; it waits for them.
+        /// The buffered events do not reach the snapshot yet, or there are none; the snapshot waits for them.
         case waiting
         /// The snapshot is older than the first buffered event.
         case tooOld
-        /// Something was lost among the buffered events.
+        /// An update was lost among the buffered events.
         case lost(String)
     }
 
     private enum Phase: Sendable {
-        /// Without a snapshot.
+        /// No snapshot yet.
         case buffering([DepthLevels])
         /// A snapshot that no buffered event reaches yet.
         case waiting(DepthLevels)
         case standing
     }
 
-    /// More than this many events without a snapshot mean that the snapshot does not come.
+    /// If this many events arrive without a snapshot, none will arrive.
     static let bufferLimit = 10_000
 
     private var phase = Phase.buffering([])
     private var bids: BookSide
     private var asks: BookSide
-    /// What was applied since the book became thin, so that a new snapshot can be put below it, also where a level more came meanwhile.
+    /// The updates applied since the book became thin. They are applied again on top of the next snapshot, also if one level was added meanwhile.
     private var sinceThin: [DepthLevels] = []
     private(set) var lastUpdateID: UInt64 = 0
     private(set) var time: Int64 = 0
     private var symbol = ""
-    /// Whether the levels are those of a snapshot that was adopted since the book began, and of nothing else.
+    /// Whether the levels come only from a snapshot adopted since the book was reset.
     private var isAsFetched = false
 
-    /// - Parameter limit: how many levels of a side are kept and handed out.
+    /// - Parameter limit: How many levels of a side are kept and published.
     init(limit: Int) {
         bids = BookSide(isBid: true, limit: limit)
         asks = BookSide(isBid: false, limit: limit)
@@ -158,27 +159,27 @@ struct OrderBook: Sendable {
         if case .standing = phase { true } else { false }
     }
 
-    /// Whether the levels are a snapshot after which nothing was heard yet.
+    /// Whether the levels are a snapshot without any later event.
     var isQuiet: Bool {
         if case .waiting(let snapshot) = phase { isAsFetched && snapshot.lastUpdateID == lastUpdateID } else { false }
     }
 
-    /// Whether the event repeats what is in the book, or directly follows it. A book that does not stand can take any.
+    /// Whether the event repeats part of the book or directly follows it. A book that is not complete accepts any event.
     func isContinued(by event: DepthLevels) -> Bool {
         !stands || event.lastUpdateID <= lastUpdateID || event.previousUpdateID == lastUpdateID
     }
 
-    /// Whether the market has walked away from the snapshot, so that a new one is needed.
+    /// Whether the market has moved away from the snapshot, so that a new one is needed.
     var isThin: Bool { stands && (bids.isThin || asks.isThin) }
 
     var levelCounts: (bids: Int, asks: Int) { (bids.count, asks.count) }
 
-    /// The whole book, best levels first, at most `depth` a side.
+    /// The whole book, best levels first, at most `depth` levels per side.
     func levels(depth: Int = .max) -> DepthLevels {
         DepthLevels(symbol: symbol, bids: bids.best(depth), asks: asks.best(depth), lastUpdateID: lastUpdateID, time: time)
     }
 
-    /// What readers are told of an event: levels deeper than the last snapshot are withheld, since their list would have holes.
+    /// The part of an event that is published. Levels deeper than the last snapshot are removed, because their list would have gaps.
     func told(of event: DepthLevels) -> DepthLevels {
         if event.bids.allSatisfy(bids.reaches), event.asks.allSatisfy(asks.reaches) { return event }
         var told = event
@@ -187,20 +188,20 @@ struct OrderBook: Sendable {
         return told
     }
 
-    /// Where this book and another at the same update differ, for a person; nil where they do not, as far as both are complete.
+    /// A description of where this book differs from another one at the same update; nil if the parts that both know completely are equal.
     func difference(from other: OrderBook) -> String? {
         guard lastUpdateID == other.lastUpdateID else { return nil }
         return bids.difference(from: other.bids).map { "bid " + $0 } ?? asks.difference(from: other.asks).map { "ask " + $0 }
     }
 
-    /// The next event begins a new buffer. The old levels stay to be shown, with their update id, until new ones come.
+    /// Starts over: the next event begins a new buffer. The old levels and their update id stay visible until new ones arrive.
     mutating func reset() {
         sinceThin = []
         isAsFetched = false
         phase = .buffering([])
     }
 
-    /// Shows levels of before this book began, until it stands.
+    /// Shows levels from before this book began, until the book is complete.
     mutating func recall(_ levels: DepthLevels) {
         show(levels)
         reset()
@@ -218,7 +219,8 @@ struct OrderBook: Sendable {
             return .buffered(isFirst: events.count == 1)
         case .waiting(let snapshot):
             if event.lastUpdateID < snapshot.lastUpdateID, snapshot.time > 0, event.time > snapshot.time {
-                return restart(with: event, "update \(event.lastUpdateID) came after the snapshot \(snapshot.lastUpdateID): the venue counts anew")
+                return restart(
+                    with: event, "update \(event.lastUpdateID) came after the snapshot \(snapshot.lastUpdateID): the venue restarted its numbering")
             }
             phase = .buffering([event])
             return switch adopt(snapshot) {
@@ -230,7 +232,7 @@ struct OrderBook: Sendable {
         case .standing:
             if event.lastUpdateID <= lastUpdateID {
                 guard event.time > time else { return .repeated }
-                return restart(with: event, "update \(event.lastUpdateID) came after \(lastUpdateID): the venue counts anew")
+                return restart(with: event, "update \(event.lastUpdateID) came after \(lastUpdateID): the venue restarted its numbering")
             }
             guard event.previousUpdateID == lastUpdateID else {
                 return restart(with: event, "update \(event.previousUpdateID.map(String.init) ?? "none") was expected to be \(lastUpdateID)")
@@ -251,7 +253,7 @@ struct OrderBook: Sendable {
         }
     }
 
-    /// Takes complete data. A standing book needs none: it is newer, or will be when the events come that the snapshot has seen.
+    /// Processes a snapshot. A complete book needs none: it is newer than the snapshot, or will be after the events that the snapshot includes.
     mutating func adopt(_ snapshot: DepthLevels) -> Adoption {
         let events: [DepthLevels]
         var saysTheSame = false
@@ -260,7 +262,7 @@ struct OrderBook: Sendable {
             guard !snapshot.isCrossed, let first = sinceThin.first, (first.previousUpdateID ?? .max) <= snapshot.lastUpdateID else { return .built }
             events = sinceThin
             sinceThin = []
-            // Numbers are shared between symbols, so in a quiet market no update may reach a snapshot that is ahead.
+            // Update ids are shared between symbols, so in a quiet market no update may ever reach a snapshot that is ahead.
             saysTheSame = snapshot.compared(with: levels()) == .same
             phase = .buffering(events)
         case .waiting(let known):
@@ -286,7 +288,7 @@ struct OrderBook: Sendable {
                 reset()
                 return .lost(reason)
             }
-            // What ends at the snapshot is in it.
+            // The snapshot already includes an event that ends at it.
             if event.lastUpdateID > snapshot.lastUpdateID { apply(event) }
         }
         guard isCrossed else {
@@ -314,7 +316,7 @@ struct OrderBook: Sendable {
         return .lost(reason)
     }
 
-    /// What an event replaced.
+    /// The levels that an event replaced.
     private struct Replaced {
         let bids: [PriceLevel]
         let asks: [PriceLevel]
@@ -330,12 +332,12 @@ struct OrderBook: Sendable {
         isAsFetched = false
     }
 
-    /// What an event is about to replace.
+    /// The levels that an event is about to replace.
     private func standing(at event: DepthLevels) -> Replaced {
         Replaced(bids: event.bids.map(bids.standing), asks: event.asks.map(asks.standing), lastUpdateID: lastUpdateID, time: time)
     }
 
-    /// Whether the book may be crossed behind an event: most move no price so far, and need no memory of what they replace.
+    /// Whether an event may cross the book. Most events move no price that far, so the levels they replace need not be stored.
     private func mayCross(_ event: DepthLevels) -> Bool {
         var (bid, ask) = (bids.bestPrice ?? .min, asks.bestPrice ?? .max)
         for level in event.bids where level.isComparable { bid = max(bid, level.scaledPrice) }
@@ -343,7 +345,7 @@ struct OrderBook: Sendable {
         return bid >= ask
     }
 
-    /// The book as it was before an event, so that what is shown is never what is wrong.
+    /// Restores the book as it was before an event, so that wrong levels are never shown.
     private mutating func takeBack(_ replaced: Replaced) {
         for level in replaced.bids { bids.set(level) }
         for level in replaced.asks { asks.set(level) }

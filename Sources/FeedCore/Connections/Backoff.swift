@@ -1,4 +1,4 @@
-/// Delays that double with each attempt up to a cap, each drawn anew between the floor and the current bound ("full jitter").
+/// Delays whose bound doubles with each attempt, up to a cap. Each delay is a random value between the floor and the current bound ("full jitter").
 struct Backoff: Sendable {
     let floor: Duration
     let base: Duration
@@ -11,7 +11,7 @@ struct Backoff: Sendable {
         self.cap = cap
     }
 
-    /// The longest the next delay can be.
+    /// The longest possible next delay.
     var bound: Duration { max(floor, min(cap, base * (1 << min(attempts, 20)))) }
 
     mutating func next(using random: inout SplitMix64) -> Duration {
@@ -25,7 +25,7 @@ struct Backoff: Sendable {
 }
 
 extension Duration {
-    /// Whole nanoseconds, clamped to what 64 bits hold (292 years).
+    /// Whole nanoseconds, clamped to 64 bits (292 years).
     package var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -34,7 +34,7 @@ extension Duration {
     }
 }
 
-/// A small random generator with a seed (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+/// A small seeded random generator (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
 package struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

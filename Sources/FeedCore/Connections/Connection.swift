@@ -1,14 +1,14 @@
-/// One socket to an upstream, across all its attempts: how far it is, its signs of life, and the control messages it has to send.
+/// One connection to an upstream, across all its attempts: its progress, its signs of life, and the control messages it must send.
 struct Connection: Sendable {
     enum Phase: Sendable, Equatable {
         case connecting
         case open
         case waiting(until: Instant)
-        /// No stream wants it.
+        /// No stream uses it.
         case idle
     }
 
-    /// A stream, as its connections know it.
+    /// A stream, as connections know it.
     struct Member: Sendable {
         let index: Int
         let name: FuturesServiceStreamName
@@ -21,11 +21,11 @@ struct Connection: Sendable {
     }
 
     let endpoint: Int
-    /// Which of the lines to its upstream it is, and the connections that are the others: each is subscribed to the streams of all of them.
+    /// The number of this line to its upstream, and the connections that are the other lines. Each line subscribes to the streams of all of them.
     let line: Int
     private(set) var siblings: [Int]
     private(set) var health = LineHealth()
-    /// How often in a row it was replaced for its faults, and when it may be again.
+    /// How many times in a row it was replaced for faults, and when it may be replaced again.
     private var replacements = 0
     private var replacedUntil = Instant(nanoseconds: 0)
     /// Which of the upstream's hosts the last attempt went to.
@@ -33,36 +33,37 @@ struct Connection: Sendable {
     private(set) var id = ConnectionID(0)
     private(set) var phase = Phase.idle
     private(set) var backoff: Backoff
-    /// How often in a row it was closed soon after it had opened.
+    /// How many times in a row it closed soon after it had opened.
     private var shortLives = 0
     /// The streams that are read from it, by index.
     var streams: [Int: Member] = [:]
-    /// The streams whose subscription stands here, whether they are read from it or not, and since when.
+    /// The streams whose subscription is active here, whether or not they are read from it, and since when.
     private(set) var standingSince: [Int: Instant] = [:]
-    /// By line: when a message came here last that the other line has brought too. What was sent there before it has come.
+    /// By line: when this connection last delivered a message that the other line also delivered. Everything the venue sent earlier on that line has
+    /// arrived.
     private(set) var sharedAt: [Int: Instant] = [:]
 
     private(set) var openedAt = Instant(nanoseconds: 0)
-    /// When anything was heard last, or the socket was opened.
+    /// When a frame was last received or the connection opened.
     private(set) var lastHeard = Instant(nanoseconds: 0)
-    /// How often data comes.
+    /// How often data arrives.
     private var cadence = Cadence()
-    /// When the ping was sent that nothing was heard after yet.
+    /// When the outstanding ping was sent; nil if none is.
     private var pingedAt: Instant?
-    /// The longest that an answer to a ping has taken lately.
+    /// The longest recent time until a ping was answered.
     private var roundTrip = Duration.zero
-    /// When data came last, or the socket was opened, and how often in a row it was replaced because none came.
+    /// When data last arrived or the connection opened, and how many times in a row it was replaced for lack of data.
     private var lastData = Instant(nanoseconds: 0)
     private(set) var quietRotations = 0
-    /// When the next look at whether data comes is due.
+    /// When to check next whether data arrives.
     private(set) var quietLookAt = Instant(nanoseconds: 0)
 
-    /// When it is to be replaced; nil while it is being replaced, and before it is open.
+    /// When to replace it; nil while it is being replaced, and before it is open.
     var rotateAt: Instant?
-    /// The connection that replaces it, and the one it replaces.
+    /// The connection that replaces it, and the connection that it replaces.
     var successor: Int?
     var predecessor: Int?
-    /// Until when it runs beside the one it replaces.
+    /// Until when it runs beside the connection it replaces.
     var overlapUntil: Instant?
 
     /// When the paced sender may send again.
@@ -78,21 +79,21 @@ struct Connection: Sendable {
         backoff = Backoff(base: configuration.reconnectBase, cap: configuration.reconnectCap)
     }
 
-    /// Which upstream it is to.
+    /// The number of its upstream.
     var upstream: Int { endpoint / FeedCore.endpointsPerUpstream }
 
-    /// When its turn to connect comes, or came; nil unless it waits.
+    /// When its turn to connect is; nil unless it waits.
     var waitsUntil: Instant? {
         if case .waiting(let until) = phase { until } else { nil }
     }
 
-    /// Whether it is part of a rotation.
+    /// Whether it takes part in a rotation.
     var isRotating: Bool { successor != nil || predecessor != nil }
 
     /// The streams that are read from it, in a fixed order.
     var members: [Member] { streams.values.sorted { $0.index < $1.index } }
 
-    // Its attempts.
+    // Connection attempts.
 
     mutating func connect(as id: ConnectionID, host: Int) {
         self.id = id
@@ -114,18 +115,18 @@ struct Connection: Sendable {
         health.begin()
     }
 
-    /// It is left, and another attempt takes its place.
+    /// Abandons the current attempt; another takes its place.
     mutating func renew(_ now: Instant) {
         wait(until: now)
         rotateAt = nil
         forgetSubscriptions()
     }
 
-    /// Waits for another attempt, with nothing to send.
+    /// Waits for the next attempt. Its queues are cleared.
     mutating func closed(_ now: Instant, _ configuration: FeedCore.Settings, _ random: inout SplitMix64) {
         var delay = backoff.next(using: &random)
         if phase == .open, !isProven(now) {
-            // Two in a row may be an accident. From the third on each makes the least wait four times as long.
+            // Two in a row may be chance. From the third on, each one multiplies the shortest wait by four.
             if shortLives >= 2 {
                 delay = max(delay, min(configuration.reconnectBase * (16 << min(2 * (shortLives - 2), 20)), configuration.reconnectCap))
             }
@@ -135,13 +136,14 @@ struct Connection: Sendable {
         forgetSubscriptions()
     }
 
-    /// Whether it has lived for so long that its handshake was no accident.
+    /// Whether it has lived long enough to show that the upstream accepts it.
     private func isProven(_ now: Instant) -> Bool { openedAt + Self.proof <= now }
 
-    /// How long a connection has to live until the backoff of the next one begins anew.
+    /// How long a connection must live before the backoff starts over.
     private static let proof = Duration.milliseconds(500)
 
-    /// Nothing is read from it. Whoever needs it later begins anew: with the host that gave data last, and without the wait of former failures.
+    /// Retires the connection, because no stream is read from it. A later use starts over, with the host that last delivered data and without the
+    /// backoff of earlier failures.
     mutating func retire() {
         phase = .idle
         rotateAt = nil
@@ -157,7 +159,7 @@ struct Connection: Sendable {
         requests = [:]
     }
 
-    // Its signs of life.
+    // Signs of life.
 
     mutating func hear(_ now: Instant) {
         if let pingedAt {
@@ -178,27 +180,27 @@ struct Connection: Sendable {
         quietRotations = 0
     }
 
-    /// Whether a ping may tell more than what was heard just now.
+    /// Whether a ping would add information to what was heard just now.
     func isDoubtful(_ now: Instant) -> Bool { phase == .open && pingedAt == nil && now.milliseconds(since: lastHeard) > 200 }
 
-    /// When the ping is due that a longer silence than usual asks for.
+    /// When to send the ping that an unusually long silence requires.
     func pingAt(atMost interval: Duration) -> Instant { lastHeard.after(cadence.patience(atMost: interval.nanoseconds)) }
 
     mutating func pinged(_ now: Instant) { pingedAt = now }
 
-    /// When it is dead unless the ping is answered; nil if none is out. Two round trips are waited for.
+    /// When it counts as dead unless the ping is answered, after two round trips; nil if no ping is outstanding.
     func deadAt(waiting bounds: ClosedRange<Duration>) -> Instant? {
         pingedAt.map { $0 + min(max(roundTrip * 2, bounds.lowerBound), bounds.upperBound) }
     }
 
-    /// Whether it lives and has given no data for so long that it is to be replaced.
+    /// Whether it is alive but has delivered no data for so long that it must be replaced.
     func isQuiet(_ now: Instant, after patience: Duration) -> Bool { lastData + patience * (1 << quietRotations) <= now }
 
     mutating func lookedForData(_ now: Instant, next interval: Duration) { quietLookAt = now + interval }
 
     mutating func replaces(quiet predecessor: Connection) { quietRotations = min(predecessor.quietRotations + 1, 4) }
 
-    // How it does among its lines.
+    // Comparison with the other lines.
 
     mutating func won() { health.won() }
 
@@ -208,10 +210,10 @@ struct Connection: Sendable {
 
     mutating func shared(with line: Int, at instant: Instant) { sharedAt[line] = max(sharedAt[line] ?? instant, instant) }
 
-    /// When there was a sign last of what the venue sends: a line that is late shows what is old.
+    /// The last sign of life, minus the line's lateness: a late line delivers old data.
     var verifiedAt: Instant { Instant(nanoseconds: lastHeard.nanoseconds &- health.lateness.nanoseconds) }
 
-    /// Whether it is to be replaced for its faults, which is rarer each time in a row.
+    /// Whether to replace it for its faults. The time between replacements grows with each one in a row.
     func isToBeReplaced(_ now: Instant) -> Bool { phase == .open && health.isFaulty && replacedUntil <= now }
 
     mutating func replaced(_ now: Instant) {
@@ -219,11 +221,11 @@ struct Connection: Sendable {
         replacedUntil = now + .seconds(10) * (1 << replacements)
     }
 
-    // Its subscriptions.
+    // Subscriptions.
 
     mutating func stand(_ index: Int, _ now: Instant) { standingSince[index] = standingSince[index] ?? now }
 
-    /// A subscription that stands no more, or is not asked for any more; true if it had not been sent.
+    /// Removes a subscription that has ended or is not needed any more; true if the request had not been sent.
     @discardableResult
     mutating func forget(_ index: Int) -> Bool {
         standingSince[index] = nil
@@ -232,7 +234,7 @@ struct Connection: Sendable {
         return true
     }
 
-    /// Asks for the stream; false if that only takes back an UNSUBSCRIBE that was not sent, so that the subscription still stands.
+    /// Queues a subscription; false if this only cancels an UNSUBSCRIBE that was not sent, so that the subscription is still active.
     mutating func subscribe(_ member: Member, _ now: Instant) -> Bool {
         if let place = toUnsubscribe.firstIndex(of: member.name) {
             toUnsubscribe.remove(at: place)
@@ -245,7 +247,7 @@ struct Connection: Sendable {
 
     mutating func unsubscribe(_ name: FuturesServiceStreamName) { toUnsubscribe.append(name) }
 
-    /// Drops the subscription and asks for it again.
+    /// Drops the subscription and requests it again.
     mutating func subscribeAnew(_ member: Member) {
         standingSince[member.index] = nil
         unsubscribe(member.name)
@@ -254,13 +256,13 @@ struct Connection: Sendable {
 
     var hasControlToSend: Bool { phase == .open && !(toSubscribe.isEmpty && toUnsubscribe.isEmpty) }
 
-    /// The next control message; what is not wanted any more goes first, so that there is room.
+    /// The next control message. UNSUBSCRIBE goes first, to make room.
     mutating func nextControl(_ now: Instant, _ configuration: FeedCore.Settings) -> Control {
         controlAt = now + configuration.controlInterval
         if !toUnsubscribe.isEmpty {
             let names = Array(toUnsubscribe.prefix(configuration.namesPerMessage))
             toUnsubscribe.removeFirst(names.count)
-            // What is still to be answered was asked before.
+            // Outstanding acknowledgements belong to requests sent before this one.
             for request in requests.keys { requests[request]?.removeAll { names.contains($0) } }
             return .unsubscribe(names)
         }
@@ -271,6 +273,6 @@ struct Connection: Sendable {
 
     mutating func await(_ request: UInt64, of names: [FuturesServiceStreamName]) { requests[request] = names }
 
-    /// The streams that a request asked for and that wait for its answer.
+    /// Removes a request and returns its streams that wait for the acknowledgement.
     mutating func answered(_ request: UInt64) -> [FuturesServiceStreamName] { requests.removeValue(forKey: request) ?? [] }
 }

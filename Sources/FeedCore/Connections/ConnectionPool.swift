@@ -1,7 +1,7 @@
-/// The connections to all upstreams: which stream is read from which, when each connects and to which host, what shows that it lives, when it is
-/// replaced, and what it sends. It knows streams by their index, and decides nothing about them: it says which connection carries them.
+/// The connections to all upstreams. The pool decides from which connection each stream is read, when and to which host each connects, whether it is
+/// alive, when it is replaced, and what it sends. It knows streams by their index and makes no decision about their content.
 struct ConnectionPool: Sendable {
-    /// The most lines to an upstream.
+    /// The largest number of lines to an upstream.
     static let mostLines = 4
 
     private let configuration: FeedCore.Settings
@@ -17,16 +17,16 @@ struct ConnectionPool: Sendable {
         choice = HostChoice(configuration)
     }
 
-    /// The place of a connection that is, or wants to be, open; nil if the id is of an attempt that is over.
+    /// The index of a connection that is open or wants to be; nil if the id belongs to an earlier attempt.
     func slot(_ id: ConnectionID) -> Int? {
         connections.indices.first { connections[$0].id == id && connections[$0].phase != .idle }
     }
 
     func isOpen(_ slot: Int) -> Bool { connections[slot].phase == .open }
 
-    // Which stream is read from which connection.
+    // Assignment of streams to connections.
 
-    /// The connection that a further stream is to be read from: one with room, or a new one.
+    /// The connection for a new stream: one with room, or a new one.
     mutating func place(_ traits: StreamTraits) -> Int {
         let limit = traits.connectionLimit ?? configuration.streamsPerConnection
         let roomy = connections.indices.first {
@@ -39,7 +39,7 @@ struct ConnectionPool: Sendable {
         return lines(roomy).first(where: isOpen) ?? roomy
     }
 
-    /// Adds so many connections that carry the same streams; returns the first.
+    /// Adds `lines` connections that carry the same streams; returns the first.
     private mutating func add(endpoint: Int, lines: Int) -> Int {
         let first = connections.count
         let slots = first..<first + lines
@@ -49,36 +49,36 @@ struct ConnectionPool: Sendable {
         return first
     }
 
-    /// The connection and the other lines beside it.
+    /// The connection and its other lines.
     private func lines(_ slot: Int) -> [Int] { [slot] + connections[slot].siblings }
 
-    /// How many streams the connection and the other lines carry.
+    /// How many streams the connection and its other lines carry.
     private func streamCount(_ slot: Int) -> Int { lines(slot).reduce(0) { $0 + connections[$1].streams.count } }
 
     /// Whether other lines carry the same streams.
     func hasSiblings(_ slot: Int) -> Bool { !connections[slot].siblings.isEmpty }
 
-    /// Another line that has all of the stream that may be lost with this one; nil if there is none.
+    /// Another line that has everything that could be lost with this one; nil if there is none.
     func heir(_ index: Int, besides slot: Int) -> Int? { standingSiblings(index, slot).first { continues($0, index, after: slot) } }
 
-    /// Whether the connection is open and the stream's subscription stands on it.
+    /// Whether the connection is open and the stream's subscription is active on it.
     func carries(_ slot: Int, _ index: Int) -> Bool { isOpen(slot) && connections[slot].standingSince[index] != nil }
 
-    /// Whether nothing of the stream can be lost with the other connection that was sent before the subscription stood here: both have brought a
-    /// message since, or the other one was heard so much later that what was on its way has come.
+    /// Whether every message that the other connection could lose was sent after the subscription became active here. Either both have delivered the
+    /// same message since, or the other one was heard so much later that messages in transit have arrived.
     func continues(_ slot: Int, _ index: Int, after other: Int) -> Bool {
         guard let since = connections[slot].standingSince[index] else { return false }
         if let sharedAt = connections[slot].sharedAt[connections[other].line], since <= sharedAt { return true }
         return since + configuration.linePatience <= connections[other].verifiedAt
     }
 
-    /// The open lines on which the stream's subscription stands.
+    /// The open lines on which the stream's subscription is active.
     private func standingLines(_ index: Int, _ slot: Int) -> [Int] { lines(slot).filter { carries($0, index) } }
 
-    /// Other open lines on which the stream's subscription stands.
+    /// The other open lines on which the stream's subscription is active.
     func standingSiblings(_ index: Int, _ slot: Int) -> [Int] { connections[slot].siblings.filter { carries($0, index) } }
 
-    /// The stream is read from the connection from now on, which connects if it has not. True if it is open, so that it can be subscribed to.
+    /// Reads the stream from the connection from now on, and connects it if necessary. True if it is open, so that the stream can be subscribed.
     mutating func join(_ member: Connection.Member, _ slot: Int, _ now: Instant, _ decisions: inout Decisions) -> Bool {
         connections[slot].streams[member.index] = member
         for line in lines(slot) where connections[line].phase == .idle { connect(line, now, &decisions) }
@@ -86,9 +86,9 @@ struct ConnectionPool: Sendable {
         return isOpen(slot)
     }
 
-    /// The stream is wanted no more. A connection without streams is closed.
+    /// Removes a stream. A connection without streams is closed.
     ///
-    /// - Parameter isSubscribed: whether it was asked for on this connection.
+    /// - Parameter isSubscribed: Whether the stream was subscribed on this connection.
     mutating func leave(_ index: Int, _ slot: Int, isSubscribed: Bool, _ now: Instant, _ decisions: inout Decisions) {
         guard let member = connections[slot].streams.removeValue(forKey: index) else { return }
         connections[slot].forget(member.index)
@@ -107,26 +107,27 @@ struct ConnectionPool: Sendable {
         }
     }
 
-    /// The stream is read from another connection from now on.
+    /// Reads the stream from another connection from now on.
     mutating func move(_ index: Int, from slot: Int, to other: Int) {
         connections[other].streams[index] = connections[slot].streams.removeValue(forKey: index)
     }
 
-    // Its subscriptions.
+    // Subscriptions.
 
-    /// Asks for a stream that is read from the connection; false if that only takes back an UNSUBSCRIBE, so that the subscription still stands.
+    /// Subscribes a stream that is read from the connection; false if this only cancels an UNSUBSCRIBE that was not sent, so that the subscription is
+    /// still active.
     mutating func subscribe(_ index: Int, _ slot: Int, _ now: Instant) -> Bool {
         connections[slot].streams[index].map { connections[slot].subscribe($0, now) } ?? false
     }
 
-    /// Drops the subscription and asks for it again, on every line.
+    /// Drops the subscription and requests it again, on every line.
     mutating func subscribeAnew(_ index: Int, _ slot: Int) {
         guard let member = connections[slot].streams[index] else { return }
         connections[slot].subscribeAnew(member)
         for sibling in standingSiblings(index, slot) { connections[sibling].subscribeAnew(member) }
     }
 
-    /// A line that the upstream ended a subscription on asks for it again.
+    /// Requests the subscription again on a line on which the upstream ended it.
     mutating func subscribeAgain(_ index: Int, _ slot: Int, _ now: Instant) {
         guard isOpen(slot), let member = lines(slot).compactMap({ connections[$0].streams[index] }).first else { return }
         connections[slot].forget(index)
@@ -135,17 +136,17 @@ struct ConnectionPool: Sendable {
 
     mutating func stand(_ index: Int, _ slot: Int, _ now: Instant) { connections[slot].stand(index, now) }
 
-    /// The subscription was refused, or has ended.
+    /// Removes a subscription that was refused or has ended.
     mutating func forget(_ index: Int, _ slot: Int) { connections[slot].forget(index) }
 
-    /// The streams that the connection and the other lines beside it carry.
+    /// The streams that the connection and its other lines carry.
     func streamsOfLines(_ slot: Int) -> [Int] { lines(slot).flatMap { connections[$0].streams.keys } }
 
-    /// The streams that a request asked for and that wait for its answer.
+    /// Removes a request and returns its streams that wait for the acknowledgement.
     mutating func answered(_ request: UInt64, _ slot: Int) -> [FuturesServiceStreamName] { connections[slot].answered(request) }
 
-    /// One paced sender per connection: a message now if one is allowed, the rest when its time comes. Returns the streams that each
-    /// connection has asked for.
+    /// Runs one paced sender per connection: it sends one message now if allowed, and the rest later. Returns the streams that each connection has
+    /// requested.
     mutating func sendControl(_ now: Instant, _ decisions: inout Decisions) -> [(slot: Int, members: [Connection.Member])] {
         var asked: [(slot: Int, members: [Connection.Member])] = []
         for slot in connections.indices where connections[slot].hasControlToSend {
@@ -165,7 +166,7 @@ struct ConnectionPool: Sendable {
         return asked
     }
 
-    // Its attempts.
+    // Connection attempts.
 
     /// Connects, or waits for its turn or for a host that allows it.
     mutating func connect(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
@@ -184,8 +185,8 @@ struct ConnectionPool: Sendable {
         }
     }
 
-    /// The connection is open. Returns the streams that are read from it, which are those of lines that are not open too; none if it is to replace
-    /// another. What is read from other connections it asks for by itself.
+    /// Marks the connection as open. Returns the streams that are read from it, including those of lines that are not open; none if it replaces
+    /// another connection. It subscribes the streams of other open connections itself.
     mutating func opened(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) -> [Int] {
         connections[slot].opened(now, lookAfter: configuration.pingInterval)
         decisions.wake(at: connections[slot].quietLookAt)
@@ -207,9 +208,9 @@ struct ConnectionPool: Sendable {
         return []
     }
 
-    /// The connection is lost, or could not be made. It tries again later if streams are read from it.
+    /// Handles a connection that was lost or could not be opened. It is retried later if streams are read from it.
     ///
-    /// - Parameter retryAfter: The least wait that the server asked for.
+    /// - Parameter retryAfter: The shortest wait that the server asked for.
     mutating func closed(_ slot: Int, retryAfter: Duration?, _ now: Instant, _ decisions: inout Decisions) {
         if let retryAfter { choice.leave(connections[slot].host, of: connections[slot].upstream, for: retryAfter, now) }
         abandonRotation(slot, now, &decisions)
@@ -219,20 +220,20 @@ struct ConnectionPool: Sendable {
         if let until = connections[slot].waitsUntil { decisions.wake(at: until) }
     }
 
-    /// The upstream does not take this client: the next attempt is late.
+    /// Delays the next attempt because the upstream refuses this client.
     mutating func waitLong(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
         let until = now + configuration.refusedRetry
         connections[slot].wait(until: until)
         decisions.wake(at: until)
     }
 
-    /// A connection that no stream is read from is closed.
+    /// Closes a connection that no stream is read from.
     private mutating func retire(_ slot: Int, _ decisions: inout Decisions) {
         if connections[slot].id.value > 0 { decisions.effects.append(.disconnect(connections[slot].id)) }
         connections[slot].retire()
     }
 
-    // What shows that it lives.
+    // Signs of life.
 
     mutating func hear(_ slot: Int, _ now: Instant) { connections[slot].hear(now) }
 
@@ -241,13 +242,13 @@ struct ConnectionPool: Sendable {
         choice.favour(connections[slot].host, of: connections[slot].upstream, line: connections[slot].line)
     }
 
-    /// One of its streams is silent: it and the other lines are pinged at once, unless they were heard just now.
+    /// Pings a connection with a silent stream, and its other lines, unless they were heard just now.
     mutating func suspect(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
         if connections[slot].isDoubtful(now) { ping(slot, now, &decisions) }
         for sibling in connections[slot].siblings where connections[sibling].isDoubtful(now) { ping(sibling, now, &decisions) }
     }
 
-    /// When there was a sign last of what the venue sends, on the best of the stream's lines that have all of it.
+    /// The last sign of life of the best line that has all of the stream's messages.
     func verifiedAt(_ index: Int, _ slot: Int) -> Instant {
         guard hasSiblings(slot) else { return connections[slot].lastHeard }
         return standingSiblings(index, slot).reduce(connections[slot].verifiedAt) {
@@ -261,25 +262,25 @@ struct ConnectionPool: Sendable {
         if let deadAt = connections[slot].deadAt(waiting: configuration.pongWait) { decisions.wake(at: deadAt) }
     }
 
-    /// What the passing of time means for a connection, if its streams are concerned.
+    /// The result of a connection's deadline if it concerns its streams.
     enum Finding: Sendable {
-        /// It answered no ping, and was silent for so long.
+        /// It did not answer a ping, and was silent for this long.
         case dead(silenceMs: Int64)
-        /// It has run beside the one it replaces for long enough.
+        /// It has run long enough beside the connection it replaces.
         case overlapIsOver
-        /// Its age, its quiet or its faults ask for another one in its place.
+        /// Its age, silence or faults require a replacement.
         case isToBeReplaced
     }
 
-    /// Connections in the order in which their turns to connect come.
+    /// Connections in the order of their turns to connect.
     func inTurn(_ now: Instant) -> [Int] {
         let turns = connections.map { $0.waitsUntil ?? now }
         return connections.indices.sorted { turns[$0] < turns[$1] }
     }
 
-    /// Does what is due: connects, pings, or begins to replace it.
+    /// Performs what is due: connects, pings, or starts a replacement.
     ///
-    /// - Parameter judgesFrom: silence is not judged before.
+    /// - Parameter judgesFrom: Silence is not judged before this moment.
     mutating func passDeadlines(_ slot: Int, _ now: Instant, judgesFrom: Instant, _ decisions: inout Decisions) -> Finding? {
         switch connections[slot].phase {
         case .idle, .connecting: return nil
@@ -318,7 +319,7 @@ struct ConnectionPool: Sendable {
         return nil
     }
 
-    /// Whether a ping was not answered in time. A connection that is silent for longer than it ever is is pinged.
+    /// Whether a ping was not answered in time. A connection that is silent for unusually long is pinged.
     private mutating func isDead(_ slot: Int, _ now: Instant, judgesFrom: Instant, _ decisions: inout Decisions) -> Bool {
         if let deadAt = connections[slot].deadAt(waiting: configuration.pongWait) {
             let deadAt = max(deadAt, judgesFrom)
@@ -331,9 +332,9 @@ struct ConnectionPool: Sendable {
         return false
     }
 
-    // Its replacement: the venues cut a connection at 24 h, so a second one delivers before the first one goes. Readers see nothing of it.
+    // Rotation: the venues close a connection at 24 h, so a second one delivers before the first one is closed. Readers notice nothing.
 
-    /// Opens the successor of a connection; one after the other, unless the venue is about to close several.
+    /// Opens the successor of a connection. Only one rotation runs at a time, unless the venue is about to close several connections.
     mutating func rotate(_ slot: Int, isUrgent: Bool = false, _ now: Instant, _ decisions: inout Decisions) {
         guard isOpen(slot), !hasSiblings(slot), !connections[slot].isRotating, !connections[slot].streams.isEmpty else { return }
         guard isUrgent || !isRotating(upstream: connections[slot].upstream) else {
@@ -347,11 +348,11 @@ struct ConnectionPool: Sendable {
         connect(successor, now, &decisions)
     }
 
-    /// Whether a connection of the upstream is being replaced: one at a time, so that there is one socket more than needed at most.
+    /// Whether a connection of the upstream is being replaced. One at a time means at most one additional socket.
     private func isRotating(upstream: Int) -> Bool { connections.contains { $0.predecessor != nil && $0.upstream == upstream } }
 
-    /// Replaces a connection that lives and gives no data. Streams for which silence is normal cannot tell a quiet market from a socket the
-    /// venue sends nothing to any more; on a new one the venue's next message shows whether some are missing.
+    /// Replaces a connection that is alive but delivers no data. If silence is normal for its streams, a quiet market looks like a socket to which
+    /// the venue no longer sends. On a new socket, the venue's next message shows whether messages were missed.
     private mutating func leaveIfQuiet(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
         guard connections[slot].isQuiet(now, after: configuration.quietAfter), connections[slot].successor == nil else { return }
         rotate(slot, now, &decisions)
@@ -359,8 +360,8 @@ struct ConnectionPool: Sendable {
         connections[successor].replaces(quiet: connections[slot])
     }
 
-    /// A line is left and connects anew while the others go on, if they have all that is read from it: nothing is lost. If not, it is tried
-    /// later. Returns the streams that others take over; nil if it is not left.
+    /// Closes a line and reconnects it, if the other lines have everything that is read from it, so that nothing is lost. If not, it is tried later.
+    /// Returns the streams that other lines take over; nil if the line stays open.
     mutating func replaceLine(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) -> [(index: Int, to: Int)]? {
         let moves = connections[slot].members.map { ($0.index, heir($0.index, besides: slot)) }
         let taken = moves.compactMap { index, heir in heir.map { (index: index, to: $0) } }
@@ -380,17 +381,17 @@ struct ConnectionPool: Sendable {
         return taken
     }
 
-    // What its copies of messages tell of a line.
+    // Comparison of lines by their copies of messages.
 
     mutating func won(_ slot: Int) { connections[slot].won() }
 
-    /// Looks at a copy of a message. Returns the lines that turn out to lack the one before it.
+    /// Evaluates a copy of a message. Returns the lines found to lack the previous message.
     ///
-    /// - Parameter isNews: whether it was the first.
+    /// - Parameter isNews: Whether the copy was the first.
     mutating func compare(_ index: Int, _ slot: Int, number: UInt64, isNews: Bool, with awaited: inout AwaitedCopy?, _ now: Instant) -> [Int] {
         let bit = UInt8(1) << connections[slot].line
         if let copy = awaited, copy.number == number {
-            // What the venue repeats to a line that subscribed later is no copy.
+            // A message that the venue repeats to a line that subscribed later is not a copy.
             guard copy.awaited & ~copy.lines & bit != 0 else { return [] }
             connections[slot].brought(.nanoseconds(now.nanoseconds &- copy.firstAt.nanoseconds))
             for line in connections[slot].siblings where copy.lines & 1 << connections[line].line != 0 {
@@ -411,19 +412,20 @@ struct ConnectionPool: Sendable {
         guard isNews else { return faulty }
         connections[slot].brought(.zero)
         let standing = standingLines(index, slot).reduce(0) { $0 | UInt8(1) << connections[$1].line }
-        // Nobody is waited for if no other line has the stream.
+        // No copy is awaited if no other line has the stream.
         if standing & ~bit != 0 { awaited = AwaitedCopy(number: number, firstAt: now, lines: bit, awaited: standing) }
         return faulty
     }
 
-    /// The lines that had the stream when a message first came, had been open for a while, and did not bring a copy.
+    /// The lines that had the stream when a message first arrived, had been open for a while, and did not deliver a copy.
     private func lacking(_ index: Int, _ slot: Int, _ copy: AwaitedCopy) -> [Int] {
         standingLines(index, slot).filter {
             copy.awaited & ~copy.lines & (1 << connections[$0].line) != 0 && connections[$0].openedAt + LineHealth.grace <= copy.firstAt
         }
     }
 
-    /// The stream whose subscription stands on the successor is read from there. True if it was the predecessor's last, which ends the rotation.
+    /// Reads the stream from the successor, on which its subscription is active. True if it was the predecessor's last stream, which ends the
+    /// rotation.
     mutating func handOver(_ index: Int, to successor: Int, _ now: Instant, _ decisions: inout Decisions) -> Bool {
         guard let predecessor = connections[successor].predecessor else { return false }
         connections[predecessor].forget(index)
@@ -435,7 +437,7 @@ struct ConnectionPool: Sendable {
         return true
     }
 
-    /// The overlap is over, and what could be handed over was. Each goes on with what it has.
+    /// Ends the overlap after every possible stream has moved. Both connections keep the streams they have.
     mutating func endOverlap(_ successor: Int, _ now: Instant, _ decisions: inout Decisions) {
         guard let predecessor = connections[successor].predecessor else { return }
         separate(successor)
@@ -443,7 +445,7 @@ struct ConnectionPool: Sendable {
         goOn(successor, now, &decisions)
     }
 
-    /// A connection that is lost ends the rotation it was part of.
+    /// Ends a rotation because one of its connections is lost.
     private mutating func abandonRotation(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
         if let successor = connections[slot].successor {
             separate(successor)
@@ -480,7 +482,7 @@ struct ConnectionPool: Sendable {
         decisions.wake(at: now + delay)
     }
 
-    /// Somewhat before the age is reached, so that many connections do not all go at once.
+    /// Schedules the rotation at a random time shortly before the maximum age, so that many connections are not replaced at the same time.
     private mutating func scheduleRotation(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
         let age = configuration.rotateAfter.nanoseconds
         let at = now + .nanoseconds(age - Int64.random(in: 0...max(1, age / 50), using: &random))

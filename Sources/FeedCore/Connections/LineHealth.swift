@@ -1,22 +1,24 @@
-/// How one of several lines to a venue does, by its copies of messages: how often its copy came first, how late it was otherwise, and what it lacked.
+/// The health of one of several lines to an upstream, measured by its copies of messages: how often its copy was first, how late it was otherwise,
+/// and how many copies it lacked.
 struct LineHealth: Sendable {
-    /// A copy that is later than this is late: the line shows what is old.
+    /// A copy that lags by more than this is late: the line delivers old data.
     static let latenessBound = Duration.milliseconds(250)
-    /// How long a copy is waited for until it counts as lacking.
+    /// How long to wait for a copy before it counts as missing.
     static let copyPatience = Duration.seconds(1)
-    /// For so long after it opened a line is not blamed: what the venue sent before it took the subscription may arrive on other lines after that.
+    /// A line is not blamed for this long after it opened: messages that the venue sent before it accepted the subscription may arrive on other lines
+    /// later.
     static let grace = Duration.seconds(3)
     private static let sampleLimit = 128
-    /// With so many points a line is to be replaced: a late copy is one, a lacking one four, and one in time takes one away.
+    /// The points at which a line is replaced: a late copy adds one, a missing copy adds four, and a copy in time removes one.
     private static let most = 16
 
-    /// How many messages it brought first.
+    /// How many messages it delivered first.
     private(set) var wins: UInt64 = 0
-    /// How late its latest copies were, nanoseconds; zero where it was the first.
+    /// By how much its latest copies lagged, nanoseconds; zero if it was first.
     private(set) var lags: [Int64] = []
     private var next = 0
     private var points = 0
-    /// The latest lag, if it was late.
+    /// The latest lag if it was late, otherwise zero.
     private(set) var lateness = Duration.zero
 
     var isFaulty: Bool { points >= Self.most }
@@ -33,13 +35,13 @@ struct LineHealth: Sendable {
 
     mutating func lacked() { points = min(points + 4, Self.most) }
 
-    /// A new connection has done nothing wrong yet.
+    /// Resets the points for a new connection.
     mutating func begin() {
         points = 0
         lateness = .zero
     }
 
-    /// The lag that so many of a hundred copies did not exceed, nanoseconds; nil before the first.
+    /// The lag that this percentage of copies did not exceed, nanoseconds; nil before the first copy.
     func lag(percentile: Int) -> Int64? {
         guard !lags.isEmpty else { return nil }
         let sorted = lags.sorted()
@@ -47,11 +49,11 @@ struct LineHealth: Sendable {
     }
 }
 
-/// A message of which the copies on other lines are waited for.
+/// A message whose copies on other lines are awaited.
 struct AwaitedCopy: Sendable {
     let number: UInt64
     let firstAt: Instant
-    /// The lines that brought it, and those on which the stream's subscription stood when it first came; a bit for each.
+    /// The lines that delivered it, and the lines on which the stream's subscription was active when it first arrived; one bit per line.
     var lines: UInt8
     let awaited: UInt8
 }

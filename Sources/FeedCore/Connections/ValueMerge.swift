@@ -1,21 +1,21 @@
-/// Merges what several lines bring of a stream whose messages have no number: a copy is known by its value and by its place among the others, since
-/// each line brings the messages in the venue's order.
+/// Merges what several lines deliver of a stream whose messages have no number. A copy is identified by its value and its position, because each line
+/// delivers messages in the venue's order.
 struct ValueMerge: Sendable {
-    /// How far behind the others a line may be, in messages, until what it brings counts as news.
+    /// How many messages a line may be behind the others before its messages count as news.
     static let limit = 256
 
-    /// The newest messages; where messages have a time, those of the newest time.
+    /// The newest messages; if messages have a time, only those of the newest time.
     private var recent: [FeedRows] = []
     private var time: Int64?
     /// How many messages came before them.
     private var dropped = 0
-    /// By attempt at a connection: how many messages it has brought, or passed over.
+    /// By connection attempt: how many messages it has delivered or skipped.
     private var places: [ConnectionID: Int] = [:]
 
-    /// Whether the message is the first copy, or of an earlier time, which this does not judge. A connection begins where what it brings first was
-    /// brought last.
+    /// Whether the message is the first copy. Messages with an earlier time are not judged and count as news. A new connection starts at the last
+    /// message equal to its first one.
     ///
-    /// - Parameter time: the venue's, ms since 1970 UTC, where it orders the stream's messages: only those of one millisecond are compared.
+    /// - Parameter time: The venue's time, ms since 1970 UTC, if it orders the stream's messages. Only messages of the same millisecond are compared.
     mutating func isNews(_ message: FeedRows, at time: Int64? = nil, from id: ConnectionID) -> Bool {
         if let time {
             if let newest = self.time, time < newest { return true }
@@ -30,7 +30,7 @@ struct ValueMerge: Sendable {
         }
         recent.append(message)
         places[id] = end + 1
-        // No more than four are alive, and ids rise.
+        // At most four are in use, and ids rise.
         if places.count > 8, let oldest = places.keys.min(by: { $0.value < $1.value }) { places[oldest] = nil }
         if recent.count > Self.limit { drop(Self.limit / 2) }
         return true

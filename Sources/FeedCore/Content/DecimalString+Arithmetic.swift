@@ -1,6 +1,6 @@
-/// Exact sums and products of numbers that need no more than 32 characters; nil where they need more.
+/// Exact sums and products; nil if the result needs more than 32 characters.
 extension DecimalString {
-    /// All digits as one whole number, and how many of them follow the point.
+    /// All digits as one integer, and how many of them follow the point.
     private struct Digits {
         var number: ScaledNumber
         var decimals: Int
@@ -27,7 +27,7 @@ extension DecimalString {
             self.init(number: isNegative ? -number : number, decimals: decimals)
         }
 
-        /// The same number with more decimals.
+        /// The number scaled to more decimals.
         func padded(to decimals: Int) -> ScaledNumber? {
             var number = number
             for _ in self.decimals..<max(decimals, self.decimals) {
@@ -38,7 +38,7 @@ extension DecimalString {
             return number
         }
 
-        /// The number as text, without zeros behind the last decimal that says something.
+        /// The number as text, without trailing zeros after the point.
         var shortest: DecimalString? {
             var digits = self
             while digits.decimals > 0, digits.number % 10 == 0 {
@@ -58,7 +58,7 @@ extension DecimalString {
         }
     }
 
-    /// The sum, with as many decimals as the number that has more.
+    /// The sum, with as many decimals as the operand that has more.
     func plus(_ other: DecimalString) -> DecimalString? {
         guard let own = Digits(self), let others = Digits(other) else { return nil }
         let decimals = max(own.decimals, others.decimals)
@@ -67,7 +67,7 @@ extension DecimalString {
         return isOver ? nil : Digits(number: sum, decimals: decimals).decimal
     }
 
-    /// The product, without zeros behind its last decimal.
+    /// The product, without trailing zeros after the point.
     func times(_ other: DecimalString) -> DecimalString? {
         guard let own = Digits(self), let others = Digits(other) else { return nil }
         let (product, isOver) = own.number.multipliedReportingOverflow(by: others.number)

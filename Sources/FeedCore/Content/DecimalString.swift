@@ -1,13 +1,13 @@
 /// A decimal number kept as the text the venue wrote, digit for digit.
 ///
-/// Prices, quantities and rates never pass through a binary floating-point number, so `"11794.15000000"` stays `"11794.15000000"`. The characters are
-/// kept four bits each, so that a row of numbers is copied and compared as plain memory.
+/// Prices, quantities and rates never pass through binary floating point, so `"11794.15000000"` stays `"11794.15000000"`. Each character takes four
+/// bits, so a row of numbers is copied and compared as plain memory.
 public struct DecimalString: Hashable, Sendable, BitwiseCopyable, CustomStringConvertible {
-    /// How many bytes a text has at most.
+    /// The maximum length of the text in bytes.
     @usableFromInline package static var longest: Int { @inlinable @inline(__always) get { 32 } }
 
-    /// The first sixteen characters from the lowest bits up, then the others: each is by how much it is greater than `-`. Where no character stands,
-    /// all bits are set.
+    /// The first sixteen characters from the lowest bits up, then the others. Each is stored as its distance from `-`. Positions without a character
+    /// have all bits set.
     @usableFromInline let low: UInt64
     @usableFromInline let high: UInt64
 
@@ -19,14 +19,14 @@ public struct DecimalString: Hashable, Sendable, BitwiseCopyable, CustomStringCo
         }
     }
 
-    /// Nil where `text` is not a plain decimal number (`NaN`, `1e400`, `0x10`, an empty text and more than 32 bytes are refused).
+    /// Nil if `text` is not a plain decimal number of at most 32 bytes. `NaN`, `1e400`, `0x10` and empty text are refused.
     public init?(_ text: String) {
         var copy = text
         guard let decimal = copy.withUTF8({ DecimalString($0) }) else { return nil }
         self = decimal
     }
 
-    /// The same from bytes.
+    /// The same for bytes.
     @inline(__always)
     package init?(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard let start = bytes.baseAddress, bytes.count > 0 else { return nil }
@@ -39,12 +39,11 @@ public struct DecimalString: Hashable, Sendable, BitwiseCopyable, CustomStringCo
         }
     }
 
-    /// Takes what stands between a quote and the next one, if it has at most 15 characters and no sign; nil for anything else, which may still be a
-    /// number.
+    /// Reads the characters up to the closing quote, if there are at most 15 and no sign; nil for anything else, which may still be a number.
     ///
     /// - Parameters:
-    ///   - start: where sixteen bytes can be read.
-    ///   - count: how many characters there are before the second quote.
+    ///   - start: The first character; sixteen bytes must be readable.
+    ///   - count: Set to the number of characters before the closing quote.
     @inlinable @inline(__always)
     package init?(quotedAt start: UnsafePointer<UInt8>, count: inout Int) {
         let (first, second) = (EightCharacters(at: start), EightCharacters(at: start + 8))
@@ -74,7 +73,7 @@ public struct DecimalString: Hashable, Sendable, BitwiseCopyable, CustomStringCo
             let isPoint = others & (others &- 1) == 0 && Self.character(point, first, second) == UInt8(ascii: ".")
             guard isPoint, point > (isNegative ? 1 : 0), point < count - 1 else { return nil }
         }
-        // Packing keeps four bits of each character: what packs like a minus has to be one.
+        // Packing keeps four bits of each character, so a character that packs like a minus must be checked.
         guard !isNegative || UInt8(truncatingIfNeeded: first.bits) == UInt8(ascii: "-") else { return nil }
         self.init(low: low, high: .max)
     }
@@ -90,9 +89,9 @@ public struct DecimalString: Hashable, Sendable, BitwiseCopyable, CustomStringCo
             rest > 8 ? EightCharacters(at: start + 24, rest - 8) : EightCharacters(packed: Self.zeros), rest)
     }
 
-    /// Takes a decimal number of our own making, never a text from outside: traps at anything that `init(_:)` refuses.
+    /// Creates a decimal number from trusted text, never from outside input. Traps if `init(_:)` would return nil.
     package init(checked text: String) {
-        guard let decimal = DecimalString(text) else { preconditionFailure("\(text) is no decimal number of at most 32 bytes") }
+        guard let decimal = DecimalString(text) else { preconditionFailure("\(text) is not a decimal number of at most 32 bytes") }
         self = decimal
     }
 
@@ -101,10 +100,10 @@ public struct DecimalString: Hashable, Sendable, BitwiseCopyable, CustomStringCo
     /// The text.
     public var description: String { text }
 
-    /// How many bytes the text has.
+    /// The length of the text in bytes.
     package var count: Int { high == .max ? 16 - (~low).leadingZeroBitCount / 4 : 32 - (~high).leadingZeroBitCount / 4 }
 
-    /// Writes the text and returns how many bytes it has. There has to be room for 32, which may be written to.
+    /// Writes the text and returns its length in bytes. The buffer must have 32 writable bytes.
     @usableFromInline package func write(to start: UnsafeMutablePointer<UInt8>) -> Int {
         let place = UnsafeMutableRawPointer(start)
         let count = count
@@ -117,10 +116,10 @@ public struct DecimalString: Hashable, Sendable, BitwiseCopyable, CustomStringCo
         return count
     }
 
-    /// Whether every digit is zero, however many are written (`"0"`, `"0.000"`, `"-0.0"`).
+    /// Whether all digits are zero, in any notation (`"0"`, `"0.000"`, `"-0.0"`).
     public var isZero: Bool { Self.isZero(low) && Self.isZero(high) }
 
-    /// Where four bits are a minus, a point or a zero, or all of them are set.
+    /// Whether each group of four bits is a minus, a point, a zero, or unused.
     private static func isZero(_ packed: UInt64) -> Bool {
         let unused = packed & packed >> 1 & packed >> 2 & packed >> 3 & 0x1111_1111_1111_1111
         return (packed & ~(unused &* 15)) & 0xCCCC_CCCC_CCCC_CCCC == 0
@@ -141,7 +140,7 @@ public struct DecimalString: Hashable, Sendable, BitwiseCopyable, CustomStringCo
         UInt8(truncatingIfNeeded: (place < 8 ? first.bits : second.bits) &>> UInt64((place & 7) * 8))
     }
 
-    /// Whether the bytes are digits, with a point between two of them at most.
+    /// Whether the bytes are digits with at most one point, which is between two digits.
     private static func isUnsigned(_ start: UnsafePointer<UInt8>, _ count: Int) -> Bool {
         guard count > 0 else { return false }
         var point: Int?
@@ -158,11 +157,11 @@ public struct DecimalString: Hashable, Sendable, BitwiseCopyable, CustomStringCo
         return point.map { $0 > 0 && $0 < count - 1 } ?? true
     }
 
-    /// The number times 10^18, to compare by; nil beyond 18 digits before or after the point.
+    /// The number times 10^18, for comparisons; nil if it has more than 18 digits before or after the point.
     package var scaled: ScaledNumber? {
         guard high == .max, low & 15 != Self.minus else { return scaledAtLength }
         let count = count
-        // The point is the only character whose bits but the lowest are clear, if there is no minus.
+        // If there is no minus, the point is the only character whose upper three bits are clear.
         let above = low >> 1
         let points = ~(above | above >> 1 | above >> 2) & 0x1111_1111_1111_1111 & (count < 16 ? (1 &<< UInt64(count * 4)) &- 1 : .max)
         guard points != 0 else { return ScaledNumber(product: Self.number(low, count), UInt64.powersOfTen[18]) }
@@ -175,14 +174,14 @@ public struct DecimalString: Hashable, Sendable, BitwiseCopyable, CustomStringCo
 
     private static let minus: UInt64 = 0
 
-    /// Up to sixteen packed digits as a number.
+    /// Up to sixteen packed digits as an integer.
     private static func number(_ packed: UInt64, _ count: Int) -> UInt64 {
         let first = EightCharacters(packed: packed)
         guard count > 8 else { return first.number(count) }
         return first.number(8) &* UInt64.powersOfTen[count - 8] &+ EightCharacters(packed: packed >> 32).number(count - 8)
     }
 
-    /// The same, character by character.
+    /// The same for any length, character by character.
     private var scaledAtLength: ScaledNumber? {
         var copy = text
         return copy.withUTF8 { bytes in
@@ -209,7 +208,7 @@ public struct DecimalString: Hashable, Sendable, BitwiseCopyable, CustomStringCo
 }
 
 extension UInt64 {
-    /// 1, 10 and so on, up to 10^19.
+    /// The powers of ten from 1 to 10^19.
     package static let powersOfTen: [UInt64] = [
         1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000, 100_000_000_000, 1_000_000_000_000,
         10_000_000_000_000, 100_000_000_000_000, 1_000_000_000_000_000, 10_000_000_000_000_000, 100_000_000_000_000_000, 1_000_000_000_000_000_000,

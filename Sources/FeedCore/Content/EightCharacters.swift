@@ -1,17 +1,17 @@
-/// Eight characters in one number, the first one in the lowest bits, so that what is asked of each is asked of all at once.
+/// Eight characters in one integer, the first in the lowest bits, so that one operation tests all of them.
 @usableFromInline package struct EightCharacters {
     @usableFromInline package let bits: UInt64
 
     @inlinable @inline(__always)
     package init(bits: UInt64) { self.bits = bits }
 
-    /// Takes eight bytes from here on.
+    /// Reads eight bytes.
     @inlinable @inline(__always)
     package init(at start: UnsafePointer<UInt8>) {
         bits = UInt64(littleEndian: UnsafeRawPointer(start).loadUnaligned(as: UInt64.self))
     }
 
-    /// Takes one to eight bytes; zeros, the digit, stand for those that lack.
+    /// Reads one to eight bytes and fills the rest with the digit 0.
     @inlinable @inline(__always)
     package init(at start: UnsafePointer<UInt8>, _ count: Int) {
         let place = UnsafeRawPointer(start)
@@ -33,18 +33,18 @@
     @usableFromInline static var zeros: UInt64 { @inlinable @inline(__always) get { 0x3030_3030_3030_3030 } }
     @usableFromInline static var highBits: UInt64 { @inlinable @inline(__always) get { 0x8080_8080_8080_8080 } }
 
-    /// The highest bit of each character that is no digit.
+    /// The highest bit of each character that is not a digit.
     @inlinable @inline(__always)
     package var others: UInt64 {
         let digits = bits ^ Self.zeros
         return ((digits & ~Self.highBits) &+ 0x7676_7676_7676_7676 | digits) & Self.highBits
     }
 
-    /// A bit for each character that is no digit, the first one's is the lowest.
+    /// One bit per character that is not a digit; the first character has the lowest bit.
     @inlinable @inline(__always)
     package var otherPlaces: UInt64 { ((others >> 7) &* 0x0102_0408_1020_4080) >> 56 }
 
-    /// Four bits for each character: by how much it is greater than `-`.
+    /// Four bits per character: its distance from `-`.
     @inlinable @inline(__always)
     package var packed: UInt64 {
         var packed = (bits &- 0x2D2D_2D2D_2D2D_2D2D) & 0x0F0F_0F0F_0F0F_0F0F
@@ -53,7 +53,7 @@
         return (packed | packed >> 16) & 0xFFFF_FFFF
     }
 
-    /// The characters of the lower half of what was packed.
+    /// Unpacks the lower half of a packed value.
     @inline(__always)
     init(packed: UInt64) {
         var spread = packed & 0xFFFF_FFFF
@@ -63,7 +63,7 @@
         bits = spread &+ 0x2D2D_2D2D_2D2D_2D2D
     }
 
-    /// The first one to eight characters, which have to be digits, as a number: pairs, then fours, then all of them are added up at once.
+    /// The first one to eight characters as an integer. They must be digits. Pairs are added first, then groups of four, then all eight.
     @inlinable @inline(__always)
     package func number(_ count: Int) -> UInt64 {
         var sum = (((bits &- Self.zeros) &<< UInt64((8 - count) * 8)) &* 2561) >> 8
@@ -71,7 +71,7 @@
         return ((sum & 0x0000_FFFF_0000_FFFF) &* 42_949_672_960_001) >> 32
     }
 
-    /// Writes a number below 100,000,000 with all of its leading zeros: it is split into fours, then pairs, then digits.
+    /// Creates the eight digits of a number below 100,000,000, with leading zeros. It is split into fours, then pairs, then digits.
     @inline(__always)
     init(number: UInt64) {
         var split = number / 10_000 | (number % 10_000) << 32
@@ -81,7 +81,7 @@
         bits = (tens | (split &- tens &* 10) << 8) | Self.zeros
     }
 
-    /// How many of the first characters are the digit 0.
+    /// How many leading characters are the digit 0, at most 7.
     @inline(__always)
     var leadingZeros: Int { min(7, (bits ^ Self.zeros).trailingZeroBitCount / 8) }
 }

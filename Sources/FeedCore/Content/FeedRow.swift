@@ -1,49 +1,49 @@
-/// One row of a stream's content: what is known of one symbol, one bar or one trade.
+/// One row of a stream's content: one symbol, one bar or one trade.
 package protocol FeedRow: Sendable, Equatable {
     associatedtype Key: Hashable, Comparable, Sendable
 
-    /// Whether the rows of a content stand in the order of their keys (bars, trades).
+    /// Whether the rows of a content are sorted by key (bars, trades).
     static var isOrdered: Bool { get }
 
-    /// Whether `key` tells two rows of a content apart; liquidations have nothing that does, so a row is a repetition where all of it is the
-    /// same, to the millisecond (the venues send at most one a second and symbol).
+    /// Whether `key` identifies a row within a content. Liquidations have no such key, so only an identical row, to the millisecond, is a repetition.
+    /// The venues send at most one liquidation per second and symbol.
     static var hasIdentity: Bool { get }
 
-    /// The rows of this type in `rows`; nil where they are of another type.
+    /// The rows of this type in `rows`; nil if `rows` has another type.
     static func rows(in rows: FeedRows) -> [Self]?
 
-    /// Rows of this type as those of a stream.
+    /// Wraps rows of this type as those of a stream.
     static func feedRows(_ rows: [Self]) -> FeedRows
 
-    /// The message's number, where messages are counted one by one.
+    /// The message's number if messages are numbered consecutively.
     var messageID: UInt64? { get }
 
-    /// When the venue made it, ms since 1970 UTC, where messages are counted.
+    /// The venue's time of the message, ms since 1970 UTC, if messages are numbered.
     var messageTime: Int64 { get }
 
-    /// What the row is about; rows of one content have different keys.
+    /// Identifies the row. Rows of one content have different keys.
     var key: Key { get }
 
-    /// Whether the venue made this row before `other`, by the venue's own ids or clock. Both have the same key.
+    /// Whether the venue produced this row before `other`, by the venue's own ids or clock. Both have the same key.
     func isOlder(than other: Self) -> Bool
 
-    /// Whether REST, which has this row, has something newer than what is known of it, something older, or the same. Both have the same key.
+    /// Whether this row from REST is newer than the known one, older, or the same. Both have the same key.
     func compared(with known: Self) -> Comparison
 
-    /// Whether nothing has happened in it yet, as in a bar without trades.
+    /// Whether the row has no data yet, such as a bar without trades.
     var saysNothing: Bool { get }
 
-    /// The venue's number of this row's newest change; nil where it has none.
+    /// The venue's number of this row's newest change; nil if it has none.
     var changeNumber: UInt64? { get }
 
-    /// This row with the fields only the other source knows taken over from the row it replaces.
+    /// This row, with fields that only the other source has copied from the row it replaces.
     func completed(by replaced: Self) -> Self
 
-    /// This row once its connection is lost: whatever comes next is believed, also with an earlier time.
+    /// This row after its connection is lost: the next row replaces it, even with an earlier time.
     var outlivingItsConnection: Self { get }
 }
 
-/// What an answer over REST says of what is known.
+/// How a REST answer compares with the known content.
 package enum Comparison: Sendable { case older, same, newer }
 
 extension FeedRow {

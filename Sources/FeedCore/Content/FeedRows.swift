@@ -10,7 +10,7 @@ public enum FeedRows: Equatable, Sendable {
     case aggregateTrade([AggregateTrade])
     /// Single trades, oldest first.
     case trade([Trade])
-    /// Liquidations, in the order they came.
+    /// Liquidations, in order of arrival.
     case liquidation([Liquidation])
     /// Levels of one order book: one row.
     case depth([DepthLevels])
@@ -24,7 +24,7 @@ public enum FeedRows: Equatable, Sendable {
     case ticker([Ticker])
     /// Composite indices, by symbol.
     case compositeIndex([CompositeIndex])
-    /// What the venue says of its contracts, by symbol.
+    /// Contract information, by symbol.
     case contractInfo([ContractInfo])
     /// Trading sessions, by market.
     case tradingSession([TradingSession])
@@ -54,7 +54,7 @@ public enum FeedRows: Equatable, Sendable {
 }
 
 extension FeedRows {
-    /// The first and the last id of rows that are counted one by one; nil for others.
+    /// The first and the last id of rows with consecutive ids; nil for others.
     package var ids: ClosedRange<UInt64>? {
         switch self {
         case .aggregateTrade(let rows): range(rows.first?.messageID, rows.last?.messageID)
@@ -69,14 +69,14 @@ extension FeedRows {
     }
 }
 
-/// What an update does to the content a reader has.
+/// How an update changes a reader's content.
 public enum MergeRule: String, Sendable {
-    /// The update is the whole new content.
+    /// The update is the complete new content.
     case replace
-    /// Each row of the update replaces the row with its key; other rows stay.
+    /// Each row of the update replaces the row with the same key; other rows stay.
     case byKey
-    /// The update's rows follow those there are; only the last ones are kept.
+    /// The update's rows are appended; only the last ones are kept.
     case append
-    /// The update's levels replace those of the same price; quantity zero removes one.
+    /// The update's levels replace those with the same price; quantity zero removes one.
     case book
 }

@@ -1,10 +1,10 @@
-/// A value as another upstream sent it: whole each time, or an object of members that are updated one by one.
+/// A value as another upstream sent it: complete each time, or an object whose members are updated individually.
 public struct JSONRow: Equatable, Sendable {
-    /// One member of an object, with the upstream's time of it.
+    /// One member of an object, with the upstream's time.
     package struct Member: Equatable, Sendable {
         package let name: String
         package let text: String
-        /// In any unit, the same for all members of a stream.
+        /// In any unit, but the same for all members of a stream.
         package let time: Int64
 
         package init(_ name: String, _ text: String, time: Int64) {
@@ -15,22 +15,22 @@ public struct JSONRow: Equatable, Sendable {
     }
 
     private let whole: String
-    /// In the order of their names; empty where the value is whole.
+    /// Sorted by name; empty if the value is complete.
     private let members: [Member]
 
-    /// A JSON text (RFC 8259), checked, on one line, its numbers as they were written.
+    /// A validated JSON text (RFC 8259) on one line, with numbers as the upstream wrote them.
     public var text: String {
         members.isEmpty ? whole : "{" + members.map { "\"\($0.name)\":\($0.text)" }.joined(separator: ",") + "}"
     }
 
-    /// Whatever breaks a line stands between tokens, where it means as much as a space.
+    /// Line breaks occur only between tokens, so each is replaced by a space.
     package init(checked text: String) {
         let hasLines = text.utf8.contains { $0 < 0x20 }
         whole = hasLines ? String(decoding: text.utf8.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self) : text
         members = []
     }
 
-    /// An object that takes the place of what is known of its members only, each unless it is older. Names hold nothing that JSON escapes; texts are checked.
+    /// An object that updates only the given members, each unless it is older. The names need no JSON escapes, and the texts are validated.
     package init(checked members: [Member]) {
         whole = ""
         self.members = members.sorted { $0.name < $1.name }

@@ -1,12 +1,12 @@
-/// Writes compact JSON text into one buffer in place; the buffer grows by doubling.
+/// Writes compact JSON text in place into one buffer, which grows by doubling.
 ///
-/// Nothing in it is generic: other modules would call what is by way of witness tables, and allocate for each element.
+/// Its functions are not generic: other modules would call generic ones through witness tables and allocate for each element.
 @usableFromInline package struct JSONWriter: ~Copyable {
     @usableFromInline var buffer: UnsafeMutablePointer<UInt8>
     @usableFromInline var capacity: Int
     @usableFromInline var count = 0
     @usableFromInline var needsComma = false
-    /// Whether the buffer is somebody else's.
+    /// Whether another owner holds the buffer.
     private var isLent = false
 
     package init(capacity: Int = 256) {
@@ -14,7 +14,7 @@
         buffer = .allocate(capacity: self.capacity)
     }
 
-    /// Writes into memory that its owner keeps; if there is too little, what is written moves to memory of the writer's own.
+    /// Writes into memory that its owner keeps. If that is too small, the text moves to memory of the writer.
     package init(lent buffer: UnsafeMutablePointer<UInt8>, capacity: Int) {
         (self.buffer, self.capacity) = (buffer, capacity)
         isLent = true
@@ -22,7 +22,7 @@
 
     deinit { if !isLent { buffer.deallocate() } }
 
-    /// What is written, in one array from the start. If `capacity` bytes are too few, what was written moves.
+    /// Writes directly into a new array. If `capacity` bytes are too few, the text is moved.
     package static func bytes(capacity: Int, _ write: (inout JSONWriter) -> Void) -> [UInt8] {
         var moved: [UInt8]?
         let bytes = [UInt8](unsafeUninitializedCapacity: max(capacity, 64)) { buffer, count in
@@ -34,17 +34,17 @@
         return moved ?? bytes
     }
 
-    /// How many bytes the text so far has.
+    /// The length of the text so far, in bytes.
     package var length: Int { count }
 
-    /// Writes bytes as they are, which are no JSON.
+    /// Writes bytes that are not JSON, unchanged.
     @inlinable @inline(__always)
     package mutating func plain(_ text: StaticString) {
         reserve(text.utf8CodeUnitCount)
         put(text)
     }
 
-    /// Writes an id as it is printed.
+    /// Writes an event id.
     package mutating func plain(_ id: EventID) {
         reserve(EventID.room)
         count += id.write(to: buffer + count)
@@ -67,7 +67,7 @@
         close(UInt8(ascii: "]"))
     }
 
-    /// Writes a value that is JSON already.
+    /// Writes a value that is already JSON.
     package mutating func raw(_ row: JSONRow) {
         var text = row.text
         text.withUTF8 { bytes in
@@ -84,7 +84,7 @@
         begin(name)
     }
 
-    /// Writes the start of a member. There has to be room for the name and four bytes more.
+    /// Writes the start of a member. The buffer must have room for the name and four more bytes.
     @inlinable @inline(__always)
     mutating func begin(_ name: StaticString) {
         separate()
@@ -101,7 +101,7 @@
         string(text)
     }
 
-    /// Writes a member whose value is a word of the contract, which needs no escape.
+    /// Writes a member whose value is a fixed word that needs no escape.
     @inlinable @inline(__always)
     package mutating func member(_ name: StaticString, word: StaticString) {
         reserve(name.utf8CodeUnitCount + word.utf8CodeUnitCount + 6)
@@ -184,19 +184,19 @@
         needsComma = true
     }
 
-    /// Leaves the member out if there is no value.
+    /// Omits the member if there is no value.
     @inlinable @inline(__always)
     package mutating func member(_ name: StaticString, optional decimal: DecimalString?) {
         if let decimal { member(name, decimal) }
     }
 
-    /// Leaves the member out if there is no value.
+    /// Omits the member if there is no value.
     @inlinable @inline(__always)
     package mutating func member(_ name: StaticString, optional number: Int64?) {
         if let number { member(name, number) }
     }
 
-    /// Leaves the member out if there is no value.
+    /// Omits the member if there is no value.
     @inlinable @inline(__always)
     package mutating func member(_ name: StaticString, optional number: UInt64?) {
         if let number { member(name, number) }
@@ -226,7 +226,7 @@
         digits(number, isNegative: false)
     }
 
-    /// Writes a number. There has to be room for 26 bytes, which may be written to.
+    /// Writes a number. The buffer must have 26 writable bytes.
     @usableFromInline
     mutating func digits(_ magnitude: UInt64, isNegative: Bool) {
         if isNegative { put(UInt8(ascii: "-")) }
@@ -244,7 +244,7 @@
         needsComma = true
     }
 
-    /// Writes digits; the first ones without leading zeros. There has to be room for eight.
+    /// Writes eight digits; the first group without leading zeros. The buffer must have room for eight bytes.
     @inline(__always)
     private mutating func put(_ digits: EightCharacters, isFirst: Bool = false) {
         let zeros = isFirst ? digits.leadingZeros : 0
@@ -252,7 +252,7 @@
         count += 8 - zeros
     }
 
-    /// Writes a string and escapes control characters, quotes and backslashes, so that the text has no line break of any kind.
+    /// Writes a string. Control characters, quotes and backslashes are escaped, so the text contains no line break.
     package mutating func string(_ text: String) {
         var copy = text
         copy.withUTF8 { units in
@@ -266,7 +266,7 @@
         }
     }
 
-    /// Whether any of the bytes needs an escape. Eight are looked at in one number.
+    /// Whether any of the bytes needs an escape. Eight bytes are tested at a time.
     private static func needEscape(_ units: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let start = units.baseAddress else { return false }
         var place = 0
@@ -331,14 +331,14 @@
         needsComma = true
     }
 
-    /// Writes a comma where one is due. It is always written, and counted where it is due: that needs no jump.
+    /// Writes a comma if one is due. The byte is always written but counted only if due, which avoids a branch.
     @inlinable @inline(__always)
     mutating func separate() {
         buffer[count] = UInt8(ascii: ",")
         count += needsComma ? 1 : 0
     }
 
-    /// Makes room; every function that writes calls it first.
+    /// Reserves room; every writing function calls it first.
     @inlinable @inline(__always)
     mutating func reserve(_ room: Int) { if capacity - count < room { grow(room) } }
 
@@ -358,7 +358,7 @@
         count += 1
     }
 
-    /// Writes bytes whose number is known when this is compiled.
+    /// Writes bytes whose number is known at compile time.
     @inlinable @inline(__always)
     mutating func put(_ text: StaticString) {
         UnsafeMutableRawPointer(buffer + count).copyMemory(from: text.utf8Start, byteCount: text.utf8CodeUnitCount)
@@ -370,7 +370,7 @@
         let (from, to) = (UnsafeRawPointer(source), UnsafeMutableRawPointer(buffer + count))
         let end = units.count - 8
         if end >= 0, end <= 8 {
-            // Names and words: two pieces that overlap cost a fraction of a call.
+            // Names and words are short: two overlapping stores cost a fraction of a call.
             let (first, last) = (from.loadUnaligned(as: UInt64.self), from.loadUnaligned(fromByteOffset: end, as: UInt64.self))
             to.storeBytes(of: first, as: UInt64.self)
             to.storeBytes(of: last, toByteOffset: end, as: UInt64.self)

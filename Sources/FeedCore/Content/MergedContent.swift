@@ -1,25 +1,25 @@
-/// A stream's whole content, made of complete values and of the changes after them, by the rules of the contract (streams.md). Nothing is judged:
-/// who merges a change knows that it follows.
+/// A stream's complete content, merged from snapshots and the changes after them by the merge rules (docs/read/streams.md). The caller must make sure that
+/// each change follows the previous one.
 package struct MergedContent: Sendable {
     private var known: FuturesServiceFeedContent?
     private var book: (bids: BookSide, asks: BookSide)?
-    /// The book's newest change, while `known` lacks it: to write all levels out costs more than all else.
+    /// The book's newest change if `known` does not include it. Writing out all levels for each change would dominate the cost.
     private var newest: FuturesServiceFeedContent?
 
     package init() {}
 
-    /// The book's newest update; nil if there is no book.
+    /// The id of the book's newest update; nil if there is no book.
     package var lastUpdateID: UInt64? {
         guard case .depth(let rows) = (newest ?? known)?.rows else { return nil }
         return rows.last?.lastUpdateID
     }
 
-    /// Whether the market has left the levels that a book began with, so that a complete value would tell more.
+    /// Whether the market has left the levels that the book began with, so that a snapshot would have more levels.
     package var isThin: Bool { book.map { $0.bids.isThin || $0.asks.isThin } ?? false }
 
-    /// Takes a value or a change.
+    /// Merges a snapshot or a change.
     ///
-    /// - Parameter limit: how many rows, or levels of a side, are kept.
+    /// - Parameter limit: How many rows, or levels per side, are kept.
     package mutating func merge(_ content: FuturesServiceFeedContent, limit: Int) {
         let rule = content.streamName.mergeRule
         if rule == .book { return mergeBook(content, limit) }
@@ -28,7 +28,7 @@ package struct MergedContent: Sendable {
         known = content.whole(rows)
     }
 
-    /// The whole content; nil if there is none.
+    /// The complete content; nil if there is none.
     package mutating func whole() -> FuturesServiceFeedContent? {
         guard let book, let content = newest, case .depth(let rows) = content.rows, let change = rows.first else { return known }
         newest = nil
@@ -61,7 +61,7 @@ extension FuturesServiceFeedContent {
 }
 
 extension FeedRows {
-    /// These rows with others that change them; nil if the types differ.
+    /// These rows, changed by other rows; nil if the types differ.
     fileprivate func merged(with change: FeedRows, _ rule: MergeRule, limit: Int) -> FeedRows? {
         switch self {
         case .markPrice(let rows): rows.merged(with: change, rule, limit)

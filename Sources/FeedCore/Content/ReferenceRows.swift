@@ -1,10 +1,10 @@
-/// A composite index and what it is made of (`compositeIndex`, `GET indexInfo`; Binance).
+/// A composite index and its components (`compositeIndex`, `GET indexInfo`; Binance).
 public struct CompositeIndex: Equatable, Sendable {
-    /// One part of the index.
+    /// One component of the index.
     public struct Part: Equatable, Sendable {
         /// The base asset.
         public var baseAsset: String
-        /// The asset it is quoted in.
+        /// The quote asset.
         public var quoteAsset: String
         /// Its weight as a quantity.
         public var weightQuantity: DecimalString
@@ -13,7 +13,7 @@ public struct CompositeIndex: Equatable, Sendable {
         /// Its price index; nil over REST.
         public var indexPrice: DecimalString?
 
-        /// Makes a part.
+        /// Creates a component.
         public init(
             baseAsset: String, quoteAsset: String, weightQuantity: DecimalString, weightPercentage: DecimalString, indexPrice: DecimalString?
         ) {
@@ -27,16 +27,16 @@ public struct CompositeIndex: Equatable, Sendable {
 
     /// The index's symbol, `DEFIUSDT`.
     public var symbol: String
-    /// Its price; nil over REST, and an update keeps none.
+    /// Its price; nil over REST, and an update without it removes it.
     public var price: DecimalString?
-    /// What the parts are, `baseAsset`.
+    /// The type of the components, such as `baseAsset`.
     public var component: String
-    /// The parts.
+    /// The components.
     public var composition: [Part]
     /// The venue's time of this row, ms since 1970 UTC.
     public var time: Int64
 
-    /// Makes a row; `time` in ms since 1970 UTC.
+    /// Creates a row; `time` in ms since 1970 UTC.
     public init(symbol: String, price: DecimalString?, component: String, composition: [Part], time: Int64) {
         self.symbol = symbol
         self.price = price
@@ -58,26 +58,26 @@ extension CompositeIndex: FeedRow {
     package static func feedRows(_ rows: [Self]) -> FeedRows { .compositeIndex(rows) }
 }
 
-/// What the venue says of one contract (`contractInfo`, `GET exchangeInfo`; Binance).
+/// The venue's data of one contract (`contractInfo`, `GET exchangeInfo`; Binance).
 public struct ContractInfo: Equatable, Sendable {
     /// One bracket of notional value and leverage.
     public struct Bracket: Equatable, Sendable {
         /// The bracket's number.
         public var number: Int64
-        /// The notional value it begins at.
+        /// The lowest notional value.
         public var floor: DecimalString
-        /// The notional value it ends at.
+        /// The highest notional value.
         public var cap: DecimalString
         /// The maintenance margin ratio, a fraction.
         public var maintenanceRatio: DecimalString
         /// The auxiliary number for quick calculation.
         public var auxiliary: DecimalString
-        /// The least leverage.
+        /// The lowest leverage.
         public var minimumLeverage: Int64
-        /// The most leverage.
+        /// The highest leverage.
         public var maximumLeverage: Int64
 
-        /// Makes a bracket.
+        /// Creates a bracket.
         public init(
             number: Int64, floor: DecimalString, cap: DecimalString, maintenanceRatio: DecimalString, auxiliary: DecimalString,
             minimumLeverage: Int64, maximumLeverage: Int64
@@ -94,22 +94,22 @@ public struct ContractInfo: Equatable, Sendable {
 
     /// The symbol as in payloads, `BTCUSDT`.
     public var symbol: String
-    /// The pair, `BTCUSDT`; empty where the venue did not tell it, and an update without it keeps it.
+    /// The pair, `BTCUSDT`; empty if the venue did not send it. An update without it keeps the previous value.
     public var pair: String
     /// The contract type, `PERPETUAL`.
     public var contractType: String
     /// The contract's state, `TRADING`.
     public var status: String
-    /// When it is delivered, ms since 1970 UTC.
+    /// The delivery time, ms since 1970 UTC.
     public var deliveryTime: Int64
-    /// When it was listed, ms since 1970 UTC.
+    /// The listing time, ms since 1970 UTC.
     public var onboardTime: Int64
-    /// The brackets, where the venue told them; an update without them keeps them.
+    /// The brackets, if the venue sent them. An update without them keeps the previous ones.
     public var brackets: [Bracket]?
     /// The venue's time of this row, ms since 1970 UTC; zero over REST.
     public var time: Int64
 
-    /// Makes a row; times in ms since 1970 UTC.
+    /// Creates a row; times in ms since 1970 UTC.
     public init(
         symbol: String, pair: String, contractType: String, status: String, deliveryTime: Int64, onboardTime: Int64, brackets: [Bracket]?,
         time: Int64
@@ -138,7 +138,7 @@ extension ContractInfo: FeedRow {
     package static func feedRows(_ rows: [Self]) -> FeedRows { .contractInfo(rows) }
 }
 
-/// The trading session of one market behind contracts on shares and commodities (`EquityUpdate`, `CommodityUpdate`, …; Binance).
+/// The trading session of one market for contracts on stocks and commodities (`EquityUpdate`, `CommodityUpdate`, …; Binance).
 public struct TradingSession: Equatable, Sendable {
     /// The market, as the venue names its events: `EquityUpdate`.
     public var market: String
@@ -151,7 +151,7 @@ public struct TradingSession: Equatable, Sendable {
     /// The venue's time of this row, ms since 1970 UTC.
     public var time: Int64
 
-    /// Makes a row; times in ms since 1970 UTC.
+    /// Creates a row; times in ms since 1970 UTC.
     public init(market: String, session: String, startTime: Int64, endTime: Int64, time: Int64) {
         self.market = market
         self.session = session

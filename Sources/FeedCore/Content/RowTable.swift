@@ -1,16 +1,16 @@
-/// A stream's rows, found by key, with the rule that newer rows win.
+/// A stream's rows, indexed by key. Newer rows replace older ones.
 ///
-/// A lost connection begins a new generation: rows of an older one are replaced by whatever comes next, also by a venue whose ids or clock
-/// went back, while within a generation an older row never replaces a newer one, and a row that says nothing new changes nothing.
+/// A lost connection starts a new generation. Any new row replaces a row of an older generation, also if the venue's ids or clock went backwards.
+/// Within a generation, an older row never replaces a newer one, and an identical row changes nothing.
 struct RowTable<Row: FeedRow>: Sendable {
     private(set) var rows: [Row] = []
     private var generations: [UInt32] = []
     private var positions: [Row.Key: Int] = [:]
     private var generation: UInt32 = 0
-    /// Removed rows of this generation. A late copy of such a row, or an older row of its key, is not inserted again.
+    /// Removed rows of this generation. A late copy of such a row, or an older row with its key, is not inserted again.
     private var dropped: [Row.Key: Row] = [:]
 
-    /// Whether the newest row is of an older generation.
+    /// Whether the newest row belongs to an older generation.
     var isOutdated: Bool { generations.last.map { $0 != generation } ?? false }
 
     mutating func beginGeneration() {
@@ -18,20 +18,20 @@ struct RowTable<Row: FeedRow>: Sendable {
         dropped = [:]
     }
 
-    /// The row of a key.
+    /// The row with this key; nil if there is none.
     func known(_ key: Row.Key) -> Row? { position(of: key).map { rows[$0] } }
 
-    /// Where the row of a key is.
+    /// The index of the row with this key; nil if there is none.
     func position(of key: Row.Key) -> Int? {
         // A stream of one symbol has one row, which needs no search.
         if rows.count == 1 { return rows[0].key == key ? 0 : nil }
         return positions[key]
     }
 
-    /// The connection that brought the rows is lost.
+    /// Prepares the rows for the loss of their connection: any next row may replace them.
     mutating func outliveConnection() { for place in rows.indices { rows[place] = rows[place].outlivingItsConnection } }
 
-    /// Merges rows of an update and returns those that changed the content, in order.
+    /// Merges an update. Returns the rows that changed the content, in order.
     mutating func update(_ update: [Row], rule: MergeRule, limit: Int) -> [Row] {
         switch rule {
         case .replace: update.last.map { replace($0) } ?? []
@@ -41,7 +41,7 @@ struct RowTable<Row: FeedRow>: Sendable {
         }
     }
 
-    /// Takes out the rows whose key is the name of a symbol that is gone; false if there were none.
+    /// Removes rows whose key is a symbol that has ended; false if there were none.
     mutating func drop(_ isGone: (String) -> Bool) -> Bool {
         let kept = rows.indices.filter { place in (rows[place].key as? String).map { !isGone($0) } ?? true }
         guard kept.count < rows.count else { return false }
@@ -52,12 +52,12 @@ struct RowTable<Row: FeedRow>: Sendable {
         return true
     }
 
-    /// Takes complete data: rows it lacks go, but for those the running generation brought, and an older row gives way to a newer one.
+    /// Merges a snapshot. Rows that it lacks are removed, except rows of the current generation. A newer row replaces an older one.
     mutating func complete(_ complete: [Row], limit: Int) {
         let earlier = self
         self = RowTable()
         (generation, dropped) = (earlier.generation, earlier.dropped)
-        // A complete answer may confirm a removed row, but not an older one.
+        // A snapshot may confirm a removed row, but not an older one.
         var merged = complete.filter { row in !(dropped[row.key].map { row.isOlder(than: $0) } ?? false) }.map { row in
             guard let position = earlier.positions[row.key] else { return row }
             let known = earlier.rows[position]
@@ -84,7 +84,7 @@ struct RowTable<Row: FeedRow>: Sendable {
         return rows
     }
 
-    /// Rows mostly come in the order they came before, so each is looked for behind the one before it first.
+    /// Merges rows by key. Rows mostly arrive in the same order as before, so each is first looked up after the previous one.
     private mutating func merge(_ update: [Row], limit: Int) -> [Row] {
         var accepted: [Row] = []
         accepted.reserveCapacity(update.count)
@@ -124,8 +124,8 @@ struct RowTable<Row: FeedRow>: Sendable {
         return accepted
     }
 
-    /// A new key goes to the end, or to its place where rows are ordered; a table that has outgrown its limit lets its first rows go,
-    /// a tenth at a time.
+    /// Inserts a row with a new key at the end, or in order if rows are sorted. If the table exceeds its limit, the first tenth of the rows is
+    /// dropped.
     private mutating func insert(_ row: Row, limit: Int) -> Bool {
         if Row.isOrdered, let last = rows.last, row.key < last.key {
             guard rows.count < limit else { return false }

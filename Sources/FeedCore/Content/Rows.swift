@@ -4,20 +4,20 @@ public struct MarkPrice: Equatable, Sendable {
     public var symbol: String
     /// The mark price.
     public var markPrice: DecimalString
-    /// The index price; old frames lack it.
+    /// The index price; frames of older venue versions lack it.
     public var indexPrice: DecimalString?
-    /// The estimated settle price, meaningful in the last hour before settlement.
+    /// The estimated settlement price, meaningful in the last hour before settlement.
     public var estimatedSettlePrice: DecimalString?
-    /// The last funding rate; nil where no funding is scheduled.
+    /// The last funding rate; nil if no funding is scheduled.
     public var lastFundingRate: DecimalString?
-    /// When funding is next paid, ms since 1970 UTC; nil where none is scheduled.
+    /// The time of the next funding payment, ms since 1970 UTC; nil if none is scheduled.
     public var nextFundingTime: Int64?
-    /// The interest rate; only REST tells it, and an update keeps it.
+    /// The interest rate. Only REST returns it, and an update keeps it.
     public var interestRate: DecimalString?
     /// The venue's time of this row, ms since 1970 UTC.
     public var time: Int64
 
-    /// Makes a row; times in ms since 1970 UTC.
+    /// Creates a row; times in ms since 1970 UTC.
     public init(
         symbol: String, markPrice: DecimalString, indexPrice: DecimalString? = nil, estimatedSettlePrice: DecimalString? = nil,
         lastFundingRate: DecimalString? = nil, nextFundingTime: Int64? = nil, interestRate: DecimalString? = nil, time: Int64
@@ -70,7 +70,7 @@ public struct AssetIndex: Equatable, Sendable {
     /// The venue's time of this row, ms since 1970 UTC.
     public var time: Int64
 
-    /// Makes a row; `time` in ms since 1970 UTC.
+    /// Creates a row; `time` in ms since 1970 UTC.
     public init(
         symbol: String, index: DecimalString, bidBuffer: DecimalString, askBuffer: DecimalString, bidRate: DecimalString,
         askRate: DecimalString, autoExchangeBidBuffer: DecimalString, autoExchangeAskBuffer: DecimalString,
@@ -109,12 +109,12 @@ public struct BookTicker: Equatable, Sendable {
     public var askPrice: DecimalString
     /// The best ask's quantity.
     public var askQuantity: DecimalString
-    /// The book update id; REST does not tell it.
+    /// The update id of the book; nil over REST.
     public var updateID: UInt64?
     /// The venue's transaction time, ms since 1970 UTC.
     public var time: Int64
 
-    /// Makes a row; `time` in ms since 1970 UTC.
+    /// Creates a row; `time` in ms since 1970 UTC.
     public init(
         symbol: String, bidPrice: DecimalString, bidQuantity: DecimalString, askPrice: DecimalString, askQuantity: DecimalString,
         updateID: UInt64? = nil, time: Int64
@@ -134,10 +134,10 @@ extension BookTicker: FeedRow {
     package func isOlder(than other: BookTicker) -> Bool {
         guard let otherID = other.updateID else { return time < other.time }
         guard let updateID else { return time <= other.time }
-        // Made later with a lower id, it is of a venue that counts anew.
+        // A row with a lower id but a later time is newer, because the venue restarted its numbering.
         return updateID <= otherID && time <= other.time
     }
-    /// REST tells no update id.
+    /// Compares without the update id, which REST does not return.
     package func compared(with known: BookTicker) -> Comparison {
         if time < known.time { return .older }
         let isSame =
@@ -173,10 +173,10 @@ public struct Kline: Equatable, Sendable {
     public var takerBuyVolume: DecimalString
     /// The volume bought by takers, in the quote asset.
     public var takerBuyQuoteVolume: DecimalString
-    /// Whether the bar is closed for good.
+    /// Whether the bar is final.
     public var isClosed: Bool
 
-    /// Makes a row; times in ms since 1970 UTC.
+    /// Creates a row; times in ms since 1970 UTC.
     public init(
         openTime: Int64, closeTime: Int64, open: DecimalString, high: DecimalString, low: DecimalString, close: DecimalString,
         volume: DecimalString, quoteVolume: DecimalString, tradeCount: UInt64, takerBuyVolume: DecimalString,
@@ -204,7 +204,7 @@ extension Kline: FeedRow {
         tradeCount < other.tradeCount || (other.isClosed && !isClosed)
     }
     package var saysNothing: Bool { tradeCount == 0 }
-    /// What a bar is changes with its trades alone; that it closes is no news.
+    /// Compares by the number of trades. The closing of a bar alone is no news.
     package func compared(with known: Kline) -> Comparison {
         tradeCount == known.tradeCount ? .same : tradeCount < known.tradeCount ? .older : .newer
     }
@@ -231,7 +231,7 @@ public struct MiniTicker: Equatable, Sendable {
     /// The venue's time of this row, ms since 1970 UTC.
     public var time: Int64
 
-    /// Makes a row; `time` in ms since 1970 UTC.
+    /// Creates a row; `time` in ms since 1970 UTC.
     public init(
         symbol: String, openPrice: DecimalString, highPrice: DecimalString, lowPrice: DecimalString, lastPrice: DecimalString,
         volume: DecimalString, quoteVolume: DecimalString, time: Int64
@@ -250,8 +250,8 @@ public struct MiniTicker: Equatable, Sendable {
 extension MiniTicker: FeedRow {
     package var key: String { symbol }
     package func isOlder(than other: MiniTicker) -> Bool { time < other.time }
-    /// The day's window moves on without news and only ever loses volume; a trade is news. A message has the time at which it was sent, REST that of
-    /// the last trade, which comes before it: the earlier of two times says nothing of rows that tell the same.
+    /// Compares REST's row with the known one. The 24-hour window moves without news and then only loses volume; a trade is news. A message has the
+    /// time at which it was sent, but REST has the earlier time of the last trade. An earlier time therefore means nothing if the values are equal.
     package func compared(with known: MiniTicker) -> Comparison {
         let isTraded = lastPrice != known.lastPrice || volume.scaled ?? 0 > known.volume.scaled ?? 0
         guard isTraded else { return .same }
@@ -267,7 +267,7 @@ public struct Ticker: Equatable, Sendable {
     public var mini: MiniTicker
     /// The price's change over 24 hours.
     public var priceChange: DecimalString
-    /// The price's change over 24 hours, in per cent.
+    /// The price's change over 24 hours, in percent.
     public var priceChangePercent: DecimalString
     /// The volume-weighted average price.
     public var weightedAveragePrice: DecimalString
@@ -277,14 +277,14 @@ public struct Ticker: Equatable, Sendable {
     public var openTime: Int64
     /// The window's last millisecond, ms since 1970 UTC.
     public var closeTime: Int64
-    /// The window's first trade; nil where there was none.
+    /// The id of the window's first trade; nil if there was none.
     public var firstTradeID: UInt64?
-    /// The window's last trade; nil where there was none.
+    /// The id of the window's last trade; nil if there was none.
     public var lastTradeID: UInt64?
     /// The number of trades.
     public var tradeCount: UInt64
 
-    /// Makes a row; times in ms since 1970 UTC.
+    /// Creates a row; times in ms since 1970 UTC.
     public init(
         mini: MiniTicker, priceChange: DecimalString, priceChangePercent: DecimalString, weightedAveragePrice: DecimalString,
         lastQuantity: DecimalString, openTime: Int64, closeTime: Int64, firstTradeID: UInt64?, lastTradeID: UInt64?, tradeCount: UInt64
@@ -305,7 +305,7 @@ public struct Ticker: Equatable, Sendable {
 extension Ticker: FeedRow {
     package var key: String { mini.symbol }
     package func isOlder(than other: Ticker) -> Bool { closeTime < other.closeTime }
-    /// The day's window moves on without news; a trade is news.
+    /// Compares by the last trade. The movement of the 24-hour window alone is no news.
     package func compared(with known: Ticker) -> Comparison {
         guard let lastTradeID, let known = known.lastTradeID else { return mini.compared(with: known.mini) }
         return lastTradeID == known ? .same : lastTradeID < known ? .older : .newer

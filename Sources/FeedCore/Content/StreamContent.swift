@@ -1,4 +1,4 @@
-/// A stream's cached content: an order book, or rows of whichever type the stream carries, merged by its rule.
+/// A stream's cached content: an order book, or rows of the stream's type, merged by its rule.
 struct StreamContent: Sendable {
     /// The order book; nil for any other stream.
     var book: OrderBook?
@@ -29,37 +29,37 @@ struct StreamContent: Sendable {
         }
     }
 
-    /// All rows, at most the limit.
+    /// All rows, up to the limit.
     var rows: FeedRows { table?.latest(limit) ?? .depth(book.map { [$0.levels()] } ?? []) }
 
-    /// What is cached outlived its connection; see `RowTable`.
+    /// Starts a new generation, because the cached content outlived its connection; see `RowTable`.
     mutating func beginGeneration() {
         table?.beginGeneration()
         book?.reset()
     }
 
-    /// The connection is lost; what is cached stays to be read, and its times bind nobody.
+    /// Handles the loss of the connection: the cached content stays readable, and any next row may replace it.
     mutating func outliveConnection() { table?.outliveConnection() }
 
-    /// Merges an update; the rows that changed the content, or nil where the update carries another stream's type.
+    /// Merges an update. Returns the rows that changed the content, or nil if the update has another stream's type.
     mutating func update(_ update: FeedRows) -> FeedRows? {
         let (rule, limit) = (rule, limit)
         return table?.merge(update, rule: rule, limit: limit) ?? nil
     }
 
-    /// Whether the rows are of the stream's own type. A book has no rows.
+    /// Whether the rows have the stream's own type; false for a book.
     func carries(_ rows: FeedRows) -> Bool { table?.carries(rows) == true }
 
-    /// Takes complete data; false where it carries another stream's type.
+    /// Merges a snapshot; false if it has another stream's type.
     mutating func complete(_ complete: FeedRows) -> Bool {
         let limit = limit
         return table?.take(complete, limit: limit) ?? false
     }
 
-    /// Takes out the rows of symbols that are gone, of a list of all symbols; false if there were none.
+    /// Removes rows of ended symbols from a list of all symbols; false if there were none.
     mutating func drop(_ isGone: (String) -> Bool) -> Bool { rule == .byKey && table?.drop(isGone) == true }
 
-    /// Takes what was known before the subscription, to be read until something newer comes; false where it carries another stream's type.
+    /// Loads content from before the subscription, to be read until newer data arrives; false if it has another stream's type.
     mutating func recall(_ known: FeedRows) -> Bool {
         guard book != nil else { return complete(known) }
         guard case .depth(let rows) = known, let levels = rows.first else { return false }
@@ -67,23 +67,24 @@ struct StreamContent: Sendable {
         return true
     }
 
-    /// Whether the next row begins the content anew, where every message counts: what is there is of before the subscription.
+    /// Whether the next row starts the content over because the cached rows predate the current subscription. Only for streams in which every message
+    /// counts.
     var beginsAnew: Bool { rule == .append && table?.isOutdated == true }
 
-    /// The id of the last row, where rows are counted one by one.
+    /// The id of the last row if ids are consecutive.
     var lastID: UInt64? { table?.lastID }
 
-    /// The first and the last id of what is here without a hole, where messages are counted one by one; nil for others.
+    /// The first and the last id of the gapless content if messages are numbered; nil for others.
     var ids: ClosedRange<UInt64>? { table?.ids(limit) }
 
-    /// Whether the rows follow what is here without a hole: where every message counts they repeat or directly follow the last one; elsewhere
-    /// every message will do.
+    /// Whether the rows follow the content without a gap. If every message counts, they must repeat or directly follow the last one. For other
+    /// streams every message does.
     func isContinued(by rows: FeedRows) -> Bool {
         if let book, case .depth(let levels) = rows { return levels.first.map { book.isContinued(by: $0) } ?? false }
         return table?.isContinued(by: rows) ?? false
     }
 
-    /// Whether messages are missing between what is here and the rows, by the venue's numbers: where every message counts, and of a book that stands.
+    /// Whether messages are missing before the rows, by the venue's numbers. Applies to streams in which every message counts and to complete books.
     func hasHole(before rows: FeedRows) -> Bool {
         if let book, case .depth(let levels) = rows {
             return levels.first.map { $0.lastUpdateID > book.lastUpdateID && !book.isContinued(by: $0) } ?? false
@@ -92,33 +93,33 @@ struct StreamContent: Sendable {
         return first > last &+ 1
     }
 
-    /// Whether complete data reaches what has come since the subscription, where every message counts, and is counted alike.
+    /// Whether a snapshot joins the messages that arrived since the subscription, if every message counts and numbering is the same.
     func isJoined(by complete: FeedRows) -> Bool { table?.isJoined(by: complete) ?? true }
 
-    /// Whether REST, which has these rows, is ahead of what is here, behind it, or agrees; nil where that cannot be told.
+    /// Whether these rows from REST are newer than the content, older, or the same; nil if that cannot be determined.
     func compared(with other: FeedRows) -> Comparison? {
         guard let book else { return table?.compared(with: other) ?? nil }
         guard book.stands || book.isQuiet, case .depth(let rows) = other, let row = rows.first else { return nil }
         return row.compared(with: book.levels(depth: max(row.bids.count, row.asks.count, 1)))
     }
 
-    /// The number of the rows, where it is so far ahead of what is here that it cannot be true.
+    /// The number of the rows if it is so far ahead of the content that it cannot be true.
     func leap(to other: FeedRows) -> UInt64? {
         guard let book else { return table?.leap(to: other) ?? nil }
         guard book.lastUpdateID > 0, case .depth(let rows) = other, let number = rows.last?.lastUpdateID else { return nil }
         return number.isLeap(from: book.lastUpdateID) ? number : nil
     }
 
-    /// Whether nothing but all of a row tells it from another.
+    /// Whether rows have no identifying key.
     var lacksIdentity: Bool { table?.lacksIdentity == true }
 }
 
 extension UInt64 {
-    /// Whether no venue can have counted so far from one message to the next: at a million changes a second it is eleven days.
+    /// Whether no venue can have counted this far between two messages: more than 10^12, which is eleven days at a million changes per second.
     func isLeap(from before: UInt64) -> Bool { self > before && self &- before > 1_000_000_000_000 }
 }
 
-/// A table of rows of a type that its stream alone knows.
+/// A table of rows whose type only its stream knows.
 protocol ContentTable: Sendable {
     var isOutdated: Bool { get }
     var lastID: UInt64? { get }
@@ -155,7 +156,7 @@ extension RowTable: ContentTable {
         guard let known = rows.last, let knownID = known.messageID, let firstID = new.first?.messageID, let last = new.last,
             let lastID = last.messageID
         else { return true }
-        // Made later with a lower id it is not a repetition: the venue counts anew.
+        // A lower id with a later time is not a repetition, because the venue restarted its numbering.
         return firstID <= knownID &+ 1 && !(lastID <= knownID && last.messageTime > known.messageTime)
     }
 
@@ -192,7 +193,7 @@ extension RowTable: ContentTable {
     @specialized(where Row == MiniTicker)
     @specialized(where Row == Ticker)
     func leap(to other: FeedRows) -> UInt64? {
-        // Rows are looked at where they lie: to copy one costs as much as all else.
+        // The rows are examined in place: copying one would cost as much as everything else.
         guard !isOutdated, let new = Row.rows(in: other), let last = new.indices.last, let number = new[last].changeNumber, !rows.isEmpty,
             let before = rows[position(of: new[last].key) ?? rows.count - 1].changeNumber
         else { return nil }

@@ -1,15 +1,15 @@
 /// A bar of some seconds, made of one symbol's aggregate trades.
 public struct TradeBar: Equatable, Sendable {
-    /// Times, prices and volumes, as in any bar. It is closed once a trade of a later bar has come.
+    /// Times, prices and volumes, as in any bar. It is closed when a trade of a later bar arrives.
     public var kline: Kline
     /// The id of the first aggregate trade.
     public var firstAggregateID: UInt64
     /// The id of the last aggregate trade.
     public var lastAggregateID: UInt64
-    /// Whether no trade of the bar's time is missing so far. False for the first bar that is known, and for those around a hole that could not be filled.
+    /// Whether no trade in the bar's time is missing so far. False for the first known bar and for bars around a gap that could not be filled.
     public var isComplete: Bool
 
-    /// Makes a row.
+    /// Creates a row.
     public init(kline: Kline, firstAggregateID: UInt64, lastAggregateID: UInt64, isComplete: Bool) {
         self.kline = kline
         self.firstAggregateID = firstAggregateID
@@ -45,7 +45,7 @@ extension TradeBar {
         self.init(kline: kline, firstAggregateID: trade.id, lastAggregateID: trade.id, isComplete: quoteVolume != nil)
     }
 
-    /// Takes in a bar of the same time whose trades follow. Figures too long to be added or compared leave it incomplete.
+    /// Adds the trades of a following bar with the same time. If numbers are too long to be added or compared, the bar is marked incomplete.
     mutating func append(_ next: TradeBar) {
         isComplete = isComplete && next.isComplete
         func sum(_ own: DecimalString, _ other: DecimalString) -> DecimalString {

@@ -1,24 +1,24 @@
 /// The bars of a symbol's aggregate trades, oldest first.
 ///
-/// A bar is complete if no trade of its time is missing. Trades that follow each other by their ids leave no doubt; what comes after a hole
-/// begins anew, and marks the bars at both of its ends.
+/// A bar is complete if no trade in its time is missing. Consecutive ids prove that none is. The first trade after a gap starts over and marks the
+/// bars on both sides of the gap as incomplete.
 struct TradeBars: Sendable {
     /// The length of a bar, ms.
     private let length: Int64
     private var bars: [TradeBar] = []
-    /// The first and the last trade that belong together without a hole; nil where none is known.
+    /// The first and the last trade of the newest gapless range; nil if none is known.
     private var ids: ClosedRange<UInt64>?
     private var lastTime: Int64 = 0
-    /// The place of the first bar that has a trade of `ids`.
+    /// The index of the first bar that has a trade of `ids`.
     private var start = 0
-    /// Whether the bar before that one was complete, until a hole came behind it.
+    /// Whether the bar before that one was complete before a gap followed it.
     private var wasCompleteBeforeStart = false
-    /// Whether what is here is of before the subscription, so that the next trade may follow a hole.
+    /// Whether the bars predate the subscription, so that the next trade may follow a gap.
     private(set) var isOutdated = false
 
     init(length: Int64) { self.length = length }
 
-    /// Takes trades that follow, and returns the bars from the first one that they changed.
+    /// Adds trades that follow. Returns the bars from the first changed one on.
     private mutating func append(_ trades: [AggregateTrade], limit: Int) -> [TradeBar] {
         if isOutdated, !trades.isEmpty {
             isOutdated = false
@@ -47,21 +47,21 @@ struct TradeBars: Sendable {
         return news
     }
 
-    /// Messages are missing after the last bar's; returns its place.
+    /// Marks the last bar as incomplete because messages after it are missing; returns its index.
     private mutating func endAtHole() -> Int {
         guard let last = bars.indices.last else { return 0 }
         bars[last].isComplete = false
         return last
     }
 
-    /// What comes next, from that time on, does not follow what is here: a bar of the same time begins anew with it.
+    /// Starts over at `openTime`, because the next trade does not follow the known ones. A bar of the same time is replaced.
     private mutating func beginAnew(at openTime: Int64) -> Int {
         bars.removeAll { $0.kline.openTime >= openTime }
         wasCompleteBeforeStart = bars.last?.isComplete ?? false
         return endAtHole()
     }
 
-    /// Puts a bar's trades where they belong, and returns the first place that changed. Late ones, whose time is of an earlier bar, amend it.
+    /// Merges a bar's trades into the right bar, and returns the first index that changed. Late trades amend an earlier bar.
     private mutating func place(_ bar: TradeBar) -> Int {
         var place = bars.count
         while place > 0, bars[place - 1].kline.openTime > bar.kline.openTime { place -= 1 }
@@ -76,14 +76,14 @@ struct TradeBars: Sendable {
         return place - 1
     }
 
-    /// A table that has outgrown its limit lets its first bars go, a tenth at a time.
+    /// Drops the first tenth of the bars if there are too many.
     private mutating func trim(_ limit: Int) {
         guard bars.count > limit + limit / 10 else { return }
         start = max(0, start - (bars.count - limit))
         bars.removeFirst(bars.count - limit)
     }
 
-    /// Trades as REST has them, of which the last ones may have come already: those before the first that came are put before it.
+    /// Merges trades from REST, some of which may already have arrived. Trades before the first known one are inserted before it.
     private mutating func complete(_ trades: [AggregateTrade], limit: Int) {
         guard let ids, !isOutdated else {
             _ = append(trades, limit: limit)
@@ -101,18 +101,18 @@ struct TradeBars: Sendable {
         _ = whole.append(earlier, limit: bars.count + earlier.count)
         for (offset, bar) in bars[start...].enumerated() {
             var bar = bar
-            // What was missing at its beginning is here now.
+            // The trades missing at its beginning are present now.
             if offset == 0 { bar.isComplete = true }
             _ = whole.place(bar)
         }
-        // A venue that counts anew has lower numbers than the bars before.
+        // If the venue restarted its numbering, the new ids are lower than those of earlier bars.
         whole.ids = min(whole.ids?.lowerBound ?? ids.lowerBound, ids.lowerBound)...ids.upperBound
         whole.lastTime = lastTime
         self = whole
         trim(limit)
     }
 
-    /// Takes bars that were known before the subscription.
+    /// Loads bars from before the subscription.
     private mutating func adopt(_ known: ArraySlice<TradeBar>) {
         bars = Array(known)
         isOutdated = true
@@ -141,7 +141,7 @@ extension TradeBars: ContentTable {
 
     private func isContinued(by trades: [AggregateTrade]) -> Bool {
         guard let known = ids?.upperBound, let first = trades.first, let last = trades.last else { return true }
-        // Made later with a lower id it is not a repetition: the venue counts anew.
+        // A lower id with a later time is not a repetition, because the venue restarted its numbering.
         return first.id <= known &+ 1 && !(last.id <= known && last.time > lastTime)
     }
 

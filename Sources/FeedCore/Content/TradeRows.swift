@@ -1,12 +1,12 @@
 /// One aggregate trade (`aggTrade`, `GET aggTrades`).
 public struct AggregateTrade: Equatable, Sendable {
-    /// The aggregate trade id; consecutive trades of a symbol step by one.
+    /// The aggregate trade id; consecutive trades of a symbol differ by one.
     public var id: UInt64
     /// The price.
     public var price: DecimalString
     /// The quantity.
     public var quantity: DecimalString
-    /// The quantity without retail price improvement orders (`nq`); nil if the venue does not say it. Binance does.
+    /// The quantity without retail price improvement orders (`nq`); nil if the venue does not send it. Binance does.
     public var normalQuantity: DecimalString?
     /// The first trade in the aggregate.
     public var firstTradeID: UInt64
@@ -17,7 +17,7 @@ public struct AggregateTrade: Equatable, Sendable {
     /// Whether the buyer was the maker, so that the taker sold.
     public var isBuyerMaker: Bool
 
-    /// Makes a row; `time` in ms since 1970 UTC.
+    /// Creates a row; `time` in ms since 1970 UTC.
     public init(
         id: UInt64, price: DecimalString, quantity: DecimalString, normalQuantity: DecimalString? = nil, firstTradeID: UInt64, lastTradeID: UInt64,
         time: Int64, isBuyerMaker: Bool
@@ -45,20 +45,20 @@ extension AggregateTrade: FeedRow {
 
 /// One trade (`trade`, `GET trades`).
 public struct Trade: Equatable, Sendable {
-    /// The trade id; consecutive trades of a symbol step by one.
+    /// The trade id; consecutive trades of a symbol differ by one.
     public var id: UInt64
     /// The price.
     public var price: DecimalString
     /// The quantity.
     public var quantity: DecimalString
-    /// `MARKET`; anything else (`INSURANCE_FUND`, `ADL`, `NA`) is off the book. Nil where the venue did not tell.
+    /// `MARKET`; any other value (`INSURANCE_FUND`, `ADL`, `NA`) is outside the book. Nil if the venue did not send it.
     public var type: String?
     /// The trade's time, ms since 1970 UTC.
     public var time: Int64
     /// Whether the buyer was the maker, so that the taker sold.
     public var isBuyerMaker: Bool
 
-    /// Makes a row; `time` in ms since 1970 UTC.
+    /// Creates a row; `time` in ms since 1970 UTC.
     public init(id: UInt64, price: DecimalString, quantity: DecimalString, type: String?, time: Int64, isBuyerMaker: Bool) {
         self.id = id
         self.price = price
@@ -79,7 +79,7 @@ extension Trade: FeedRow {
     package var messageTime: Int64 { time }
 }
 
-/// One liquidation order (`forceOrder`). The venue sends at most the latest of a symbol per second.
+/// One liquidation order (`forceOrder`). The venue sends at most the latest one per symbol and second.
 public struct Liquidation: Equatable, Sendable {
     /// The symbol as in payloads, `BTCUSDT`.
     public var symbol: String
@@ -104,7 +104,7 @@ public struct Liquidation: Equatable, Sendable {
     /// The trade's time, ms since 1970 UTC.
     public var time: Int64
 
-    /// Makes a row; `time` in ms since 1970 UTC.
+    /// Creates a row; `time` in ms since 1970 UTC.
     public init(
         symbol: String, side: String, orderType: String, timeInForce: String, quantity: DecimalString, price: DecimalString,
         averagePrice: DecimalString, status: String, lastFilledQuantity: DecimalString, filledQuantity: DecimalString, time: Int64

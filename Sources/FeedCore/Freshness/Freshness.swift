@@ -1,45 +1,45 @@
-/// How a stream's messages come, which decides what its silence means.
+/// How a stream's messages arrive, which decides what its silence means.
 public enum StreamRhythm: Sendable, Equatable {
-    /// By the clock, one in each period, whatever the market does: silence for two periods means that something is wrong.
+    /// At fixed intervals, whatever the market does. A silence of two periods means a fault.
     case periodic(Duration)
-    /// With the market. The gateway learns how often, and asks REST once a silence is longer than it has learned, or than `patience`.
+    /// With the market. The gateway learns how often, and asks REST if a silence is longer than learned, or longer than `patience`.
     case ticking(patience: Duration)
-    /// Now and then; silence says nothing, and what there is stays true for as long as its connection is heard.
+    /// Occasionally. Silence means nothing, and the content stays current while its connection is alive.
     case sporadic
 
     var isPeriodic: Bool { if case .periodic = self { true } else { false } }
     var isTicking: Bool { if case .ticking = self { true } else { false } }
 }
 
-/// What is known of a stream's freshness: when there was evidence last that nothing newer exists, and how long silence is still believed to be
-/// calm. A value without IO; whoever holds it asks and tells.
+/// The freshness of one stream: when its content was last verified to be the newest, and how long its silence still counts as normal. A value without
+/// IO; its owner sends the inquiries and reports the results.
 struct Freshness: Sendable {
-    /// What a late message is given beyond two periods, and what an answer over REST is waited for at least: both leave readers told within two
-    /// seconds of doubt.
+    /// How late a message may be beyond two periods, and the shortest wait for a REST answer. Both make sure that readers are informed within two
+    /// seconds of a doubt.
     private static let lateness: Int64 = 1_400_000_000
     private static let shortestWait: Int64 = 1_400_000_000
-    /// How long what REST has and the socket has not is waited for: both are on their way at the same time.
+    /// How long to wait for data on the socket that REST already has: both may be in transit at the same time.
     private static let grace: Int64 = 750_000_000
 
-    /// A request over REST that is to confirm a silence.
+    /// A REST request to verify a silent stream.
     struct Inquiry: Sendable {
         let attempt: UInt64
         let askedAt: Instant
     }
 
-    /// A time in which the content was not to be relied on.
+    /// A time in which the content was not reliable.
     struct Outage: Sendable {
-        /// The last moment of which there is evidence that the content was the newest.
+        /// The last moment at which the content was verified to be the newest.
         let since: Instant
-        /// When readers were told.
+        /// When it was reported to readers.
         let toldAt: Instant
-        /// The last message before it, if messages are counted.
+        /// The last message before it, if messages are numbered.
         let lastID: UInt64?
-        /// Whether a message alone ends it: the connection lives, and the stream has stalled on it.
+        /// Whether only a message ends it: the connection is alive, but the stream has stalled on it.
         fileprivate(set) var awaitsMessage: Bool
-        /// How many messages were missing within what was fetched to fill it.
+        /// How many messages were missing in the data fetched to fill it.
         fileprivate(set) var holes: UInt64 = 0
-        /// Whether readers were told that it could not be ended.
+        /// Whether its failure to recover was reported to readers.
         fileprivate(set) var isReported = false
 
         fileprivate func recovery(
@@ -51,34 +51,34 @@ struct Freshness: Sendable {
     }
 
     let rhythm: StreamRhythm
-    /// When the last message came that was news, or when the first one began to be waited for.
+    /// When the last news message arrived, or when waiting for the first message began.
     private(set) var heardAt: Instant?
-    /// When there was evidence last of this stream's own: a message, or an answer over REST.
+    /// When the stream itself was last verified by a message or a REST answer.
     private(set) var provedAt: Instant?
     var inquiry: Inquiry?
     /// When the last inquiry was sent.
     private var inquiredAt: Instant?
-    /// Since when REST has been known to be ahead of the socket.
+    /// Since when REST has been ahead of the socket.
     private(set) var behindSince: Instant?
-    /// When the first and the last message came that could not be read, and that nothing has replaced yet. Each is evidence of newer data.
+    /// When the first and the last unreadable message arrived that no later message has replaced. Each shows that newer data exists.
     private(set) var refuted: (since: Instant, at: Instant)?
-    /// The pace of the requests that unreadable messages cause.
+    /// The delays between requests caused by unreadable messages.
     var refutations = Backoff(base: .seconds(1), cap: .seconds(60))
     private var cadence = Cadence()
-    /// Whether a message came since the connection stands.
+    /// Whether a message arrived on the current connection.
     var hasMessage = false
     private(set) var outage: Outage?
-    /// How often in a row what should have come did not, and when the next try to bring it back begins.
+    /// How many times in a row expected data did not arrive, and when the next recovery attempt starts.
     var stalls = 0
     var retryAt: Instant?
-    /// When the silence is looked at next.
+    /// When the silence is checked next.
     var lookAt: Instant?
-    /// How many messages in a row were left out for a number far ahead.
+    /// How many messages in a row were dropped because their number was far ahead.
     var leaps = 0
 
-    // All of this is asked for with every message: in nanoseconds, since arithmetic with `Duration` costs some hundred instructions.
+    // These values are used for every message. They are nanoseconds because arithmetic with `Duration` costs some hundred instructions.
 
-    /// The longest that a silence is believed, nanoseconds.
+    /// The longest silence that can be normal, nanoseconds.
     private let ceiling: Int64
 
     init(_ rhythm: StreamRhythm) {
@@ -91,12 +91,12 @@ struct Freshness: Sendable {
             }
     }
 
-    /// How long a silence is believed.
+    /// How long a silence counts as normal.
     var patience: Duration { .nanoseconds(believed) }
 
     private var believed: Int64 { rhythm.isTicking ? cadence.patience(atMost: ceiling) : ceiling }
 
-    /// Since when it has been silent.
+    /// Since when the stream has been silent.
     private var silentSince: Instant? {
         switch rhythm {
         case .periodic: heardAt
@@ -105,17 +105,17 @@ struct Freshness: Sendable {
         }
     }
 
-    /// How long a message is waited for that replaces an unreadable one, nanoseconds: where messages come by the clock, the next one.
+    /// How long to wait for a message that replaces an unreadable one, nanoseconds. For periodic streams this is the next message.
     private var replacement: Int64 { rhythm.isPeriodic ? min(ceiling / 2, 5_000_000_000) &+ 400_000_000 : Self.grace }
 
-    /// Until when other signs of life of its connection are evidence for this stream too.
+    /// Until when other signs of life of the connection also verify this stream.
     var trustedUntil: Instant? {
         guard behindSince == nil, refuted == nil else { return provedAt }
         if case .sporadic = rhythm { return Instant(nanoseconds: .max) }
         return silentSince?.after(believed)
     }
 
-    /// The most that may have gone by since the last evidence of a stream that is called live, nanoseconds; nil where its connection alone decides.
+    /// The longest time since the last verification in the state `live`, nanoseconds; nil if only the connection decides.
     var bound: Int64? {
         switch rhythm {
         case .periodic: ceiling &+ Self.lateness
@@ -124,14 +124,14 @@ struct Freshness: Sendable {
         }
     }
 
-    /// From now on the first message, or the next one, is waited for.
+    /// Starts waiting for the first or the next message.
     mutating func beginWaiting(_ now: Instant) {
         heardAt = now
         inquiry = nil
         behindSince = nil
     }
 
-    /// A message that was news came at that moment.
+    /// Records that a news message arrived at that moment.
     mutating func hear(_ moment: Instant, learns: Bool) {
         if learns, let heardAt { cadence.learn(moment.nanoseconds &- heardAt.nanoseconds) }
         heardAt = max(heardAt ?? moment, moment)
@@ -139,26 +139,26 @@ struct Freshness: Sendable {
         behindSince = nil
     }
 
-    /// There is evidence of that moment that nothing newer existed.
+    /// Records that the content was the newest at that moment.
     mutating func prove(_ moment: Instant) { provedAt = max(provedAt ?? moment, moment) }
 
-    /// A message came that cannot be read: something newer exists, and no sign of life of the connection is evidence against that.
+    /// Records an unreadable message. It shows that newer data exists, so signs of life of the connection no longer verify the content.
     mutating func refute(_ now: Instant) {
         if let last = refuted?.at, now.milliseconds(since: last) > 60_000 { refutations.reset() }
         refuted = (refuted?.since ?? now, now)
     }
 
-    /// Another message replaces the unreadable ones, or readers know that they are lost.
+    /// Clears the unreadable messages because another message replaced them, or because their loss was reported to readers.
     mutating func forgetRefutation() { refuted = nil }
 
-    /// The content is complete as of that moment.
+    /// Records that the content is complete as of that moment.
     mutating func settle(_ moment: Instant) {
         if let refuted, refuted.at >= moment { return }
         refuted = nil
         prove(moment)
     }
 
-    /// REST has confirmed what is here: the silence was calm.
+    /// Records that REST confirmed the content: the silence was normal.
     mutating func confirm(_ moment: Instant) {
         if let refuted, refuted.at >= moment { return }
         refuted = nil
@@ -167,14 +167,15 @@ struct Freshness: Sendable {
         behindSince = nil
     }
 
-    /// A stream that had stalled has nothing to give: REST said so at that moment. How long it was silent tells nothing of the market's gaps.
+    /// Resumes a stalled stream because REST showed at that moment that there is no newer data. The length of the silence is not learned, because it
+    /// says nothing about the market.
     mutating func resumeWaiting(_ moment: Instant) {
         refuted = nil
         beginWaiting(moment)
         prove(moment)
     }
 
-    /// REST has what the socket has not.
+    /// Records that REST has data that the socket has not delivered.
     mutating func fallBehind(_ now: Instant) { behindSince = behindSince ?? now }
 
     mutating func inquire(_ attempt: UInt64, _ now: Instant) {
@@ -182,10 +183,10 @@ struct Freshness: Sendable {
         inquiredAt = now
     }
 
-    /// The inquiry was of no use; another may be sent.
+    /// Allows another inquiry because the last one had no result.
     mutating func forgetInquiry() { inquiredAt = nil }
 
-    /// The connection is lost, and with it what was asked and doubted.
+    /// Resets inquiries and doubts because the connection is lost.
     mutating func lose() {
         inquiry = nil
         behindSince = nil
@@ -196,21 +197,21 @@ struct Freshness: Sendable {
         endStall()
     }
 
-    /// The content is not to be relied on from now on, if it still was.
+    /// Starts an outage, unless one is in progress.
     ///
-    /// - Parameter since: the last moment of which there is evidence that it was the newest.
+    /// - Parameter since: The last moment at which the content was verified to be the newest.
     mutating func beginOutage(_ now: Instant, since: Instant, lastID: UInt64?, awaitsMessage: Bool = false) {
         guard outage == nil else { return }
         outage = Outage(since: min(since, now), toldAt: now, lastID: lastID, awaitsMessage: awaitsMessage)
     }
 
-    /// A stream that had stalled gives messages again, or there is nothing to give.
+    /// Ends a stall because messages arrive again or there is no newer data.
     mutating func endStall() { outage?.awaitsMessage = false }
 
-    /// Messages were missing within what was fetched to fill the outage.
+    /// Records messages that were missing in the data fetched to fill the outage.
     mutating func countHoles(_ count: UInt64) { outage?.holes &+= count }
 
-    /// The stream is back, unless it has stalled and a message alone says so: what its outage cost, if readers do not know yet that it failed.
+    /// Ends the outage, unless it needs a message to end. Returns its cost, or nil if its failure was already reported to readers.
     mutating func endOutage(_ now: Instant, by method: FeedRecovery.Method, missed: UInt64?) -> FeedRecovery? {
         guard let outage, !outage.awaitsMessage else { return nil }
         self.outage = nil
@@ -218,35 +219,35 @@ struct Freshness: Sendable {
         return outage.isReported ? nil : outage.recovery(now, error: nil, method: method, missed: missed)
     }
 
-    /// The outage could not be ended: what it has cost so far, the first time. It goes on being worked at.
+    /// Reports once that the outage could not be ended, and its cost so far. The recovery attempts continue.
     mutating func reportOutage(_ now: Instant, _ error: StreamSubscriberRecoverError) -> FeedRecovery? {
         guard let outage, !outage.isReported else { return nil }
         self.outage?.isReported = true
         return outage.recovery(now, error: error, method: .snapshot, missed: nil)
     }
 
-    /// Nothing more comes: what was proved stays so.
+    /// Ends the stream. The time of the last verification stays.
     mutating func end() {
         let provedAt = provedAt
         self = Freshness(rhythm)
         self.provedAt = provedAt
     }
 
-    /// What a look at the silence finds.
+    /// The result of a check of the silence.
     enum Finding: Equatable {
-        /// All is well until then.
+        /// Normal until then.
         case calm(until: Instant)
-        /// The silence is longer than is believed; the stream is stale at that moment unless it is confirmed.
+        /// The silence is unusually long. The stream becomes stale at that moment unless it is verified.
         case doubtful(until: Instant)
-        /// What should have come did not.
+        /// Expected data did not arrive.
         case silent
-        /// REST has had something newer for too long, or a message that could not be read was not replaced.
+        /// REST has had newer data for too long, or no message replaced an unreadable one.
         case stalled
     }
 
-    /// Looks at the silence; nil where none is watched.
+    /// Checks the silence; nil if this stream's silence means nothing.
     func look(_ now: Instant) -> Finding? {
-        // In an outage readers know already.
+        // In an outage, readers already know.
         let unreadableAt = outage == nil ? refuted.map { $0.since.after(replacement) } : nil
         let behindAt = behindSince?.after(Self.grace)
         let stalledAt = unreadableAt.map { min($0, behindAt ?? $0) } ?? behindAt
@@ -259,7 +260,7 @@ struct Freshness: Sendable {
         return .doubtful(until: stalledAt.map { min(silentAt, $0) } ?? silentAt)
     }
 
-    /// When an inquiry may be sent: one is not out, and the last one was long enough ago.
+    /// Whether an inquiry may be sent: none is outstanding, and the last one was long enough ago.
     func mayInquire(_ now: Instant) -> Bool {
         guard inquiry == nil, !rhythm.isPeriodic else { return false }
         return inquiredAt.map { $0 + min(max(patience, .seconds(1)), .seconds(10)) <= now } ?? true

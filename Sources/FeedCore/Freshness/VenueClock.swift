@@ -1,17 +1,18 @@
-/// The venue's time as its own data tell it, so that a time far ahead of it is recognised: such a row would never be replaced by a true one.
+/// The venue's time, derived from its own data, so that a time far ahead of it is recognized. A row with such a time would never be replaced by a
+/// real one.
 ///
-/// This machine's clock has no say: it may be wrong by hours, and only its monotonic clock carries the venue's time from one message to the next.
+/// This machine's wall clock is not used, because it may be wrong by hours. Only its monotonic clock extrapolates the venue's time between messages.
 struct VenueClock: Sendable {
-    /// What times of different streams may differ by, and what no true one is ahead by, ms.
+    /// How much times of different streams may differ, and how far ahead a real time can be, ms.
     private static let tolerance: Int64 = 60_000
-    /// So many times in a row that are ahead are believed, and so many that are behind; fewer as long as no other time agrees with the first.
+    /// How many times in a row must be ahead or behind before they are accepted; fewer while no other time agrees with the first one.
     private static let conviction = (ahead: 3, behind: 20, behindTheFirst: 3)
 
     enum Judgement {
         case plausible
-        /// Too far ahead to be believed.
+        /// Too far ahead to be accepted.
         case tooFarAhead
-        /// It is true, and the times before it were too far ahead.
+        /// It is correct, and the earlier times were too far ahead.
         case corrected
     }
 
@@ -20,20 +21,20 @@ struct VenueClock: Sendable {
     private var isConfirmed = false
     private var doubts = 0
 
-    /// The venue's time, ms since 1970 UTC; nil until it has told one.
+    /// The venue's time, ms since 1970 UTC; nil before its first one arrived.
     func time(at instant: Instant) -> Int64? {
         reference.map { $0.time.addingReportingOverflow(instant.milliseconds(since: $0.at)).partialValue }
     }
 
-    /// Whether a time, ms since 1970 UTC, is more than any two streams differ by ahead of another.
+    /// Whether a time, ms since 1970 UTC, is ahead of another by more than any two streams differ.
     static func isAhead(_ time: Int64, of other: Int64) -> Bool {
         let (ahead, isAbsurd) = time.subtractingReportingOverflow(other)
         return isAbsurd ? time > other : ahead > tolerance
     }
 
-    /// Takes a time, ms since 1970 UTC.
+    /// Judges a time, ms since 1970 UTC.
     ///
-    /// - Parameter isLive: whether a message of this moment carries it. Only such times teach the clock: what REST has may have lain there for hours.
+    /// - Parameter isLive: Whether the message is current. Only current times adjust the clock, because REST data may be hours old.
     mutating func judge(_ time: Int64, at instant: Instant, isLive: Bool) -> Judgement {
         guard let reference else {
             if isLive { self.reference = (time, instant) }

@@ -1,19 +1,19 @@
-/// The one number of the gateway: `<epoch>.<sequence>` in base 36, as in `k3f9a.1z4`.
+/// The id of an event: `<epoch>.<sequence>` in base 36, such as `k3f9a.1z4`.
 ///
-/// The epoch is new at every start; the sequence is counted over all streams. It is the SSE id, the ETag and the point to resume from.
+/// The epoch is new at every start; the sequence counts over all streams. The id is the SSE id, the ETag and the point to resume from.
 public struct EventID: Hashable, Sendable, CustomStringConvertible, LosslessStringConvertible {
-    /// Tells this run from any other.
+    /// Identifies this run of the gateway.
     public let epoch: UInt64
     /// Rises with every event of any stream.
     public let sequence: UInt64
 
-    /// Makes an id.
+    /// Creates an id.
     public init(epoch: UInt64, sequence: UInt64) {
         self.epoch = epoch
         self.sequence = sequence
     }
 
-    /// Reads an id as printed; nil for anything else (at most 27 bytes, lower case, no sign, no leading zero).
+    /// Parses an id; nil for anything else (at most 27 bytes, lower case, no sign, no leading zero).
     public init?(_ text: String) {
         guard text.utf8.count <= Self.longest else { return nil }
         var numbers: (before: UInt64?, current: UInt64, digits: Int) = (nil, 0, 0)
@@ -26,7 +26,7 @@ public struct EventID: Hashable, Sendable, CustomStringConvertible, LosslessStri
             case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"): break
             default: return nil
             }
-            // A zero stands alone.
+            // A leading zero is allowed only as the whole number.
             guard numbers.digits == 0 || numbers.current > 0 else { return nil }
             let digit = byte <= UInt8(ascii: "9") ? byte - UInt8(ascii: "0") : byte - UInt8(ascii: "a") + 10
             let (product, isTooLarge) = numbers.current.multipliedReportingOverflow(by: 36)
@@ -38,7 +38,7 @@ public struct EventID: Hashable, Sendable, CustomStringConvertible, LosslessStri
         self.init(epoch: epoch, sequence: numbers.current)
     }
 
-    /// The id as printed, `k3f9a.1z4`.
+    /// The id as text, such as `k3f9a.1z4`.
     public var description: String {
         String(unsafeUninitializedCapacity: Self.room) { buffer in
             guard let start = buffer.baseAddress else { return 0 }
@@ -46,21 +46,21 @@ public struct EventID: Hashable, Sendable, CustomStringConvertible, LosslessStri
         }
     }
 
-    /// How many bytes an id has at most, printed, and how many may be written to while it is.
+    /// The maximum length of an id in bytes, and the buffer size needed to write one.
     package static var longest: Int { 27 }
     package static var room: Int { 32 }
 
-    /// Writes the id as printed and returns how many bytes it has. There has to be room for `room`.
+    /// Writes the id as text and returns its length in bytes. The buffer must have `room` writable bytes.
     package func write(to start: UnsafeMutablePointer<UInt8>) -> Int {
         let point = Self.write(epoch, to: start)
         start[point] = UInt8(ascii: ".")
         return point + 1 + Self.write(sequence, to: start + point + 1)
     }
 
-    /// Writes a number in base 36 without leading zeros and returns how many digits it has, 13 at most. There has to be room for 16 bytes.
+    /// Writes a number in base 36 without leading zeros and returns the number of digits, at most 13. The buffer must have 16 writable bytes.
     @inline(__always)
     package static func write(_ number: UInt64, to start: UnsafeMutablePointer<UInt8>) -> Int {
-        // The last digit is found first, and moves up as others come before it.
+        // The last digit is computed first and shifts up as others come before it.
         var (first, second): (UInt64, UInt64) = (0, 0)
         var (rest, count) = (number, 0)
         repeat {

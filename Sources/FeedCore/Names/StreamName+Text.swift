@@ -1,7 +1,7 @@
 extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConvertible {
-    /// Reads a venue's stream name, as in `btcusdt@kline_1m` or `!assetIndex@arr`.
+    /// Parses a venue's stream name, such as `btcusdt@kline_1m` or `!assetIndex@arr`.
     ///
-    /// Symbols are lower case in names; at most 40 bytes of letters, digits and `_`, letters of any script. Nil for anything else.
+    /// Symbols are lower case in names and have at most 40 bytes of letters of any script, digits and `_`. Nil for anything else.
     public init?(_ text: String) {
         if let colon = text.firstIndex(of: ":") {
             self.init(upstream: String(text[..<colon]), stream: String(text[text.index(after: colon)...]))
@@ -70,7 +70,7 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
         }
     }
 
-    /// Channels whose names are not a symbol, `@` and the channel.
+    /// Channels whose names are not `symbol@channel`.
     private static let unsuited: Set<Channel> = [
         .kline, .continuousKline, .bar, .longShortRatio, .funding, .contractInfo, .tradingSession, .upstream,
     ]

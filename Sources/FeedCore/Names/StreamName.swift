@@ -1,9 +1,9 @@
 /// The name of one stream of a futures venue.
 ///
-/// Printed (`description`) it is the venue's own name, `btcusdt@markPrice@1s`; `init(_:)` reads such a name. Names that cannot be written
-/// cannot be made: the two are inverse to each other.
+/// Its `description` is the venue's own name, such as `btcusdt@markPrice@1s`; `init(_:)` parses such a name. The two are inverse: a name that cannot
+/// be written cannot be created.
 public struct FuturesServiceStreamName: Hashable, Sendable {
-    /// What a stream carries.
+    /// The kind of data that a stream carries.
     public enum Channel: String, CaseIterable, Sendable {
         /// Mark price and funding.
         case markPrice
@@ -19,7 +19,7 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         case kline
         /// Bars of a pair's current contract of a type.
         case continuousKline
-        /// Bars of some seconds, made of aggregate trades.
+        /// Bars of some seconds, built from aggregate trades.
         case bar
         /// 24-hour mini ticker.
         case miniTicker
@@ -27,31 +27,31 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         case ticker
         /// Liquidations.
         case liquidation = "forceOrder"
-        /// The top of the order book, whole each time.
+        /// The top of the order book, complete each time.
         case partialDepth
-        /// The order book, by its changes.
+        /// The order book, as changes.
         case depth
-        /// The order book with retail price improvement orders, by its changes.
+        /// The order book with retail price improvement orders, as changes.
         case rpiDepth
-        /// A composite index and its parts.
+        /// A composite index and its components.
         case compositeIndex
         /// Listings, settlements and brackets of all contracts.
         case contractInfo
-        /// The trading sessions of the markets behind contracts on shares and commodities.
+        /// The trading sessions of the markets behind contracts on stocks and commodities.
         case tradingSession
         /// One symbol's open interest, polled over REST.
         case openInterest
-        /// One symbol's newest funding rate that was paid, polled over REST.
+        /// One symbol's latest paid funding rate, polled over REST.
         case fundingRate
-        /// Funding of all symbols, derived from what is polled over REST.
+        /// Funding of all symbols, derived from polled REST data.
         case funding
-        /// How many accounts are long and short, in periods, polled over REST.
+        /// How many accounts are long and short, per period, polled over REST.
         case longShortRatio
-        /// A stream of another upstream than the venue, by that upstream's own name for it.
+        /// A stream of another upstream, by that upstream's own name.
         case upstream
     }
 
-    /// What is known of a name. Every frame hands names around, so a copy of one costs a reference.
+    /// The parts of a name. Every frame passes names around, so copying one costs only a reference.
     private final class Parts: Sendable {
         let channel: Channel
         let symbol: String?
@@ -60,7 +60,7 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         let levels: DepthLevelCount?
         let speed: UpdateSpeed?
         let description: String
-        /// Of the description, reckoned once.
+        /// The hash of the description, computed once.
         let hash: Int
 
         init(
@@ -82,20 +82,20 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
 
     private let parts: Parts
 
-    /// What the stream carries.
+    /// The kind of data that the stream carries.
     public var channel: Channel { parts.channel }
-    /// The symbol as in payloads, `BTCUSDT`, a pair and a contract type for `continuousKline`, `BTCUSDT_PERPETUAL`; nil for a stream of all
-    /// symbols.
+    /// The symbol as in payloads, such as `BTCUSDT`. For `continuousKline`, a pair and a contract type, such as `BTCUSDT_PERPETUAL`. Nil for a stream
+    /// of all symbols.
     public var symbol: String? { parts.symbol }
-    /// The bars' interval, or the periods' of `longShortRatio`; nil for others.
+    /// The bars' interval, or the period of `longShortRatio`; nil for others.
     public var interval: KlineInterval? { parts.interval }
     /// The length of the bars of `bar`; nil for others.
     public var barLength: BarLength? { parts.barLength }
-    /// How many levels; nil but for `partialDepth`.
+    /// The number of levels of `partialDepth`; nil for others.
     public var levels: DepthLevelCount? { parts.levels }
-    /// The speed asked for; nil for the venue's default.
+    /// The requested speed; nil for the venue's default.
     public var speed: UpdateSpeed? { parts.speed }
-    /// The venue's name of the stream; two names are equal where it is.
+    /// The venue's name of the stream. Two names are equal if their descriptions are.
     public var description: String { parts.description }
 
     init(
@@ -108,27 +108,27 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
             Self.text(channel, symbol, period: interval?.rawValue ?? barLength?.rawValue, levels, speed))
     }
 
-    /// A stream of another upstream, `name:stream`; nil where that cannot be written.
+    /// The name of a stream of another upstream, `name:stream`; nil if the arguments are invalid.
     ///
     /// - Parameters:
     ///   - upstream: 1 to 32 lower-case letters, digits and `-`.
-    ///   - stream: 1 to 100 printable characters of ASCII without space, comma, quotes and backslash.
+    ///   - stream: 1 to 100 printable ASCII characters without space, comma, quotes and backslash.
     public init?(upstream: String, stream: String) {
         guard Self.isUpstream(upstream), Self.isUpstreamStream(stream) else { return nil }
         parts = Parts(.upstream, nil, nil, nil, nil, nil, upstream + ":" + stream)
     }
 
-    /// The upstream and the upstream's own name of the stream; nil for a stream of the venue.
+    /// The upstream's name, and its own name for the stream; nil for a stream of the venue.
     public var upstream: (name: Substring, stream: Substring)? {
         guard channel == .upstream, let colon = description.firstIndex(of: ":") else { return nil }
         return (description[..<colon], description[description.index(after: colon)...])
     }
 
-    /// Whether both are the same stream: byte for byte, where a `String` is also equal to another spelling of its characters.
+    /// Whether both names are equal byte for byte. A `String` would also equal another spelling of the same characters.
     public static func == (a: Self, b: Self) -> Bool {
         if a.parts === b.parts { return true }
         guard a.parts.hash == b.parts.hash else { return false }
-        // In their buffers: to walk through views of texts takes ten times as long.
+        // Compares the buffers, because iterating over string views takes ten times as long.
         let areEqual = a.description.utf8.withContiguousStorageIfAvailable { a in
             b.description.utf8.withContiguousStorageIfAvailable { b in a.count == b.count && a.indices.allSatisfy { a[$0] == b[$0] } }
         }
@@ -149,10 +149,10 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         }
     }
 
-    /// How a message of the upstream changes the content: bars are made of trades, of which every one counts.
+    /// How a message of the upstream changes the content. Bars are built from trades, of which every one counts.
     package var messageRule: MergeRule { channel == .bar ? .append : mergeRule }
 
-    /// Whether the content is an array of rows, also where there is one row; else it is one object.
+    /// Whether the content is an array of rows, even of one row; otherwise it is one object.
     public var isArray: Bool { mergeRule == .byKey || mergeRule == .append }
 }
 
@@ -172,7 +172,7 @@ extension FuturesServiceStreamName {
 
     /// One asset index, `btcusd@assetIndex`; `symbol` is the asset and `USD`.
     public static func assetIndex(symbol: String) -> Self { Self(channel: .assetIndex, symbol: symbol) }
-    /// One mark price, every 3 s, or every second where `fast`.
+    /// One symbol's mark price, every 3 s, or every second if `fast`.
     public static func markPrice(symbol: String, fast: Bool = false) -> Self {
         Self(channel: .markPrice, symbol: symbol, speed: fast ? .everySecond : nil)
     }
@@ -184,11 +184,11 @@ extension FuturesServiceStreamName {
     public static func liquidation(symbol: String) -> Self { Self(channel: .liquidation, symbol: symbol) }
     /// One symbol's single trades.
     public static func trade(symbol: String) -> Self { Self(channel: .trade, symbol: symbol) }
-    /// The best levels of one symbol's book; `speed` 100 ms, 500 ms or the venue's default of 250 ms.
+    /// The best levels of one symbol's book; `speed` is 100 ms, 500 ms or the venue's default of 250 ms.
     public static func partialDepth(symbol: String, levels: DepthLevelCount, speed: UpdateSpeed? = nil) -> Self {
         Self(channel: .partialDepth, symbol: symbol, levels: levels, speed: speed?.ofBooks)
     }
-    /// One symbol's order book; `speed` 100 ms, 500 ms or the venue's default of 250 ms.
+    /// One symbol's order book; `speed` is 100 ms, 500 ms or the venue's default of 250 ms.
     public static func depth(symbol: String, speed: UpdateSpeed? = nil) -> Self {
         Self(channel: .depth, symbol: symbol, speed: speed?.ofBooks)
     }
@@ -204,15 +204,15 @@ extension FuturesServiceStreamName {
     public static let contractInfo = Self(channel: .contractInfo, symbol: nil)
     /// Trading sessions, `tradingSession` (Binance).
     public static let tradingSession = Self(channel: .tradingSession, symbol: nil)
-    /// One symbol's open interest, asked for every 10 s, every minute, or every 30 s if no speed is given.
+    /// One symbol's open interest, polled every 10 s, every minute, or every 30 s if no speed is given.
     public static func openInterest(symbol: String, speed: UpdateSpeed? = nil) -> Self {
         Self(channel: .openInterest, symbol: symbol, speed: speed?.ofPolls)
     }
-    /// One symbol's newest funding rate that was paid, asked for every minute.
+    /// One symbol's latest paid funding rate, polled every minute.
     public static func fundingRate(symbol: String) -> Self { Self(channel: .fundingRate, symbol: symbol) }
-    /// Rates, intervals and next times of funding of all symbols, `!funding@arr`, asked for every 30 s.
+    /// Funding rates, intervals and next funding times of all symbols, `!funding@arr`, polled every 30 s.
     public static let funding = Self(channel: .funding, symbol: nil)
-    /// How many accounts were long and short in the newest period; nil if there are no periods of that length.
+    /// How many accounts were long and short in the newest period; nil if the venue has no periods of that length.
     public static func longShortRatio(symbol: String, period: KlineInterval) -> Self? {
         guard period.isOfHistory else { return nil }
         return Self(channel: .longShortRatio, symbol: symbol, interval: period)
@@ -221,7 +221,7 @@ extension FuturesServiceStreamName {
     public static func aggregateTrade(symbol: String) -> Self { Self(channel: .aggregateTrade, symbol: symbol) }
     /// One symbol's bars.
     public static func kline(symbol: String, interval: KlineInterval) -> Self { Self(channel: .kline, symbol: symbol, interval: interval) }
-    /// One symbol's bars of some seconds, made of its aggregate trades; a period without trades has none.
+    /// One symbol's bars of some seconds, built from its aggregate trades. A period without trades has no bar.
     public static func bar(symbol: String, length: BarLength) -> Self { Self(channel: .bar, symbol: symbol, barLength: length) }
     /// One symbol's mini ticker.
     public static func miniTicker(symbol: String) -> Self { Self(channel: .miniTicker, symbol: symbol) }
@@ -229,16 +229,16 @@ extension FuturesServiceStreamName {
     public static func ticker(symbol: String) -> Self { Self(channel: .ticker, symbol: symbol) }
 }
 
-/// The intervals of bars; case matters, `1m` is a minute and `1M` a month.
+/// The intervals of bars. Case matters: `1m` is a minute, `1M` a month.
 public enum KlineInterval: String, CaseIterable, Sendable {
-    /// A number of minutes, hours, days, a week or a month.
+    /// A number of minutes, hours, days or weeks, or a month.
     case minute1 = "1m", minute3 = "3m", minute5 = "5m", minute15 = "15m", minute30 = "30m"
     case hour1 = "1h", hour2 = "2h", hour4 = "4h", hour6 = "6h", hour8 = "8h", hour12 = "12h"
     case day1 = "1d", day3 = "3d", week1 = "1w", month1 = "1M"
 }
 
 extension KlineInterval {
-    /// Whether the venue tells its history in periods of this length.
+    /// Whether the venue has historical data in periods of this length.
     package var isOfHistory: Bool {
         switch self {
         case .minute5, .minute15, .minute30, .hour1, .hour2, .hour4, .hour6, .hour12, .day1: true
@@ -247,7 +247,7 @@ extension KlineInterval {
     }
 }
 
-/// The lengths of bars that are made of aggregate trades. Each begins at a multiple of its length since 1970 UTC.
+/// The lengths of bars that are built from aggregate trades. Each bar starts at a multiple of its length since 1970 UTC.
 public enum BarLength: String, CaseIterable, Sendable {
     /// A number of seconds.
     case second1 = "1s", seconds5 = "5s", seconds15 = "15s", seconds30 = "30s"
@@ -263,20 +263,20 @@ public enum BarLength: String, CaseIterable, Sendable {
     }
 }
 
-/// How many levels a partial depth stream has.
+/// The number of levels of a partial depth stream.
 public enum DepthLevelCount: String, CaseIterable, Sendable {
-    /// Levels of each side.
+    /// Levels per side.
     case five = "5", ten = "10", twenty = "20"
 }
 
-/// The speeds a stream can be asked for; each stream kind has some of them.
+/// The speeds of streams. Each kind of stream supports some of them.
 public enum UpdateSpeed: String, CaseIterable, Sendable {
     /// The time between two updates.
     case milliseconds100 = "100ms", milliseconds500 = "500ms", everySecond = "1s", seconds10 = "10s", everyMinute = "1m"
 
-    /// Nil if books do not come at this speed.
+    /// Nil if books are not available at this speed.
     fileprivate var ofBooks: UpdateSpeed? { self == .milliseconds100 || self == .milliseconds500 ? self : nil }
-    /// Nil if nothing is polled at this speed.
+    /// Nil if polls are not available at this speed.
     fileprivate var ofPolls: UpdateSpeed? { self == .seconds10 || self == .everyMinute ? self : nil }
 }
 
@@ -287,7 +287,7 @@ public enum ContinuousContract: String, CaseIterable, Sendable {
 }
 
 extension FuturesServiceStreamName {
-    /// The pair and the contract type of a continuous bar series; nil for any other stream.
+    /// The pair and the contract type of a continuous bar series; nil for other streams.
     package var continuous: (pair: String, contract: ContinuousContract)? {
         guard channel == .continuousKline, let symbol else { return nil }
         for contract in ContinuousContract.allCases.sorted(by: { $0.rawValue.count > $1.rawValue.count })

@@ -4,7 +4,7 @@
     import Synchronization
 #endif
 
-/// A value behind a lock: `Mutex`, which Apple's platforms have from iOS 18 and macOS 15 on.
+/// A value protected by a lock. Replaces `Mutex`, which Apple's platforms have only from iOS 18 and macOS 15 on.
 package struct Guarded<Value>: ~Copyable, @unchecked Sendable {
     #if canImport(Darwin)
         private let lock: OSAllocatedUnfairLock<Value>

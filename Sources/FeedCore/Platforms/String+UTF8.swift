@@ -1,8 +1,8 @@
 extension String {
-    /// The text that the bytes are in UTF-8; nil if they are none.
+    /// Creates a string from UTF-8 bytes; nil if they are not valid UTF-8.
     package init?(utf8 bytes: some Collection<UInt8>) {
         #if canImport(Darwin)
-            // `String(validating:as:)` needs iOS 18 and macOS 15. What is none would be repaired, and then be another text.
+            // `String(validating:as:)` needs iOS 18 and macOS 15. `String(decoding:as:)` repairs invalid bytes, so the result must be compared.
             let text = String(decoding: bytes, as: UTF8.self)
             guard text.utf8.elementsEqual(bytes) else { return nil }
             self = text

@@ -1,12 +1,12 @@
-/// 128 bits where numbers of prices are multiplied and compared.
+/// 128-bit integers for multiplying and comparing prices.
 #if canImport(Darwin)
     package typealias ScaledNumber = WideInteger
 #else
     package typealias ScaledNumber = Int128
 #endif
 
-/// What is needed here of `Int128`, which Apple's platforms have from iOS 18 and macOS 15 on. Like that one, it traps where a result has no room, but for
-/// what reports it.
+/// The subset of `Int128` that is needed here. Apple's platforms have `Int128` only from iOS 18 and macOS 15 on. Like `Int128`, it traps on overflow,
+/// except in functions that report it.
 package struct WideInteger: Hashable, Sendable, ExpressibleByIntegerLiteral {
     private var high: Int64
     private var low: UInt64
@@ -17,7 +17,7 @@ package struct WideInteger: Hashable, Sendable, ExpressibleByIntegerLiteral {
         (high, low) = (Int64(truncatingIfNeeded: value >> 64), UInt64(truncatingIfNeeded: value))
     }
 
-    /// A product of numbers of 64 bits, which must be below 2^127.
+    /// The product of two 64-bit numbers, which must be below 2^127.
     package init(product a: UInt64, _ b: UInt64) {
         let product = a.multipliedFullWidth(by: b)
         (high, low) = (Int64(bitPattern: product.high), product.low)
@@ -54,7 +54,7 @@ package struct WideInteger: Hashable, Sendable, ExpressibleByIntegerLiteral {
         return WideInteger(high: a.high &+ b.high &+ (carries ? 1 : 0), low: low)
     }
 
-    /// The number with the other sign; of the least number, itself.
+    /// The negated number; the smallest number stays unchanged.
     private var negated: Self {
         let (low, borrows) = UInt64(0).subtractingReportingOverflow(low)
         return WideInteger(high: 0 &- high &- (borrows ? 1 : 0), low: low)
@@ -88,7 +88,7 @@ extension WideInteger: Comparable {
 }
 
 extension WideInteger {
-    /// A number of 128 bits without a sign.
+    /// An unsigned 128-bit number.
     package struct Magnitude: Hashable, Sendable, CustomStringConvertible {
         fileprivate var high: UInt64
         fileprivate var low: UInt64
@@ -133,7 +133,7 @@ extension Int64 {
 
 #if !canImport(Darwin)
     extension Int128 {
-        /// A product of numbers of 64 bits, which must be below 2^127.
+        /// The product of two 64-bit numbers, which must be below 2^127.
         package init(product a: UInt64, _ b: UInt64) {
             let product = a.multipliedFullWidth(by: b)
             self = Int128(truncatingIfNeeded: product.high) << 64 | Int128(truncatingIfNeeded: product.low)

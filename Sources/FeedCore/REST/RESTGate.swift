@@ -1,7 +1,7 @@
-/// Whether the venue may be asked over REST, and which of its hosts: the minute's weight, how long the venue asked to be left alone, and hosts that
-/// do not answer.
+/// Decides whether a REST request may be sent, and to which of the venue's hosts. It tracks the minute's weight, the pauses the venue asked for, and
+/// hosts that do not answer.
 struct RESTGate: Sendable {
-    /// The longest pause that is kept, however long the venue asks for one, and the pause if it names none.
+    /// The longest pause that is honored, and the pause if the venue names none.
     private let longestPause: Duration
     private let defaultPause: Duration
     private let leastPause: Duration
@@ -9,14 +9,14 @@ struct RESTGate: Sendable {
     private let attemptsPerHost: Int
 
     private var budget: WeightBudget
-    /// Until when the venue asked not to be asked.
+    /// Until when the venue asked for no requests.
     private(set) var blockedUntil: Instant?
-    /// Until when a request that is due waits for weight.
+    /// Until when a due request waits for weight.
     private var waitsUntil: Instant?
-    /// The host that is asked, and how often in a row it could not answer.
+    /// The host in use, and how many times in a row it failed to answer.
     private(set) var host = 0
     private var failures = 0
-    /// How many answers in a row asked to wait.
+    /// How many answers in a row asked for a pause.
     private var refusals = 0
 
     init(_ configuration: FeedCore.Settings) {
@@ -28,27 +28,27 @@ struct RESTGate: Sendable {
         budget = WeightBudget(limit: configuration.weightLimit, reserve: configuration.weightReserve)
     }
 
-    /// How long the venue wants not to be asked, from now; nil if it does not mind.
+    /// How long from now the venue wants no requests; nil if it did not ask.
     func pause(_ now: Instant) -> Duration? {
         blockedUntil.flatMap { $0 > now ? .nanoseconds($0.nanoseconds &- now.nanoseconds) : nil }
     }
 
-    /// Takes the weight of a request, or says how long it has to wait.
+    /// Reserves the weight of a request, or returns how long the request must wait.
     ///
-    /// - Parameter share: what is left to others of the minute's weight. A request that leaves none goes before spare ones.
+    /// - Parameter share: The share of the minute's weight to leave to others. A request with share 0 has priority over spare requests.
     mutating func admit(_ weight: Int, leaving share: Double, _ now: Moment) -> Duration? {
         guard let wait = pause(now.instant) ?? budget.take(weight, leaving: share, now: now) else { return nil }
         if share == 0 { waitsUntil = now.instant + wait }
         return wait
     }
 
-    /// Takes the weight of a request that can be left out, if no other one waits; false if it has to be left out.
+    /// Reserves the weight of an optional request if no other request waits; false if it must be skipped.
     mutating func admitSpare(_ weight: Int, leaving share: Double, _ now: Moment) -> Bool {
         guard pause(now.instant) == nil, waitsUntil.map({ $0 <= now.instant }) ?? true else { return false }
         return budget.take(weight, leaving: share, now: now)
     }
 
-    /// An answer came, or none did: a venue that asks to wait is left alone, and a host that fails several times in a row gives way to the next.
+    /// Records the result of a request. If the venue asks for a pause, requests stop; if a host fails several times in a row, the next one is used.
     mutating func answered(_ error: FeedError?, _ now: Instant) {
         if let error, error.code == .rateLimited {
             let asked = error.retryAfterMs.map { Duration.milliseconds(min($0, 1 << 40)) } ?? defaultPause
@@ -69,12 +69,12 @@ struct RESTGate: Sendable {
         host = (host &+ 1) % hosts
     }
 
-    /// The venue tells what the minute has cost so far.
+    /// Records the weight that the venue reported for this minute.
     mutating func observe(used: Int, _ now: Moment) { budget.observe(used: used, now: now) }
 
-    /// The venue tells what a minute may cost.
+    /// Sets the venue's weight limit per minute.
     mutating func limit(_ limit: Int) { if limit > 0 { budget.limit = limit } }
 
-    /// What this minute has cost, and what it may.
+    /// The weight used in this minute, and its limit.
     func weight(_ now: Moment) -> (used: Int, limit: Int) { (budget.used(now: now), budget.limit) }
 }

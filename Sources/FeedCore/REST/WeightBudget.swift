@@ -1,11 +1,11 @@
-/// The venue's request weight: so much per UTC clock minute and address (venues.md §6), of which a part stays in reserve for others behind the
-/// same address.
+/// The venue's request weight: a limit per UTC clock minute and IP address (docs/reference/venues.md §6). A part of it stays reserved for others behind the same
+/// address.
 struct WeightBudget: Sendable {
-    /// What the venue allows in a minute.
+    /// The venue's limit per minute.
     var limit: Int
-    /// The share that is left alone.
+    /// The reserved share.
     let reserve: Double
-    /// More than any venue allows. What comes from outside is cut to it, so that sums cannot overflow.
+    /// More than any venue allows. External numbers are clamped to it, so that sums cannot overflow.
     private static let most = 1 << 40
     private var minute: Int64 = 0
     private var used = 0
@@ -15,7 +15,8 @@ struct WeightBudget: Sendable {
         self.reserve = reserve
     }
 
-    /// Takes the weight where that leaves a share of the minute's to others, or says how long to wait until a new minute begins.
+    /// Reserves the weight if that leaves the given share of the minute's weight to others; otherwise returns the wait until the next minute. The
+    /// first request of a minute is always admitted.
     mutating func take(_ weight: Int, leaving share: Double, now: Moment) -> Duration? {
         enter(now)
         guard used == 0 || used &+ weight <= Int(Double(limit) * (1 - max(share, reserve))) else {
@@ -25,7 +26,7 @@ struct WeightBudget: Sendable {
         return nil
     }
 
-    /// Takes the weight where that leaves a share of the minute's to others; false where it does not.
+    /// Reserves the weight if that leaves the given share of the minute's weight to others; otherwise returns false.
     mutating func take(_ weight: Int, leaving share: Double, now: Moment) -> Bool {
         enter(now)
         guard used &+ weight <= Int(Double(limit) * (1 - max(share, reserve))) else { return false }
@@ -33,13 +34,13 @@ struct WeightBudget: Sendable {
         return true
     }
 
-    /// The venue says what was used; others may share the address.
+    /// Records the weight that the venue reported as used; other clients may share the address.
     mutating func observe(used observed: Int, now: Moment) {
         enter(now)
         used = max(used, min(observed, Self.most))
     }
 
-    /// What this minute has cost so far.
+    /// The weight used in this minute.
     func used(now: Moment) -> Int { now.wallClock / 60_000 == minute ? used : 0 }
 
     private mutating func enter(_ now: Moment) {

@@ -1,8 +1,8 @@
 import FeedCore
 
-/// One BUX server as a dialect: its streams are its products, by their ids.
+/// One BUX server as a dialect. Its streams are its products, named by their ids.
 struct BUXDialect: Dialect {
-    /// The prefix of its streams, as in `NAME:sb26493`.
+    /// The prefix of its streams, such as `NAME` in `NAME:sb26493`.
     let name: String
     let upstream: BUXUpstream
 
@@ -45,7 +45,7 @@ struct BUXDialect: Dialect {
         }
         if answer.status == 429 {
             let wait = answer.retryAfter.map { $0.components.seconds.multipliedReportingOverflow(by: 1000).partialValue }
-            return .failure(FeedError(.rateLimited, "The server asks for patience; it is asked again later.", retryAfterMs: wait))
+            return .failure(FeedError(.rateLimited, "The server asks clients to wait; the request is retried later.", retryAfterMs: wait))
         }
         if let error = members?.error(status: answer.status) { return .failure(error) }
         guard answer.status < 400 else {
@@ -53,7 +53,7 @@ struct BUXDialect: Dialect {
             return .failure(FeedError(.venueRejected, words, venueCode: answer.status, isTransient: answer.status >= 500))
         }
         guard let members, members.hasPrice, members.product?.lowercased() == product(name)?.lowercased() else {
-            return .failure(FeedError(.malformed, "The server's answer is no product with a price of the id asked for."))
+            return .failure(FeedError(.malformed, "The server's answer is not a product with the requested id and a price."))
         }
         return .success(FetchedContent(rows: .json([JSONRow(checked: members.row)]), eventTime: nil))
     }

@@ -32,7 +32,7 @@ enum BUXMessage {
     }
 }
 
-/// The members of a quote, a product or an error that are used here.
+/// The used members of a quote, a product or an error.
 struct BUXMembers {
     private var strings: [String: String] = [:]
     private var prices: [String: String] = [:]
@@ -61,7 +61,7 @@ struct BUXMembers {
         (self.strings, self.prices, self.time) = (strings, prices, time)
     }
 
-    /// The digits of a decimal, which is plain in a quote and an object's `amount` in a product; nil if it is no decimal.
+    /// The digits of a decimal, which is a plain value in a quote and an object's `amount` in a product; nil if it is not a decimal.
     private static func price(_ reader: inout JSONReader, _ kind: JSONReader.Kind) throws(JSONReader.Failure) -> String? {
         switch kind {
         case .string:
@@ -91,11 +91,11 @@ struct BUXMembers {
 
     fileprivate var quote: BUXMessage {
         guard let product else { return .badQuote(product: nil, "A quote names no product.") }
-        guard prices["currentPrice"] != nil else { return .badQuote(product: product, "A quote has no currentPrice that is a decimal.") }
+        guard prices["currentPrice"] != nil else { return .badQuote(product: product, "A quote's currentPrice is missing or not a decimal.") }
         return .quote(product: product, row: row, time: time?.milliseconds)
     }
 
-    /// The row for readers: a product's members and its prices, each price a decimal as text, in a fixed order.
+    /// The row for readers: a product's members and its prices, in a fixed order. Each price is a decimal string.
     var row: String {
         var members: [(String, String)] = []
         for name in ["securityId", "symbol", "displayName"] { if let text = strings[name] { members.append((name, text.quotedAsJSON)) } }
@@ -107,7 +107,7 @@ struct BUXMembers {
 
     var hasPrice: Bool { prices["currentPrice"] != nil }
 
-    /// The error that the server reports; nil if it reports none. `status` is that of an HTTP answer.
+    /// The error that the server reported; nil if there is none. `status` is the status of an HTTP response.
     func error(status: Int?) -> FeedError? {
         let code = strings["errorCode"]
         guard code != nil || status.map({ $0 >= 400 }) == true else { return nil }
@@ -118,6 +118,6 @@ struct BUXMembers {
     }
 
     static func refusal(_ words: String) -> FeedError {
-        FeedError(.venueRejected, "The server does not accept the client: \(words). Check the upstream's token.")
+        FeedError(.venueRejected, "The server refused the client: \(words). Check the upstream's token.")
     }
 }

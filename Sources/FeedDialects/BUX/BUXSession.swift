@@ -1,9 +1,9 @@
 import FeedCore
 
-/// One socket to a BUX server. Nothing may be sent before the server has accepted the connection. The server does not answer subscriptions.
+/// One socket to a BUX server. Nothing may be sent before the server has accepted the connection. The server does not acknowledge subscriptions.
 final class BUXSession: DialectSession {
     private(set) var isReady = false
-    /// Streams by their product's id in lower case, because a reader's and the server's may differ in case.
+    /// Streams by their product's id in lower case, because readers and the server may use different case.
     private var streams: [String: [FuturesServiceStreamName]] = [:]
 
     func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String] {
@@ -37,7 +37,7 @@ final class BUXSession: DialectSession {
         do {
             read = try message.withUnsafeBufferPointer { (bytes) throws(JSONReader.Failure) in try BUXMessage(bytes) }
         } catch {
-            return emit(.event(.malformed(nil, "The server sent what is no JSON object: \(error.reason).")))
+            return emit(.event(.malformed(nil, "The server sent a message that is not a JSON object: \(error.reason).")))
         }
         switch read {
         case .connected:

@@ -1,8 +1,8 @@
 package import FeedCore
 
-/// Reads contents as readers get them: what `ContentEncoder` writes.
+/// Parses contents written by `ContentEncoder`.
 package enum ContentReader {
-    /// Reads the data of an `update` or `fetch`; nil if it is none of this stream.
+    /// Parses the data of an `update` or `fetch`; nil if it is not valid for this stream.
     package static func content(_ bytes: [UInt8], of name: FuturesServiceStreamName) -> FuturesServiceFeedContent? {
         bytes.withUnsafeBufferPointer { bytes in
             do throws(JSONReader.Failure) { return try content(JSONReader(bytes), name) } catch { return nil }
@@ -44,7 +44,7 @@ package enum ContentReader {
         }
     }
 
-    /// One row, an array of them, or null.
+    /// Parses one row, an array of rows, or null.
     private static func rows<Row>(
         _ reader: inout JSONReader, _ read: (RowFields) throws(JSONReader.Failure) -> Row
     ) throws(JSONReader.Failure) -> [Row] {

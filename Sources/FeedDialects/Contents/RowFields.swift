@@ -1,12 +1,12 @@
 package import FeedCore
 
-/// The members of one JSON object, each as its text, to be read by name. Only for the time in which the bytes stand.
+/// The members of one JSON object, each as its text, to be read by name. Valid only while the bytes exist.
 package struct RowFields {
     package typealias Failure = JSONReader.Failure
 
     private var members: [(name: UnsafeBufferPointer<UInt8>, text: UnsafeBufferPointer<UInt8>)] = []
 
-    /// Reads a text that is one object; nil if it is none, or if what is read of it fails.
+    /// Parses a text that is one object; nil if it is not, or if `read` fails.
     package static func read<Value>(_ text: ArraySlice<UInt8>, _ read: (RowFields) throws(Failure) -> Value?) -> Value? {
         text.withUnsafeBufferPointer { bytes in
             do throws(Failure) {
@@ -18,7 +18,7 @@ package struct RowFields {
         }
     }
 
-    /// Reads a text that is an array of objects; nil if it is none.
+    /// Parses a text that is an array of objects; nil if it is not.
     package static func readList<Element>(_ text: ArraySlice<UInt8>, _ read: (RowFields) throws(Failure) -> Element) -> [Element]? {
         text.withUnsafeBufferPointer { bytes in
             do throws(Failure) {
@@ -37,7 +37,7 @@ package struct RowFields {
         self.members = members
     }
 
-    /// A member's JSON text; nil if there is none of the name, or if it is null.
+    /// A member's JSON text; nil if it is missing or null.
     package subscript(_ name: StaticString) -> UnsafeBufferPointer<UInt8>? {
         guard let text = members.first(where: { $0.name.isText(name) })?.text, text.first != UInt8(ascii: "n") else { return nil }
         return text
@@ -77,7 +77,7 @@ package struct RowFields {
         return value
     }
 
-    /// A number of a range. Any other one is an error.
+    /// A number in a range. Any other number is an error.
     package func integer<Integer: FixedWidthInteger>(_ name: StaticString, _ range: ClosedRange<Integer>) throws(Failure) -> Integer {
         let value: Integer = try integer(name)
         guard range.contains(value) else { throw JSONReader.Failure(reason: "a smaller number was expected", offset: 0) }

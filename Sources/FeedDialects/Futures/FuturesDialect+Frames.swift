@@ -31,8 +31,8 @@ extension FuturesDialect {
         }
     }
 
-    /// Decodes a frame of a stream that is known by name, if it is written as the venue writes it: `{"stream":"…","data":…}` without spaces. False for
-    /// any other, which has to be read with more care, and for one that is not valid.
+    /// Decodes a frame of a known stream in the venue's usual form: `{"stream":"…","data":…}` without spaces. False for any other or invalid frame,
+    /// which must be parsed in full.
     private func decodePlain(_ frame: UnsafeBufferPointer<UInt8>, _ names: StreamNames, _ emit: (UpstreamEvent) -> Void) -> Bool {
         var reader = JSONReader(frame)
         guard (try? reader.open(UInt8(ascii: "{"), UInt8(ascii: "}"))) == true, reader.skip(#""stream":"#), let text = try? reader.rawString(),
@@ -46,12 +46,12 @@ extension FuturesDialect {
     }
 }
 
-/// The envelope of a frame: `{"stream":…,"data":…}`, or an answer to a control message in either of its two error shapes.
+/// The envelope of a frame: `{"stream":…,"data":…}`, or an answer to a control message in either of its two error formats.
 private struct Envelope {
     var name: FuturesServiceStreamName?
-    /// A text in a name's place that is no name.
+    /// A text that is not a valid name.
     var unknown: String?
-    /// Where the data begin.
+    /// The position of the data.
     var data: Int?
     var request: UInt64?
     var hasResult = false
@@ -75,7 +75,7 @@ private struct Envelope {
             case 1 where key[0] == UInt8(ascii: "e"):
                 if try reader.peek() == .string { event = try reader.string() } else { try reader.skip() }
             case 5 where key.isText("event") && event == nil:
-                // Binance documents `{"event":{"e":…}}` for what concerns the connection.
+                // Binance documents `{"event":{"e":…}}` for events of the connection.
                 event = try RESTFields.text("e", in: &reader)
             case 5 where key.isText("error"):
                 try reader.object { (reader, key) throws(JSONReader.Failure) in try readError(&reader, key) }
@@ -105,7 +105,7 @@ private struct Envelope {
         }
     }
 
-    /// The event by which the venue says that it is about to close the connection, and the name of its combined frame.
+    /// The event that announces that the venue will close the connection, and the name of its combined frame.
     private static let shutdown = "serverShutdown"
     var isShutdown: Bool { unknown == "!" + Self.shutdown || event == Self.shutdown }
 

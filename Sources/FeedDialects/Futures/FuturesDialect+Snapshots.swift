@@ -5,7 +5,7 @@ extension FuturesDialect {
         url(of: name, from: from, host: host, isInquiry: false).map { RESTRequest(url: $0) }
     }
 
-    /// Asks for the best fifty levels of a book, which cost as much as five (venues.md §3), and for the last trade or the last two bars.
+    /// Requests the best 50 levels of a book, which cost as much as five (docs/reference/venues.md §3), and the last trade or the last two bars.
     package func newestRequest(of name: FuturesServiceStreamName, host: Int) -> RESTRequest? {
         url(of: name, from: nil, host: host, isInquiry: true).map { RESTRequest(url: $0) }
     }
@@ -90,7 +90,9 @@ extension FuturesDialect {
         if let error = RESTFailure(answer).error { return .failure(error) }
         do throws(JSONReader.Failure) {
             let listing = try JSONReader.read(answer.body, Self.listing)
-            guard !listing.symbols.isEmpty else { return .failure(FeedError(.malformed, "The venue's list of symbols is empty; it is asked again.")) }
+            guard !listing.symbols.isEmpty else {
+                return .failure(FeedError(.malformed, "The venue's list of symbols is empty; the request is retried."))
+            }
             return .success(listing)
         } catch {
             return .failure(FeedError(.malformed, "The venue's list of symbols cannot be read: \(error.reason) at byte \(error.offset)."))
@@ -105,10 +107,10 @@ extension FuturesDialect {
                 try reader.array { (reader) throws(JSONReader.Failure) in
                     guard try reader.peek() == .object else {
                         try reader.skip()
-                        return listing.leftOut.add(nil, "an entry is no object")
+                        return listing.leftOut.add(nil, "an entry is not an object")
                     }
                     let fields = try RESTFields(&reader)
-                    guard let symbol = fields.symbolIfTold, !symbol.isEmpty else { return listing.leftOut.add(nil, "an entry names no symbol") }
+                    guard let symbol = fields.symbolIfTold, !symbol.isEmpty else { return listing.leftOut.add(nil, "an entry has no symbol") }
                     if settledStatuses.contains(fields.word("status") ?? "") {
                         listing.settled.insert(symbol)
                     } else {
@@ -129,7 +131,7 @@ extension FuturesDialect {
                     else { return }
                     listing.weightLimit = limit / max(1, minutes)
                 }
-            // No venue has it; a demo exchange does.
+            // No venue sends this; a demo exchange does.
             case "simulated":
                 var value = reader
                 listing.isSimulated = (try? value.boolean()) ?? false
@@ -140,11 +142,11 @@ extension FuturesDialect {
         return listing
     }
 
-    /// The states of a contract after which nothing trades any more (docs/reference/venues.md §3.1, §8).
+    /// The states of a contract after which trading has ended (docs/reference/venues.md §3.1, §8).
     private static let settledStatuses: Set<String> = ["SETTLING", "DELIVERING", "DELIVERED", "CLOSE"]
 }
 
-/// What a REST answer other than 200 means (docs/reference/venues.md §6).
+/// The meaning of a REST answer other than 200 (docs/reference/venues.md §6).
 struct RESTFailure {
     let error: FeedError?
 
@@ -163,19 +165,19 @@ struct RESTFailure {
                     retryAfterMs: (answer.retryAfter ?? (answer.status == 418 ? .seconds(120) : .seconds(60))).milliseconds)
             case 300...399, 403, 408, 425, 500...599:
                 FeedError(
-                    .unreachable, "The venue cannot answer now: \(words). It is tried again.", venueCode: code,
+                    .unreachable, "The venue cannot answer now: \(words). The request is retried.", venueCode: code,
                     retryAfterMs: answer.retryAfter?.milliseconds)
             case _ where code.map(Self.passing.contains) == true:
-                FeedError(.unreachable, "The venue cannot answer now: \(words). It is tried again.", venueCode: code)
+                FeedError(.unreachable, "The venue cannot answer now: \(words). The request is retried.", venueCode: code)
             default:
                 FeedError(.venueRejected, "The venue refused the request: \(words).", venueCode: code)
             }
     }
 
-    /// Codes that say nothing about the request: unknown error, disconnected, unexpected response, timeout, overloaded (docs/reference/venues.md §6).
+    /// Codes that are not caused by the request: unknown error, disconnected, unexpected response, timeout, overloaded (docs/reference/venues.md §6).
     private static let passing: Set<Int> = [-1000, -1001, -1006, -1007, -1008]
 
-    /// The venue's own code and message, if the body has them; fault pages are HTML.
+    /// The venue's own code and message, if the body has them; error pages are HTML.
     private static func venueWords(_ body: [UInt8]) -> (Int?, String?) {
         var (code, message): (Int?, String?)
         do throws(JSONReader.Failure) {

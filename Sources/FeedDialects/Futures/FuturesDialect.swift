@@ -1,9 +1,9 @@
 package import FeedCore
 
-/// The USDⓈ-M futures dialect that ApolloX, Aster and Binance share (venues.md): combined JSON frames, decimal strings, REST under `/fapi/v1`.
+/// The USDⓈ-M futures dialect of ApolloX, Aster and Binance (docs/reference/venues.md): combined JSON frames, decimal strings, REST under `/fapi/v1`.
 package struct FuturesDialect: Dialect {
     let venue: FuturesVenue
-    /// How many bars a snapshot holds, 1 to 1,500, and how many trades, 1 to 1,000. REST gives no more.
+    /// The number of bars in a snapshot, 1 to 1,500, and of trades, 1 to 1,000, which are the limits of REST.
     let bars: Int
     let trades: Int
 
@@ -13,7 +13,7 @@ package struct FuturesDialect: Dialect {
         self.trades = min(max(trades, 1), 1000)
     }
 
-    /// How many bars are asked for at once: 500 weigh more than twice of what 499 do (docs/reference/venues.md §3).
+    /// The number of bars per request: 500 weigh more than twice as much as 499 (docs/reference/venues.md §3).
     var snapshotBars: Int { bars == 500 ? 499 : bars }
 
     package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
@@ -25,7 +25,7 @@ package struct FuturesDialect: Dialect {
             isPolled: poll(of: name) != nil)
     }
 
-    /// The most levels of a book, and the most trades, that REST gives at once.
+    /// The maximum number of a book's levels, and of trades, in one REST answer.
     static let bookDepth = 1000
     static let backfillLimit = 1000
 
@@ -37,14 +37,14 @@ package struct FuturesDialect: Dialect {
         }
     }
 
-    /// The endpoint without a connection.
+    /// The endpoint for polled streams, which has no connection.
     private var pollEndpoint: Int { venue.combinedPaths.count }
 
     package func route(endpoint: Int, host: Int) -> UpstreamRoute {
         endpoint == pollEndpoint ? .polled : .webSocket(url: webSocketURL(endpoint: endpoint, host: host))
     }
 
-    /// The larger of what the venues charge (docs/reference/venues.md §3).
+    /// The largest weight that any of the venues charges (docs/reference/venues.md §3).
     private func fetchWeight(_ name: FuturesServiceStreamName) -> Int {
         let isAll = name.symbol == nil
         return switch name.channel {
@@ -69,7 +69,7 @@ package struct FuturesDialect: Dialect {
         }
     }
 
-    /// The weight of asking only for what is newest; see `newestRequest`.
+    /// The weight of a request for only the newest data; see `newestRequest`.
     private func inquiryWeight(_ name: FuturesServiceStreamName) -> Int {
         switch name.channel {
         case .depth: 2
@@ -78,8 +78,8 @@ package struct FuturesDialect: Dialect {
         }
     }
 
-    /// Prices come by the clock (venues.md §2). Streams whose silence can be checked over REST come with the market. Asking for trades costs ten
-    /// times what asking for a book costs, so their silence is believed for longer.
+    /// How a stream's messages arrive. Prices arrive at fixed intervals (docs/reference/venues.md §2). Streams whose silence can be checked over REST follow the
+    /// market. A request for trades costs ten times as much as one for a book, so a longer silence of trades is accepted.
     private func rhythm(_ name: FuturesServiceStreamName) -> StreamRhythm {
         switch name.channel {
         case .markPrice: .periodic(.seconds(name.speed == .everySecond ? 1 : 3))
@@ -108,15 +108,15 @@ package struct FuturesDialect: Dialect {
             entry("{symbol}@depth[@100ms|@500ms]", "one symbol's order book, \(Self.bookDepth) levels a side", .book, keep: Self.bookDepth),
             entry("{symbol}@kline_{interval}", "bars of one symbol; a snapshot holds the last \(bars)", .byKey, key: "openTime", keep: bars),
             entry(
-                "{symbol}@bar_{1s|5s|15s|30s}", "bars of seconds of one symbol, made of its aggregate trades; a snapshot holds the last \(bars)",
+                "{symbol}@bar_{1s|5s|15s|30s}", "bars of 1 to 30 s of one symbol, built from its aggregate trades; a snapshot holds the last \(bars)",
                 .byKey,
                 key: "openTime", keep: bars),
             entry("{symbol}@miniTicker", "24 h open, high, low, last and volume of one symbol", .replace),
-            entry("!miniTicker@arr", "the same of all symbols", .byKey, key: "symbol"),
+            entry("!miniTicker@arr", "the same for all symbols", .byKey, key: "symbol"),
             entry("{symbol}@ticker", "24 h statistics of one symbol", .replace),
-            entry("!ticker@arr", "the same of all symbols", .byKey, key: "symbol"),
-            entry("{symbol}@openInterest[@10s|@1m]", "open interest of one symbol, asked for over REST every 30 s, 10 s or minute", .replace),
-            entry("{symbol}@fundingRate", "the newest funding rate of one symbol that was paid, asked for every minute", .replace),
+            entry("!ticker@arr", "the same for all symbols", .byKey, key: "symbol"),
+            entry("{symbol}@openInterest[@10s|@1m]", "open interest of one symbol, polled over REST every 30 s, 10 s or minute", .replace),
+            entry("{symbol}@fundingRate", "the last paid funding rate of one symbol, polled every minute", .replace),
             entry(
                 "{symbol}@longShortRatio_{5m|15m|30m|1h|2h|4h|6h|12h|1d}", "long and short accounts of one symbol in the newest period", .replace),
         ] + additions
@@ -169,7 +169,7 @@ package struct FuturesDialect: Dialect {
 
     package func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> String { control("UNSUBSCRIBE", names, request) }
 
-    /// Names consist of letters, digits and `_ @ !` only, so they need no escaping.
+    /// Names consist only of letters, digits and `_ @ !`, so they need no escaping.
     private func control(_ method: String, _ names: [FuturesServiceStreamName], _ request: UInt64) -> String {
         let quoted = names.map { "\"\($0)\"" }.joined(separator: ",")
         return "{\"method\":\"\(method)\",\"params\":[\(quoted)],\"id\":\(request)}"

@@ -1,12 +1,12 @@
 import FeedCore
 
-/// One connection to the venue. Bars of seconds are made of aggregate trades, which the venue sends once for all streams that need them.
+/// One connection to the venue. Bars of seconds are built from aggregate trades, which the venue sends once for all streams that need them.
 final class FuturesSession: DialectSession {
     private let dialect: FuturesDialect
     private let names = StreamNames()
-    /// The streams that are made of a symbol's aggregate trades, by the stream of those; empty while there are no bars on the connection.
+    /// The streams built from a symbol's aggregate trades, by the stream of those trades; empty if the connection has no bars.
     private var madeOfTrades: [FuturesServiceStreamName: [FuturesServiceStreamName]] = [:]
-    /// The streams of aggregate trades that are subscribed to for their own sake.
+    /// The streams of aggregate trades that are subscribed for their own sake.
     private var trades: Set<FuturesServiceStreamName> = []
 
     init(_ dialect: FuturesDialect) { self.dialect = dialect }
@@ -18,12 +18,12 @@ final class FuturesSession: DialectSession {
             madeOfTrades[source, default: []].append(name)
         }
         let wireNames = wireNames(names)
-        // As the core has them, so that the names of frames are found to be the same at a glance.
+        // The core's own instances, so that the names of frames compare as equal quickly.
         for name in wireNames { self.names.remember(name) }
         return [dialect.subscribe(wireNames, request: request)]
     }
 
-    /// A subscription that another stream needs stays.
+    /// Keeps a subscription that another stream needs.
     func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String] {
         for name in names {
             trades.remove(name)
@@ -55,7 +55,7 @@ final class FuturesSession: DialectSession {
         }
     }
 
-    /// The streams that a message of one stream is for.
+    /// The streams that receive a stream's messages.
     private func readers(of name: FuturesServiceStreamName) -> [FuturesServiceStreamName] {
         guard let bars = madeOfTrades[name] else { return [name] }
         return trades.contains(name) ? [name] + bars : bars
@@ -63,7 +63,7 @@ final class FuturesSession: DialectSession {
 }
 
 extension FuturesServiceStreamName {
-    /// The stream of aggregate trades that bars of seconds are made of; nil for any other stream.
+    /// The stream of aggregate trades from which bars of seconds are built; nil for any other stream.
     fileprivate var tradesOfBars: FuturesServiceStreamName? {
         guard channel == .bar, let symbol else { return nil }
         return .aggregateTrade(symbol: symbol)

@@ -1,12 +1,12 @@
 import FeedCore
 
-/// A futures venue: its addresses and paths. All venues speak the dialect of `FuturesDialect`.
+/// A futures venue: its addresses and paths. All venues use the dialect of `FuturesDialect`.
 public struct FuturesVenue: Hashable, Sendable {
     /// The venue's short name, as on the command line.
     public let name: String
-    /// The REST bases, without a path; if one cannot answer, the next is used.
+    /// The REST base URLs, without a path. If one cannot answer, the next is used.
     public let restURLs: [String]
-    /// The WebSocket bases, without a path; if one cannot be reached, the next is used.
+    /// The WebSocket base URLs, without a path. If one cannot be reached, the next is used.
     public let webSocketURLs: [String]
     /// The path of each endpoint's combined stream.
     let combinedPaths: [String]
@@ -23,7 +23,7 @@ public struct FuturesVenue: Hashable, Sendable {
     public static let apollox = Self(
         name: "apollox", restURLs: ["https://fapi.apollox.finance"], webSocketURLs: ["wss://fstream.apollox.finance"], combinedPaths: ["/stream"],
         additions: [])
-    /// Binance USDⓈ-M futures; since April 2026 books and book tickers are on `/public`, everything else on `/market`.
+    /// Binance USDⓈ-M futures. Since April 2026, books and book tickers are on `/public`, everything else on `/market`.
     public static let binance = Self(
         name: "binance", restURLs: ["https://fapi.binance.com"], webSocketURLs: ["wss://fstream.binance.com"],
         combinedPaths: ["/market/stream", "/public/stream"],
@@ -32,7 +32,7 @@ public struct FuturesVenue: Hashable, Sendable {
     /// The venues by their names.
     public static let all = [aster, apollox, binance]
 
-    /// The same venue at other hosts; with nil or none its own hosts stay.
+    /// The same venue at other hosts; nil or an empty list keeps its own hosts.
     public func at(restURLs: [String]?, webSocketURLs: [String]?) -> FuturesVenue {
         let kept: ([String]?, [String]) -> [String] = { other, own in other.flatMap { $0.isEmpty ? nil : $0 } ?? own }
         return FuturesVenue(
@@ -40,7 +40,7 @@ public struct FuturesVenue: Hashable, Sendable {
             combinedPaths: combinedPaths, additions: additions, simulator: simulator)
     }
 
-    /// The same venue played by a simulator of this name, which metrics and readers see.
+    /// The same venue simulated by a program of this name, which metrics and readers see.
     public func simulated(by name: String) -> FuturesVenue {
         var venue = self
         venue.simulator = name
@@ -50,7 +50,7 @@ public struct FuturesVenue: Hashable, Sendable {
     /// The name for people and metrics.
     public var upstream: Upstream { Upstream(name: simulator ?? name, venue: name, isSimulated: simulator != nil) }
 
-    /// Whether the venue has streams of that kind.
+    /// Whether the venue has streams of this kind.
     func has(_ channel: FuturesServiceStreamName.Channel) -> Bool {
         switch channel {
         case .continuousKline, .compositeIndex, .contractInfo, .rpiDepth, .tradingSession: additions.contains(channel)

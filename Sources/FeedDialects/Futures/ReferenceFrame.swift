@@ -1,6 +1,6 @@
 import FeedCore
 
-/// Reads frames that come rarely and hold lists: composite indices, contract infos and trading sessions (docs/reference/venues.md §2.9).
+/// Parses rare frames with lists: composite indices, contract information and trading sessions (docs/reference/venues.md §2.9).
 struct ReferenceFrame {
     let name: FuturesServiceStreamName
 
@@ -11,7 +11,7 @@ struct ReferenceFrame {
         let time = try fields.integer("E", Int64.self)
         let event = fields.word("e") ?? ""
         guard name.channel == .tradingSession || event == "\(WireRows.event(name.channel))" else {
-            throw reader.failure("the event is not the stream's")
+            throw reader.failure("the event belongs to another stream")
         }
         let rows: FeedRows =
             switch name.channel {
@@ -23,7 +23,7 @@ struct ReferenceFrame {
     }
 
     private func compositeIndex(_ fields: RESTFields, _ reader: JSONReader, _ time: Int64) throws(Failure) -> CompositeIndex {
-        guard let symbol = fields.word("s"), symbol == name.symbol else { throw reader.failure("the symbol is not the stream's") }
+        guard let symbol = fields.word("s"), symbol == name.symbol else { throw reader.failure("the symbol belongs to another stream") }
         var parts: [CompositeIndex.Part] = []
         for part in fields.list("c") {
             parts.append(

@@ -1,8 +1,8 @@
 package import FeedCore
 
-/// The one-letter fields of one event, read in place: a slot for each letter instead of a dictionary.
+/// The one-letter fields of one event, parsed in place: a slot per letter instead of a dictionary.
 ///
-/// A bar's fields are in an object of their own (`k`) beside the event's; they overwrite letters that the event does not use.
+/// A bar's fields are in a nested object (`k`); they overwrite letters that the event does not use.
 struct WireFields: ~Copyable {
     typealias Failure = JSONReader.Failure
 
@@ -12,27 +12,27 @@ struct WireFields: ~Copyable {
     private(set) var previousUpdateID: UInt64?
     private(set) var averagePrice: DecimalString?
     private(set) var normalQuantity: DecimalString?
-    /// A continuous bar's pair and contract type.
+    /// The pair and contract type of a continuous bar.
     private(set) var pair = ""
     private(set) var contractType = ""
 
-    /// The symbol that is expected, if the stream has one: it is compared and not read.
+    /// The expected symbol, if the stream has one: it is compared and not copied.
     private let expectedSymbol: String?
-    /// The value of each letter, a text, a decimal number or an integer, as the letter's bit in one of the next three says. What has no bit does not
-    /// count, so the next row begins without clearing them.
+    /// The value of each letter: a text, a decimal number or an integer, depending on the letter's bit in the next three properties. A value without
+    /// a bit is invalid, so the next row does not need to clear the values.
     private let values: UnsafeMutableRawPointer
     private static let valueBytes = 16
     private var texts: UInt64 = 0
     private var decimals: UInt64 = 0
     private var integers: UInt64 = 0
-    /// A bit for each letter: whether it is a flag, and the flag's value.
+    /// One bit per letter: whether it is a flag, and the flag's value.
     private var flags: UInt64 = 0
     private var trueFlags: UInt64 = 0
 
-    /// Reads objects one by one, with room for a value for each letter.
+    /// Parses objects one by one, with room for a value per letter.
     static func with<Result>(symbol: String?, _ body: (inout WireFields) throws(Failure) -> Result) throws(Failure) -> Result {
         try withUnsafeTemporaryAllocation(byteCount: 64 * valueBytes, alignment: 16) { values throws(Failure) in
-            guard let start = values.baseAddress else { throw Failure(reason: "there is no memory", offset: 0) }
+            guard let start = values.baseAddress else { throw Failure(reason: "there is not enough memory", offset: 0) }
             var fields = WireFields(symbol, values: start)
             return try body(&fields)
         }
@@ -43,7 +43,7 @@ struct WireFields: ~Copyable {
         self.values = values
     }
 
-    /// Reads an object, and forgets the one before.
+    /// Parses an object and discards the previous one.
     mutating func read(_ reader: inout JSONReader) throws(Failure) {
         (texts, decimals, integers, flags, trueFlags) = (0, 0, 0, 0, 0)
         (symbol, pair, contractType) = ("", "", "")
@@ -142,7 +142,7 @@ struct WireFields: ~Copyable {
         values.storeBytes(of: integer, toByteOffset: slot * Self.valueBytes, as: UInt64.self)
     }
 
-    /// The fields with names of two letters: a depth update's `pu`, a liquidation's `ap`, an aggregate trade's `nq`, a continuous bar's `ps` and `ct`.
+    /// Reads the two-letter fields: a depth update's `pu`, a liquidation's `ap`, an aggregate trade's `nq`, a continuous bar's `ps` and `ct`.
     private mutating func takePair(_ reader: inout JSONReader, _ key: UnsafeBufferPointer<UInt8>) throws(Failure) {
         switch (key[0], key[1], try reader.peek()) {
         case (UInt8(ascii: "p"), UInt8(ascii: "u"), .number): previousUpdateID = try reader.integer()
@@ -159,7 +159,7 @@ struct WireFields: ~Copyable {
     @inline(__always)
     private static func slot(_ letter: UInt8) -> Int? { (letter | 0x20) &- UInt8(ascii: "a") < 26 ? Int(letter & 63) : nil }
 
-    /// The field's value, if its bit is in `kind` and that says that it is of this type.
+    /// The field's value, if its bit is set in `kind`, which corresponds to this type.
     @inline(__always)
     private func value<Value: BitwiseCopyable>(_ letter: Unicode.Scalar, in kind: UInt64, as type: Value.Type) -> Value? {
         guard let slot = Self.slot(UInt8(truncatingIfNeeded: letter.value)), kind & 1 &<< UInt64(slot) != 0 else { return nil }
@@ -175,13 +175,13 @@ struct WireFields: ~Copyable {
     @inline(__always)
     private func whole(_ letter: Unicode.Scalar) -> UInt64? { value(letter, in: integers, as: UInt64.self) }
 
-    /// Whether the field is there, and not null.
+    /// Whether the field is present and not null.
     @inline(__always)
     private func has(_ letter: Unicode.Scalar) -> Bool {
         Self.slot(UInt8(truncatingIfNeeded: letter.value)).map { (texts | decimals | integers) & 1 &<< UInt64($0) != 0 } ?? false
     }
 
-    /// Whether the field is that word.
+    /// Whether the field equals the word.
     func isWord(_ letter: Unicode.Scalar, _ word: StaticString) -> Bool {
         text(letter)?.isText(word) ?? false
     }
@@ -194,7 +194,7 @@ struct WireFields: ~Copyable {
     func decimal(_ letter: Unicode.Scalar, _ reader: JSONReader) throws(Failure) -> DecimalString {
         if let decimal = number(letter) { return decimal }
         guard let decimal = text(letter).map({ DecimalString($0) }) ?? whole(letter).map({ DecimalString("\($0)") }) ?? nil else {
-            throw reader.failure("a decimal is missing, is none or has more than 32 characters")
+            throw reader.failure("a decimal is missing, malformed or longer than 32 characters")
         }
         return decimal
     }
@@ -212,7 +212,7 @@ struct WireFields: ~Copyable {
             if let integer = whole(letter) { Integer(exactly: integer) } else if let text = text(letter) { Integer(digits: text) } else {
                 number(letter).flatMap { Integer($0.text) }
             }
-        guard let value else { throw reader.failure("an integer is missing or is none") }
+        guard let value else { throw reader.failure("an integer is missing or malformed") }
         return value
     }
 
@@ -222,7 +222,7 @@ struct WireFields: ~Copyable {
         return number(letter)?.text ?? whole(letter).map { "\($0)" }
     }
 
-    /// A trade id; nil for -1, which stands for none.
+    /// A trade id; nil for -1, which means none.
     func tradeID(_ letter: Unicode.Scalar, _ reader: JSONReader) throws(Failure) -> UInt64? {
         let id = try integer(letter, reader, Int64.self)
         return UInt64(exactly: id)
@@ -235,10 +235,10 @@ struct WireFields: ~Copyable {
 }
 
 extension PriceLevel {
-    /// How many bytes most levels have at least, to make room for all of a list at once.
+    /// The minimum size of most levels in bytes, to reserve room for a whole list.
     private static let leastBytes = 24
 
-    /// Reads `[["price","quantity"],…]`. Refuses a price that cannot be compared (more than 18 digits before or after the point).
+    /// Parses `[["price","quantity"],…]`. Refuses a price that cannot be compared (more than 18 digits before or after the point).
     package static func levels(_ reader: inout JSONReader) throws(JSONReader.Failure) -> [PriceLevel] {
         guard try reader.open(UInt8(ascii: "["), UInt8(ascii: "]")) else { return [] }
         var levels: [PriceLevel] = []
@@ -255,7 +255,7 @@ extension PriceLevel {
     private static func pair(_ reader: inout JSONReader) throws(JSONReader.Failure) -> (DecimalString, DecimalString) {
         let (first, second) = try reader.pair()
         guard let first, let second, let price = DecimalString(first), let quantity = DecimalString(second) else {
-            throw reader.failure("a level is not decimal or has more than 32 characters")
+            throw reader.failure("a level is not a decimal or is longer than 32 characters")
         }
         return (price, quantity)
     }

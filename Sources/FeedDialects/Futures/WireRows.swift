@@ -1,13 +1,13 @@
 import FeedCore
 
-/// Reads the data of one stream's frame: the venue's one-letter fields (docs/reference/venues.md §2) into rows.
+/// Parses the data of one stream's frame: the venue's one-letter fields (docs/reference/venues.md §2) into rows.
 struct WireRows {
     let name: FuturesServiceStreamName
 
     typealias Failure = JSONReader.Failure
     typealias Key = UnsafeBufferPointer<UInt8>
 
-    /// - Parameter leftOut: receives the rows of a list of all symbols that cannot be read.
+    /// - Parameter leftOut: Receives the unreadable rows of a list of all symbols.
     func read(_ reader: inout JSONReader, _ leftOut: inout LeftOutRows) throws(Failure) -> (FeedRows, eventTime: Int64?) {
         switch name.channel {
         case .markPrice: try rows(&reader, &leftOut, FeedRows.markPrice, markPrice)
@@ -20,12 +20,12 @@ struct WireRows {
         case .kline, .continuousKline: try rows(&reader, &leftOut, FeedRows.kline, kline)
         case .miniTicker: try rows(&reader, &leftOut, FeedRows.miniTicker, miniTicker)
         case .ticker: try rows(&reader, &leftOut, FeedRows.ticker, ticker)
-        case .bar, .openInterest, .fundingRate, .funding, .longShortRatio, .upstream: throw reader.failure("the stream does not come as frames")
+        case .bar, .openInterest, .fundingRate, .funding, .longShortRatio, .upstream: throw reader.failure("this stream is not sent as frames")
         case .compositeIndex, .contractInfo, .tradingSession: try ReferenceFrame(name: name).read(&reader)
         }
     }
 
-    /// One object or an array of them; the venue sends either under some names.
+    /// Parses one object or an array of them; the venue sends either under some names.
     private func rows<Row>(
         _ reader: inout JSONReader, _ leftOut: inout LeftOutRows, _ wrap: ([Row]) -> FeedRows,
         _ read: (borrowing WireFields, JSONReader) throws(Failure) -> Row
@@ -54,7 +54,7 @@ struct WireRows {
         }
         guard rows.isEmpty else { return }
         if let first { throw first }
-        // An empty list is normal for all symbols. For one symbol it is refused, or it would count as fresh.
+        // An empty list is normal for all symbols. For one symbol it is refused; otherwise it would count as fresh data.
         guard name.symbol == nil else { throw reader.failure("the list for one symbol is empty") }
     }
 
@@ -68,13 +68,13 @@ struct WireRows {
         if let time = try fields.eventTime(reader) { latest = max(latest ?? time, time) }
     }
 
-    /// The event and the symbol have to be the stream's.
+    /// Checks that the event and the symbol belong to the stream.
     private func check(_ fields: borrowing WireFields, _ reader: JSONReader) throws(Failure) {
-        guard fields.isWord("e", Self.event(name.channel)) else { throw reader.failure("the event is not the stream's") }
+        guard fields.isWord("e", Self.event(name.channel)) else { throw reader.failure("the event belongs to another stream") }
         guard let symbol = name.symbol else { return }
         let told = name.channel == .continuousKline ? fields.pair + "_" + fields.contractType : fields.symbol
-        guard told == symbol else { throw reader.failure("the symbol is not the stream's") }
-        if let interval = name.interval, fields.word("i") != interval.rawValue { throw reader.failure("the interval is not the stream's") }
+        guard told == symbol else { throw reader.failure("the symbol belongs to another stream") }
+        if let interval = name.interval, fields.word("i") != interval.rawValue { throw reader.failure("the interval belongs to another stream") }
     }
 
     static func event(_ channel: FuturesServiceStreamName.Channel) -> StaticString {
@@ -146,7 +146,7 @@ struct WireRows {
             time: try fields.integer("T", reader))
     }
 
-    /// A partial book is complete each time: its levels are sorted, and no update precedes it.
+    /// Parses a book. A partial book is complete each time: its levels are sorted, and it has no previous update.
     private func depth(_ fields: borrowing WireFields, _ reader: JSONReader) throws(Failure) -> DepthLevels {
         guard let bids = fields.bids, let asks = fields.asks else { throw reader.failure("a side of the book is missing") }
         let last = try fields.integer("u", reader, UInt64.self)

@@ -1,8 +1,8 @@
 package import FeedCore
 
-/// One GraphQL server as a dialect: its configuration names its streams.
+/// One GraphQL server as a dialect. Its configuration names its streams.
 package struct GraphQLDialect: Dialect {
-    /// The prefix of its streams, as in `prices:AAPL@quote`.
+    /// The prefix of its streams, such as `prices` in `prices:AAPL@quote`.
     let name: String
     let upstream: GraphQLUpstream
 
@@ -18,7 +18,7 @@ package struct GraphQLDialect: Dialect {
             connectionLimit: upstream.transport == .webSocket ? Self.operationsPerSocket : 1, isAcknowledged: false)
     }
 
-    /// The most subscriptions that one of the common servers allows on a socket.
+    /// A common server's maximum number of subscriptions per socket.
     private static let operationsPerSocket = 100
 
     private func local(_ name: FuturesServiceStreamName) -> String? {
@@ -43,7 +43,7 @@ package struct GraphQLDialect: Dialect {
     }
 
     package func session(endpoint: Int, subprotocol: String?) -> any DialectSession {
-        // A server that chooses no subprotocol (RFC 6455 §4.2.2) is taken at the first that was offered; over HTTP there is none.
+        // If a server chooses no subprotocol (RFC 6455 §4.2.2), the first offered one is used; over HTTP there is none.
         let version = subprotocol.flatMap(GraphQLProtocol.init(rawValue:)) ?? (upstream.transport == .webSocket ? upstream.subprotocols.first : nil)
         return GraphQLDialectSession(upstream, name: name, version: version)
     }
@@ -53,7 +53,7 @@ package struct GraphQLDialect: Dialect {
     }
 
     package func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError> {
-        guard let local = local(name) else { return .failure(FeedError(.unknownStream, "\(name) is no stream of \(self.name).")) }
+        guard let local = local(name) else { return .failure(FeedError(.unknownStream, "\(name) is not a stream of \(self.name).")) }
         return answer.body.withUnsafeBufferPointer { upstream.snapshot(of: local, $0) }.map {
             FetchedContent(rows: .json([JSONRow(checked: $0)]), eventTime: nil)
         }
@@ -98,12 +98,12 @@ final class GraphQLDialectSession: DialectSession {
         switch status {
         case 401, 403: FeedError(.venueRejected, "The server answered \(status ?? 0): correct the credentials.", venueCode: status)
         case 400, 404, 405, 406, 415: FeedError(.venueRejected, "The server answered \(status ?? 0): check the address.", venueCode: status)
-        case 200: FeedError(.venueRejected, "The server answered with something else than a stream: check which transport it supports.")
+        case 200: FeedError(.venueRejected, "The server did not answer with a stream: check which transport it supports.")
         default: isSocket ? closeCode.flatMap { GraphQLProtocol.refusal(closeCode: $0, wasAccepted: isReady) } : nil
         }
     }
 
-    /// Events are handed on after the message is read, because an event may lead to another call of this session.
+    /// Events are passed on after the message is parsed, because an event may call this session again.
     func receive(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void) {
         message.withUnsafeBufferPointer { read($0, emit) }
     }

@@ -1,17 +1,17 @@
 /// One message of a GraphQL server, over any transport: a message of `graphql-transport-ws` or of the older `graphql-ws`, a part of a multipart
-/// answer, an event of an SSE answer, or the answer to a query.
+/// response, an event of an SSE response, or the response to a query.
 struct GraphQLMessage {
     enum Kind {
         case acknowledged
         /// A ping; the client answers with a pong.
         case ping
-        /// A pong, the older protocol's keep-alive, or the empty object of a multipart answer.
+        /// A pong, the older protocol's keep-alive, or the empty object of a multipart response.
         case alive
         /// The result of an operation: data, errors or both. More may follow.
         case result
-        /// The operation failed and is over.
+        /// The operation failed and has ended.
         case failed
-        /// The operation is over.
+        /// The operation has ended.
         case complete
         /// The connection was not accepted, or a message was not understood.
         case refused
@@ -22,12 +22,12 @@ struct GraphQLMessage {
     var kind = Kind.unknown
     /// The operation's id; nil if the transport carries only one operation.
     var id: String?
-    /// The first error's text, and how many errors there are.
+    /// The first error's text, and the number of errors.
     var errors: String?
-    /// The JSON text of the value at the data path; nil if there is none, or null.
+    /// The JSON text of the value at the data path; nil if it is missing or null.
     var value: UnsafeBufferPointer<UInt8>?
 
-    /// Reads one message.
+    /// Parses one message.
     ///
     /// - Parameter path: The path of the wanted member in `data`, for an operation's id.
     init(_ bytes: UnsafeBufferPointer<UInt8>, path: (String?) -> [String]) throws(JSONReader.Failure) {

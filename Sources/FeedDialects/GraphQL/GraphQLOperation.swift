@@ -1,6 +1,6 @@
-/// A document of the configuration, the same for all readers. Nothing that a reader says becomes part of it.
+/// A document of the configuration, the same for all readers. No reader's text becomes part of it.
 struct GraphQLOperation: Sendable, Equatable {
-    /// The document, as configured.
+    /// The configured document.
     var document: String
     /// The name of the operation in the document; nil if there is only one.
     var name: String?

@@ -1,8 +1,8 @@
 import FeedCore
 
-/// One connection to a GraphQL server: its state, and which operation belongs to which stream. Pure: bytes in, frames and events out.
+/// One connection to a GraphQL server: its state, and which operation belongs to which stream. It has no IO: bytes in, frames and events out.
 ///
-/// No operation's id is used twice in the process, so late messages of an ended operation are recognised.
+/// Operation ids are unique in the process, so late messages of an ended operation are recognized.
 struct GraphQLSession {
     enum Event {
         /// A frame to send.
@@ -11,13 +11,13 @@ struct GraphQLSession {
         case ready
         /// Content of a stream: its JSON text.
         case content(String, UnsafeBufferPointer<UInt8>)
-        /// The server reported an error beside or instead of content; the subscription goes on.
+        /// The server reported an error beside or instead of content; the subscription continues.
         case trouble(String, FeedError)
         /// The server refused or ended a stream's subscription.
         case failed(String, FeedError)
         /// The server ended a stream's subscription in order.
         case complete(String)
-        /// The server does not accept this client.
+        /// The server refuses this client.
         case refused(FeedError)
         case malformed(String)
     }
@@ -54,20 +54,20 @@ struct GraphQLSession {
         return version.map { #"{"id":"\#(id)","type":"\#($0.start)","payload":\#(payload)}"# } ?? payload
     }
 
-    /// The frame that ends a stream's subscription; nil if there is nothing to send.
+    /// The frame that ends a stream's subscription; nil if nothing must be sent.
     mutating func unsubscribe(_ name: String) -> String? {
         guard let id = operations.removeValue(forKey: name) else { return nil }
         names[id] = nil
         return version.map { #"{"id":"\#(id)","type":"\#($0.stop)"}"# }
     }
 
-    /// Reads one message.
+    /// Parses one message.
     mutating func receive(_ bytes: UnsafeBufferPointer<UInt8>, _ emit: (Event) -> Void) {
         let message: GraphQLMessage
         do {
             message = try GraphQLMessage(bytes) { id in name(id).flatMap { upstream.stream($0)?.stream.subscription.path } ?? [] }
         } catch {
-            return emit(.malformed("The server sent what is no JSON object: \(error.reason)."))
+            return emit(.malformed("The server sent a message that is not a JSON object: \(error.reason)."))
         }
         switch message.kind {
         case .alive, .unknown: break
@@ -80,7 +80,7 @@ struct GraphQLSession {
             if isReady {
                 emit(.malformed("The server did not understand a message: \(words)."))
             } else {
-                emit(.refused(FeedError(.venueRejected, "The server does not accept the connection: \(words). Check connectingPayload.")))
+                emit(.refused(FeedError(.venueRejected, "The server refused the connection: \(words). Check connectingPayload.")))
             }
         case .result, .failed, .complete: settle(message, emit)
         }
@@ -88,7 +88,7 @@ struct GraphQLSession {
 
     private func name(_ id: String?) -> String? { version == nil ? names.values.first : id.flatMap { names[$0] } }
 
-    /// Reads what concerns one operation. Late messages of an operation that was ended here are dropped.
+    /// Handles a message of one operation. Late messages of an ended operation are dropped.
     private mutating func settle(_ message: GraphQLMessage, _ emit: (Event) -> Void) {
         guard let name = name(message.id) else { return }
         let words = message.errors ?? "no reason given"

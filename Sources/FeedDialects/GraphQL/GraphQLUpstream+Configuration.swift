@@ -1,7 +1,7 @@
 import FeedCore
 
 extension GraphQLUpstream {
-    /// Reads an upstream from its configuration; docs/extend/upstreams.md shows one.
+    /// Parses an upstream's configuration; docs/extend/upstreams.md shows one.
     init(_ members: JSONMembers) throws(FeedError) {
         var faults = MemberFaults()
         faults.gather { () throws(FeedError) in
@@ -15,7 +15,7 @@ extension GraphQLUpstream {
                 let isSocket = transport == .webSocket
                 guard let url = isSocket ? webSocket : http, url.hasPrefix(isSocket ? "ws" : "http") else {
                     throw FeedError(
-                        member: isSocket ? "webSocket" : "http", rule: "is the address, \(isSocket ? "ws:// or wss://" : "http:// or https://")")
+                        member: isSocket ? "webSocket" : "http", rule: "must be an address, \(isSocket ? "ws:// or wss://" : "http:// or https://")")
                 }
             }
         }
@@ -31,28 +31,28 @@ extension GraphQLUpstream {
 
     private static func transport(_ members: JSONMembers) throws(FeedError) -> Transport {
         guard let text = try members.string("transport") else { return .webSocket }
-        guard let transport = Transport(rawValue: text) else { throw FeedError(member: "transport", rule: "is websocket, multipart or sse") }
+        guard let transport = Transport(rawValue: text) else { throw FeedError(member: "transport", rule: "must be websocket, multipart or sse") }
         return transport
     }
 
     private static func subprotocols(_ members: JSONMembers) throws(FeedError) -> [GraphQLProtocol] {
         guard let list = members.text("subprotocols") else { return GraphQLProtocol.allCases }
         let subprotocols = GraphQLProtocol.allCases.filter { list.contains("\"\($0.rawValue)\"") }
-        guard let last = subprotocols.last else { throw FeedError(member: "subprotocols", rule: "are of graphql-transport-ws and graphql-ws") }
+        guard let last = subprotocols.last else { throw FeedError(member: "subprotocols", rule: "must be graphql-transport-ws, graphql-ws or both") }
         return list.contains("[\"\(last.rawValue)\"") ? subprotocols.reversed() : subprotocols
     }
 
     private static func streams(_ members: JSONMembers, _ faults: inout MemberFaults) -> [String: Stream] {
         let kinds = faults.gather { () throws(FeedError) in
             guard let streams = try members.object("streams"), !streams.values.isEmpty else {
-                throw FeedError(member: "streams", rule: "names one at least")
+                throw FeedError(member: "streams", rule: "must contain at least one stream")
             }
             return streams
         }
         var streams: [String: Stream] = [:]
         for (kind, _) in kinds?.values ?? [] {
             faults.gather { () throws(FeedError) in
-                guard let stream = try kinds?.object(kind), kind.isHTTPToken else { throw FeedError(member: kind, rule: "is a stream") }
+                guard let stream = try kinds?.object(kind), kind.isHTTPToken else { throw FeedError(member: kind, rule: "must be a stream") }
                 streams[kind] = try Self.stream(stream)
             }
         }
@@ -74,9 +74,9 @@ extension GraphQLUpstream {
 
 extension GraphQLOperation {
     fileprivate init(_ members: JSONMembers, document: String, variables inherited: GraphQLTemplate?) throws(FeedError) {
-        guard let text = try members.string(document) else { throw FeedError(member: document, rule: "is the document") }
+        guard let text = try members.string(document) else { throw FeedError(member: document, rule: "must be the GraphQL document") }
         guard let path = try members.string("path"), !path.isEmpty else {
-            throw FeedError(member: "path", rule: "says where in data the content is, as in priceUpdated or market.price")
+            throw FeedError(member: "path", rule: "must be the path of the content in data, such as priceUpdated or market.price")
         }
         self.document = text
         self.path = path.split(separator: ".").map(String.init)
@@ -84,7 +84,7 @@ extension GraphQLOperation {
         do {
             variables = try members.text("variables").map { (text) throws(FeedError) in try GraphQLTemplate(text) } ?? inherited ?? .none
         } catch {
-            throw FeedError(member: "variables", rule: "are a JSON object")
+            throw FeedError(member: "variables", rule: "must be a JSON object")
         }
     }
 }

@@ -1,7 +1,7 @@
 import FeedCore
 
 extension GraphQLUpstream {
-    /// The request whose answer is a subscription, over HTTP.
+    /// The request whose response is a subscription over HTTP.
     func streamRequest(body: String) -> RESTRequest {
         let accepts = transport == .multipart ? #"multipart/mixed;subscriptionSpec="1.0", application/json"# : "text/event-stream"
         return RESTRequest(url: httpURL ?? "", headers: [("Accept", accepts)] + headers, body: body)
@@ -13,11 +13,11 @@ extension GraphQLUpstream {
         return RESTRequest(url: httpURL, headers: [("Accept", "application/graphql-response+json, application/json")] + headers, body: body)
     }
 
-    /// Reads the JSON text of the content from that query's answer. Whatever the status, the body says what is wrong.
+    /// Parses the content's JSON text from that query's response. The body contains the error, whatever the status is.
     func snapshot(of name: String, _ body: UnsafeBufferPointer<UInt8>) -> GraphQLMessage.Answer {
         let path = stream(name)?.stream.snapshot?.path ?? []
         guard let message = try? GraphQLMessage(body, path: { _ in path }) else {
-            return .failure(FeedError(.malformed, "The server answered the query with what is no JSON object."))
+            return .failure(FeedError(.malformed, "The server answered the query with text that is not a JSON object."))
         }
         if let value = message.value { return .success(String(decoding: value, as: UTF8.self)) }
         guard let errors = message.errors else {

@@ -1,4 +1,4 @@
-/// One message of the binary equities format, v2: a trade, or one side of the quote.
+/// One message of the binary equities format, version 2: a trade, or one side of the quote.
 struct EquitiesMessage: Equatable {
     enum Kind: UInt8 { case trade, ask, bid }
 
@@ -9,21 +9,22 @@ struct EquitiesMessage: Equatable {
     let marketCenter: UInt16
     let price: Float
     let size: UInt32
-    /// ns since 1970 UTC.
+    /// Ns since 1970 UTC.
     let timestamp: UInt64
     /// The day's volume; nil for a quote.
     let totalVolume: UInt32?
     let condition: String
 
-    /// Reads a frame: the number of messages, then the messages, each with its length.
+    /// Parses a frame: the number of messages, then the messages, each with its length.
     ///
-    /// - Returns: The fault, if the frame is cut or counts wrong; the messages before it are handed on. Messages of unknown types are skipped.
+    /// - Returns: The fault if the frame is truncated or its count is wrong; the messages before it are passed on. Messages of unknown types are
+    ///   skipped.
     static func read(_ frame: UnsafeBufferPointer<UInt8>, _ emit: (EquitiesMessage) -> Void) -> String? {
         guard let count = frame.first else { return "an empty message" }
         var rest = frame.dropFirst()
         for number in 0..<count {
             guard rest.count >= 2, let length = rest.dropFirst().first, length >= 2, rest.count >= Int(length) else {
-                return "message \(number + 1) of \(count) is cut"
+                return "message \(number + 1) of \(count) is truncated"
             }
             let bytes = UnsafeBufferPointer(rebasing: rest.prefix(Int(length)))
             rest = rest.dropFirst(Int(length))
@@ -77,7 +78,7 @@ struct EquitiesMessage: Equatable {
 extension EquitiesMessage {
     private static let subproviders = ["", "CTA_A", "CTA_B", "UTP", "OTC", "NASDAQ_BASIC", "IEX", "CBOE_ONE", "EQUITIES_EDGE"]
 
-    /// The price as text, rounded to four decimals: the venue's prices have four, and a 32-bit float adds noise. Nil if it is no number.
+    /// The price as text, rounded to four decimals, because the venue's prices have four and a 32-bit float adds noise. Nil if it is not a number.
     var priceText: String? {
         let tenThousandths = (Double(price) * 10_000).rounded()
         guard let units = Int64(exactly: tenThousandths) else { return nil }
@@ -101,10 +102,10 @@ extension EquitiesMessage {
         }
     }
 
-    /// ms since 1970 UTC.
+    /// Ms since 1970 UTC.
     var time: Int64 { Int64(timestamp / 1_000_000) }
 
-    /// The message as JSON; nil if the price is no number.
+    /// The message as JSON; nil if the price is not a number.
     var json: String? {
         guard let priceText else { return nil }
         var text = #"{"price":"\#(priceText)","size":\#(size),"time":\#(time),"nanoseconds":"\#(timestamp)""#

@@ -1,6 +1,6 @@
 import FeedCore
 
-/// One connection of the binary equities wire. The server does not answer joins and leaves.
+/// One connection of the binary equities protocol. The server does not acknowledge joins and leaves.
 final class EquitiesSession: DialectSession {
     private let upstream: IntrinioUpstream
     private var joined: [String: FuturesServiceStreamName] = [:]
@@ -27,7 +27,7 @@ final class EquitiesSession: DialectSession {
         }
     }
 
-    /// The server reports an error as text for people, and does not name the symbol.
+    /// The server reports an error as text for people, without the symbol.
     func receive(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void) {
         let words = message.withUnsafeBufferPointer { $0.excerpt }
         let error = FeedError(.venueRejected, "The server reports: \(words)")
@@ -44,7 +44,7 @@ final class EquitiesSession: DialectSession {
     private func read(_ bytes: UnsafeBufferPointer<UInt8>, _ everything: FuturesServiceStreamName?, _ emit: (SessionEvent) -> Void) -> String? {
         EquitiesMessage.read(bytes) { message in
             guard let json = message.json else {
-                return emit(.event(.malformed(joined[message.symbol], "The price of \(message.symbol) is no number.")))
+                return emit(.event(.malformed(joined[message.symbol], "The price of \(message.symbol) is not a number.")))
             }
             let members = [
                 JSONRow.Member("symbol", message.symbol.quotedAsJSON, time: 0),

@@ -1,6 +1,6 @@
 package import FeedCore
 
-/// An Intrinio feed as a dialect. A stream is a symbol, such as `stocks:AAPL`; its content is one object of the ask, the bid and the last trade.
+/// An Intrinio feed as a dialect. A stream is a symbol, such as `stocks:AAPL`; its content is one object with the ask, the bid and the last trade.
 package struct IntrinioDialect: Dialect {
     let name: String
     let upstream: IntrinioUpstream
@@ -55,15 +55,15 @@ package struct IntrinioDialect: Dialect {
     }
 
     package func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError> {
-        guard let symbol = symbol(name) else { return .failure(FeedError(.unknownStream, "\(name) is no stream of \(self.name).")) }
+        guard let symbol = symbol(name) else { return .failure(FeedError(.unknownStream, "\(name) is not a stream of \(self.name).")) }
         switch answer.status {
         case 200: break
         case 401, 403: return .failure(IntrinioUpstream.refused(answer.status))
-        case 404: return .failure(FeedError(.venueRejected, "The server knows no \(symbol): check the symbol.", venueCode: 404))
+        case 404: return .failure(FeedError(.venueRejected, "The server does not know \(symbol): check the symbol.", venueCode: 404))
         case 429:
             let wait = answer.retryAfter.map { $0.components.seconds &* 1000 }
-            return .failure(FeedError(.rateLimited, "The server asks for patience.", retryAfterMs: wait))
-        default: return .failure(FeedError(.unreachable, "The server answered \(answer.status): it is tried again.", venueCode: answer.status))
+            return .failure(FeedError(.rateLimited, "The server asks clients to wait.", retryAfterMs: wait))
+        default: return .failure(FeedError(.unreachable, "The server answered \(answer.status): the request is retried.", venueCode: answer.status))
         }
         do {
             let snapshot = try IntrinioSnapshot(answer.body)

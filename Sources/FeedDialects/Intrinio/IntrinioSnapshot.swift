@@ -1,6 +1,6 @@
 import FeedCore
 
-/// The answer of `securities/{identifier}/prices/realtime`; every member may be missing or null.
+/// The response of `securities/{identifier}/prices/realtime`; every member may be missing or null.
 struct IntrinioSnapshot {
     private let values: [String: String]
 
@@ -20,10 +20,11 @@ struct IntrinioSnapshot {
         return values
     }
 
-    /// The newest of the answer's times, ms since 1970 UTC.
+    /// The newest time in the response, ms since 1970 UTC.
     var time: Int64? { ["ask_time", "bid_time", "last_time"].compactMap { values[$0].flatMap(UTCTime.milliseconds) }.max() }
 
-    /// The row, whose members never replace newer ones from the socket. REST tells milliseconds; within one millisecond the socket wins.
+    /// The row, whose members never replace newer ones from the socket. REST has a resolution of milliseconds; within one millisecond the socket has
+    /// priority.
     func row(symbol: String) -> JSONRow {
         var members = [JSONRow.Member("symbol", symbol.quotedAsJSON, time: 0)]
         for (member, prefix) in [("ask", "ask"), ("bid", "bid"), ("trade", "last")] {

@@ -1,11 +1,11 @@
 import FeedCore
 
-/// The address of an Intrinio feed, the credentials, and which of the two wires it speaks.
+/// The address of an Intrinio feed, the credentials, and its protocol.
 struct IntrinioUpstream: Sendable {
     enum Wire: Sendable {
-        /// Binary messages, as today's equities feeds send.
+        /// Binary messages, as today's equities feeds use.
         case equities
-        /// Phoenix channels of JSON, as the feeds before 2021 sent; topics begin with the provider's name.
+        /// Phoenix channels of JSON, as the feeds before 2021 used; topics start with the provider's name.
         case phoenix
     }
 
@@ -13,21 +13,21 @@ struct IntrinioUpstream: Sendable {
         case apiKey(String)
         case password(user: String, password: String)
 
-        /// Without secrets, because a log may contain it.
+        /// Without secrets, because it may be logged.
         var description: String { "credentials" }
     }
 
     var wire = Wire.equities
-    /// The address of the socket's server, such as `https://realtime-mx.intrinio.com`.
+    /// The URL of the socket's server, such as `https://realtime-mx.intrinio.com`.
     var url: String
-    /// The address of the REST interface.
+    /// The URL of the REST interface.
     var restURL = "https://api-v2.intrinio.com"
-    /// The sources that REST takes its prices from; nil for the best.
+    /// The sources of REST prices; nil for the best.
     var source: String?
     var credentials: Credentials
-    /// Whether quotes are left out.
+    /// Whether quotes are skipped.
     var tradesOnly = false
-    /// Whether to ask for the delayed feed.
+    /// Whether to request the delayed feed.
     var isDelayed = false
 
     private static let client = "FuturesGateway"
@@ -41,7 +41,7 @@ struct IntrinioUpstream: Sendable {
         }
     }
 
-    /// Reads the answer to the login: its body is the token, which goes into the socket's address.
+    /// Parses the response to the login: its body is the token for the socket's URL.
     func route(_ answer: RESTAnswer) -> Result<UpstreamRoute, FeedError> {
         switch answer.status {
         case 200: break
@@ -49,12 +49,12 @@ struct IntrinioUpstream: Sendable {
         default:
             return .failure(
                 FeedError(
-                    .unreachable, "The login was answered with \(answer.status): it is tried again.", venueCode: answer.status,
+                    .unreachable, "The login was answered with \(answer.status): the request is retried.", venueCode: answer.status,
                     retryAfterMs: answer.retryAfter.map { $0.components.seconds &* 1000 }))
         }
         let token = String(decoding: answer.body, as: UTF8.self).filter { !$0.isWhitespace }
         guard (1...8192).contains(token.utf8.count) else {
-            return .failure(FeedError(.malformed, "The login was answered without a token: it is tried again."))
+            return .failure(FeedError(.malformed, "The login was answered without a token: the request is retried."))
         }
         let socket = "ws" + url.dropFirst(4) + "/socket/websocket?vsn=1.0.0&token=\(token.percentEncoded)" + (isDelayed ? "&delayed=true" : "")
         let headers = wire == .equities ? [("UseNewEquitiesFormat", "v2"), ("Client-Information", Self.client)] : []
@@ -68,7 +68,7 @@ struct IntrinioUpstream: Sendable {
     /// The channel that carries every symbol.
     var everything: String { wire == .equities ? "$FIREHOSE" : "$lobby" }
 
-    /// Whether a stream may have this name: a symbol, or everything.
+    /// Whether a stream may have this name: a symbol, or the channel of all symbols.
     func isStream(_ name: Substring) -> Bool {
         if name == everything { return true }
         return (1...20).contains(name.utf8.count)
@@ -87,7 +87,7 @@ extension IntrinioUpstream {
         "CBOE_ONE": "cboe-one", "EQUITIES_EDGE": "equities-edge",
     ]
 
-    /// Reads an upstream from its configuration; docs/extend/upstreams.md shows one.
+    /// Parses an upstream's configuration; docs/extend/upstreams.md shows one.
     init(_ members: JSONMembers) throws(FeedError) {
         var faults = MemberFaults()
         faults.gather { () throws(FeedError) in
@@ -111,18 +111,20 @@ extension IntrinioUpstream {
         switch try members.string("wire") {
         case nil, "equities": .equities
         case "phoenix": .phoenix
-        default: throw FeedError(member: "wire", rule: "is equities or phoenix")
+        default: throw FeedError(member: "wire", rule: "must be equities or phoenix")
         }
     }
 
     private static func url(_ members: JSONMembers, _ wire: Wire) throws(FeedError) -> String {
         if let url = try members.string("url") {
-            guard url.hasPrefix("http://") || url.hasPrefix("https://") else { throw FeedError(member: "url", rule: "is http:// or https://") }
+            guard url.hasPrefix("http://") || url.hasPrefix("https://") else {
+                throw FeedError(member: "url", rule: "must start with http:// or https://")
+            }
             return base(url)
         }
         guard wire == .equities else { return "https://realtime.intrinio.com" }
         guard let host = hosts[try members.string("provider") ?? "IEX"] else {
-            throw FeedError(member: "provider", rule: "is one of \(hosts.keys.sorted().joined(separator: ", "))")
+            throw FeedError(member: "provider", rule: "must be one of \(hosts.keys.sorted().joined(separator: ", "))")
         }
         return "https://\(host).intrinio.com"
     }
@@ -130,7 +132,7 @@ extension IntrinioUpstream {
     private static func credentials(_ members: JSONMembers) throws(FeedError) -> Credentials {
         if let key = try members.string("apiKey") { return .apiKey(key) }
         guard let user = try members.string("user"), let password = try members.string("password") else {
-            throw FeedError(member: "apiKey", rule: "is the key; or give user and password")
+            throw FeedError(member: "apiKey", rule: "must be the key; or give user and password")
         }
         return .password(user: user, password: password)
     }
@@ -143,13 +145,13 @@ extension JSONMembers {
         switch text(name) {
         case nil, "false": false
         case "true": true
-        default: throw FeedError(member: name, rule: "is true or false")
+        default: throw FeedError(member: name, rule: "must be true or false")
         }
     }
 }
 
 extension Sequence<UInt8> {
-    /// The bytes in base64 (RFC 4648 §4).
+    /// The bytes in Base64 (RFC 4648 §4).
     var base64: String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var text: [UInt8] = []

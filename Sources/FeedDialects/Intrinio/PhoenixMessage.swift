@@ -1,15 +1,15 @@
 import FeedCore
 
-/// The members of one Phoenix message that matter here.
+/// The used members of one Phoenix message.
 struct PhoenixMessage {
     var topic = ""
     var event = ""
     var ref: String?
-    /// Of a reply.
+    /// The status of a reply.
     var status: String?
-    /// The reason in a reply or an error: the text of a string, the member `reason`, else the JSON.
+    /// The reason in a reply or an error: the text of a string, the member `reason`, or otherwise the JSON.
     var reason: String?
-    /// Of a quote.
+    /// The data of a quote.
     var quote = Quote()
 
     struct Quote {
@@ -92,7 +92,7 @@ extension JSONReader {
 }
 
 extension PhoenixMessage.Quote {
-    /// The member of a row that this quote updates, with its time in ns since 1970 UTC; nil if its type is unknown or its price is no number.
+    /// The member of a row that this quote updates, with its time in ns since 1970 UTC; nil if its type is unknown or its price is not a number.
     var member: JSONRow.Member? {
         let name: String
         switch type {

@@ -1,7 +1,7 @@
 import FeedCore
 
-/// One connection of the Phoenix wire: a channel for each stream. No reference is used twice on a connection, so late messages of an earlier channel
-/// of a topic are recognised.
+/// One connection of the Phoenix protocol: a channel per stream. References are unique on a connection, so late messages of an earlier channel of a
+/// topic are recognized.
 final class PhoenixSession: DialectSession {
     private struct Channel {
         let name: FuturesServiceStreamName
@@ -58,7 +58,7 @@ final class PhoenixSession: DialectSession {
         do {
             message = try text.withUnsafeBufferPointer { (bytes) throws(JSONReader.Failure) in try PhoenixMessage(bytes) }
         } catch {
-            return emit(.event(.malformed(nil, "The server sent what is no Phoenix message: \(error.reason).")))
+            return emit(.event(.malformed(nil, "The server sent a message that is not a Phoenix message: \(error.reason).")))
         }
         switch message.event {
         case "quote": read(message, emit)
@@ -66,13 +66,13 @@ final class PhoenixSession: DialectSession {
         case "phx_error", "phx_close":
             guard let channel = channels[message.topic], concerns(message, channel) else { return }
             channels[message.topic] = nil
-            // The core subscribes again, each time later.
+            // The core subscribes again, with growing delays.
             emit(.event(.ended(channel.name, nil)))
         default: emit(.event(.unknown(message.event)))
         }
     }
 
-    /// Whether the message is about the present channel, and not about one that was left or joined anew.
+    /// Whether the message belongs to the current channel, and not to one that was left or rejoined.
     private func concerns(_ message: PhoenixMessage, _ channel: Channel) -> Bool {
         message.ref.map { $0 == channel.ref } ?? (channel.isJoined || message.event == "phx_error")
     }

@@ -1,12 +1,12 @@
 import FeedCore
 
-/// How the names of a dialect's streams can look: its patterns, written out.
+/// The possible forms of the names of a dialect's streams: its patterns, expanded.
 struct NameForms {
-    /// What a pattern allows after the key of a name, such as `markPrice@1s`, or a whole name if there is no key.
+    /// The part of a pattern after a name's key, such as `markPrice@1s`, or a whole name if there is no key.
     struct Form: Hashable {
         /// The text before the key, such as `prices:`.
         let prefix: String
-        /// Whether there is a key, such as the symbol of `{symbol}@markPrice`.
+        /// Whether there is a key, such as the symbol in `{symbol}@markPrice`.
         let takesKey: Bool
         /// The text after the key, or the whole name.
         let suffix: String
@@ -18,7 +18,7 @@ struct NameForms {
 
     init(patterns: [String]) { forms = patterns.flatMap(Self.texts).map(Self.form) }
 
-    /// The texts that a pattern stands for: `[@1s]` is optional, `{5|10}` is one of these, `{interval}` is one of the intervals.
+    /// Expands a pattern: `[@1s]` is optional, `{5|10}` is one of the alternatives, `{interval}` is one of the intervals.
     private static func texts(_ pattern: String) -> [String] {
         guard let open = pattern.firstIndex(where: { $0 == "[" || $0 == "{" }),
             let close = pattern[open...].firstIndex(of: pattern[open] == "[" ? "]" : "}")

@@ -1,4 +1,4 @@
-/// The names that were probably meant: those that differ in at most two letters or a third of them. A difference of case counts least.
+/// The name that was probably meant: it differs in at most two letters or a third of them. A difference in case counts least.
 package func nearMiss(_ given: String, in names: some Sequence<String>) -> String? { nearMisses(given, in: names, atMost: 1).first }
 
 /// The names that were probably meant, nearest first; names that are equally near keep the given order.
@@ -13,7 +13,7 @@ package func nearMisses(_ given: String, in names: some Sequence<String>, atMost
     return near.sorted { ($0.caseless, $0.exact, $0.place) < ($1.caseless, $1.exact, $1.place) }.prefix(count).map(\.name)
 }
 
-/// How many letters must be added, removed or replaced (Levenshtein).
+/// How many letters must be added, removed or replaced (Levenshtein distance).
 private func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
     var row = Array(0...b.count)
     for (i, letter) in a.enumerated() {

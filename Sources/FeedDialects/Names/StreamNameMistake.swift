@@ -1,6 +1,6 @@
 package import FeedCore
 
-/// Why a text is no stream's name, and which name was probably meant.
+/// Why a text is not a stream's name, and which name was probably meant.
 package struct StreamNameMistake: Sendable, Equatable {
     /// The closed set of mistakes.
     package enum Code: String, Sendable, CaseIterable {
@@ -10,7 +10,7 @@ package struct StreamNameMistake: Sendable, Equatable {
         case upperCase
         /// There is no such kind of stream.
         case unknownKind
-        /// Something is missing, such as the interval of a kline.
+        /// A part is missing, such as the interval of a kline.
         case incomplete
         /// The venue does not list the symbol.
         case unlisted
@@ -19,14 +19,14 @@ package struct StreamNameMistake: Sendable, Equatable {
     }
 
     package let code: Code
-    /// One or two sentences: what is wrong, and what was probably meant.
+    /// One or two sentences: what is wrong, and which name was probably meant.
     package let detail: String
-    /// The existing names that were probably meant, nearest first; three at most.
+    /// The existing names that were probably meant, nearest first; at most three.
     package let suggestions: [String]
 
     /// - Parameters:
-    ///   - text: a text that is no stream's name.
-    ///   - listing: what the venue lists; nil if that is not known.
+    ///   - text: A text that is not a stream's name.
+    ///   - listing: The venue's listing; nil if unknown.
     package init(_ text: String, dialect: any Dialect, listing: VenueListing?) {
         self = NameJudge(dialect: dialect, listing: listing).mistake(text)
     }
@@ -47,13 +47,13 @@ private struct NameJudge {
         if text.unicodeScalars.contains(where: { $0.properties.isWhitespace || $0.value < 0x20 || $0.value == 0x7F }) {
             let plain = String(
                 String.UnicodeScalarView(text.unicodeScalars.filter { !$0.properties.isWhitespace && $0.value >= 0x20 && $0.value != 0x7F }))
-            return StreamNameMistake(.badCharacter, "A name has no blanks and no control characters.", known([plain]))
+            return StreamNameMistake(.badCharacter, "A stream name must not contain spaces or control characters.", known([plain]))
         }
         if let colon = text.firstIndex(of: ":") { return upstreamMistake(String(text[..<colon]), String(text[text.index(after: colon)...])) }
         return text.hasPrefix("!") ? wholeMistake(text) : symbolMistake(text)
     }
 
-    /// Those of these names that exist; three at most.
+    /// The existing names among these; at most three.
     private func known(_ names: [String]) -> [String] {
         var known: [String] = []
         for text in names where known.count < 3 && !known.contains(text) {
@@ -69,9 +69,10 @@ private struct NameJudge {
         let upstreams = unique(patterns { $0.contains(":") }.map { String($0.prefix { $0 != ":" }) })
         let patterns = patterns { $0.hasPrefix(prefix + ":") }
         guard upstreams.contains(prefix) else {
-            let there = upstreams.isEmpty ? "none but the venue, whose names have no colon" : upstreams.joined(separator: ", ")
+            let there = upstreams.isEmpty ? "only the venue, whose names have no colon" : upstreams.joined(separator: ", ")
             let near = nearMisses(prefix, in: upstreams, atMost: 3)
-            return StreamNameMistake(.unknownUpstream, "There is no upstream of this name; there is \(there).", known(near.map { $0 + ":" + stream }))
+            return StreamNameMistake(
+                .unknownUpstream, "There is no upstream with this name. Available: \(there).", known(near.map { $0 + ":" + stream }))
         }
         let forms = NameForms(patterns: patterns).forms
         let key = String(stream.prefix { $0 != "@" })
@@ -94,7 +95,7 @@ private struct NameJudge {
         let near = isBegun ? names.filter { $0.hasPrefix(text + "@") } : nearMisses(text, in: names, atMost: 3)
         return StreamNameMistake(
             isBegun ? .incomplete : .unknownKind,
-            isBegun ? "The end of the name is missing." : "There is no such stream of all symbols; there are \(names.joined(separator: ", ")).",
+            isBegun ? "The end of the name is missing." : "There is no such stream for all symbols. Available: \(names.joined(separator: ", ")).",
             known(near))
     }
 
@@ -106,21 +107,21 @@ private struct NameJudge {
         guard !kind.isEmpty, kind != "@" else {
             let whole = nearMisses(text, in: venue.forms.filter { !$0.takesKey }.map(\.suffix), atMost: 1)
             return StreamNameMistake(
-                .incomplete, "The kind of stream is missing, as in btcusdt@markPrice.", known(whole.isEmpty ? [symbol + "@markPrice"] : whole))
+                .incomplete, "The kind of stream is missing, for example @markPrice.", known(whole.isEmpty ? [symbol + "@markPrice"] : whole))
         }
         guard kinds.contains(kind) else { return kindMistake(symbol, kind, kinds) }
         if symbol != given {
-            return StreamNameMistake(.upperCase, "The symbol of a name is in lower case.", known([symbol + kind]) + unlisted(symbol, kind))
+            return StreamNameMistake(.upperCase, "Write the symbol in lower case.", known([symbol + kind]) + unlisted(symbol, kind))
         }
         guard let name = FuturesServiceStreamName(text), dialect.traits(of: name) != nil else {
             let contracts = venue.forms.filter { $0.suffix.hasSuffix(kind) && $0.suffix.hasPrefix("_") }.map { $0.name(symbol) }
             if !contracts.isEmpty { return StreamNameMistake(.incomplete, "The contract is missing.", known(contracts)) }
-            return StreamNameMistake(.badCharacter, "A symbol has letters, digits and _, 40 bytes at most.", [])
+            return StreamNameMistake(.badCharacter, "A symbol consists of letters, digits and _, at most 40 bytes.", [])
         }
         return StreamNameMistake(.unlisted, "The venue does not list this symbol.", unlisted(symbol, kind))
     }
 
-    /// Corrects the case of the symbol, too.
+    /// Handles an unknown kind. Also corrects the case of the symbol.
     private func kindMistake(_ symbol: String, _ kind: String, _ kinds: [String]) -> StreamNameMistake {
         let longer = kinds.filter { $0.hasPrefix(kind) || $0.hasPrefix(kind + "_") }
         let intervals = KlineInterval.allCases.map(\.rawValue).joined(separator: ", ")
@@ -129,20 +130,20 @@ private struct NameJudge {
             let isMissing = kind == bars || kind == bars + "_"
             return StreamNameMistake(
                 isMissing ? .incomplete : .unknownKind,
-                "\(isMissing ? "The interval is missing" : "There is no such interval"); there are \(intervals).",
+                "\(isMissing ? "The interval is missing" : "There is no such interval"). Available: \(intervals).",
                 suggested(symbol, [isMissing ? bars + "_1m" : near]))
         }
         let caseless = kinds.filter { $0.lowercased() == kind.lowercased() }
-        if !caseless.isEmpty { return StreamNameMistake(.unknownKind, "Upper and lower case matter after the @.", suggested(symbol, caseless)) }
+        if !caseless.isEmpty { return StreamNameMistake(.unknownKind, "The part after the @ is case-sensitive.", suggested(symbol, caseless)) }
         let base = String("@" + kind.dropFirst().prefix { $0 != "@" })
         if base != kind, kinds.contains(base) {
             let speeds = kinds.filter { $0 == base || $0.hasPrefix(base + "@") }
-            return StreamNameMistake(.unknownKind, "There is no such speed; there are \(speeds.joined(separator: ", ")).", suggested(symbol, speeds))
+            return StreamNameMistake(.unknownKind, "There is no such speed. Available: \(speeds.joined(separator: ", ")).", suggested(symbol, speeds))
         }
         let near = longer.isEmpty ? nearMisses(kind, in: kinds, atMost: 3) : longer
         let there = unique(kinds.map { $0.hasPrefix("@kline_") ? "@kline_{interval}" : $0 })
         return StreamNameMistake(
-            .unknownKind, "The venue has no such kind of stream; of a symbol there are \(there.joined(separator: ", ")).", suggested(symbol, near))
+            .unknownKind, "The venue has no such kind of stream. Available for a symbol: \(there.joined(separator: ", ")).", suggested(symbol, near))
     }
 
     private func suggested(_ symbol: String, _ kinds: [String]) -> [String] {
@@ -150,7 +151,7 @@ private struct NameJudge {
         return names.isEmpty ? kinds.first.map { unlisted(symbol, $0) } ?? [] : names
     }
 
-    /// The same kind of stream for similar symbols that are listed.
+    /// The same kind of stream for similar listed symbols.
     private func unlisted(_ symbol: String, _ kind: String) -> [String] {
         guard let listing, known([symbol + kind]).isEmpty else { return [] }
         let symbols = (kind == "@assetIndex" ? listing.assetIndices : listing.symbols).map { lowercased($0[...]) }.sorted()

@@ -1,15 +1,15 @@
 import FeedCore
 import NIOCore
 
-/// How the venue's clock is compared with this machine's: by a few requests for its time, if a reader wants to know.
+/// Compares the venue's clock with this machine's, by a few requests for its time, if a reader asks for it.
 extension FeedEngine {
-    /// The comparison that runs, and the last one.
+    /// The running comparison and the last one.
     struct ClockComparison {
         var waiting: [@Sendable (ClockDifference?) -> Void] = []
         var last: (difference: ClockDifference?, at: Instant)?
     }
 
-    /// A comparison holds for so many nanoseconds: two clocks that are one part in 50,000 apart have moved by 0.6 ms then.
+    /// How long a comparison is valid, nanoseconds: two clocks that differ by one part in 50,000 drift apart by 0.6 ms in that time.
     private static let validity: Int64 = 30_000_000_000
     private static let requests = 4
 

@@ -3,9 +3,9 @@ import FeedDialects
 import Logging
 import NIOCore
 
-/// How a connection to an upstream is made, and how it ends.
+/// Opens and ends connections to upstreams.
 extension FeedEngine {
-    /// Larger than any message of a venue, so that an absurd message is refused without losing the connection.
+    /// Larger than any message of a venue, so that an oversized message is refused without losing the connection.
     private static let webSocketLimits: WebSocketLimits = {
         var limits = WebSocketLimits()
         limits.maximumFrameBytes = 8 << 20
@@ -66,7 +66,7 @@ extension FeedEngine {
         let cancellation = ConnectCancellation()
         performer.value.attempts[id] = cancellation
         rest.get(request, on: loop).assumeIsolated().whenComplete { result in
-            // If it is gone, the core has given the attempt up.
+            // If the attempt is gone, the core has cancelled it.
             guard self.performer.value.attempts.removeValue(forKey: id) != nil else { return }
             let route = result.mapError { FeedError(transport: $0) }.flatMap { then(RESTAnswer($0)) }
             if case .failure = route { self.count(endpoint) { $0.failedConnects &+= 1 } }
@@ -80,7 +80,7 @@ extension FeedEngine {
         }
     }
 
-    /// Warns once for the same reason; repetitions are logged at debug.
+    /// Warns once per reason; repetitions are logged at debug level.
     func note(notReached url: String, _ reason: String) {
         let url = TransportError.describe(url)
         let isNew = performer.value.troubles.updateValue(reason, forKey: url) != reason

@@ -3,17 +3,17 @@ import FeedDialects
 import Logging
 import NIOCore
 
-/// The venue's list of symbols: read at the start, every hour, and soon after somebody asks for a symbol that it lacks.
+/// The venue's list of symbols: read at the start, every hour, and soon after a request for a symbol that it lacks.
 extension FeedEngine {
-    /// How old the list may be if it lacks a symbol that somebody asks for.
+    /// How old the list may be when a requested symbol is missing from it.
     static let listingRefresh = Duration.seconds(30)
-    /// The time from one list to the next. New symbols appear at any time.
+    /// The time between two readings of the list. New symbols appear at any time.
     private static let listingInterval = TimeAmount.hours(1)
     private static let longestListingRetry = Duration.seconds(60)
 
     /// Reads the list now and every hour; after a failure sooner.
     ///
-    /// - Parameter delay: The wait after a failure. It doubles with each one, up to a minute.
+    /// - Parameter delay: The wait after a failure. It doubles with each failure, up to a minute.
     package func loadListing(retryAfter delay: Duration = .seconds(5)) {
         loop.execute {
             self.readListing { listing in
@@ -27,12 +27,12 @@ extension FeedEngine {
         }
     }
 
-    /// Reads the list anew because a symbol that somebody asks for may have been listed a moment ago. From any thread.
+    /// Reads the list again, because a requested symbol may just have been listed. Call it from any thread.
     package func refreshListing() {
         loop.execute {
-            // Until the first list has come, it is being read.
+            // Until the first list has arrived, a request for it is already running.
             guard let readAt = self.performer.value.listingReadAt, readAt + Self.listingRefresh <= Moment.current.instant else { return }
-            // One request at a time.
+            // Only one request at a time.
             self.performer.value.listingReadAt = Moment.current.instant
             self.readListing { _ in }
         }
@@ -55,7 +55,7 @@ extension FeedEngine {
         }
     }
 
-    /// The venue has told its list, to this gateway or to a reader whose request was passed on.
+    /// Passes a list to the core that this gateway requested or that a reader's relayed request returned.
     func takeListing(_ listing: VenueListing) {
         performer.value.listingReadAt = Moment.current.instant
         step(.listed(.success(listing)))

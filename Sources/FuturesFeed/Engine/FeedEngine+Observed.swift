@@ -10,20 +10,20 @@ extension FeedEngine: ObservedFeed {
 }
 
 extension FeedEngine {
-    /// Goes on with the streams of a feed that has ended: they are in an outage since then, and their numbers go on above all that were told. Call it
-    /// once this engine's events have a listener.
+    /// Takes over the streams of a feed that has ended. They are in an outage since then, and new sequences continue above all published ones. Call
+    /// it after this engine's events have a listener.
     ///
-    /// - Parameter linger: how long readers have to come back for what they want.
+    /// - Parameter linger: How long the streams stay subscribed so that readers can return.
     package func takeOver(_ past: inout PastFeed, linger: Duration, now: Moment) {
         let claim = past.epochs.claim(0, highest: past.epochs.head, term: 0, sentAt: now.wallClock)
         let silence = min(max(now.wallClock &- past.lastAt, 0), Self.longestSilence)
         let heardAt = Instant(nanoseconds: now.instant.nanoseconds - silence * 1_000_000)
         let heir = add(nil)
         let known = past.inherited().filter { dialect.traits(of: $0.name) != nil }
-        inherit(known, because: "The gateway was started anew.", behind: claim.first - 1, for: heir, heardAt: heardAt)
+        inherit(known, because: "The gateway was restarted.", behind: claim.first - 1, for: heir, heardAt: heardAt)
         loop.scheduleTask(in: TimeAmount(linger)) { self.remove(heir) }
     }
 
-    /// A year, ms: nothing is older as far as outages are concerned.
+    /// A year in ms, the longest silence that counts for outages.
     private static let longestSilence: Int64 = 31_536_000_000
 }

@@ -2,41 +2,41 @@ package import FeedCore
 package import FeedDialects
 import NIOCore
 
-/// The venue's answer to a request that was passed on, also one that refuses the request.
+/// The venue's response to a relayed request, including refusals.
 package struct RelayedAnswer: Sendable {
     package let status: Int
     package let body: [UInt8]
-    /// How long ago the venue gave it, ms.
+    /// The age of the answer, ms.
     package var ageMs: Int64 = 0
 
-    /// For how long it is true, from the venue's time on, ms since 1970 UTC.
+    /// How long the answer is valid from the venue's time `time`, ms since 1970 UTC.
     package func lifetime(of relay: VenueRelay, at time: Int64) -> Duration {
         status == 200 ? .milliseconds(max(0, relay.keep.end(from: time &- ageMs) &- time)) : Self.refusalLifetime
     }
 
-    /// A refusal of the venue is kept for so long.
+    /// How long a refusal of the venue is kept.
     private static let refusalLifetime = Duration.seconds(5)
 }
 
-/// A request of readers that is on its way to the venue, or waits for its turn.
+/// A reader's request that is running at the venue or waits for its turn.
 struct Relay {
     let request: VenueRelay
-    /// The stream whose newest rows it asks for; nil if it asks for anything else.
+    /// The stream whose newest rows it requests; nil otherwise.
     let name: FuturesServiceStreamName?
     let answer: (Result<RelayedAnswer, FeedError>) -> Void
 }
 
 extension FeedEngine {
-    /// The venue's own REST; nil if the upstream is no venue.
+    /// The venue's own REST paths; nil if the upstream is not a venue.
     package var venueREST: VenueREST? { (dialect as? any MirroredDialect)?.venueREST }
 
-    /// Passes a request on to the venue when the core says so. Call it on the engine's thread.
+    /// Passes a request on to the venue when the core allows it. Call it on the engine's thread.
     ///
     /// - Parameters:
-    ///   - name: the stream of which the answer tells the newest rows; nil if it tells anything else.
-    ///   - maxAge: of no matter here, since every answer is new.
-    ///   - answer: called once, on the engine's thread, but not before this returns; never if the engine stops.
-    /// - Returns: what `want` takes.
+    ///   - name: The stream whose newest rows the answer contains; nil otherwise.
+    ///   - maxAge: Ignored here, because every answer is new.
+    ///   - answer: Called once, on the engine's thread, but not before this returns; never if the engine stops.
+    /// - Returns: The id for `want`.
     @discardableResult
     package func relay(
         _ request: VenueRelay, newestOf name: FuturesServiceStreamName?, maxAge: Int64?,
@@ -49,10 +49,10 @@ extension FeedEngine {
         return id
     }
 
-    /// The venue's time as its data tell it, or this machine's, ms since 1970 UTC.
+    /// The venue's time derived from its data, or this machine's if unknown, ms since 1970 UTC.
     package var venueTime: Int64 { read { core, now in core.venueTime(at: now) } ?? Moment.current.wallClock }
 
-    /// One reader more waits for a request that was not passed on yet.
+    /// Adds one reader that waits for a request that has not been passed on yet.
     package func want(_ id: RelayID) {
         if let relay = performer.value.relays[id] { step(.relay(id, weight: relay.request.weight)) }
     }
@@ -66,7 +66,7 @@ extension FeedEngine {
             }
             self.performer.value.relays[id] = nil
             if case .failure(let error) = answer { self.step(.relayed(id, error)) } else { self.step(.relayed(id, nil)) }
-            // The gateway and its readers have one list: a symbol in a relayed one is not refused.
+            // The gateway must have the list that its readers have, so that it accepts every symbol in a relayed one.
             if case .success(let told) = answer, told.status == 200, let listing = venue.listing(relay.request, told.body) {
                 self.takeListing(listing)
             }

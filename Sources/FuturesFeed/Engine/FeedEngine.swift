@@ -6,15 +6,15 @@ package import NIOCore
 import NIOPosix
 package import Replication
 
-/// Carries out what the core decides: sockets, REST, the timer and the readers.
+/// Carries out the core's decisions: connections, REST, the timer and the readers.
 ///
-/// Any thread may step the core; effects are carried out in the order they were decided, on one event loop, and never under the lock.
+/// Any thread may step the core. Effects are carried out in the order of the decisions, on one event loop, and never under the lock.
 package final class FeedEngine: Sendable {
     private struct State {
         var core: FeedCore
         var effects: [FeedEffect] = []
         var readers: [ObserverID: any FeedReader] = [:]
-        /// Hears every event, also those of streams that linger without readers.
+        /// Receives every event, including those of streams that linger without readers.
         var listener: (any FeedListener)?
         var lastObserver: UInt64 = 0
         var isScheduled = false
@@ -24,42 +24,42 @@ package final class FeedEngine: Sendable {
     private let state: NIOLockedValueBox<State>
     package let dialect: any Dialect
     package let loop: any EventLoop
-    /// The way that the numbers took before this engine; nil if it goes on with nothing.
+    /// The epochs before this engine; nil if it does not continue another feed.
     let past: EpochTable?
     private let group: MultiThreadedEventLoopGroup
     let rest: RESTClient
-    /// By upstream.
+    /// The lines by upstream.
     let lines: [[UpstreamLine]]
-    /// Takes what the first upstream says.
+    /// Records the first upstream's messages.
     let recorder: (any FrameRecorder)?
     let logger: Logger
     let performer: NIOLoopBoundBox<Performer>
 
-    /// State that only the loop touches.
+    /// State used only on the loop.
     struct Performer {
         var links: [ConnectionID: any UpstreamLink] = [:]
         var attempts: [ConnectionID: ConnectCancellation] = [:]
         var timer: (at: Instant, task: Scheduled<Void>)?
         var isPerforming = false
-        /// Empty; its memory is for the next effects.
+        /// Empty; its memory is reused for the next effects.
         var effects: [FeedEffect] = []
         /// In the order of the dialect's upstreams.
         var traffic: [UpstreamTraffic]
         /// Requests of readers for the venue's REST.
         var relays: [RelayID: Relay] = [:]
         var lastRelay: UInt64 = 0
-        /// When the message was received that is being carried out; nil between messages.
+        /// When the current message was received; nil between messages.
         var messageReceivedAt: Instant?
         var clock = ClockComparison()
-        /// When the venue's list was last read, or asked for once more; nil before the first one.
+        /// When the venue's list was last read or requested; nil before the first time.
         var listingReadAt: Instant?
-        /// Why an address cannot be reached, as last logged.
+        /// Why a URL cannot be reached, as last logged.
         var troubles: [String: String] = [:]
     }
 
     /// - Parameters:
-    ///   - epoch: distinguishes this run from any other, on this machine or another.
-    ///   - past: the way that the numbers took before, if readers may go on behind older events.
+    ///   - epoch: Distinguishes this run from any other, on this machine or another.
+    ///   - past: The earlier epochs, if readers may resume after older events.
     package init(
         dialect: any Dialect, configuration: FeedCore.Configuration, lines: [[UpstreamLine]] = [], epoch: UInt64 = .random(in: .min ... .max),
         past: EpochTable? = nil, seed: UInt64, recorder: (any FrameRecorder)? = nil, logger: Logger
@@ -79,7 +79,8 @@ package final class FeedEngine: Sendable {
         performer = NIOLoopBoundBox.makeBoxSendingValue(Performer(traffic: traffic), eventLoop: loop)
     }
 
-    /// Registers a reader, which the engine holds until `remove`; it observes nothing yet. With nil it registers demand alone and delivers nothing.
+    /// Registers a reader, which the engine holds until `remove`. It observes nothing yet. With nil, the registration only creates demand and
+    /// receives no events.
     package func add(_ reader: (any FeedReader)?) -> ObserverID {
         state.withLockedValue {
             $0.lastObserver &+= 1
@@ -89,18 +90,18 @@ package final class FeedEngine: Sendable {
         }
     }
 
-    /// Hands every event of every stream to `listener`, until the engine stops. There is at most one listener.
+    /// Delivers every event of every stream to `listener` until the engine stops. There is at most one listener.
     package func listen(_ listener: any FeedListener) {
         state.withLockedValue { $0.listener = listener }
     }
 
-    /// Ends everything that a reader observes. After this has returned, one call to the reader may still come, if it was on its way.
+    /// Ends all observations of a reader. After this has returned, one call to the reader may still arrive that was already under way.
     package func remove(_ id: ObserverID) {
         step(.unobserve(id, nil))
         state.withLockedValue { $0.readers[id] = nil }
     }
 
-    /// Steps the core. On return the decision stands; the loop carries out its effects later.
+    /// Steps the core. On return the core has decided; the loop carries out its effects later.
     package func step(_ input: FeedInput) {
         let isDue = state.withLockedValue { state in
             guard !state.isStopped else { return false }
@@ -113,9 +114,9 @@ package final class FeedEngine: Sendable {
         if loop.inEventLoop { performOnce() } else { loop.execute { self.performOnce() } }
     }
 
-    /// Goes on with what another feed left; `reason` says why readers have to wait, and `epoch` begins now if it is another one.
+    /// Takes over another feed's streams. `reason` says why readers must wait. If `epoch` differs from the current one, it starts now.
     ///
-    /// - Parameter listener: hears every event from now on, and none from before; nil if whoever listens stays.
+    /// - Parameter listener: Receives every event from now on, and no earlier one; nil to keep the current listener.
     package func inherit(
         _ inherited: [InheritedStream], because reason: String, epoch: UInt64? = nil, behind sequence: UInt64, for observer: ObserverID,
         heardAt instant: Instant, listener: (any FeedListener)? = nil
@@ -131,14 +132,14 @@ package final class FeedEngine: Sendable {
 
     var isStopped: Bool { state.withLockedValue { $0.isStopped } }
 
-    /// Reads the core.
+    /// Reads the core under its lock.
     package func read<Answer>(_ look: (FeedCore, Instant) -> Answer) -> Answer {
         state.withLockedValue { look($0.core, Moment.current.instant) }
     }
 
     package var hasToldAll: Bool { state.withLockedValue { !$0.isScheduled } }
 
-    /// The traffic with each of the dialect's upstreams, in their order; on the engine's thread.
+    /// The traffic with each upstream, in the dialect's order; use it on the engine's thread.
     package var traffic: [UpstreamTraffic] { performer.value.traffic }
 
     func count(_ endpoint: Int, _ count: (inout UpstreamTraffic) -> Void) {
@@ -152,7 +153,7 @@ package final class FeedEngine: Sendable {
         performer.value.messageReceivedAt = instant
     }
 
-    /// Closes the sockets and ends the thread. Nothing is called after it; idempotent.
+    /// Closes the connections and ends the thread. Nothing is called after that; idempotent.
     package func stop() async {
         let wasStopped = state.withLockedValue { state in
             defer { state.isStopped = true }
@@ -166,7 +167,7 @@ package final class FeedEngine: Sendable {
             var performer = self.performer.value
             performer.timer?.task.cancel()
             for attempt in performer.attempts.values { attempt.cancel() }
-            for link in performer.links.values { link.close(code: 1001, reason: "the gateway stops") }
+            for link in performer.links.values { link.close(code: 1001, reason: "the gateway is stopping") }
             performer = Performer(traffic: performer.traffic)
             performer.isPerforming = true
             self.performer.value = performer
@@ -179,7 +180,7 @@ package final class FeedEngine: Sendable {
         guard !performer.value.isPerforming else { return }
         performer.value.isPerforming = true
         defer { performer.value.isPerforming = false }
-        // Two arrays take turns, so that no step needs memory for its effects.
+        // Two arrays are swapped, so that no step allocates memory for its effects.
         var effects: [FeedEffect] = []
         swap(&performer.value.effects, &effects)
         while take(&effects) {
@@ -189,10 +190,10 @@ package final class FeedEngine: Sendable {
         swap(&performer.value.effects, &effects)
     }
 
-    /// For how many effects memory is kept.
+    /// The number of effects for which memory is kept.
     private static let mostEffectsKept = 64
 
-    /// Takes the effects that were decided meanwhile, in place of an empty array; if there are none, sets the timer and returns false.
+    /// Swaps the decided effects with an empty array. If there are none, sets the timer and returns false.
     private func take(_ effects: inout [FeedEffect]) -> Bool {
         let deadline = state.withLockedValue { state in
             swap(&state.effects, &effects)
@@ -222,7 +223,7 @@ package final class FeedEngine: Sendable {
     private func perform(_ effect: FeedEffect) {
         switch effect {
         case .publish(let event):
-            // What was published before this engine inherited a log is none of that log's.
+            // Events from before this engine took over a log do not belong to that log.
             let (readers, listener) = state.withLockedValue { ($0.core.readers(of: event), event.id.epoch == $0.core.epoch ? $0.listener : nil) }
             listener?.receive(event)
             for id in readers { deliver(event, to: id) }
@@ -248,7 +249,7 @@ package final class FeedEngine: Sendable {
         }
     }
 
-    /// Looks once more before the call: a reader that unsubscribed or paused meanwhile is not called.
+    /// Checks again before the call: a reader that unsubscribed or paused meanwhile is not called.
     private func deliver(_ event: FeedEvent, to id: ObserverID) {
         let reader = state.withLockedValue { $0.core.markDelivered(event, to: id) ? $0.readers[id] : nil }
         reader?.receive(event)

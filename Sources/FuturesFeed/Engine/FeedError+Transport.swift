@@ -3,7 +3,7 @@ import FeedCore
 extension FeedError {
     init(transport error: any Error) {
         guard let error = error as? TransportError else {
-            self.init(.unreachable, "The venue could not be asked: \(plainWords(error)).")
+            self.init(.unreachable, "The request to the venue failed: \(plainWords(error)).")
             return
         }
         switch error.code {

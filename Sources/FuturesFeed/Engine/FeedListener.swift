@@ -2,13 +2,13 @@ package import FeedCore
 package import FeedObserving
 package import Replication
 
-/// Takes every event of a feed, and what a log tells besides.
+/// Receives every event of a feed, and further events of a cluster's log.
 package protocol FeedListener: FeedReader {
-    /// Takes what a log tells, encoded already.
+    /// Receives an encoded event from a cluster's log.
     func receive(_ event: MirroredEvent)
-    /// What was told so far is no part of the log any more: readers need complete values, and resume nowhere before this.
+    /// Earlier events are not part of the log any more: readers need snapshots and cannot resume from before this.
     func beginAnew()
-    /// A stream's content is complete now: readers that have none need it.
+    /// A stream's content is complete now. Readers that have none need it.
     func receiveContent(of name: FuturesServiceStreamName)
 }
 

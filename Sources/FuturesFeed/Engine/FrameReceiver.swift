@@ -1,7 +1,7 @@
 import FeedCore
 import NIOCore
 
-/// One connection of the engine: the transport, and the session that speaks over it. Its state belongs to the engine's loop.
+/// One connection of the engine: the transport and its session. Its state is used only on the engine's loop.
 final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
     private struct State {
         var session: any DialectSession
@@ -10,7 +10,7 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
         /// Ends the connection if the server does not become ready in time.
         var patience: Scheduled<Void>?
         var heartbeat: RepeatedTask?
-        /// Whether this side ended the connection: the server's reaction to that is no refusal.
+        /// Whether this side ended the connection. Then the server's reaction is not a refusal.
         var isOver = false
     }
 
@@ -22,7 +22,7 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
     private let line: Int
     private let state: NIOLoopBoundBox<State>
 
-    /// Call it on the engine's loop, where every call of a transport comes too.
+    /// Call it on the engine's loop, on which all transport callbacks run.
     init(
         engine: FeedEngine, id: ConnectionID, upstream: Int, route: UpstreamRoute, recorder: (any FrameRecorder)?, line: Int,
         session: any DialectSession
@@ -35,7 +35,7 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
         state = NIOLoopBoundBox(State(session: session), eventLoop: engine.loop)
     }
 
-    /// Begins with an open socket and its session. Without a socket, the first subscription makes the request.
+    /// Starts with an open WebSocket and its session. Without a socket, the first subscription sends the request.
     func open(_ socket: WebSocketConnection?, _ session: any DialectSession) {
         state.value.session = session
         state.value.socket = socket
@@ -99,11 +99,11 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
                 session.receive(bytes.span) { if act(on: $0) { isReceived = true } }
             }
         }
-        // A received message is a sign of life to the core as well.
+        // For a received message, the core records the sign of life itself.
         if !isReceived { engine.step(.heard(id)) }
     }
 
-    /// Hands an event to the core; returns whether the core received it.
+    /// Passes an event to the core; returns whether the core received it.
     private func act(on event: SessionEvent) -> Bool {
         switch event {
         case .event(let event):
@@ -142,7 +142,7 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
         ended(error?.description ?? "the upstream ended the subscription", closeCode: nil, status: error?.status, retryAfter: error?.retryAfter)
     }
 
-    /// The attempt to connect failed, or the connection ended. `retryAfter` is the least wait that the server asked for.
+    /// Handles a failed connection attempt or an ended connection. `retryAfter` is the shortest wait that the server asked for.
     func ended(_ reason: String, closeCode: UInt16?, status: Int?, retryAfter: Duration? = nil) {
         endTimers()
         if !state.value.isOver, let error = state.value.session.refusal(closeCode: closeCode, status: status) {

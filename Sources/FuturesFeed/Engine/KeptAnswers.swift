@@ -1,7 +1,7 @@
 package import FeedCore
 package import FeedDialects
 
-/// Answers of the venue to requests that were passed on, for as long as they stay true, within a bound of bytes.
+/// The venue's answers to relayed requests, kept while they are valid, within a limit of bytes.
 package struct KeptAnswers<Answer> {
     private struct Kept {
         let answer: Answer
@@ -12,24 +12,24 @@ package struct KeptAnswers<Answer> {
 
     private let maximumBytes: Int
     private var answers: [VenueRelay: Kept] = [:]
-    /// Until when each answer is true. Those of answers that were replaced stay until they come up.
+    /// Until when each answer is valid. Entries of replaced answers stay until they are the earliest.
     private var ends = EndHeap()
     package private(set) var bytes = 0
 
     package init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
 
     package var count: Int { answers.count }
-    /// How many places the order has, for tests: it is bounded by the answers.
+    /// How many entries the heap has, for tests: the number of answers bounds it.
     var placeCount: Int { ends.count }
 
-    /// The answer, if it is kept, true, and not older than so many ms, and when it was received.
+    /// The answer and when it was received, if it is kept, valid, and at most `maxAge` ms old.
     package func answer(to relay: VenueRelay, now: Instant, maxAge: Int64?) -> (answer: Answer, receivedAt: Instant)? {
         guard let kept = answers[relay], now < kept.until else { return nil }
         guard maxAge.map({ now.milliseconds(since: kept.receivedAt) <= $0 }) ?? true else { return nil }
         return (kept.answer, kept.receivedAt)
     }
 
-    /// Keeps an answer for so long, and makes room for it: those go whose time ends first. That takes no look at the others.
+    /// Keeps an answer for `lifetime`, and makes room by removing the answers that end first, without searching the others.
     package mutating func keep(_ answer: Answer, bytes: Int, to relay: VenueRelay, for lifetime: Duration, receivedAt: Instant, now: Instant) {
         let kept = Kept(answer: answer, bytes: bytes + 512, receivedAt: receivedAt, until: now + lifetime)
         remove(relay)
@@ -38,7 +38,7 @@ package struct KeptAnswers<Answer> {
         answers[relay] = kept
         self.bytes += kept.bytes
         ends.insert((kept.until, relay))
-        // Half of the places at most are of answers that were replaced.
+        // At most half of the entries belong to replaced answers.
         guard ends.count > 64, ends.count > 2 * answers.count else { return }
         ends = EndHeap(answers.map { ($0.value.until, $0.key) })
     }
@@ -50,7 +50,7 @@ package struct KeptAnswers<Answer> {
     }
 }
 
-/// A binary heap: the earliest end is found at once, and both changes take a number of steps that grows with the logarithm of its size.
+/// A binary heap: finding the earliest end takes constant time, changes take logarithmic time.
 private struct EndHeap {
     typealias Element = (until: Instant, relay: VenueRelay)
 

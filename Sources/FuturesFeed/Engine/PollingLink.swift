@@ -2,7 +2,7 @@ import FeedCore
 import FeedDialects
 import NIOCore
 
-/// A connection of the engine as the core's effects need it. It lives on the engine's loop.
+/// A connection of the engine as the core's effects need it. Used on the engine's loop.
 protocol UpstreamLink: AnyObject {
     func subscribe(_ names: [FuturesServiceStreamName], request: UInt64)
     func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64)
@@ -12,14 +12,14 @@ protocol UpstreamLink: AnyObject {
 
 extension FrameReceiver: UpstreamLink {}
 
-/// What stands for a connection to streams that the venue has over REST alone: each is asked for again and again, and its answers are received as
-/// messages are. The core decides when a request is sent, as with any that is passed on.
+/// Replaces a connection for streams that the venue offers only over REST. Each stream is polled, and its answers are treated as messages. The core
+/// decides when a request is sent, as for every relayed request.
 final class PollingLink: UpstreamLink {
     private struct Polled {
         let poll: Poll
-        /// The next time that it is asked for.
+        /// The next poll.
         var next: Scheduled<Void>?
-        /// The last answers of the parts, and until when each is true, the venue's ms since 1970 UTC.
+        /// The last answers of the parts, and until when each is valid, by the venue's clock in ms since 1970 UTC.
         var parts: [(body: [UInt8], until: Int64)?]
         var isAsking = false
     }
@@ -35,14 +35,14 @@ final class PollingLink: UpstreamLink {
         self.venue = venue
     }
 
-    /// Asks the venue whether its REST interface answers; before that there is nothing that could be called connected.
+    /// Checks whether the venue's REST interface answers. Until then the link does not count as connected.
     ///
-    /// - Parameter done: called once, with what went wrong, or nil.
+    /// - Parameter done: Called once, with the error, or nil on success.
     func open(_ done: @escaping (FeedError?) -> Void) {
         engine.relay(VenueRelay(target: "/fapi/v1/ping", weight: 1, keep: .milliseconds(0)), newestOf: nil, maxAge: nil) { result in
             switch result {
             case .success(let answer) where answer.status == 200: done(nil)
-            case .success(let answer): done(FeedError(.venueRejected, "The venue answers with HTTP status \(answer.status)."))
+            case .success(let answer): done(FeedError(.venueRejected, "The venue answered with HTTP status \(answer.status)."))
             case .failure(let error): done(error)
             }
         }
@@ -69,7 +69,7 @@ final class PollingLink: UpstreamLink {
         polled = [:]
     }
 
-    /// The core must not be stepped while it is being told.
+    /// Runs the step later, because the core must not be stepped while it carries out effects.
     private func tell(_ step: @escaping (PollingLink) -> Void) {
         engine.loop.assumeIsolated().execute { step(self) }
     }
@@ -96,7 +96,8 @@ final class PollingLink: UpstreamLink {
                 switch result {
                 case .success(let answer) where answer.status == 200:
                     self.polled[name]?.parts[place] = (answer.body, part.keep.end(from: self.engine.venueTime))
-                case .success(let answer): failure = FeedError(.venueRejected, "The venue refused to tell \(name) with HTTP status \(answer.status).")
+                case .success(let answer):
+                    failure = FeedError(.venueRejected, "The venue refused the request for \(name) with HTTP status \(answer.status).")
                 case .failure(let error): failure = error
                 }
                 finish()

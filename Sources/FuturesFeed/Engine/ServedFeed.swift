@@ -4,127 +4,132 @@ package import FeedObserving
 package import NIOCore
 import Replication
 
-/// A feed as those see it who serve its readers: the engine of this process, or what a log tells of another's.
+/// A feed from the view of the code that serves its readers: this process's engine, or a cluster's log that another process writes.
 ///
-/// Events come to the listener on the feed's loop; there contents change, so what is read there belongs to one instant. Everything else may be asked from
-/// any thread, unless it says otherwise, and only if it says so, for each event.
+/// The listener receives events on the feed's loop. Contents change only there, so values read there belong to the same moment. All other members may
+/// be called from any thread unless documented otherwise. They are cheap enough for every event only if documented so.
 package protocol ServedFeed: AnyObject, Sendable {
     var loop: any EventLoop { get }
     var dialect: any Dialect { get }
 
-    /// Registers a reader, which is held until the feed stops; it observes nothing yet. With nil it registers demand alone and delivers nothing.
+    /// Registers a reader, which is held until the feed stops. It observes nothing yet. With nil, the registration only creates demand and receives
+    /// no events.
     func add(_ reader: (any FeedReader)?) -> ObserverID
-    /// Hands every event of every stream to `listener`. There is at most one listener.
+    /// Delivers every event of every stream to `listener`. There is at most one listener.
     func listen(_ listener: any FeedListener)
-    /// Takes what readers want. On return the decision stands; what comes of it is carried out later.
+    /// Passes the readers' demand. On return the core has decided; effects are carried out later.
     func step(_ input: FeedInput)
 
-    /// Whether readers may be served: a node of a cluster has to read the log first, or they would be told its past as news.
+    /// Whether readers may be served. A cluster node must read the log first; otherwise readers would receive its history as news.
     var isServing: Bool { get }
     /// The newest event.
     var head: EventID { get }
-    /// Whether the listener was told everything up to the newest event. On the feed's loop, where it stays so until another thread steps the feed.
+    /// Whether the listener has received everything up to the newest event. Use it on the feed's loop, where the result holds until another thread
+    /// steps the feed.
     var hasToldAll: Bool { get }
-    /// A ring that begins with the next event lacks nothing behind this number.
+    /// A ring that starts with the next event lacks no event after this sequence.
     var floor: UInt64 { get }
-    /// Whether a reader that has everything up to this event can go on behind it, if the rings still hold what followed.
+    /// Whether a reader that has everything up to this event can resume after it, if the rings still hold the following events.
     func canResume(behind id: EventID) -> Bool
-    /// Whether the event with this id may be one that this feed has not read yet, but will.
+    /// Whether this feed may still receive the event with this id.
     func isBehind(_ id: EventID) -> Bool
-    /// Whether this node alone tells its readers that the stream is in an outage. No event of the log says so.
+    /// Whether only this node reports an outage of the stream, so that the log has no event for it.
     func isCut(_ name: FuturesServiceStreamName) -> Bool
-    /// The complete contents as they are handed out, each with its status, and the newest event, all at one instant; nil for what has no content.
+    /// The complete contents as sent to readers, each with its status, and the newest event, all at the same moment; nil for a stream without
+    /// content.
     func values(of names: [FuturesServiceStreamName]) -> FeedValues
-    /// What is known of a stream; nil if nobody wants it.
+    /// The status of a stream; nil if it has no observers.
     func status(of name: FuturesServiceStreamName) -> StreamStatus?
-    /// What is known of every stream and of the lines to upstreams.
+    /// The status of every stream and of the lines to upstreams.
     func statuses() -> FeedStatuses
     /// The stream's last incidents, oldest first.
     func incidents(of name: FuturesServiceStreamName) -> [StreamIncident]
-    /// Whether a stream of that name can be had.
+    /// Whether a stream with this name is available.
     func knows(_ name: FuturesServiceStreamName) -> Bool
-    /// Whether the venue had a stream of that name and has settled its symbol.
+    /// Whether the venue had a stream with this name and has settled its symbol.
     func isSettled(_ name: FuturesServiceStreamName) -> Bool
-    /// What the venue lists; nil until it has told.
+    /// The venue's listing; nil until it arrives.
     var listing: VenueListing? { get }
-    /// Somebody asked for a symbol that the list lacks: the venue is asked for its list anew, unless that was done a moment ago. From any thread.
+    /// Requests the venue's list again because a requested symbol is missing from it, unless that was done recently. Call it from any thread.
     func refreshListing()
-    /// The venue's time as its data tell it, or this machine's, ms since 1970 UTC.
+    /// The venue's time derived from its data, or this machine's if unknown, ms since 1970 UTC.
     var venueTime: Int64 { get }
-    /// When the message was received of which the listener is told, or now if there is none; on the feed's loop. It is asked for each event.
+    /// When the message behind the current event was received, or now if there is none. Use it on the feed's loop; it is cheap enough for every
+    /// event.
     var messageReceivedAt: Instant { get }
     /// Compares the venue's clock with this machine's.
     ///
-    /// - Parameter done: called once, on the loop; with nil if this process asks the venue nothing, or the venue does not answer within two seconds.
+    /// - Parameter done: Called once, on the loop; with nil if this process sends the venue no requests, or the venue does not answer within two
+    ///   seconds.
     func compareClock(_ done: @escaping @Sendable (ClockDifference?) -> Void)
-    /// The request weight of the clock minute, and what the venue allows in one.
+    /// The request weight used in the current clock minute, and the venue's limit.
     var weight: (used: Int, limit: Int) { get }
     /// Counts and states for metrics.
     var gauges: FeedGauges { get }
-    /// The traffic with each of the dialect's upstreams, in their order; on the feed's loop.
+    /// The traffic with each upstream, in the dialect's order; use it on the feed's loop.
     var traffic: [UpstreamTraffic] { get }
 
-    /// The venue's own REST; nil if the upstream is no venue.
+    /// The venue's own REST paths; nil if the upstream is not a venue.
     var venueREST: VenueREST? { get }
-    /// Passes a request on to the venue when there is weight for it. On the feed's loop.
+    /// Passes a request on to the venue when there is weight for it. Call it on the feed's loop.
     ///
     /// - Parameters:
-    ///   - name: the stream of which the answer tells the newest rows, which its content takes before `answer` is called; nil if it tells anything else.
-    ///   - maxAge: how old an answer may be that somebody else was given, ms; nil for as long as it is true.
-    ///   - answer: called once, on the loop, but not before this returns; never if the feed stops.
-    /// - Returns: what `want` takes.
+    ///   - name: The stream whose newest rows the answer contains, which are merged into its content before `answer` is called; nil otherwise.
+    ///   - maxAge: How old an answer to another request may be, ms; nil for as long as it is valid.
+    ///   - answer: Called once, on the loop, but not before this returns; never if the feed stops.
+    /// - Returns: The id for `want`.
     @discardableResult
     func relay(
         _ request: VenueRelay, newestOf name: FuturesServiceStreamName?, maxAge: Int64?,
         _ answer: @escaping (Result<RelayedAnswer, FeedError>) -> Void
     ) -> RelayID
-    /// One reader more waits for a request that was not passed on yet.
+    /// Adds one reader that waits for a request that has not been passed on yet.
     func want(_ id: RelayID)
 
-    /// The other nodes that serve the same feed; nil if this one stands alone.
+    /// The other nodes that serve the same feed; nil for a standalone gateway.
     var peers: (any FeedPeers)? { get }
 }
 
-/// The nodes that serve one feed, as one of them sees the others.
+/// The nodes that serve the same feed, as seen by one of them.
 package protocol FeedPeers: AnyObject, Sendable {
     /// This node's name, 8 hexadecimal digits.
     var name: String { get }
     /// Counts and states for metrics.
     var reading: NodeReading { get }
-    /// Asks a node for something that it alone has.
+    /// Asks a node for data that only that node has.
     ///
-    /// - Parameter answer: called once, on the feed's loop; with nil if the node is gone or does not answer.
+    /// - Parameter answer: Called once, on the feed's loop; with nil if the node is gone or does not answer.
     func ask(_ node: String, _ question: [UInt8], _ answer: @escaping @Sendable ([UInt8]?) -> Void)
-    /// Has others' questions answered by `answer`, which is called on the feed's loop.
+    /// Answers other nodes' questions with `answer`, which is called on the feed's loop.
     func onQuestion(_ answer: @escaping @Sendable (_ question: [UInt8], _ reply: @escaping @Sendable ([UInt8]) -> Void) -> Void)
 }
 
-/// Contents at one instant.
+/// Contents at one moment.
 package struct FeedValues: Sendable {
-    /// In the order of the names that were asked for.
+    /// In the order of the requested names.
     package let values: [(content: FuturesServiceFeedContent, status: StreamStatus)?]
-    /// The newest event: everything in the values is at or below it.
+    /// The newest event; all values are at or below it.
     package let head: EventID
     package let now: Instant
 }
 
-/// Every stream at one instant.
+/// The status of every stream at one moment.
 package struct FeedStatuses: Sendable {
     package let streams: [StreamStatus]
     package let lines: [LineStatus]
     package let knowsSymbols: Bool
     package let now: Instant
-    /// Why readers are served better elsewhere; nil if they are not.
+    /// Why readers should use another node; nil if they should not.
     package var trouble: String?
 }
 
-/// What is counted, and how it stands with upstreams.
+/// Counts, and the state of the upstreams.
 package struct FeedGauges: Sendable {
     package let counters: FeedCounters
     package let connections: [ConnectionStatus]
     package let lines: [LineStatus]
     package let weight: (used: Int, limit: Int)
-    /// How long the venue asked not to be asked over REST, from now.
+    /// How long from now the venue asked for no REST requests.
     package let restPause: Duration
 }
 

@@ -9,12 +9,12 @@ import NIOCore
     import Musl
 #endif
 
-/// The machine's clock, which may jump: for times that people read, never for ages.
+/// The machine's wall clock, which may jump. Used for times that people read, never for ages.
 package enum WallClock {
     /// Milliseconds since 1970 UTC.
     package static var milliseconds: Int64 { nanoseconds / 1_000_000 }
 
-    /// Milliseconds since 1970 UTC as they were at the kernel's last tick, up to 10 ms ago: for what is asked for each event.
+    /// Milliseconds since 1970 UTC as of the kernel's last tick, up to 10 ms ago. Cheap enough for every event.
     package static var coarseMilliseconds: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME_COARSE, &time)
@@ -30,7 +30,7 @@ package enum WallClock {
 }
 
 extension Moment {
-    /// The time now, by both clocks of this machine.
+    /// The current time by both clocks of this machine.
     package static var current: Moment {
         Moment(
             instant: Instant(nanoseconds: Int64(clamping: NIODeadline.now().uptimeNanoseconds)), wallClock: WallClock.milliseconds)

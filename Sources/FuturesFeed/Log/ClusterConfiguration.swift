@@ -3,38 +3,39 @@ package import NIOCore
 import NIOSSL
 package import ReplicatedLog
 
-/// What a node has to do with a log that several share.
+/// A node's configuration for the cluster and its shared log.
 public struct ClusterConfiguration: Sendable {
-    /// What a node may be.
+    /// The roles of a node.
     public enum Role: String, CaseIterable, Sendable {
-        /// It reads the log and serves readers.
+        /// Reads the log and serves readers.
         case edge
-        /// It does that, and also feeds the log if nobody else does.
+        /// Like `edge`, but also writes the log if no other node does.
         case ingest
     }
 
-    /// What this node is.
+    /// The role of this node.
     public var role: Role
-    /// The servers of one NATS cluster, as in `nats://host:4222` or `tls://host:4222`.
+    /// The servers of one NATS cluster, such as `nats://host:4222` or `tls://host:4222`.
     public var servers: [String]
-    /// Tells this set of nodes from others on the same servers: lower-case letters, digits and `-`.
+    /// Distinguishes this set of nodes from others on the same servers: lower-case letters, digits and `-`.
     public var name: String
-    /// A user's name and password; nil for none.
+    /// A user name and password; nil for none.
     public var user: (name: String, password: String)?
     /// A user's NKEY seed; nil for none.
     public var nkeySeed: String?
-    /// The authorities that the servers' certificates are signed by, as PEM text; nil for those of the operating system.
+    /// The certificate authorities of the servers, as PEM text; nil for those of the operating system.
     public var trust: String?
-    /// How long the log has to be silent until this node claims it. Nodes that claim later have a longer one.
+    /// How long the log must be silent before this node claims it. Give each node a different delay.
     public var standbyDelay: Duration
-    /// Whether an ingest that stands by holds the streams itself, so that it goes on with them at once: it loads the venue as one that feeds the log.
+    /// Whether a standby ingest maintains the streams itself, so that it can take over immediately. It then loads the venue as much as the writing
+    /// node.
     public var isHotStandby: Bool
-    /// How many servers keep the log.
+    /// How many servers store the log.
     public var replicas: Int
-    /// Makes the log on an event loop in place of the one on NATS; for tests.
+    /// Creates the log on an event loop in place of the one on NATS; for tests.
     package var makeLog: (@Sendable (any EventLoop, @escaping (LogEvent) -> Void) -> any LogEngine)?
 
-    /// Makes a configuration; `mistakes` says what is wrong with it.
+    /// Creates a configuration. `mistakes` describes errors in it.
     public init(
         role: Role, servers: [String], name: String = "gateway", user: (name: String, password: String)? = nil, nkeySeed: String? = nil,
         trust: String? = nil, standbyDelay: Duration = .seconds(1), isHotStandby: Bool = false, replicas: Int = 3
@@ -44,12 +45,12 @@ public struct ClusterConfiguration: Sendable {
         (self.isHotStandby, self.replicas) = (isHotStandby, replicas)
     }
 
-    /// What is wrong with it, a sentence each.
+    /// The errors in the configuration, one sentence each.
     public var mistakes: [String] {
         do throws(NATSError) {
             _ = try client
             let isName = !name.isEmpty && name.utf8.count <= 32 && name.wholeMatch(of: /[a-z0-9-]+/) != nil
-            return isName ? [] : ["\(name) is no name of a cluster: use at most 32 lower-case letters, digits and -."]
+            return isName ? [] : ["\(name) is not a valid cluster name: use at most 32 lower-case letters, digits and -."]
         } catch {
             return [error.message]
         }
@@ -74,13 +75,14 @@ public struct ClusterConfiguration: Sendable {
 
     var stream: String { "FG_\(name)" }
     var subject: String { "fg.\(name).log" }
-    /// Where whoever feeds the log is asked.
+    /// The subject on which the writing node answers requests.
     var ingestSubject: String { "fg.\(name).ingest" }
 
-    /// Where one node is asked.
+    /// The subject on which one node answers requests.
     func subject(ofNode node: String) -> String { "fg.\(name).node.\(node)" }
 
-    /// The stream that keeps the log: for twice as long as a checkpoint of every stream takes, and what readers may come back behind.
+    /// The JetStream stream that stores the log. It keeps twice the time of a full round of checkpoints, which covers all events after which readers
+    /// may resume.
     var description: StreamConfiguration {
         StreamConfiguration(name: stream, subjects: [subject], replicas: replicas, maximumAge: 120_000_000_000, maximumBytes: 4 << 30)
     }

@@ -15,22 +15,22 @@ final class LogIngest {
     let epoch: UInt64
     private let collector: Collector
     private let desk: RelayDesk
-    /// The observers that stand for nodes, and when each was heard last.
+    /// The observers on behalf of nodes, and when each node was last heard.
     private var nodes: [String: (observer: ObserverID, names: Set<FuturesServiceStreamName>, heardAt: NIODeadline)] = [:]
     private let heir: ObserverID
     private var heirUntil: NIODeadline?
     private var periods = 0
 
-    /// A node that is not heard for as long wants nothing any more.
+    /// The demand of a node ends after this time without a message from it.
     private static let patience = TimeAmount.seconds(15)
-    /// How often `tell` is due.
+    /// The interval of `tell`.
     static let period = TimeAmount.milliseconds(500)
-    /// In how many periods each stream's checkpoint comes.
+    /// The number of periods in which each stream's checkpoint is written once.
     private static let checkpointPeriods = 40
 
     /// Nil if the log does not end with the claim.
     ///
-    /// - Parameter shadow: what this node held while it stood by, which goes on as the feed of the log.
+    /// - Parameter shadow: The streams that this node maintained as a standby; its engine becomes the log's feed.
     init?(_ node: LogNode, _ claim: LogRecord, _ shadow: ShadowFeed?) {
         let epochs = node.shared.withLockedValue { $0.mirror.epochs }
         guard let writer = LogWriter(epochs: epochs, claim: claim, behind: node.state.value.lastCommand, now: .current),
@@ -43,18 +43,18 @@ final class LogIngest {
         heir = shadow?.observer ?? engine.add(nil)
     }
 
-    /// Takes over every stream that the log knows, until nodes have said what they want.
+    /// Takes over every stream of the log until the nodes have sent their demand.
     func begin() {
         let now = Moment.current
         let (head, heardAt) = node.shared.withLockedValue { ($0.mirror.epochs.head, $0.mirror.lastWord?.moment(now: now)) }
         engine.inherit(
-            node.inherited(), because: "The ingest has gone; another one took over.", epoch: epoch, behind: head, for: heir,
+            node.inherited(), because: "The ingest stopped; another one took over.", epoch: epoch, behind: head, for: heir,
             heardAt: heardAt ?? now.instant, listener: collector)
         engine.loadListing()
         heirUntil = .now() + Self.patience
     }
 
-    /// A node asks for something.
+    /// Handles a node's request.
     func hear(_ request: NodeRequest, _ reply: LogReply?) {
         switch request {
         case .demand(let node, let names): want(Set(names), of: node)
@@ -83,7 +83,7 @@ final class LogIngest {
         if !gone.isEmpty { engine.step(.unobserve(known.observer, Array(gone))) }
     }
 
-    /// Tells what is no event, and a part of the streams as they are; forgets what nobody wants any more.
+    /// Writes checkpoints of a part of the streams and other records that are not events. Ends the demand of nodes that are gone.
     func tell() {
         let now = NIODeadline.now()
         for (name, node) in nodes where node.heardAt + Self.patience < now {
@@ -98,25 +98,25 @@ final class LogIngest {
         node.shared.withLockedValue { $0.writer = counts }
         let part = periods % Self.checkpointPeriods
         periods += 1
-        // On the feed's loop no event is published meanwhile.
+        // On the feed's loop, no event is published meanwhile.
         engine.loop.execute { [collector] in collector.tell(part, of: Self.checkpointPeriods) }
     }
 
-    /// Appends what the feed has published since the last call.
+    /// Appends the events that the feed has published since the last call.
     func append() {
         for (records, number) in collector.take() { node.perform(writer.append(records, from: number, now: .current)) }
     }
 }
 
-/// Takes a feed's events on its loop, encodes them, and has the node append all of one turn together.
+/// Receives a feed's events on its loop, encodes them, and makes the node append all events of one turn together.
 private final class Collector: FeedListener {
     private struct State {
         var batches: [(records: [FeedRecord], number: UInt64?)] = []
         var isPlanned = false
         var next: UInt64?
-        /// When each stream's newest incident was that stands in the log.
+        /// The time of each stream's newest incident in the log.
         var incidents: [FuturesServiceStreamName: Int64] = [:]
-        /// When each stream was verified last, besides by what came, as it stands in the log.
+        /// The time of each stream's last verification in the log, apart from those by events.
         var verified: [FuturesServiceStreamName: Int64] = [:]
         var listing: FeedRecord?
     }
@@ -131,7 +131,7 @@ private final class Collector: FeedListener {
         switch event.kind {
         case .fetched, .updated, .connected: break
         case .ended: state.withLockedValue { ($0.incidents[event.stream], $0.verified[event.stream]) = (nil, nil) }
-        // Before the event: who has heard of it finds the incident.
+        // The incident precedes its event in the log, so that every reader of the event finds it.
         case .recovered, .failed, .disconnected: addIncidents(of: event.stream)
         case .status(_, _, let unverifiedMs):
             addIncidents(of: event.stream)
@@ -140,7 +140,7 @@ private final class Collector: FeedListener {
         add(FeedRecord(event), number: event.id.sequence)
     }
 
-    /// Those that do not stand in the log yet.
+    /// Writes the incidents that are not in the log yet.
     private func addIncidents(of name: FuturesServiceStreamName) {
         let all = engine.incidents(of: name)
         guard let newest = all.last else { return }
@@ -149,13 +149,13 @@ private final class Collector: FeedListener {
         if !new.isEmpty { add(IncidentsRecord.record(new, of: name), number: nil) }
     }
 
-    /// What is true without being an event.
+    /// Writes state that is not an event.
     func tell(_ part: Int, of parts: Int) {
         let (names, moment) = (engine.read { core, _ in core.streamNames }, Moment.current)
         let statuses = engine.statuses()
         node.shared.withLockedValue { $0.traffic = engine.traffic }
         for (place, name) in names.enumerated() where place % parts == part {
-            // What cannot be had now comes with the stream's next turn.
+            // A stream that cannot be written now follows in its next turn.
             for record in engine.checkpoint(of: name) ?? [] { add(record, number: nil) }
         }
         addVerified(statuses, moment)
@@ -173,7 +173,7 @@ private final class Collector: FeedListener {
         if isNew || part == 0 { add(listing, number: nil) }
     }
 
-    /// A status may wait in the writer's queue, and its `unverifiedMs` counts from the time of its creation. So the log gets that moment itself.
+    /// Writes the moment of the verification itself, because a status may wait in the writer's queue and its `unverifiedMs` counts from its creation.
     private func addVerified(_ name: FuturesServiceStreamName, at time: Int64) {
         state.withLockedValue { $0.verified[name] = time }
         for record in VerifiedRecord.records([(name, time)]) { add(record, number: nil) }
@@ -184,7 +184,7 @@ private final class Collector: FeedListener {
             statuses.streams.compactMap { status -> (name: FuturesServiceStreamName, at: Int64)? in
                 guard let age = status.ageMs, let unverified = status.unverifiedMs else { return nil }
                 let (at, known) = (moment.wallClock &- unverified, max(state.verified[status.name] ?? 0, moment.wallClock &- age))
-                // Clocks of milliseconds may be one apart.
+                // Clocks in milliseconds may differ by one.
                 guard abs(at &- known) > 1 else { return nil }
                 state.verified[status.name] = at
                 return (status.name, at)
@@ -218,7 +218,7 @@ private final class Collector: FeedListener {
     }
 }
 
-/// Passes requests of all nodes on to the venue: once for all who ask for the same, and not while an answer is true. On the engine's loop.
+/// Passes requests of all nodes on to the venue. Identical requests are sent once, and not while a kept answer is valid. Used on the engine's loop.
 private final class RelayDesk: Sendable {
     typealias Answer = @Sendable (Result<RelayedAnswer, FeedError>, _ head: UInt64) -> Void
 
@@ -235,7 +235,7 @@ private final class RelayDesk: Sendable {
         state = NIOLoopBoundBox.makeBoxSendingValue(State(), eventLoop: engine.loop)
     }
 
-    /// From any thread; `answer` is called on the engine's loop.
+    /// Passes a request on. Call it from any thread; `answer` is called on the engine's loop.
     func relay(_ relay: VenueRelay, newestOf name: FuturesServiceStreamName?, maxAge: Int64?, _ answer: @escaping Answer) {
         engine.loop.execute {
             let now = Moment.current.instant
@@ -263,14 +263,14 @@ private final class RelayDesk: Sendable {
 }
 
 extension FuturesFeedConfiguration {
-    /// An engine for these settings, of a given epoch.
+    /// Creates an engine with these settings and a given epoch.
     package func engine(epoch: UInt64, past: EpochTable? = nil, _ logger: Logger) -> FeedEngine {
         FeedEngine(
             dialect: dialect, configuration: core, lines: linesByUpstream, epoch: epoch, past: past, seed: seed ?? .random(in: .min ... .max),
             recorder: recorder, logger: logger)
     }
 
-    /// The core's part of them.
+    /// The settings of the core.
     var core: FeedCore.Configuration {
         var core = FeedCore.Configuration()
         core.linger = linger

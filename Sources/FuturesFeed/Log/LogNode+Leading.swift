@@ -5,13 +5,13 @@ import NIOCore
 import ReplicatedLog
 import Replication
 
-/// The streams of the log as a hot standby holds them itself, on its own line to the venue. Nobody is told what it publishes.
+/// The streams of the log as a hot standby maintains them, over its own line to the venue. Its events are not delivered.
 struct ShadowFeed {
     let engine: FeedEngine
-    /// Wants every stream of the log.
+    /// The observer of every stream of the log.
     let observer: ObserverID
     private var names: Set<FuturesServiceStreamName> = []
-    /// How often in a row it was waited for.
+    /// How many times in a row the takeover waited for it.
     var waits = 0
 
     init(_ engine: FeedEngine) { (self.engine, observer) = (engine, engine.add(nil)) }
@@ -25,7 +25,7 @@ struct ShadowFeed {
 }
 
 extension LogNode {
-    /// What is still on its way to the shadow is waited for in these steps, and no longer than this many.
+    /// The takeover waits in these steps, and for at most this many, for messages still in transit to the shadow.
     private static let shadowPatience = (step: TimeAmount.milliseconds(50), steps: 4)
 
     func lead(_ claim: LogRecord) {
@@ -41,9 +41,9 @@ extension LogNode {
         ingest.begin()
     }
 
-    /// Another ingest took over, or the engine lost what this one appended. Its numbers are used by nobody any more.
+    /// Stops writing because another ingest took over, or because the server lost this node's appends. The lost sequences are not reused.
     func stepDown(_ reason: LogWriter.Reason) {
-        logger.warning("this node feeds the log no more", metadata: ["reason": "\(reason)"])
+        logger.warning("this node no longer feeds the log", metadata: ["reason": "\(reason)"])
         let engine = state.value.ingest?.engine
         state.value.lastCommand = state.value.ingest?.writer.lastID ?? state.value.lastCommand
         state.value.ingest = nil
@@ -52,14 +52,14 @@ extension LogNode {
         Task { await engine?.stop() }
     }
 
-    /// While another node feeds the log, a hot standby holds the streams that the log tells of.
+    /// Makes a hot standby maintain the streams of the log while another node writes it.
     func followWithShadow() {
         guard configuration.isHotStandby, state.value.standby != nil, state.value.ingest == nil,
             let names = shared.withLockedValue({ $0.mirror.isFollowing ? Set($0.mirror.streams.keys) : nil })
         else { return }
         if state.value.shadow == nil {
             let shadow = ShadowFeed(feed.engine(epoch: .random(in: .min ... .max), logger))
-            // It says what weight there is.
+            // The listing contains the venue's weight limit.
             shadow.engine.loadListing()
             state.value.shadow = shadow
             shared.withLockedValue { $0.shadow = shadow.engine }
@@ -67,8 +67,8 @@ extension LogNode {
         state.value.shadow?.follow(names)
     }
 
-    /// Whether this node leads a little later, since what its shadow has is older than what the log has: a claim that follows an orderly end comes
-    /// sooner than messages on a longer line.
+    /// Whether the takeover waits a little, because the shadow's data is older than the log's. After an orderly end, a claim is faster than messages
+    /// on a longer line.
     private func awaitShadow(_ claim: LogRecord) -> Bool {
         guard let shadow = state.value.shadow, shadow.waits < Self.shadowPatience.steps else { return false }
         let inherited = inherited()

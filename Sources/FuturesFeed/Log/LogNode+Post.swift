@@ -4,37 +4,37 @@ import NIOCore
 import ReplicatedLog
 package import Replication
 
-/// What a node was asked and asks; on its loop.
+/// A node's questions and the answers it still keeps; used on its loop.
 struct NodePost {
-    /// A question that has no complete answer yet.
+    /// A question without a complete answer.
     struct Asked {
         let subject: String
         let body: [UInt8]
         let until: Instant
-        /// How long an answer is waited for until it is asked again; nil if it is asked once.
+        /// How long to wait for an answer before asking again; nil to ask only once.
         let attempt: Duration?
-        /// The parts of the answer that have come.
+        /// The parts of the answer received so far.
         var parts: [UInt8] = []
         let answer: (Result<[UInt8], LogError>) -> Void
     }
 
     var asked: [UInt64: Asked] = [:]
     var last: UInt64 = 0
-    /// Answers that one message could not hold, for as long as their rest may be asked for.
+    /// Answers too large for one message, kept while their rest may be requested.
     var rests: [String: (bytes: [UInt8], until: Instant)] = [:]
     /// Answers other nodes' questions.
     var answering: (@Sendable ([UInt8], @escaping @Sendable ([UInt8]) -> Void) -> Void)?
 
-    /// Servers take a megabyte in a message, unless they are told otherwise.
+    /// By default, servers accept one megabyte per message.
     static let partBytes = 512 << 10
     static let restPatience = Duration.seconds(30)
-    /// How soon a question is asked again that nobody heard.
+    /// The time before a question is repeated that no server delivered.
     static let retry = Duration.milliseconds(100)
 }
 
 extension LogNode {
-    /// Asks whoever feeds the log. While nobody does, or nobody answers, it is asked again, no longer than `patience`: what is asked may be carried out
-    /// twice.
+    /// Asks the node that writes the log. If no node does, or none answers, it asks again, but no longer than `patience`. A request may therefore be
+    /// carried out twice.
     func askIngest(
         _ request: NodeRequest, within patience: Duration, each attempt: Duration,
         _ answer: @escaping (Result<RelayedAnswer, FeedError>) -> Void
@@ -43,7 +43,7 @@ extension LogNode {
         send(
             NodePost.Asked(subject: configuration.ingestSubject, body: request.bytes, until: until, attempt: attempt) { result in
                 guard case .success(let bytes) = result, let told = IngestAnswer(bytes) else {
-                    let words = "No gateway feeds the log at present, so the venue cannot be asked; try again in a moment."
+                    let words = "No gateway feeds the log now, so the venue cannot be reached; try again in a moment."
                     return answer(.failure(FeedError(.unreachable, words, retryAfterMs: 1_000)))
                 }
                 self.await(told.head) { answer(told.result) }
@@ -51,7 +51,7 @@ extension LogNode {
     }
 
     private func send(_ asked: NodePost.Asked) {
-        guard let log = state.value.log else { return asked.answer(.failure(LogError(.unavailable, "This node stops."))) }
+        guard let log = state.value.log else { return asked.answer(.failure(LogError(.unavailable, "This node is stopping."))) }
         state.value.post.last += 1
         let id = state.value.post.last
         state.value.post.asked[id] = asked
@@ -71,7 +71,7 @@ extension LogNode {
             loop.assumeIsolated().scheduleTask(in: TimeAmount(NodePost.retry)) { self.send(asked) }
         case .success(let bytes):
             guard let part = AnswerPart(bytes) else {
-                return asked.answer(.failure(LogError(.refused, "The answer cannot be read: bring all nodes to one version.")))
+                return asked.answer(.failure(LogError(.refused, "The answer cannot be read: run the same version on all nodes.")))
             }
             asked.parts += part.body
             guard part.number + 1 < part.count else { return asked.answer(.success(asked.parts)) }
@@ -123,7 +123,7 @@ extension LogNode {
 extension LogNode: FeedPeers {
     package func ask(_ node: String, _ question: [UInt8], _ answer: @escaping @Sendable ([UInt8]?) -> Void) {
         loop.execute {
-            // One that is not heard has gone, and its readers with it.
+            // A node that does not answer is gone, with its readers.
             self.send(
                 NodePost.Asked(
                     subject: self.configuration.subject(ofNode: node), body: NodeRequest.question(question).bytes,
@@ -147,30 +147,30 @@ extension LogNode: FeedPeers {
 
 /// A node's metrics at one moment.
 package struct NodeReading: Sendable {
-    /// Whether this node feeds the log.
+    /// Whether this node writes the log.
     package let feeds: Bool
-    /// Whether it has a connection to the log, reads what the log tells as it comes, and hears anything of it.
+    /// Whether it is connected to the log's servers, whether it follows the log's newest records, and whether it reports an outage of the log.
     package let isConnected: Bool
     package let isFollowing: Bool
     package let isAway: Bool
-    /// How old the newest message was when it came, ms.
+    /// The age of the newest message when it arrived, ms.
     package let lagMs: Int64
-    /// Since when nothing came, ms; nil before anything did.
+    /// Time since the last message, ms; nil before the first one.
     package let silenceMs: Int64?
-    /// The number of the newest event, and of the newest record of the log.
+    /// The sequence of the newest event, and the number of the log's newest record.
     package let head: UInt64
     package let place: UInt64
     /// The writer's term.
     package let term: UInt64
-    /// How often another writer took over, the log was read again, and a record did not count.
+    /// How many times another writer took over, the log was read again, and a record was void.
     package let takeovers: UInt64
     package let rereads: UInt64
     package let voids: UInt64
-    /// How often readers had to begin anew.
+    /// How many times readers had to start over, by cause.
     package let resets: [FeedMirror.ResetCause: UInt64]
-    /// Of a hot standby: the streams that it holds whole itself.
+    /// On a hot standby: the number of streams that its shadow has complete.
     package let shadowed: Int
-    /// Of a node that feeds the log: batches appended, appends refused or lost, bytes that wait, and nodes that want streams.
+    /// On the writing node: batches appended, appends refused or lost, queued bytes, and nodes with demand.
     package let appended: UInt64
     package let refusals: UInt64
     package let backlog: Int

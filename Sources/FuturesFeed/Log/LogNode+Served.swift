@@ -39,7 +39,7 @@ extension LogNode: ServedFeed {
         loop.assumeIsolated().scheduleTask(in: delay) { self.tellDemand() }
     }
 
-    /// What the ingest fetches, or why it could not, comes in the log; why it could not be asked is said here.
+    /// Requests a refetch from the ingest. Its result, or its failure, arrives in the log. If the ingest cannot be asked, that is reported here.
     private func refetch(_ name: FuturesServiceStreamName) {
         askIngest(.refetch(node: self.name, name), within: .seconds(5), each: .seconds(1)) { result in
             guard case .failure(let error) = result else { return }
@@ -47,7 +47,7 @@ extension LogNode: ServedFeed {
         }
     }
 
-    /// All that readers of this node want. The ingest forgets it after a while, so it is told again.
+    /// Sends the demand of this node's readers. The ingest drops it after a while, so it is repeated.
     func tellDemand() {
         state.value.isDemandPlanned = false
         state.value.log?.perform(.publish(subject: configuration.ingestSubject, NodeRequest.demand(node: name, Array(state.value.wanted)).bytes))
@@ -57,7 +57,7 @@ extension LogNode: ServedFeed {
 
     package var head: EventID { shared.withLockedValue { $0.mirror.epochs.headID } ?? EventID(epoch: 0, sequence: 0) }
 
-    /// What is read of the log is told at once.
+    /// Events read from the log are delivered immediately.
     package var hasToldAll: Bool { true }
 
     package var floor: UInt64 { shared.withLockedValue { $0.floor ?? $0.mirror.epochs.head } }
@@ -141,7 +141,7 @@ extension LogNode: ServedFeed {
 
     package var weight: (used: Int, limit: Int) { shared.withLockedValue { $0.mirror.gauges?.weight ?? (0, 0) } }
 
-    /// What only the engine counts is told where it is.
+    /// Values that only the engine counts are reported by the node that has it.
     package var gauges: FeedGauges {
         if let engine = shared.withLockedValue({ $0.engine }) { return engine.gauges }
         let gauges = shared.withLockedValue { $0.mirror.gauges } ?? IngestGauges()
@@ -162,7 +162,7 @@ extension LogNode: ServedFeed {
         return RelayID(0)
     }
 
-    /// The ingest counts who waits for the same.
+    /// The ingest counts the readers that wait for the same answer.
     package func want(_ id: RelayID) {}
 
     package var peers: (any FeedPeers)? { self }

@@ -9,30 +9,30 @@ import NIOPosix
 import ReplicatedLog
 import Replication
 
-/// A node of a cluster: serves what the log tells, and feeds the log if it is an ingest and nobody else does.
+/// A node of a cluster. It serves the log's events, and writes the log if it is an ingest and no other node does.
 ///
-/// It lives on one event loop of its own. Readers are told what the log has, never what this node's own feed has just published, so on every node they
-/// are told the same.
+/// It has its own event loop. Readers receive only events from the log, never events that this node's own feed has just published, so they receive
+/// the same on every node.
 package final class LogNode: Sendable {
-    /// What other threads may look at.
+    /// State that other threads may read.
     struct Shared {
         var mirror: FeedMirror
         var listener: (any FeedListener)?
         var lastObserver: UInt64 = 0
         var hasStarted = false
-        /// Whether the log was read once.
+        /// Whether the log has been read once.
         var isConnected = false
-        /// The engine that feeds the log, and its traffic as of lately; nil unless this node feeds it.
+        /// The engine that writes the log, and its recent traffic; nil unless this node writes the log.
         var engine: FeedEngine?
         var traffic: [UpstreamTraffic]?
-        /// The engine that holds the streams while another node feeds the log; nil unless this node is a hot standby.
+        /// The engine that maintains the streams while another node writes the log; nil unless this node is a hot standby.
         var shadow: FeedEngine?
         var writer: WriterCounts?
-        /// Everything behind this number has been told.
+        /// Every event after this sequence has been delivered.
         var floor: UInt64?
     }
 
-    /// What a node that feeds the log has appended, and for whom, as of lately.
+    /// What a writing node has appended, and for how many nodes, as of recently.
     struct WriterCounts {
         let appended: UInt64
         let refusals: UInt64
@@ -40,27 +40,27 @@ package final class LogNode: Sendable {
         let nodes: Int
     }
 
-    /// What the loop alone touches.
+    /// State used only on the loop.
     struct State {
         var log: (any LogEngine)?
         var post = NodePost()
         var timer: (at: Instant, task: Scheduled<Void>)?
         var standby: Standby?
         var ingest: LogIngest?
-        /// What this node holds itself while it stands by; nil unless it is hot.
+        /// The streams that this node maintains as a hot standby; otherwise nil.
         var shadow: ShadowFeed?
-        /// The newest command's id of all writers until now.
+        /// The id of the newest command of any writer so far.
         var lastCommand: UInt64 = 0
-        /// The streams that readers of this node want.
+        /// The streams with readers on this node.
         var wanted: Set<FuturesServiceStreamName> = []
         var isDemandPlanned = false
-        /// What waits until the log was read up to a number.
+        /// Callbacks that wait until the log has been read up to a sequence.
         var awaiting: [(head: UInt64, until: Instant, done: () -> Void)] = []
         var tasks: [RepeatedTask] = []
         var isStopped = false
         /// When the ingest was last asked for the venue's list.
         var listingAskedAt: Instant?
-        /// Called once the writer has nothing to append any more.
+        /// Called when the writer has appended everything.
         var isAppended: (() -> Void)?
     }
 
@@ -72,7 +72,7 @@ package final class LogNode: Sendable {
     let shared: NIOLockedValueBox<Shared>
     let state: NIOLoopBoundBox<State>
     private let group: MultiThreadedEventLoopGroup
-    /// This run of this node: 8 hexadecimal digits.
+    /// The name of this run of the node: 8 hexadecimal digits.
     package let name = String(UInt64.random(in: 1 << 32..<1 << 33), radix: 16).suffix(8).description
 
     package init(_ configuration: ClusterConfiguration, feed: FuturesFeedConfiguration, logger: Logger) {
@@ -85,7 +85,7 @@ package final class LogNode: Sendable {
         state = NIOLoopBoundBox.makeBoxSendingValue(State(), eventLoop: loop)
     }
 
-    /// Connects and begins to read the log.
+    /// Connects and starts to read the log.
     package func start() {
         if let makeLog = configuration.makeLog { return loop.execute { self.begin(makeLog(self.loop) { self.receive($0) }) } }
         do throws(NATSError) {
@@ -94,9 +94,10 @@ package final class LogNode: Sendable {
                 self.begin(
                     JetStreamLog(
                         settings, stream: self.configuration.stream, subject: self.configuration.subject,
-                        // An edge waits for an ingest to make it: in a far region it would make one beside the mirror's.
+                        // An edge waits until an ingest has created it. In a remote region it would create a second stream besides the mirror's.
                         making: self.configuration.role == .ingest ? self.configuration.description : nil,
-                        loop: self.loop, trouble: { [logger = self.logger] in logger.warning("the log's server", metadata: ["trouble": "\($0)"]) },
+                        loop: self.loop,
+                        trouble: { [logger = self.logger] in logger.warning("trouble with the log's server", metadata: ["trouble": "\($0)"]) },
                         listener: { self.receive($0) }))
             }
         } catch {
@@ -120,7 +121,7 @@ package final class LogNode: Sendable {
         ]
     }
 
-    /// Hands the log over if this node feeds it, ends the feed, the connection and the thread.
+    /// Hands the log over if this node writes it, and ends the feed, the connection and the thread.
     package func stop() async {
         let engine = try? await loop.submit { () -> FeedEngine? in
             self.state.value.standby = nil
@@ -144,7 +145,7 @@ package final class LogNode: Sendable {
         try? await group.shutdownGracefully()
     }
 
-    /// Everything that was published is in the log, and that this node goes; then another one can take over at once.
+    /// Appends every published event, and a record that this node leaves. Another node can then take over immediately.
     private func resign() async {
         await withCheckedContinuation { continuation in
             loop.execute {
@@ -177,7 +178,7 @@ package final class LogNode: Sendable {
             return (effects, shared.mirror.epochs.current?.id != epoch)
         }
         perform(effects)
-        // It knows nothing of what is wanted, and hears of it as soon as it listens.
+        // A new ingest does not know the demand, and receives it as soon as it listens.
         if hasNewIngest { planDemand(in: .milliseconds(50)) }
         if state.value.ingest != nil {
             if let effects = state.value.ingest?.writer.step(event, now: .current) { perform(effects) }
@@ -198,7 +199,7 @@ package final class LogNode: Sendable {
         tellDemand()
     }
 
-    /// Calls `done` once everything up to this number was read, or after a second, in which it should have come.
+    /// Calls `done` when everything up to this sequence has been read, or after one second, in which it should have arrived.
     func await(_ head: UInt64, _ done: @escaping () -> Void) {
         guard head > shared.withLockedValue({ $0.mirror.epochs.head }) else { return done() }
         state.value.awaiting.append((head, Moment.current.instant + .seconds(1), done))
@@ -259,7 +260,7 @@ package final class LogNode: Sendable {
             return
         }
         state.value.timer?.task.cancel()
-        // A deadline that has passed already is looked at soon, not at once, or the loop would do nothing else.
+        // A deadline in the past is handled soon but not immediately; otherwise the loop would do nothing else.
         let at = max(deadline, Moment.current.instant + .milliseconds(5))
         let task = loop.assumeIsolated().scheduleTask(deadline: .uptimeNanoseconds(UInt64(clamping: at.nanoseconds))) { self.passDeadlines() }
         state.value.timer = (at, task)

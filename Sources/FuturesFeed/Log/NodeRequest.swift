@@ -1,23 +1,23 @@
 import FeedCore
 import FeedDialects
 
-/// What a node asks whoever feeds the log, or another node.
+/// A request to the writing node or to another node.
 enum NodeRequest: Equatable {
-    /// Everything that readers of a node want.
+    /// The complete demand of a node's readers.
     case demand(node: String, [FuturesServiceStreamName])
-    /// A stream's complete data, for the readers of a node.
+    /// A stream's snapshot for the readers of a node.
     case refetch(node: String, FuturesServiceStreamName)
-    /// An answer of the venue's, at most so many ms old; `newestOf` as in `ServedFeed.relay`.
+    /// An answer of the venue, at most `maxAge` ms old; `newestOf` as in `ServedFeed.relay`.
     case relay(VenueRelay, newestOf: FuturesServiceStreamName?, maxAge: Int64?)
-    /// The rest of an answer that one message could not hold.
+    /// The rest of an answer that was too large for one message.
     case rest(token: String, part: Int)
-    /// For those who serve a node's readers.
+    /// A question for the gateway part of a node.
     case question([UInt8])
 
-    /// Nobody wants more streams.
+    /// More names than any node needs.
     private static let mostNames = 100_000
 
-    /// Lines of text: what is asked, then what belongs to it.
+    /// Lines of text: the kind of request, then its arguments.
     var bytes: [UInt8] {
         switch self {
         case .demand(let node, let names): Self.lines(["demand", node] + names.map(\.description))
@@ -30,7 +30,7 @@ enum NodeRequest: Equatable {
         }
     }
 
-    /// Nil if it is nothing that this version knows.
+    /// Nil if this version does not know the request.
     init?(_ bytes: [UInt8]) {
         let question = Array("question\n".utf8)
         guard !bytes.starts(with: question) else {
@@ -45,7 +45,7 @@ enum NodeRequest: Equatable {
             guard let name = FuturesServiceStreamName(lines[2]) else { return nil }
             self = .refetch(node: lines[1], name)
         case ("relay", 6):
-            // It is sent to the venue as it is.
+            // The target is sent to the venue unchanged.
             guard lines[1].hasPrefix("/"), lines[1].utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), let weight = Int(lines[2]),
                 (0...10_000).contains(weight), let keep = VenueKeep(lines[3])
             else { return nil }
@@ -62,23 +62,23 @@ enum NodeRequest: Equatable {
     private static func lines(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator: "\n").utf8) }
 }
 
-/// A part of an answer that one message could not hold: `<node> <token> <number> <count>` and an end of line, then bytes.
+/// A part of an answer that was too large for one message: `<node> <token> <number> <count>` and a line end, then bytes.
 struct AnswerPart {
     let node: String
     let token: String
-    /// From zero on.
+    /// The number of the part, from 0.
     let number: Int
     let count: Int
     let body: ArraySlice<UInt8>
 
-    /// A REST answer has 64 MiB at most, and so have its parts together.
+    /// A REST answer has at most 64 MiB, and so have its parts together.
     private static let mostParts = 256
 
     init(node: String, token: String, number: Int, count: Int, body: ArraySlice<UInt8>) {
         (self.node, self.token, self.number, self.count, self.body) = (node, token, number, count, body)
     }
 
-    /// Nil if it is none.
+    /// Nil if the bytes are not a part.
     init?(_ bytes: [UInt8]) {
         guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
         let words = bytes[..<end].split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
@@ -91,10 +91,10 @@ struct AnswerPart {
     var bytes: [UInt8] { Array("\(node) \(token) \(number) \(count)\n".utf8) + body }
 }
 
-/// What the ingest answers: what came of it, or why nothing did.
+/// The ingest's answer: a result, or an error.
 struct IngestAnswer {
     var result: Result<RelayedAnswer, FeedError>
-    /// The newest event when it was given. What the answer rests on is in the log up to there.
+    /// The newest event when the answer was created. The log has everything that the answer is based on up to there.
     var head: UInt64
 
     var bytes: [UInt8] {
@@ -138,7 +138,7 @@ extension VenueKeep {
 
     fileprivate init?(_ text: String) {
         let words = text.split(separator: " ")
-        // No period is longer than a year, and none is nothing.
+        // A period is at most one year and not negative.
         guard words.count == 2, let value = Int64(words[1]), (0...366 * 86_400_000).contains(value) else { return nil }
         switch (words[0], value) {
         case ("milliseconds", _): self = .milliseconds(value)

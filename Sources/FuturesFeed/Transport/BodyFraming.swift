@@ -1,15 +1,15 @@
 package import NIOCore
 
-/// Cuts the body of an endless HTTP answer into messages.
+/// Splits the body of an endless HTTP response into messages.
 package protocol BodyFraming: Sendable {
-    /// Takes bytes and hands out every message that is complete by now. A message is a slice that is valid for as long as it is held.
+    /// Accepts bytes and passes on every complete message. A message is a slice that is valid for as long as it is held.
     ///
-    /// - Returns: Whether the server has said that nothing more follows.
-    /// - Throws: `TransportError` if the framing is broken or a message is larger than `maximumMessageBytes`.
+    /// - Returns: Whether the server has announced the end.
+    /// - Throws: `TransportError` if the framing is invalid or a message is larger than `maximumMessageBytes`.
     mutating func take(_ bytes: ByteBuffer, _ message: (ByteBuffer) -> Void) throws(TransportError) -> Bool
 }
 
-/// The framing of an answer with this `Content-Type`; nil if there is none, as for JSON.
+/// The framing for a response with this `Content-Type`; nil if there is none, as for JSON.
 func bodyFraming(of contentType: String) -> (any BodyFraming)? {
     switch contentType.prefix(while: { $0 != ";" }).lowercased() {
     case "multipart/mixed": MultipartFraming(contentType: contentType)
@@ -18,8 +18,8 @@ func bodyFraming(of contentType: String) -> (any BodyFraming)? {
     }
 }
 
-/// `multipart/mixed` (RFC 2046 §5.1): the parts' bodies. Each is handed out as soon as the delimiter after it has begun, because a server may write
-/// that long before the next part. The text before the first delimiter is skipped.
+/// `multipart/mixed` (RFC 2046 §5.1): the parts' bodies. Each is passed on as soon as the following delimiter starts, because a server may write that
+/// long before the next part. The text before the first delimiter is skipped.
 package struct MultipartFraming: BodyFraming {
     private enum Place {
         case preamble
@@ -43,7 +43,7 @@ package struct MultipartFraming: BodyFraming {
         self.maximumMessageBytes = maximumMessageBytes
     }
 
-    /// Reads the boundary of a `Content-Type` (RFC 2046 §5.1.1, quoted or not).
+    /// Parses the boundary of a `Content-Type` (RFC 2046 §5.1.1, quoted or not).
     package init?(contentType: String) {
         let parameters = contentType.split(separator: ";").dropFirst().map { String($0).trimmingWhitespace() }
         guard let boundary = parameters.first(where: { $0.lowercased().hasPrefix("boundary=") })?.dropFirst("boundary=".count) else { return nil }
@@ -90,13 +90,13 @@ package struct MultipartFraming: BodyFraming {
         return true
     }
 
-    /// The bytes after the empty line that ends a part's headers. The part begins at the end of its delimiter's line.
+    /// The bytes after the empty line that ends a part's headers. The part starts at the end of its delimiter's line.
     private func body(of part: ByteBufferView) -> ByteBufferView? {
         part.firstRange(of: [0x0D, 0x0A, 0x0D, 0x0A]).map { part[$0.upperBound...] }
     }
 }
 
-/// `text/event-stream` (WHATWG HTML §9.2.6): the data of every event. An event called `complete` ends the stream (GraphQL over SSE, distinct
+/// `text/event-stream` (WHATWG HTML §9.2.6): the data of every event. An event named `complete` ends the stream (GraphQL over SSE, distinct
 /// connections).
 package struct EventStreamFraming: BodyFraming {
     private let maximumMessageBytes: Int
@@ -160,6 +160,6 @@ package struct EventStreamFraming: BodyFraming {
 
 extension TransportError {
     fileprivate static func tooLarge(_ limit: Int) -> Self {
-        TransportError(.messageTooLarge, "The server sent more than \(limit) bytes in one message: subscribe to less or raise the limit.")
+        TransportError(.messageTooLarge, "The server sent more than \(limit) bytes in one message: subscribe to fewer streams or raise the limit.")
     }
 }

@@ -12,7 +12,7 @@ package final class ConnectCancellation: Sendable {
 
     package init() {}
 
-    /// Fails the attempt with code `cancelled` and cuts its socket. An attempt that begins later fails at once.
+    /// Fails the attempt with code `cancelled` and closes its socket. An attempt that starts later fails immediately.
     package func cancel() {
         let action: (@Sendable () -> Void)? = state.withLockedValue {
             let before = $0
@@ -22,7 +22,7 @@ package final class ConnectCancellation: Sendable {
         action?()
     }
 
-    /// Returns `false` if it has been cancelled already.
+    /// Returns `false` if it is already cancelled.
     func arm(_ action: @escaping @Sendable () -> Void) -> Bool {
         state.withLockedValue {
             if case .cancelled = $0 { return false }

@@ -11,7 +11,7 @@ import NIOSSL
     import Musl
 #endif
 
-/// Why a connection could not be made, or broke, for people: the end of a sentence, without names of types and error numbers.
+/// Why a connection failed or broke, for people: the end of a sentence, without type names and error numbers.
 package func plainWords(_ error: any Error) -> String {
     switch error {
     case let error as TransportError: error.message
@@ -23,19 +23,19 @@ package func plainWords(_ error: any Error) -> String {
             "the host name \(error.host) cannot be resolved"
         }
     case let error as IOError: words(errno: error.errnoCode)
-    case ChannelError.connectTimeout: "nothing answers there"
+    case ChannelError.connectTimeout: "the server does not answer"
     case is ChannelError, NIOSSLError.uncleanShutdown: "the connection broke"
     case NIOSSLError.handshakeFailed(let reason): words(tls: "\(reason)")
     case NIOSSLError.unableToValidateCertificate, NIOSSLError.noCertificateToValidate: untrusted
     case let error as NIOSSLExtraError where error == .failedToValidateHostname: "its certificate is for another name"
     case let error as BoringSSLError: words(tls: "\(error)")
-    case is NIOSSLError, is NIOSSLExtraError: "no TLS session could be made"
+    case is NIOSSLError, is NIOSSLExtraError: "the TLS handshake failed"
     case let error as HTTPClientError: words(http: error)
     default: "the connection failed"
     }
 }
 
-/// Whether trying again is useless until somebody changes certificates.
+/// Whether retrying is useless until certificates are changed.
 package func isMistrust(_ error: any Error) -> Bool {
     switch error {
     case NIOSSLError.handshakeFailed(let reason): words(tls: "\(reason)") == untrusted
@@ -47,29 +47,29 @@ package func isMistrust(_ error: any Error) -> Bool {
     }
 }
 
-private let untrusted = "its certificate is signed by nobody that this machine trusts, or out of date"
+private let untrusted = "its certificate has expired or is not signed by an authority that this machine trusts"
 
 private func words(tls reason: String) -> String {
     if reason.contains("CERTIFICATE_VERIFY_FAILED") { return untrusted }
-    return reason.contains("WRONG_VERSION_NUMBER") ? "it speaks no TLS there" : "no TLS session could be made"
+    return reason.contains("WRONG_VERSION_NUMBER") ? "the server does not speak TLS on this port" : "the TLS handshake failed"
 }
 
 private func words(http error: HTTPClientError) -> String {
     switch error {
-    case .connectTimeout, .tlsHandshakeTimeout: "nothing answers there"
-    case .readTimeout, .deadlineExceeded: "no answer came in time"
-    case .remoteConnectionClosed: "the other side closed the connection"
-    case .invalidURL, .emptyHost, .emptyScheme: "this is no address"
+    case .connectTimeout, .tlsHandshakeTimeout: "the server does not answer"
+    case .readTimeout, .deadlineExceeded: "the server did not answer in time"
+    case .remoteConnectionClosed: "the server closed the connection"
+    case .invalidURL, .emptyHost, .emptyScheme: "the address is malformed"
     default: error.shortDescription
     }
 }
 
 private func words(errno: CInt) -> String {
     switch errno {
-    case ECONNREFUSED: "nothing listens there"
-    case ETIMEDOUT: "nothing answers there"
-    case EHOSTUNREACH, ENETUNREACH: "there is no way through the network"
-    case ECONNRESET, EPIPE: "the other side broke the connection"
+    case ECONNREFUSED: "no process listens on this port"
+    case ETIMEDOUT: "the server does not answer"
+    case EHOSTUNREACH, ENETUNREACH: "the network has no route to it"
+    case ECONNRESET, EPIPE: "the server reset the connection"
     case EMFILE, ENFILE: "this machine has no file descriptors left"
     default: String(cString: strerror(errno))
     }

@@ -1,4 +1,4 @@
-/// Checks request headers (RFC 9110 §5.1, §5.5), so that no value can begin a line of its own.
+/// Checks request headers (RFC 9110 §5.1, §5.5), so that no value can inject a line.
 enum HTTPFields {
     /// - Throws: `TransportError` with code `invalidHeader`.
     static func check(_ headers: [(String, String)]) throws(TransportError) {

@@ -2,22 +2,22 @@ package import AsyncHTTPClient
 package import NIOCore
 package import NIOHTTP1
 
-/// Takes the messages of an endless HTTP answer. Every call comes on the stream's event loop, in order.
+/// Receives the messages of an endless HTTP response. All calls are made on the stream's event loop, in order.
 package protocol HTTPStreamReceiver: AnyObject, Sendable {
     /// The server has accepted the request; messages follow.
     func httpStreamDidOpen(_ stream: HTTPStream)
 
-    /// Any bytes of the answer, before they are read.
+    /// Called for all bytes of the response, before they are parsed.
     func httpStreamDidHear(_ stream: HTTPStream)
 
-    /// One whole message.
+    /// Called for each complete message.
     func httpStream(_ stream: HTTPStream, didReceive message: ByteBuffer)
 
-    /// The stream has ended. Called exactly once, and last. `nil` if the server ended it in order.
+    /// The stream has ended. Called exactly once, as the last call. `nil` if the server ended it in order.
     func httpStream(_ stream: HTTPStream, didClose error: TransportError?)
 }
 
-/// One POST whose answer does not end, read message by message.
+/// One POST whose response does not end, read message by message.
 package final class HTTPStream: HTTPClientResponseDelegate, Sendable {
     private struct State {
         var receiver: (any HTTPStreamReceiver)?
@@ -38,7 +38,7 @@ package final class HTTPStream: HTTPClientResponseDelegate, Sendable {
         state = NIOLoopBoundBox.makeBoxSendingValue(State(receiver: receiver), eventLoop: loop)
     }
 
-    /// Ends the request; the receiver is not called any more. Call it on the stream's loop.
+    /// Ends the request. The receiver is not called again. Call it on the stream's loop.
     package func cancel() {
         state.value.receiver = nil
         finish(nil)
@@ -47,7 +47,7 @@ package final class HTTPStream: HTTPClientResponseDelegate, Sendable {
     /// Call it once, on the loop.
     func begin(_ client: HTTPClient, _ request: HTTPClient.Request, answerWithin limit: TimeAmount) {
         state.value.deadline = loop.scheduleTask(in: limit) {
-            self.finish(TransportError(.timedOut, "No answer to \(self.target) in time: check the network or raise the time-out."))
+            self.finish(TransportError(.timedOut, "No answer to \(self.target) in time: check the network or raise the timeout."))
         }
         state.value.task = client.execute(request: request, delegate: self, eventLoop: .delegateAndChannel(on: loop))
     }
@@ -104,14 +104,15 @@ package final class HTTPStream: HTTPClientResponseDelegate, Sendable {
         finish(TransportError(httpError: error, target: target, wasSent: wasOpen))
     }
 
-    /// The error for an answer that is no stream.
+    /// The error for a response that is not a stream.
     private func refusal() -> TransportError {
         let head = state.value.head
         let type = head?.headers.first(name: "Content-Type") ?? "no content type"
         let status = head.map { Int($0.status.code) } ?? 0
         let shown = type.utf8.prefix(100).excerpt
         return TransportError(
-            .upgradeRefused, "The server answered \(target) with status \(status) and \(shown) instead of a stream: check what it says and supports.",
+            .upgradeRefused,
+            "The server answered \(target) with status \(status) and \(shown) instead of a stream: check that it supports this transport.",
             status: status, bodyExcerpt: state.value.refusedBody.excerpt,
             retryAfter: parseRetryAfter(head?.headers.first(name: "Retry-After"), date: head?.headers.first(name: "Date")))
     }

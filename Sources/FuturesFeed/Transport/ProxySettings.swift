@@ -8,18 +8,18 @@ import AsyncHTTPClient
     import Musl
 #endif
 
-/// The proxy between this process and a server, as the environment says: `HTTPS_PROXY` for `wss` and `https`, `HTTP_PROXY` for `ws` and `http`, else
-/// `ALL_PROXY`; `NO_PROXY` lists hosts that need none. The lower-case names count too, and win. This machine itself is reached directly. Every proxy
-/// is asked for a tunnel (`CONNECT`, RFC 9110 §9.3.6), whatever goes through it.
+/// The proxy between this process and a server, from the environment: `HTTPS_PROXY` for `wss` and `https`, `HTTP_PROXY` for `ws` and `http`,
+/// otherwise `ALL_PROXY`; `NO_PROXY` lists hosts without a proxy. Lower-case names are also read and have priority. This machine itself is reached
+/// directly. Every proxy is asked for a tunnel (`CONNECT`, RFC 9110 §9.3.6), whatever the scheme.
 package struct ProxySettings: Sendable {
     /// A proxy that speaks plain HTTP.
     package struct Server: Sendable, Hashable, CustomStringConvertible {
         package let host: String
         package let port: Int
-        /// The value of `Proxy-Authorization`, if the address has a name and a password (RFC 7617).
+        /// The value of `Proxy-Authorization`, if the URL has a name and a password (RFC 7617).
         let authorization: HTTPClient.Authorization?
 
-        /// Without secrets, because a log may contain it.
+        /// Without secrets, because it may be logged.
         package var description: String { "\(host):\(port)" }
     }
 
@@ -27,10 +27,10 @@ package struct ProxySettings: Sendable {
     private var plain: String?
     private var exceptions: [Exception] = []
 
-    /// Everything goes directly.
+    /// No proxies.
     package static let none = ProxySettings(environment: [:])
 
-    /// What this process's environment said at the first use.
+    /// The settings from this process's environment at the first use.
     package static let ofProcess: ProxySettings = {
         var environment: [String: String] = [:]
         for name in ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"].flatMap({ [$0, $0.lowercased()] }) {
@@ -42,7 +42,7 @@ package struct ProxySettings: Sendable {
     /// All proxies.
     var servers: Set<Server> { Set([secure, plain].compactMap { $0.flatMap(Server.init) }) }
 
-    /// Reads the variables; `server(for:port:isSecure:)` reports addresses that cannot be used.
+    /// Reads the variables; `server(for:port:isSecure:)` reports unusable addresses.
     package init(environment: [String: String]) {
         func value(_ name: String) -> String? {
             [name.lowercased(), name].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
@@ -54,8 +54,8 @@ package struct ProxySettings: Sendable {
 
     /// The proxy for a host; nil if the host is reached directly.
     ///
-    /// - Throws: `TransportError` with code `invalidURL` if the variable's value is no `http://` address. The value is not repeated, because it may
-    ///   hold a password.
+    /// - Throws: `TransportError` with code `invalidURL` if the variable's value is not an `http://` address. The value is not included, because it
+    ///   may contain a password.
     package func server(for host: String, port: Int, isSecure: Bool) throws(TransportError) -> Server? {
         guard let address = isSecure ? secure : plain else { return nil }
         let host = host.lowercased()
@@ -73,7 +73,7 @@ package struct ProxySettings: Sendable {
         return numbers.count == 4 && numbers[0] == "127" && numbers.allSatisfy { UInt8($0) != nil }
     }
 
-    /// One entry of `NO_PROXY`: `*`, or a name or an address, with or without a port. A name also covers its subdomains.
+    /// One entry of `NO_PROXY`: `*`, or a name or address, with or without a port. A name also covers its subdomains.
     private struct Exception: Sendable {
         private let name: String
         private let port: Int?

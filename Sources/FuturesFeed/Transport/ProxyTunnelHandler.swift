@@ -2,7 +2,7 @@ import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 
-/// Asks a proxy for a tunnel (RFC 9110 §9.3.6). Once there is one it leaves the pipeline; when nothing of it is left, it completes `opened`.
+/// Asks a proxy for a tunnel (RFC 9110 §9.3.6). When the tunnel is open and its handlers have left the pipeline, it completes `opened`.
 final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
@@ -40,7 +40,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard !isLeaving else { return }
         switch Self.unwrapInboundIn(data) {
         case .head(let head):
-            // The body of a refusal is not read: the decoder takes every answer to CONNECT to have none.
+            // The body of a refusal is not read: the decoder treats every response to CONNECT as having none.
             guard !(200..<300).contains(head.status.code) else { return }
             isLeaving = true
             attempt.fail(refusal(head))
@@ -59,7 +59,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
             .init(.protocolViolation, "The proxy \(proxy.host) did not answer CONNECT in valid HTTP/1.1: check its address."))
     }
 
-    /// The decoder is in the middle of a read, so it leaves only after this call. The server speaks second, so no byte of it can have come yet.
+    /// The decoder is in the middle of a read, so it leaves only after this call. The server speaks second, so none of its bytes can have arrived.
     private func leave(context: ChannelHandlerContext) {
         isLeaving = true
         let pipeline = context.pipeline.syncOperations
@@ -72,7 +72,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     private func refusal(_ answer: HTTPResponseHead) -> TransportError {
         TransportError(
             .proxyRefused,
-            "The proxy \(proxy.host) opens no tunnel to \(target), it answered \(answer.status.code): check the proxy variables and their password.",
+            "The proxy \(proxy.host) refused a tunnel to \(target) with status \(answer.status.code): check the proxy variables and their password.",
             status: Int(answer.status.code),
             retryAfter: parseRetryAfter(answer.headers.first(name: "Retry-After"), date: answer.headers.first(name: "Date")))
     }

@@ -6,7 +6,7 @@ import NIOHTTPCompression
 import NIOPosix
 import NIOSSL
 
-/// Gathers one answer and gives up as soon as its body is larger than allowed.
+/// Collects one response and aborts as soon as its body is larger than allowed.
 final class RESTBody: HTTPClientResponseDelegate {
     private struct Answer {
         var wasSent = false
@@ -21,7 +21,7 @@ final class RESTBody: HTTPClientResponseDelegate {
         self.limit = limit
     }
 
-    /// Translates the error that ended the request, and adds the status if one had come.
+    /// Converts the error that ended the request, and adds the status if one was received.
     func failure(_ error: any Error, url: String) -> TransportError {
         let (wasSent, head) = answer.withLockedValue { ($0.wasSent, $0.head) }
         var failure = TransportError(httpError: error, target: TransportError.describe(url), wasSent: wasSent)
@@ -50,18 +50,20 @@ final class RESTBody: HTTPClientResponseDelegate {
 
     func didFinishRequest(task: HTTPClient.Task<RESTResponse>) throws -> RESTResponse {
         try answer.withLockedValue {
-            guard let head = $0.head else { throw TransportError(.protocolViolation, "The server sent an answer without a head: try again later.") }
+            guard let head = $0.head else {
+                throw TransportError(.protocolViolation, "The server sent an answer without a status line: try again later.")
+            }
             return RESTResponse(status: Int(head.status.code), headers: .init(fields: head.headers), body: $0.body)
         }
     }
 
     private var tooLarge: TransportError {
-        TransportError(.bodyTooLarge, "The body is larger than \(limit) bytes: ask for less or raise the limit.")
+        TransportError(.bodyTooLarge, "The body is larger than \(limit) bytes: request less data or raise the limit.")
     }
 }
 
 extension TransportError {
-    /// Translates an error of the HTTP client.
+    /// Converts an error of the HTTP client.
     init(httpError error: any Error, target: String, wasSent: Bool) {
         if let error = error as? TransportError {
             self = error
@@ -74,7 +76,8 @@ extension TransportError {
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             self.init(.tlsFailed, "No trusted TLS session for \(target): \(plainWords(error)).")
         case NIOHTTPDecompression.DecompressionError.limit:
-            self.init(.bodyTooLarge, "The body of \(target) is larger than \(RESTClient.maximumBodyBytes) bytes once decompressed: ask for less.")
+            self.init(
+                .bodyTooLarge, "The body of \(target) is larger than \(RESTClient.maximumBodyBytes) bytes once decompressed: request less data.")
         case is HTTPParserError, is NIOHTTPDecompression.DecompressionError, is NIOHTTPDecompression.ExtraDecompressionError:
             self.init(.protocolViolation, "The answer to \(target) is not valid HTTP/1.1: check the address.")
         case is IOError where !wasSent:
@@ -84,13 +87,13 @@ extension TransportError {
         }
     }
 
-    /// An address that may be logged: without query and credentials.
+    /// A URL that may be logged: without query and credentials.
     static func describe(_ url: String) -> String {
         guard hasCredentials(url) else { return url.prefix { $0 != "?" }.utf8.excerpt }
         return (url.prefix { $0 != ":" } + "://…@…").utf8.excerpt
     }
 
-    /// Whether the authority of an address has an `@`.
+    /// Whether the authority of a URL has an `@`.
     static func hasCredentials(_ url: String) -> Bool {
         let rest = url.drop { $0 != ":" }.drop { $0 == ":" || $0 == "/" }
         return rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }.contains("@")
@@ -99,7 +102,7 @@ extension TransportError {
     private init(clientError error: HTTPClientError, target: String) {
         switch error {
         case .connectTimeout, .deadlineExceeded, .readTimeout, .writeTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout:
-            self.init(.timedOut, "No complete answer to \(target) in time: check the network or raise the time-out.")
+            self.init(.timedOut, "No complete answer to \(target) in time: check the network or raise the timeout.")
         case .cancelled:
             self.init(.cancelled, "The request to \(target) was cancelled by this side.")
         default:

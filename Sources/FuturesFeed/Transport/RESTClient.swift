@@ -4,17 +4,17 @@ import NIOHTTP1
 import NIOHTTPCompression
 import NIOSSL
 
-/// An answer, whatever its status.
+/// A response with any status.
 package struct RESTResponse: Sendable {
     package let status: Int
     package let headers: Headers
-    /// Decompressed.
+    /// The decompressed body.
     package let body: ByteBuffer
 
-    /// What `Retry-After` asks for (RFC 9110 §10.2.3), at most 30 days.
+    /// The wait in `Retry-After` (RFC 9110 §10.2.3), at most 30 days.
     package var retryAfter: Duration? { parseRetryAfter(headers.first(name: "Retry-After"), date: headers.first(name: "Date")) }
 
-    /// Response headers by name, ignoring case.
+    /// Response headers by name, case-insensitive.
     package struct Headers: Sendable {
         let fields: HTTPHeaders
 
@@ -28,7 +28,7 @@ package final class RESTClient: Sendable {
     package static let maximumBodyBytes = 64 << 20
 
     private let proxies: ProxySettings
-    /// One client for each proxy, and one without.
+    /// One client per proxy, and one without.
     private let clients: [ProxySettings.Server?: HTTPClient]
 
     /// - Parameters:
@@ -69,7 +69,7 @@ package final class RESTClient: Sendable {
     /// Performs one request.
     ///
     /// - Returns: A future on `loop`. It fails with `TransportError`: `invalidURL`, `invalidHeader`, `connectFailed`, `tlsFailed`, `timedOut`,
-    ///   `bodyTooLarge`, `protocolViolation` or `closed`; with the status if one had come.
+    ///   `bodyTooLarge`, `protocolViolation` or `closed`; with the status if one was received.
     package func get(_ request: RESTRequest, on loop: any EventLoop) -> EventLoopFuture<RESTResponse> {
         let (client, prepared): (HTTPClient, HTTPClient.Request)
         do {
@@ -90,14 +90,14 @@ package final class RESTClient: Sendable {
         .hop(to: loop)
     }
 
-    /// Begins a request whose answer does not end. Call it on `loop`; the receiver is called there later, never from within this call.
+    /// Starts a request whose response does not end. Call it on `loop`; the receiver is called there later, never during this call.
     ///
-    /// The answer's head has to come within the request's time-out. The body has no time-out and may be of any length.
+    /// The response head must arrive within the request's timeout. The body has no timeout and no length limit.
     package func stream(_ request: RESTRequest, on loop: any EventLoop, receiver: any HTTPStreamReceiver) -> HTTPStream {
         let stream = HTTPStream(url: request.url, loop: loop, receiver: receiver)
         do {
             var (client, prepared) = try route(request)
-            // A server may hold compressed data back until it has enough of it.
+            // A server may hold back compressed data until it has enough of it.
             prepared.headers.replaceOrAdd(name: "Accept-Encoding", value: "identity")
             stream.begin(client, prepared, answerWithin: TimeAmount(min(request.timeout, .seconds(3600))))
         } catch {
@@ -106,11 +106,11 @@ package final class RESTClient: Sendable {
         return stream
     }
 
-    /// The client for a request's proxy, and the request in the form that the client takes.
+    /// The client for a request's proxy, and the request in the client's form.
     private func route(_ request: RESTRequest) throws(TransportError) -> (HTTPClient, HTTPClient.Request) {
         let prepared = try Self.prepare(request)
         let proxy = try proxies.server(for: prepared.host, port: prepared.port, isSecure: prepared.useTLS)
-        guard let client = clients[proxy] else { throw TransportError(.closed, "This client knows no such proxy: start it anew.") }
+        guard let client = clients[proxy] else { throw TransportError(.closed, "This client does not know this proxy: create a new client.") }
         return (client, prepared)
     }
 
@@ -133,7 +133,7 @@ package final class RESTClient: Sendable {
         return prepared
     }
 
-    /// Ends every connection. Requests under way and later ones fail with `closed`.
+    /// Ends every connection. Running and later requests fail with `closed`.
     package func shutdown() async {
         for client in clients.values { try? await client.shutdown() }
     }

@@ -1,8 +1,8 @@
 import FeedCore
 import NIOCore
 
-/// Notes when the socket was last read: the first handler of a pipeline, so that neither TLS nor the messages that came in the same read before make a
-/// message look younger. Lives on its event loop.
+/// Records when the socket was last read. It is the first handler of a pipeline, so that neither TLS nor earlier messages of the same read make a
+/// message look younger. Used on its event loop.
 final class ReadTime: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

@@ -1,5 +1,5 @@
-/// The value of a `Retry-After` header (RFC 9110 §10.2.3): seconds, or a date, which is compared with the `Date` header of the same answer so that no
-/// clock is needed. At most 30 days; `nil` if it cannot be read.
+/// Parses a `Retry-After` header (RFC 9110 §10.2.3): seconds, or a date. A date is compared with the `Date` header of the same response, so that no
+/// clock is needed. At most 30 days; `nil` if it is invalid.
 func parseRetryAfter(_ value: String?, date: String?) -> Duration? {
     guard let value = value?.trimmingWhitespace(), !value.isEmpty else { return nil }
     let longest: Int64 = 30 * 86_400
@@ -20,7 +20,7 @@ private func secondsOfHTTPDate(_ text: Substring) -> Int64? {
     guard clock.count == 3, let hour = clock[0], let minute = clock[1], let second = clock[2] else { return nil }
     guard (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second) else { return nil }
 
-    // Years counted from March, so that the leap day is the last of its year.
+    // Years start in March, so that the leap day is the last day of its year.
     let month = Int64(monthIndex) + 1
     let shiftedYear = month > 2 ? year : year - 1
     let shiftedMonth = month > 2 ? month - 3 : month + 9

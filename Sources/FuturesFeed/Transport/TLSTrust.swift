@@ -1,14 +1,14 @@
 import NIOCore
 import NIOSSL
 
-/// The certificate authorities to trust. Host name and chain are always verified in full; no setting switches that off.
+/// The certificate authorities to trust. Host name and chain are always fully verified; no setting turns that off.
 package enum TLSTrust: Sendable {
     /// The certificate authorities of the operating system.
     case system
     /// Only these certificate authorities, as PEM text: for a private authority.
     case roots(pem: String)
 
-    /// - Throws: `TransportError` with code `tlsFailed` if the PEM text holds no certificate.
+    /// - Throws: `TransportError` with code `tlsFailed` if the PEM text contains no certificate.
     func configuration() throws(TransportError) -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12

@@ -1,11 +1,11 @@
-/// A failure between this process and a server. `message` tells the user what to do.
+/// An error between this process and a server. `message` tells the user what to do.
 package struct TransportError: Error, Sendable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
-        /// This client cannot open the address.
+        /// The client cannot open this URL.
         case invalidURL
-        /// A request header or a subprotocol is malformed or belongs to the handshake itself.
+        /// A request header or a subprotocol is malformed or reserved for the handshake.
         case invalidHeader
-        /// No TCP connection: look-up failed, refused, unreachable.
+        /// No TCP connection: name lookup failed, refused, or unreachable.
         case connectFailed
         /// No trusted TLS session: certificate, name or handshake.
         case tlsFailed
@@ -13,13 +13,13 @@ package struct TransportError: Error, Sendable, CustomStringConvertible {
         case proxyRefused
         /// The server answered the upgrade with something other than 101. `status`, `bodyExcerpt` and `retryAfter` give details.
         case upgradeRefused
-        /// The peer broke RFC 6455 or HTTP/1.1.
+        /// The peer violated RFC 6455 or HTTP/1.1.
         case protocolViolation
         /// A text message or close reason that is not UTF-8.
         case invalidUTF8
-        /// An inbound frame or message above the limit.
+        /// An inbound frame or message exceeded the limit.
         case messageTooLarge
-        /// The peer does not read what is sent.
+        /// The peer does not read sent data.
         case peerNotReading
         /// A deadline passed.
         case timedOut
@@ -27,20 +27,20 @@ package struct TransportError: Error, Sendable, CustomStringConvertible {
         case cancelled
         /// The connection ended without a closing handshake, or the client was already shut down.
         case closed
-        /// For users of `RESTClient` who refuse a status; the client itself returns every status as a response.
+        /// For users of `RESTClient` that refuse a status; the client itself returns every status as a response.
         case badStatus
-        /// A response body above the limit, counted after decompression.
+        /// A response body exceeded the limit, counted after decompression.
         case bodyTooLarge
     }
 
     package var code: Code
     /// What happened and what to do about it.
     package var message: String
-    /// HTTP status of the answer, if there was one.
+    /// The HTTP status of the response, if there was one.
     package var status: Int?
-    /// At most 512 bytes of the answer's body with control characters replaced by spaces.
+    /// At most 512 bytes of the response body, with control characters replaced by spaces.
     package var bodyExcerpt: String?
-    /// The wait that the server asks for (RFC 9110 §10.2.3).
+    /// The wait that the server asked for (RFC 9110 §10.2.3).
     package var retryAfter: Duration?
 
     package init(_ code: Code, _ message: String, status: Int? = nil, bodyExcerpt: String? = nil, retryAfter: Duration? = nil) {

@@ -1,16 +1,16 @@
-/// Checks whether bytes that arrive in pieces are UTF-8 (RFC 3629; Unicode table 3-7), and says no at the first byte that cannot be.
+/// Checks whether bytes that arrive in pieces are UTF-8 (RFC 3629; Unicode table 3-7). It fails at the first invalid byte.
 struct UTF8Validator: Sendable {
-    /// Continuation bytes that the current character still lacks.
+    /// Continuation bytes that the current character still needs.
     private var missing = 0
     /// The range of the next continuation byte. It is narrower than 80…BF after E0, ED, F0 and F4, which excludes overlong forms, surrogates and
     /// everything above U+10FFFF.
     private var lowest: UInt8 = 0x80
     private var highest: UInt8 = 0xBF
 
-    /// Whether the bytes so far end with a whole character.
+    /// Whether the bytes so far end with a complete character.
     var isComplete: Bool { missing == 0 }
 
-    /// Whether everything so far can begin a UTF-8 text. After `false` the validator must not be used any more.
+    /// Whether the bytes so far can start a UTF-8 text. Do not use the validator after `false`.
     mutating func accepts(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var index = 0
         let count = bytes.count

@@ -15,8 +15,8 @@ enum WebSocketCloseCode {
         }
     }
 
-    /// The payload of a close frame. A code that may not be sent is left out together with the reason. The reason is cut between characters so that
-    /// the payload stays within 125 bytes.
+    /// The payload of a close frame. A code that may not be sent is omitted together with the reason. The reason is cut between characters so that
+    /// the payload has at most 125 bytes.
     static func payload(code: UInt16, reason: String) -> ByteBuffer {
         guard mayBeSent(code) else { return ByteBuffer() }
         var payload = ByteBuffer()
@@ -28,7 +28,7 @@ enum WebSocketCloseCode {
         return payload
     }
 
-    /// Reads the payload of a close frame.
+    /// Parses the payload of a close frame.
     static func parse(_ payload: ByteBuffer) throws(TransportError) -> (code: UInt16?, reason: String) {
         var payload = payload
         guard payload.readableBytes > 0 else { return (nil, "") }

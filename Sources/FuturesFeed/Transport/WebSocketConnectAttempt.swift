@@ -3,8 +3,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// One call of `connect`: holds the deadline and every socket that look-up and TCP open on its behalf, and completes its promise once.
-/// Lives on its event loop.
+/// One call of `connect`. It holds the deadline and every socket opened on its behalf, and completes its promise once. Used on its event loop.
 final class WebSocketConnectAttempt {
     let request: WebSocketRequest
     let limits: WebSocketLimits
@@ -20,7 +19,7 @@ final class WebSocketConnectAttempt {
     private var cancellation: ConnectCancellation?
     private var isFinished = false
 
-    /// The server's answer so far, if it is not 101. It is reported in place of a time-out or a lost connection.
+    /// The server's response so far, if it is not 101. It is reported instead of a timeout or a lost connection.
     var refusal: TransportError?
 
     init(
@@ -66,7 +65,7 @@ final class WebSocketConnectAttempt {
             }
         if let localAddress {
             do { bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: localAddress, port: 0)) } catch {
-                return fail(.init(.connectFailed, "\(localAddress) is no address of this machine to connect from: give an IPv4 or IPv6 address."))
+                return fail(.init(.connectFailed, "\(localAddress) is not an address of this machine to connect from: give an IPv4 or IPv6 address."))
             }
         }
         let opened =
@@ -100,7 +99,7 @@ final class WebSocketConnectAttempt {
     private func failForTime() {
         let seconds = Double(limits.connectTimeout.nanoseconds) / 1e9
         let error = TransportError(
-            .timedOut, "No WebSocket to \(request.url.host) port \(request.url.port) within \(seconds) s: check the network or raise the time-out.")
+            .timedOut, "No WebSocket to \(request.url.host) port \(request.url.port) within \(seconds) s: check the network or raise the timeout.")
         fail(refusal ?? error)
     }
 
@@ -158,7 +157,7 @@ extension WebSocketURL {
 }
 
 extension Channel {
-    /// Closes the socket at once, without waiting for the peer's TLS close_notify. Call it on the channel's event loop.
+    /// Closes the socket immediately, without waiting for the peer's TLS close_notify. Call it on the channel's event loop.
     func cut() {
         if let tls = try? pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self) {
             tls.close(promise: nil)

@@ -4,14 +4,14 @@ import NIOWebSocket
 
 /// An open RFC 6455 client connection over NIO.
 ///
-/// It passes what it receives to its `WebSocketReceiver`, which it holds until the close is reported. Every method may be called from any thread;
-/// calls from the connection's event loop take effect at once. After `close`, `abort` or the peer's close frame it sends nothing and delivers only
-/// `didClose`.
+/// It passes received messages to its `WebSocketReceiver`, which it holds until the close is reported. Every method may be called from any thread;
+/// calls from the connection's event loop take effect immediately. After `close`, `abort` or the peer's close frame, it sends nothing and delivers
+/// only `didClose`.
 package final class WebSocketConnection: Sendable {
     /// The subprotocol that the server chose from those offered, or `nil` if it chose none (RFC 6455 §4.1).
     package let subprotocol: String?
     package let eventLoop: any EventLoop
-    /// Succeeds when the socket is gone, up to `closeTimeout` after `didClose`.
+    /// Succeeds when the socket is closed, up to `closeTimeout` after `didClose`.
     package let closeFuture: EventLoopFuture<Void>
     private let handler: NIOLoopBound<WebSocketMessageHandler>
     private let readTime: NIOLoopBound<ReadTime>
@@ -24,7 +24,7 @@ package final class WebSocketConnection: Sendable {
         self.readTime = NIOLoopBound(readTime, eventLoop: channel.eventLoop)
     }
 
-    /// Opens a connection: name look-up, TCP, TLS with full verification and SNI for `wss`, upgrade (RFC 6455 §4.1).
+    /// Opens a connection: name lookup, TCP, TLS with full verification and SNI for `wss`, upgrade (RFC 6455 §4.1).
     ///
     /// - Parameters:
     ///   - url: `ws://` or `wss://`, without credentials and fragment. IPv6 addresses need brackets.
@@ -33,10 +33,10 @@ package final class WebSocketConnection: Sendable {
     ///   - loop: Runs the connection and every call of the receiver.
     ///   - trust: The certificate authorities for `wss`.
     ///   - proxies: The proxies to ask for a tunnel, if any.
-    ///   - localAddress: The address of this machine that the socket begins at; nil leaves it to the system.
-    ///   - cancellation: Ends the attempt at once when cancelled. Without effect once the future has completed.
-    /// - Returns: A future on `loop`. It succeeds before the receiver's first call, even if the server's first frames came with its answer. If it
-    ///   fails with `TransportError`, the receiver is never called and no socket stays open.
+    ///   - localAddress: The local address of the socket; nil lets the system choose.
+    ///   - cancellation: Ends the attempt immediately when cancelled. No effect after the future has completed.
+    /// - Returns: A future on `loop`. It succeeds before the receiver's first call, even if the server's first frames arrived with its response. If
+    ///   it fails with `TransportError`, the receiver is never called and no socket stays open.
     package static func connect(
         to url: String,
         headers: [(String, String)] = [],
@@ -67,11 +67,10 @@ package final class WebSocketConnection: Sendable {
         return promise.futureResult
     }
 
-    /// When the bytes were read that completed the message that the receiver is given. On the connection's event loop.
+    /// When the bytes were read that completed the current message. Use it on the connection's event loop.
     package var readAt: Instant { readTime.value.latest }
 
-    /// Sends one text message in one frame. Without effect once the connection is closing. A failure to send ends the connection and is reported
-    /// there.
+    /// Sends one text message in one frame. No effect if the connection is closing. A failure to send ends the connection and is reported there.
     package func send(text: String) {
         var payload = Self.buffer(count: text.utf8.count)
         payload.writeString(text)
@@ -90,16 +89,16 @@ package final class WebSocketConnection: Sendable {
         send(Self.buffer(count: 0), opcode: .ping)
     }
 
-    /// Starts the closing handshake (RFC 6455 §7.1.2). The socket is cut at the latest `closeTimeout` later.
+    /// Starts the closing handshake (RFC 6455 §7.1.2). The socket is closed at most `closeTimeout` later.
     ///
     /// - Parameters:
-    ///   - code: 1000 to 1003, 1007 to 1014 or 3000 to 4999 (§7.4). With any other the frame carries no code.
+    ///   - code: 1000 to 1003, 1007 to 1014 or 3000 to 4999 (§7.4). With any other code the frame carries none.
     ///   - reason: Cut at 123 bytes of UTF-8.
     package func close(code: UInt16, reason: String) {
         onLoop { $0.close(code: code, reason: reason) }
     }
 
-    /// Cuts the socket without a closing handshake.
+    /// Closes the socket without a closing handshake.
     package func abort() {
         onLoop { $0.abort() }
     }
@@ -116,7 +115,7 @@ package final class WebSocketConnection: Sendable {
         }
     }
 
-    /// A buffer with room in front for the frame header, so that header and payload are sent in one piece.
+    /// A buffer with room for the frame header in front, so that header and payload are sent together.
     private static func buffer(count: Int) -> ByteBuffer {
         let longestHeader = 14
         var buffer = ByteBufferAllocator().buffer(capacity: longestHeader + count)

@@ -3,7 +3,7 @@ import NIOHTTP1
 import NIOSSL
 import NIOWebSocket
 
-/// Sends the upgrade request, judges the answer, and replaces the HTTP handlers by the WebSocket ones (RFC 6455 §4.1).
+/// Sends the upgrade request, checks the response, and replaces the HTTP handlers with the WebSocket ones (RFC 6455 §4.1).
 final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
@@ -14,7 +14,7 @@ final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableChannelHa
     private var answer: HTTPResponseHead?
     private var body: [UInt8] = []
     private var isUpgrading = false
-    /// Bytes that came in the same read as the answer; handed on as soon as the WebSocket handlers are there.
+    /// Bytes that arrived in the same read as the response; passed on as soon as the WebSocket handlers are installed.
     private var followingBytes: [NIOAny] = []
 
     init(attempt: WebSocketConnectAttempt, encoder: HTTPRequestEncoder, decoder: ByteToMessageHandler<HTTPResponseDecoder>) {
@@ -69,8 +69,8 @@ final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableChannelHa
         attempt.fail(failure)
     }
 
-    /// Replaces the HTTP handlers by the WebSocket ones. The decoder is in the middle of a read, so it leaves after this call returns. Only then may
-    /// a WebSocket frame be written, because the decoder watches writes and expects HTTP.
+    /// Replaces the HTTP handlers with the WebSocket ones. The decoder is in the middle of a read, so it leaves after this call returns. Only then
+    /// may a WebSocket frame be written, because the decoder watches writes and expects HTTP.
     private func upgrade(context: ChannelHandlerContext, _ answer: HTTPResponseHead) {
         let subprotocol: String?
         do {

@@ -3,8 +3,8 @@ import NIOPosix
 import NIOSSL
 import NIOWebSocket
 
-/// The duties of RFC 6455 that NIO's frame decoder leaves to its user: masks, reserved bits and opcodes, fragments, UTF-8, ping and pong, the closing
-/// handshake. Lives on its event loop.
+/// Implements the parts of RFC 6455 that NIO's frame decoder leaves to its user: masks, reserved bits and opcodes, fragments, UTF-8, ping and pong,
+/// and the closing handshake. Used on its event loop.
 final class WebSocketMessageHandler: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
@@ -14,11 +14,11 @@ final class WebSocketMessageHandler: ChannelInboundHandler {
         case open
         /// Our close frame is sent and the peer's is awaited; anything else from the peer is dropped.
         case closing
-        /// The close has been reported; only the end of the socket is awaited, and what still arrives is dropped.
+        /// The close has been reported; the handler only waits for the end of the socket and drops further data.
         case closed
     }
 
-    /// A message whose last fragment has not come yet (§5.4).
+    /// A message whose last fragment has not arrived yet (§5.4).
     private struct Fragments {
         let isText: Bool
         var payload: ByteBuffer
@@ -31,7 +31,7 @@ final class WebSocketMessageHandler: ChannelInboundHandler {
     private var state = State.open
     private var fragments: Fragments?
     private var text = UTF8Validator()
-    /// The latest ping that came while the socket was full; only this one is answered later (§5.5.3).
+    /// The latest ping that arrived while the socket was full; only this one is answered later (§5.5.3).
     private var owedPong: ByteBuffer?
     private var closeTimer: Scheduled<Void>?
     private var context: ChannelHandlerContext?
@@ -44,7 +44,7 @@ final class WebSocketMessageHandler: ChannelInboundHandler {
     func send(_ payload: ByteBuffer, opcode: Opcode) {
         guard case .open = state, let context else { return }
         if !context.channel.isWritable, bufferedBytes(context) > limits.maximumOutboundBytes {
-            report(nil, "", .init(.peerNotReading, "The server does not read what is sent to it: connect again."))
+            report(nil, "", .init(.peerNotReading, "The server stopped reading: connect again."))
             return context.channel.cut()
         }
         write(payload, opcode: opcode)
@@ -192,12 +192,12 @@ final class WebSocketMessageHandler: ChannelInboundHandler {
     private func tooLarge() {
         let error = TransportError(
             .messageTooLarge,
-            "The server sent more than \(min(limits.maximumFrameBytes, limits.maximumMessageBytes)) bytes in one message: subscribe to less or raise the limit."
+            "The server sent more than \(min(limits.maximumFrameBytes, limits.maximumMessageBytes)) bytes in one message: subscribe to fewer streams or raise the limit."
         )
         fail(WebSocketCloseCode.messageTooBig, error)
     }
 
-    /// Fails the connection (§7.1.7): says why in a close frame, reports, and gives the peer `closeTimeout` to end the connection.
+    /// Fails the connection (§7.1.7): sends the reason in a close frame, reports it, and gives the peer `closeTimeout` to end the connection.
     private func fail(_ code: UInt16, _ error: TransportError) {
         if state == .open { write(WebSocketCloseCode.payload(code: code, reason: error.code.rawValue), opcode: .connectionClose) }
         report(code, error.code.rawValue, error)
@@ -221,7 +221,7 @@ final class WebSocketMessageHandler: ChannelInboundHandler {
         }
     }
 
-    /// Sends a frame masked with four fresh bytes of the system's generator (§5.3).
+    /// Sends a frame masked with four new bytes from the system's generator (§5.3).
     private func write(_ payload: ByteBuffer, opcode: Opcode) {
         let frame = WebSocketFrame(fin: true, opcode: opcode, maskKey: .random(), data: payload)
         context?.writeAndFlush(Self.wrapOutboundOut(frame), promise: nil)
@@ -235,6 +235,6 @@ final class WebSocketMessageHandler: ChannelInboundHandler {
 }
 
 extension WebSocketFrame {
-    /// Whether this fragment completes the message, which the receiver is then given.
+    /// Whether this fragment completes the message, which is then delivered.
     fileprivate var endsMessage: Bool { fin && (opcode == .text || opcode == .binary || opcode == .continuation) }
 }

@@ -1,9 +1,9 @@
 package import NIOCore
 
-/// Takes what a WebSocket connection receives. Every call comes on the connection's event loop, in the order of the wire, and is synchronous: during
-/// a call nothing more is read, so a slow receiver holds back the socket instead of filling a queue.
+/// Receives the messages of a WebSocket connection. All calls are made on the connection's event loop, in order, and are synchronous. Nothing more is
+/// read during a call, so a slow receiver blocks the socket instead of filling a queue.
 ///
-/// A buffer is a slice of the socket's own read buffer: copy what you keep for longer than the call.
+/// A buffer is a slice of the socket's own read buffer: copy it if you keep it longer than the call.
 package protocol WebSocketReceiver: AnyObject, Sendable {
     /// One complete text message, valid UTF-8.
     func webSocket(_ connection: WebSocketConnection, didReceive text: ByteBuffer)
@@ -14,18 +14,18 @@ package protocol WebSocketReceiver: AnyObject, Sendable {
     /// An inbound frame that completes no message: a ping, a pong, a close, or a part of a message. Called before the connection reacts to it.
     func webSocketDidHear(_ connection: WebSocketConnection)
 
-    /// The connection has ended. Called exactly once, and last, for every connection that `connect` delivered.
+    /// The connection has ended. Called exactly once, as the last call, for every connection that `connect` returned.
     func webSocket(_ connection: WebSocketConnection, didClose reason: WebSocketCloseReason)
 }
 
 /// How a WebSocket connection ended.
 package struct WebSocketCloseReason: Sendable {
-    /// The peer's close code, or the code sent if this side failed the connection. `nil` stands for 1005 and 1006: no code, or no close frame (RFC
-    /// 6455 §7.1.5).
+    /// The peer's close code, or the sent code if this side failed the connection. `nil` means 1005 or 1006: no code, or no close frame (RFC 6455
+    /// §7.1.5).
     package var code: UInt16?
     /// The peer's reason text, or ours if this side failed the connection. May be empty.
     package var reason: String
-    /// `nil` after an orderly closing handshake, whichever side began it.
+    /// `nil` after an orderly closing handshake, whichever side started it.
     package var error: TransportError?
 
     package init(code: UInt16?, reason: String, error: TransportError?) {

@@ -2,12 +2,12 @@ import NIOCore
 import NIOHTTP1
 import NIOWebSocket
 
-/// The client's half of the opening handshake (RFC 6455 §4.1, §4.2.2): the request, and the check of the server's answer.
+/// The client's half of the opening handshake (RFC 6455 §4.1, §4.2.2): the request, and the check of the server's response.
 struct WebSocketRequest: Sendable {
     let url: WebSocketURL
     private let headers: [(String, String)]
     private let subprotocols: [String]
-    /// 16 fresh random bytes in base64 (§4.1 item 7).
+    /// 16 new random bytes in Base64 (§4.1 item 7).
     private let key = NIOWebSocketClientUpgrader.randomRequestKey()
 
     init(url: String, headers: [(String, String)], subprotocols: [String]) throws(TransportError) {
@@ -35,7 +35,7 @@ struct WebSocketRequest: Sendable {
         return HTTPRequestHead(version: .http1_1, method: .GET, uri: url.target, headers: fields)
     }
 
-    /// Checks a 101 answer and returns the subprotocol the server chose.
+    /// Checks a 101 response and returns the subprotocol that the server chose.
     func accept(_ answer: HTTPResponseHead) throws(TransportError) -> String? {
         guard (answer.version.major, answer.version.minor) >= (1, 1) else { throw Self.violation("answered 101 in \(answer.version)") }
         guard answer.headers["Upgrade"].map({ $0.lowercased() }) == ["websocket"] else { throw Self.violation("sent no 'Upgrade: websocket'") }
@@ -53,9 +53,9 @@ struct WebSocketRequest: Sendable {
         return subprotocol
     }
 
-    /// The error for an answer other than 101. Redirects are not followed.
+    /// The error for a response other than 101. Redirects are not followed.
     static func refusal(_ answer: HTTPResponseHead, body: [UInt8]) -> TransportError {
-        var message = "The server refused the WebSocket upgrade with status \(answer.status.code): check the address and what the server says."
+        var message = "The server refused the WebSocket upgrade with status \(answer.status.code): check the address and the server's message."
         if let location = answer.headers.first(name: "Location") {
             message += " It points to \(location.utf8.excerpt); use that address if you trust it."
         }
@@ -69,7 +69,7 @@ struct WebSocketRequest: Sendable {
     }
 
     private static func violation(_ what: String) -> TransportError {
-        let advice = "check that the address is a WebSocket endpoint and no proxy stands in between"
+        let advice = "check that the address is a WebSocket endpoint and that no proxy is in between"
         return TransportError(.protocolViolation, "The server \(what): \(advice).", status: 101)
     }
 

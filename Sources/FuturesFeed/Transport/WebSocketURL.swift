@@ -1,4 +1,4 @@
-/// A `ws` or `wss` address (RFC 6455 §3), taken apart.
+/// A parsed `ws` or `wss` URL (RFC 6455 §3).
 struct WebSocketURL: Sendable, Equatable {
     var isSecure: Bool
     /// A name in lower case, or an IP address without brackets.

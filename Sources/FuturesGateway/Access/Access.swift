@@ -2,23 +2,23 @@ import FuturesFeed
 import GatewayAccess
 import MicroHTTP
 
-/// Reads who makes a request, lets the gatekeeper decide whether it may come in, and turns refusals into answers.
+/// Identifies the caller of a request, asks the gatekeeper whether to admit it, and turns refusals into responses.
 struct Access: Sendable {
     /// The caller of a request.
     struct Caller: Sendable {
         let principal: Principal
-        /// The address from which the request came; nil if it is no address.
+        /// The address from which the request came; nil if it cannot be parsed.
         let address: Address?
     }
 
-    /// What a route requires.
+    /// The permission that a route requires.
     enum Guard {
         case operation(Permission.Operation)
-        /// Any credential: for tickets.
+        /// Any credential; used for tickets.
         case credential
     }
 
-    /// A refusal, with its answer.
+    /// A refusal with its response.
     private struct Refused: Error {
         let reason: RefusalReason
         let problem: HTTPProblem
@@ -29,9 +29,9 @@ struct Access: Sendable {
     typealias Handler = @Sendable (HTTPRequest, HTTPResponder, Caller) -> Void
 
     let gatekeeper: Gatekeeper
-    /// Origins whose pages may change something; if nil, pages that show a credential may.
+    /// Origins whose pages may change state. If nil, pages that send a credential may.
     let allowedOrigins: Set<String>?
-    /// The other nodes of the cluster; nil if this gateway stands alone.
+    /// The other nodes of the cluster; nil for a standalone gateway.
     let peers: (any FeedPeers)?
 
     static var now: Gatekeeper.ClockReading {
@@ -39,13 +39,13 @@ struct Access: Sendable {
         return Gatekeeper.ClockReading(seconds: now.wallClock / 1000, nanoseconds: now.instant.nanoseconds)
     }
 
-    /// A handler that is called only for requests that are let in.
+    /// A handler that is called only for admitted requests.
     ///
     /// - Parameters:
-    ///   - parameters: the allowed query parameters; any other is refused. Nil allows all.
-    ///   - takesTicket: whether a ticket may stand for a credential.
-    ///   - limited: the answer to a request beyond a limit.
-    ///   - refused: the answer to any other request that is not let in.
+    ///   - parameters: The allowed query parameters; any other is refused. Nil allows all.
+    ///   - takesTicket: Whether a ticket may replace a credential.
+    ///   - limited: The response to a request beyond a limit.
+    ///   - refused: The response to any other request that is not admitted.
     func guarded(
         _ guardian: Guard, parameters: [String]? = [], takesTicket: Bool = false,
         limited: @escaping @Sendable (HTTPRequest, LimitReached) -> HTTPResponse = Access.limited,
@@ -56,7 +56,7 @@ struct Access: Sendable {
             do {
                 let now = Self.now
                 let address = self.address(of: request)
-                // Another node was asked for its ticket, so the request was counted before.
+                // The request was already counted before another node was asked for its ticket.
                 let taken = ticket.isElsewhere ? nil : try gatekeeper.request(from: address, at: now)
                 let (caller, left) = try admit(request, guardian, ticket, address, taken, now)
                 if let parameters, let unknown = request.query.first(where: { !parameters.contains($0.name) }) {
@@ -77,7 +77,7 @@ struct Access: Sendable {
             guard takesTicket, let text = request.query("ticket") else { return answer(request, responder, .none) }
             guard let peers, let (node, ticket) = NodeName.of(ticket: text) else { return answer(request, responder, .here(text)) }
             guard node != peers.name else { return answer(request, responder, .here(ticket)) }
-            // Nobody makes nodes talk with more requests than the address has.
+            // Counting first bounds the questions between nodes by the address's own limit of requests.
             do throws(LimitReached) { _ = try gatekeeper.request(from: address(of: request), at: Self.now) } catch {
                 return responder.respond(limited(request, error))
             }
@@ -87,11 +87,11 @@ struct Access: Sendable {
         }
     }
 
-    /// A ticket that a request shows.
+    /// The ticket in a request.
     private enum Ticket {
         case none
         case here(String)
-        /// Another node made it, and said whom it stands for; nil if it was used, or the node is gone.
+        /// Another node issued it and returned its principal; nil if the ticket was used or the node is gone.
         case elsewhere(Principal?)
 
         var isElsewhere: Bool { if case .elsewhere = self { true } else { false } }
@@ -102,7 +102,7 @@ struct Access: Sendable {
             peer: request.remoteAddress, forwarded: request.header("Forwarded"), forwardedFor: request.header("X-Forwarded-For"))
     }
 
-    /// A handler that needs no credential, within the limit of requests of an address.
+    /// A handler that needs no credential, within the request limit of the address.
     func open(_ handler: @escaping Router.Handler) -> Router.Handler {
         { [gatekeeper] request, responder in
             do throws(LimitReached) {
@@ -135,7 +135,7 @@ struct Access: Sendable {
         return (Caller(principal: principal, address: address), left)
     }
 
-    /// `GET /metrics`, for everybody if the rules say so, else for callers who may read it.
+    /// `GET /metrics`: open to all if the rules say so, otherwise for callers with permission.
     func metrics(_ handler: @escaping Router.Handler) -> Router.Handler {
         let guarded = guarded(.operation(.metrics), parameters: nil) { request, responder, _ in handler(request, responder) }
         let open = open(handler)
@@ -144,7 +144,7 @@ struct Access: Sendable {
         }
     }
 
-    /// Whether a request may have a prepared answer. Its stream is not checked, so only callers who may read every stream get one.
+    /// Whether a request may get a prepared response. Its stream is not checked, so only callers who may read every stream get one.
     func admitsPrepared(_ header: (String) -> String?, _ remoteAddress: () -> String) -> Bool {
         if gatekeeper.isOpen(to: remoteAddress()) { return true }
         let now = Self.now
@@ -155,8 +155,8 @@ struct Access: Sendable {
         return gatekeeper.takeRequest(by: principal, from: address, at: now)
     }
 
-    /// The key or token of `Authorization: Bearer` (RFC 6750 §2.1), of `X-API-Key`, or of the path where a route has one; nil if there is none, or if
-    /// no credentials are configured.
+    /// The key or token from `Authorization: Bearer` (RFC 6750 §2.1), from `X-API-Key`, or from the path if the route has one. Nil if there is none,
+    /// or if no credentials are configured.
     private func credential(_ header: (String) -> String?, inPath: String?) throws -> String? {
         guard gatekeeper.asksForCredentials else { return nil }
         let field = header("X-API-Key")
@@ -169,8 +169,8 @@ struct Access: Sendable {
         return String(parts[1].drop { $0 == " " })
     }
 
-    /// Whether a page of another site makes the request and may not. Only browsers send the fields that are checked here. A browser does not send a
-    /// credential field by itself, so a page that can send one may make the request.
+    /// Whether a page of another site makes the request without permission. Only browsers send the fields that are checked here. A browser does not
+    /// send a credential field by itself, so a page that can send one may make the request.
     private func isForeign(_ request: HTTPRequest, hasCredential: Bool) -> Bool {
         guard request.method == "POST" || request.method == "DELETE" else { return false }
         if let origin = request.header("Origin") {
@@ -179,11 +179,11 @@ struct Access: Sendable {
         } else if request.header("Sec-Fetch-Site") != "cross-site" {
             return false
         }
-        // If every page may read, a page that knows a connection's id may also control the connection.
+        // If every page may read, a page that knows a connection's id may also control that connection.
         return allowedOrigins != nil || !hasCredential && request.segments.first != "events"
     }
 
-    /// draft-ietf-httpapi-ratelimit-headers-10.
+    /// The fields of draft-ietf-httpapi-ratelimit-headers-10.
     static func rateLimitFields(_ left: Gatekeeper.RequestsLeft) -> [HTTPHeader] {
         [
             HTTPHeader("RateLimit-Policy", "\"requests\";q=\(left.limit);w=1"),
@@ -191,6 +191,6 @@ struct Access: Sendable {
         ]
     }
 
-    /// The answer to a request beyond a limit.
+    /// The response to a request beyond a limit.
     static func limited(_ request: HTTPRequest, _ limit: LimitReached) -> HTTPResponse { Problems.limited(limit).response }
 }

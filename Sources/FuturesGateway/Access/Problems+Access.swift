@@ -2,13 +2,13 @@ import GatewayAccess
 import MicroHTTP
 
 extension Problems {
-    /// The credential is missing or not accepted (RFC 6750 §3); the field names an error only if one was shown.
+    /// The credential is missing or not accepted (RFC 6750 §3). The field names an error only if the request had a credential.
     static func unauthorized(_ error: AccessError?) -> HTTPProblem {
         let challenge = "Bearer realm=\"futures-gateway\""
         guard let error else {
             return HTTPProblem(
                 status: 401, title: "Unauthorized",
-                detail: "This gateway asks who you are: send Authorization: Bearer with a key or a token, or a ticket from POST /tickets.",
+                detail: "This gateway requires a credential: send Authorization: Bearer with a key or a token, or a ticket from POST /tickets.",
                 headers: [HTTPHeader("WWW-Authenticate", challenge)])
         }
         guard error.code != .ambiguousCredential else {
@@ -23,28 +23,28 @@ extension Problems {
 
     static func forbidden(_ operation: Permission.Operation) -> HTTPProblem {
         forbidden(
-            "The credential does not permit the operation \(operation.rawValue); ask for one that does.", [("operation", .string(operation.rawValue))]
+            "The credential does not permit the operation \(operation.rawValue); use one that does.", [("operation", .string(operation.rawValue))]
         )
     }
 
     static let forbiddenFetch = forbidden(
-        "The credential does not permit the operation refetch, which forceFetch is; leave forceFetch out: a stream that nobody reads yet is fetched anyway.",
+        "The credential does not permit the operation refetch, which forceFetch needs. Leave forceFetch out: a new stream is fetched anyway.",
         [("operation", .string(Permission.Operation.refetch.rawValue))])
 
-    /// More fetches at once than a minute allows.
+    /// The request needs more fetches than a minute allows.
     static func tooManyFetches(_ count: Int, _ limit: LimitReached) -> HTTPProblem {
         HTTPProblem(
             status: 400, title: "Bad parameter",
             detail:
-                "forceFetch would cost \(count) refetches, of which one \(limit.holder.rawValue) has \(limit.limit) a minute here. Name fewer streams, or "
-                + "leave forceFetch out: a stream that nobody reads yet is fetched anyway.",
+                "forceFetch would cost \(count) refetches; the limit per \(limit.holder.rawValue) is \(limit.limit) a minute. Name fewer streams, or "
+                + "leave forceFetch out: a new stream is fetched anyway.",
             extensions: [("limit", .string("\(limit.holder.rawValue)-\(limit.kind.rawValue)")), ("allowed", .number(limit.limit))])
     }
 
-    /// Names the first stream that is not permitted.
+    /// The problem for the first stream that is not permitted.
     static func forbidden(stream name: String) -> HTTPProblem {
         forbidden(
-            "The credential does not permit the first of these streams; ask for one that does, or leave it out.", [("streams", .strings([name]))])
+            "The credential does not permit the first of these streams; use one that does, or leave the stream out.", [("streams", .strings([name]))])
     }
 
     private static func forbidden(_ detail: String, _ extensions: [(name: String, value: HTTPProblem.Value)]) -> HTTPProblem {
@@ -55,23 +55,23 @@ extension Problems {
 
     static let foreignOrigin = HTTPProblem(
         status: 403, title: "Foreign origin",
-        detail: "Pages of this origin may not change anything here; the setting cors-origins lists those that may.")
+        detail: "Pages of this origin may not change anything here. The setting cors-origins lists the origins that may.")
 
-    /// Names the limit and its holder, and says when to try again.
+    /// The problem for a reached limit: it names the limit and its holder, and says when to retry.
     static func limited(_ limit: LimitReached) -> HTTPProblem {
         let (what, advice) =
             switch limit.kind {
-            case .connections: ("event connections at once", "Close one, or read more streams over one connection.")
-            case .streams: ("streams at once", "Unsubscribe from some.")
-            case .requests: ("requests a second", "Wait, and read an event stream instead of asking again and again.")
-            case .refetches: ("refetches a minute", "Wait; the value is kept current without them.")
-            case .weight: ("of the venue's request weight a minute", "Wait, or ask for what a stream has: that costs no weight.")
+            case .connections: ("simultaneous event connections", "Close one, or read more streams over one connection.")
+            case .streams: ("simultaneous streams", "Unsubscribe from some.")
+            case .requests: ("requests a second", "Wait, and read an event stream instead of polling.")
+            case .refetches: ("refetches a minute", "Wait; values stay current without refetches.")
+            case .weight: ("of the venue's request weight a minute", "Wait, or request data that a stream already has: that costs no weight.")
             }
         let isRate = [.requests, .refetches, .weight].contains(limit.kind)
         let policy = "\"\(limit.kind.rawValue)\";q=\(limit.limit)" + (isRate ? ";w=\(limit.kind == .requests ? 1 : 60)" : "")
         return HTTPProblem(
             status: 429, title: "Too many \(limit.kind.rawValue)",
-            detail: "One \(limit.holder.rawValue) has \(limit.limit) \(what) here. \(advice)",
+            detail: "The limit per \(limit.holder.rawValue) is \(limit.limit) \(what). \(advice)",
             extensions: [("limit", .string("\(limit.holder.rawValue)-\(limit.kind.rawValue)")), ("allowed", .number(limit.limit))],
             headers: [
                 HTTPHeader("Retry-After", String(limit.retryAfter)), HTTPHeader("RateLimit-Policy", policy),
@@ -81,6 +81,6 @@ extension Problems {
 }
 
 extension String {
-    /// The text as a description of an error may contain it (RFC 6750 §3): no quotes and no backslashes.
+    /// The text with quotes and backslashes replaced, as an error description requires (RFC 6750 §3).
     fileprivate var quotable: String { replacing("\"", with: "'").replacing("\\", with: "/") }
 }

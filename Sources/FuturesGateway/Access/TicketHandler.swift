@@ -3,10 +3,10 @@ import FuturesFeed
 import GatewayAccess
 import MicroHTTP
 
-/// `POST /tickets`: a ticket for the address of an `EventSource`, which cannot set a header.
+/// `POST /tickets`: creates a ticket for the URL of an `EventSource`, which cannot set a header.
 struct TicketHandler: Sendable {
     let gatekeeper: Gatekeeper
-    /// This node's name, which goes before its tickets, so that other nodes know whom to ask; nil if it stands alone.
+    /// This node's name, which prefixes its tickets so that other nodes know where to redeem them; nil for a standalone gateway.
     let node: String?
 
     func issue(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {

@@ -2,11 +2,11 @@ import EventLogs
 import FuturesFeed
 import MicroHTTP
 
-/// One request of an agent, and how it is answered.
+/// One request of an agent, and the ways to answer it.
 struct AgentCall: Sendable {
     /// Its id as JSON text.
     let id: String
-    /// Whether it is of the version whose answers say everything themselves.
+    /// Whether its protocol version requires self-contained responses (2026-07-28).
     let isModern: Bool
     let caller: Access.Caller
     let responder: HTTPResponder
@@ -17,12 +17,12 @@ struct AgentCall: Sendable {
         responder.respond(AgentHandlers.response(error, id: id, isModern: isModern))
     }
 
-    /// Answers with a result, which is written on the server's own thread.
+    /// Sends a result, which is written on a server thread.
     ///
     /// - Parameters:
-    ///   - label: what the call counts as.
-    ///   - cacheFor: how long the result may be kept, ms; nil for results of which that is not said.
-    ///   - isPublic: whether it is the same for all callers.
+    ///   - label: The label under which the call is counted.
+    ///   - cacheFor: How long the result may be cached, ms; nil to omit it.
+    ///   - isPublic: Whether the result is the same for all callers.
     func result(
         as label: String, _ outcome: AgentTally.Outcome = .given, cacheFor: Int? = nil, isPublic: Bool = false,
         _ members: @escaping @Sendable (inout JSONWriter) -> Void
@@ -61,12 +61,12 @@ struct AgentCall: Sendable {
         }
     }
 
-    /// Answers with what a tool gives, as JSON and, for clients that know no such content, as text.
+    /// Sends a tool's result, as JSON and, for clients that do not support such content, as text.
     func toolResult(as label: String, _ members: @escaping @Sendable (inout JSONWriter) -> Void) {
         result(as: label) { Self.write(EventEncoder.object(members), isError: false, &$0) }
     }
 
-    /// Answers that a tool could not give anything.
+    /// Reports that a tool has no result.
     func toolError(_ outcome: AgentTally.Outcome, code: String, _ message: String, _ label: String) {
         result(as: label, outcome) { json in
             json.member("content")
@@ -84,7 +84,7 @@ struct AgentCall: Sendable {
                 Self.write(name, status, isSimulated, &$0)
                 $0.member("content")
                 $0.null()
-                $0.member("note", "The stream is subscribed and its connection stands, but nothing has happened in it yet.")
+                $0.member("note", "The subscription is active and the connection is up, but no event has arrived yet.")
             }
         case .old(let status, let isSimulated, let message):
             result(as: label, .stale) { json in
@@ -102,7 +102,7 @@ struct AgentCall: Sendable {
         }
     }
 
-    /// Answers with a resource. It must not be kept: whoever wants it again has to know its age then.
+    /// Sends a resource. It must not be cached, because its age would be wrong later.
     func resource(_ found: ContentSearch.Found, of question: ContentQuestion, _ uri: String) {
         let text: @Sendable () -> [UInt8]
         switch found {
@@ -135,7 +135,7 @@ struct AgentCall: Sendable {
         }
     }
 
-    /// A content as snapshots have it, with whether it is made up.
+    /// A content in the form of a snapshot, with a flag that says whether it is simulated.
     private static func object(_ content: FuturesServiceFeedContent, _ status: StreamStatus, _ isSimulated: Bool) -> [UInt8] {
         ContentEncoder.snapshot(content, status).dropLast() + Array(",\"simulated\":\(isSimulated)}".utf8)
     }

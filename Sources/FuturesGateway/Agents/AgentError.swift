@@ -1,19 +1,19 @@
 import MicroHTTP
 
-/// Why a message of an agent is refused, as JSON-RPC 2.0 (§5.1) and the Model Context Protocol say it.
+/// Why an agent's message is refused, by the codes of JSON-RPC 2.0 (§5.1) and the Model Context Protocol.
 struct AgentError: Error, Equatable {
     enum Code: Int {
-        /// The body is no JSON.
+        /// The body is not JSON.
         case malformed = -32700
-        /// It is no message of JSON-RPC, or several.
+        /// The body is not a JSON-RPC message, or has several.
         case notAMessage = -32600
         case unknownMethod = -32601
         case badParameters = -32602
-        /// The access rules refuse it, or a limit is reached.
+        /// The access rules refuse the message, or a limit is reached.
         case refused = -32000
-        /// The value cannot be had now, or is not proved to be current.
+        /// The value is unavailable, or not verified to be current.
         case unavailable = -32001
-        /// A field of the request's head does not say what its body says.
+        /// A header field contradicts the body.
         case headerMismatch = -32020
         case unsupportedVersion = -32022
     }
@@ -21,9 +21,9 @@ struct AgentError: Error, Equatable {
     let code: Code
     /// What went wrong, and what to do.
     let message: String
-    /// A JSON text that tells more; nil if there is none.
+    /// A JSON text with details; nil if there are none.
     var data: String?
-    /// The answer's status, if the code alone does not say it.
+    /// The HTTP status, if the code alone does not determine it.
     var status: Int?
     var headers: [HTTPHeader] = []
 
@@ -33,14 +33,15 @@ struct AgentError: Error, Equatable {
         self.data = data
     }
 
-    /// A problem of the gateway's other resources.
+    /// An error for a problem of the gateway's other resources.
     init(_ problem: HTTPProblem) {
         self.init(.refused, problem.detail ?? problem.title)
         status = problem.status
         headers = problem.headers
     }
 
-    /// The status of the answer. Of the protocol's own errors MCP 2026-07-28 names it; before, only a message that cannot be read had one.
+    /// The HTTP status of the response. MCP 2026-07-28 defines it for the protocol's own errors. In earlier versions, only an unreadable message had
+    /// one.
     func status(isModern: Bool) -> Int {
         if let status { return status }
         switch code {

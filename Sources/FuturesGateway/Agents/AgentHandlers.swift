@@ -4,26 +4,26 @@ import GatewayAccess
 import MicroHTTP
 import NIOCore
 
-/// `/mcp`: the Model Context Protocol for agents. It translates, and asks the hub what other requests ask it too.
+/// `/mcp`: the Model Context Protocol for agents. It translates their messages into the same hub calls that other requests make.
 struct AgentHandlers: Sendable {
     let hub: EventHub
-    /// The loops of the fan-out threads, in their order.
+    /// The event stream loops of the fan-out threads, in order.
     let loops: [EventStreamLoop]
     let tally = AgentTally()
 
-    /// The largest body of a request: a subscription to two hundred streams, and more than any client says of itself.
+    /// The maximum size of a request body. It suffices for a subscription to 200 streams and for every client's description of itself.
     static let maximumBodyBytes = 16 << 10
-    /// How long a list that changes with the program alone may be kept, ms.
+    /// How long a list may be cached that changes only with the program version, ms.
     private static let constantFor = 3_600_000
-    /// The most resources of one page of their list.
+    /// The maximum number of resources on one page of their list.
     private static let page = 200
 
     static let instructions = """
-        Live market data of a futures venue. Every answer says how current it is: state is live if the value is proved to be current, ageMs is the time \
-        since it changed, unverifiedMs the time since there was evidence that nothing newer exists. A value that is not proved to be current is an error; \
-        pass allowStale to get it all the same, and then tell the user its state and age. If simulated is true, the data are made up: say so. Prices are \
-        decimal strings, digit for digit as the venue wrote them; times are ms since 1970 UTC. search_streams finds symbols and streams, get_status tells \
-        why data are missing.
+        Live market data of a futures venue. Every answer says how current it is: state is live if the value is verified as current, ageMs is the time \
+        since it changed, unverifiedMs the time since there was evidence that nothing newer exists. If a value is not live, the tool returns an error; \
+        pass allowStale to get it anyway, and then tell the user its state and age. If simulated is true, the data is simulated: say so. Prices are \
+        decimal strings, digit for digit as the venue wrote them; times are ms since 1970 UTC. search_streams finds symbols and streams, get_status shows \
+        why data is missing.
         """
 
     /// `POST /mcp`
@@ -50,10 +50,10 @@ struct AgentHandlers: Sendable {
         }
     }
 
-    /// The answer to a request that the access rules do not let in.
+    /// The response to a request that the access rules refuse.
     static func refused(_ problem: HTTPProblem) -> HTTPResponse { response(AgentError(problem), id: nil, isModern: true) }
 
-    /// The answer to a request beyond a limit.
+    /// The response to a request beyond a limit.
     static func limited(_ request: HTTPRequest, _ limit: LimitReached) -> HTTPResponse { refused(Problems.limited(limit)) }
 
     static func response(_ error: AgentError, id: String?, isModern: Bool) -> HTTPResponse {
@@ -74,9 +74,9 @@ struct AgentHandlers: Sendable {
         return StreamHandlers.json(error.status(isModern: isModern), json.bytes, error.headers)
     }
 
-    /// A page of another site cannot send this type without asking first.
+    /// A page of another site cannot send this content type without a CORS preflight.
     private static let noJSON = HTTPProblem(
-        status: 415, title: "Unsupported media type", detail: "A message comes as application/json; say so in Content-Type.")
+        status: 415, title: "Unsupported media type", detail: "Send the message as Content-Type: application/json.")
 
     private static func isJSON(_ type: String?) -> Bool {
         type?.split(separator: ";").first?.trimmed.lowercased() == "application/json"
@@ -107,7 +107,7 @@ struct AgentHandlers: Sendable {
         case ("resources/read", _): try read(message, call)
         case ("subscriptions/listen", true): try listen(message, call)
         default:
-            throw AgentError(.unknownMethod, "There is no method of this name. server/discover and tools/list tell what there is.")
+            throw AgentError(.unknownMethod, "Unknown method. Call server/discover or tools/list to see what is available.")
         }
     }
 
@@ -115,8 +115,8 @@ struct AgentHandlers: Sendable {
 
     private static let template = """
         [{"uriTemplate":"feed://stream/{name}{?allowStale,depth,last}","name":"stream","title":"A stream's latest content","mimeType":"application/json",\
-        "description":"The latest content of a stream with its state and age, as btcusdt@markPrice. An error if it is not proved to be current, unless \
-        allowStale=true; depth limits the levels of a book, last the trades and bars."}]
+        "description":"The latest content of a stream, such as btcusdt@markPrice, with its state and age. Returns an error if the stream is not live, unless \
+        allowStale=true. depth limits the levels of a book, last the number of trades and bars."}]
         """
 
     private func initialize(_ message: AgentMessage, _ call: AgentCall) {
@@ -144,13 +144,13 @@ struct AgentHandlers: Sendable {
 
     private func callTool(_ message: AgentMessage, _ call: AgentCall) throws(AgentError) {
         guard let name = message.params["name"]?.string, let tool = AgentTool(rawValue: name) else {
-            throw AgentError(.badParameters, "There is no tool of this name. tools/list tells which there are.")
+            throw AgentError(.badParameters, "Unknown tool. Call tools/list to see the available tools.")
         }
         let arguments: StrictJSON.Object
         switch message.params["arguments"] {
         case nil, .null?: arguments = [:]
         case .object(let members)?: arguments = members
-        default: throw AgentError(.badParameters, "params.arguments is an object.")
+        default: throw AgentError(.badParameters, "params.arguments must be an object.")
         }
         do throws(AgentMistake) {
             switch try tool.question(arguments) {
@@ -160,7 +160,7 @@ struct AgentHandlers: Sendable {
             case .status(let stream): try status(of: stream, call)
             }
         } catch {
-            // Told as the tool's result, so that whoever made the call can mend it.
+            // An error in the tool's result lets the model correct its call.
             call.toolError(.refused, code: "badArguments", error.message, name)
         }
     }
@@ -286,23 +286,27 @@ struct AgentHandlers: Sendable {
 
     private func read(_ message: AgentMessage, _ call: AgentCall) throws(AgentError) {
         guard let uri = message.params["uri"]?.string, let question = ContentQuestion(uri: uri) else {
-            throw AgentError(.badParameters, "A resource has the address feed://stream/NAME, with allowStale=true, depth=N or last=N behind a ?.")
+            throw AgentError(
+                .badParameters,
+                "A resource address must be feed://stream/NAME, optionally with the query parameters allowStale=true, depth=N or last=N.")
         }
         seek(question, call, as: "read") { call.resource($0, of: question, uri) }
     }
 
-    /// Opens the stream of notifications. Nothing else is sent over it, so that a reader of many streams that is slow loses nothing: it reads the
-    /// newest content when it comes to it.
+    /// Opens the notification stream. It carries only notifications, so a slow reader of many streams loses nothing: it reads the newest content when
+    /// it is ready.
     private func listen(_ message: AgentMessage, _ call: AgentCall) throws(AgentError) {
-        guard let filter = message.params["notifications"]?.object else { throw AgentError(.badParameters, "params.notifications is an object.") }
+        guard let filter = message.params["notifications"]?.object else {
+            throw AgentError(.badParameters, "params.notifications must be an object.")
+        }
         var streams: [(name: FuturesServiceStreamName, uri: String)] = []
         if let wanted = filter["resourceSubscriptions"], wanted != .null {
             guard let uris = wanted.strings, uris.count <= hub.limits.streamsPerClient else {
-                throw AgentError(.badParameters, "resourceSubscriptions is an array of at most \(hub.limits.streamsPerClient) addresses.")
+                throw AgentError(.badParameters, "resourceSubscriptions must be an array of at most \(hub.limits.streamsPerClient) addresses.")
             }
             for uri in uris {
                 guard let question = ContentQuestion(uri: uri) else {
-                    throw AgentError(.badParameters, "A resource has the address feed://stream/NAME.")
+                    throw AgentError(.badParameters, "A resource address must be feed://stream/NAME.")
                 }
                 do throws(AgentMistake) {
                     let name = try name(question.stream, call)
@@ -325,7 +329,7 @@ struct AgentHandlers: Sendable {
 
     // MARK: Contents
 
-    /// The stream of this name, if there is one, and the caller may read it.
+    /// The stream with this name, if it exists and the caller may read it.
     private func name(_ text: String, _ call: AgentCall) throws(AgentMistake) -> FuturesServiceStreamName {
         let name = FuturesServiceStreamName(text)
         if let name, !call.caller.principal.permission.allows(stream: name.description) {
@@ -333,13 +337,13 @@ struct AgentHandlers: Sendable {
             throw AgentMistake(message: "The credential does not permit this stream.")
         }
         guard let name, hub.knows(name) else {
-            if let name, hub.isSettled(name) { throw AgentMistake(message: "The venue has settled the symbol; there is nothing more to come.") }
-            throw AgentMistake(message: hub.mistake(in: text).detail + " search_streams finds what there is.")
+            if let name, hub.isSettled(name) { throw AgentMistake(message: "The venue has settled the symbol; the stream has ended.") }
+            throw AgentMistake(message: hub.mistake(in: text).detail + " Call search_streams to find streams.")
         }
         return name
     }
 
-    /// Asks the hub for a stream's content, and waits for it if nobody read the stream before.
+    /// Requests a stream's content from the hub, and waits for it if the stream had no readers before.
     private func seek(
         _ question: ContentQuestion, _ call: AgentCall, as label: String, _ done: @escaping @Sendable (ContentSearch.Found) -> Void
     ) {
@@ -357,7 +361,7 @@ struct AgentHandlers: Sendable {
                         done(found)
                     }
                     search.go(on: hub)
-                    // Only the feed's thread uses it.
+                    // Only the feed's thread uses the search.
                     call.responder.whenAbandoned { [box = NIOLoopBound(search, eventLoop: hub.feed.loop)] in hub.run { box.value.abandon(on: $0) } }
                 } catch {
                     let problem = EventHandlers.problem(error)

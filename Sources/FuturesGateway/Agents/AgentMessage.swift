@@ -1,39 +1,40 @@
 import FuturesFeed
 import GatewayAccess
 
-/// One message of JSON-RPC 2.0, as the body of one request.
+/// One JSON-RPC 2.0 message, which is the body of one request.
 struct AgentMessage: Sendable {
-    /// The version of the Model Context Protocol whose messages say everything themselves.
+    /// The version of the Model Context Protocol whose messages are self-contained.
     static let version = "2026-07-28"
-    /// The versions that begin with `initialize`, newest first.
+    /// The versions that start with `initialize`, newest first.
     static let legacyVersions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
 
     private static let versionKey = "io.modelcontextprotocol/protocolVersion"
     private static let capabilitiesKey = "io.modelcontextprotocol/clientCapabilities"
     private static let longestID = 256
 
-    /// The id as JSON text; nil for a notification, which is not answered.
+    /// The id as JSON text; nil for a notification, which gets no response.
     let id: String?
     let method: String
     let params: StrictJSON.Object
 
-    /// Reads a body.
+    /// Parses a body.
     init(_ body: [UInt8]) throws(AgentError) {
         guard let json = StrictJSON(body) else {
-            throw AgentError(.malformed, "The body is no JSON text in UTF-8, is nested too deeply, or has a member twice.")
+            throw AgentError(.malformed, "The body is not JSON text in UTF-8, is nested too deeply, or has a duplicate member.")
         }
         guard let members = json.object else {
-            throw AgentError(.notAMessage, "The body is one message of JSON-RPC, an object. Batches are not taken: send each message by itself.")
+            throw AgentError(
+                .notAMessage, "The body must be one JSON-RPC message, an object. Batches are not supported: send each message separately.")
         }
         id = try Self.id(members["id"])
         guard members["jsonrpc"]?.string == "2.0", let method = members["method"]?.string else {
-            throw AgentError(.notAMessage, "A message has jsonrpc, which is \"2.0\", and a method. Answers are not taken.")
+            throw AgentError(.notAMessage, "A message must have jsonrpc with the value \"2.0\", and a method. Responses are not accepted.")
         }
         self.method = method
         switch members["params"] {
         case nil, .null?: params = [:]
         case .object(let members)?: params = members
-        default: throw AgentError(.notAMessage, "params is an object.")
+        default: throw AgentError(.notAMessage, "params must be an object.")
         }
     }
 
@@ -42,36 +43,38 @@ struct AgentMessage: Sendable {
         case nil: return nil
         case .string(let text)? where text.utf8.count <= longestID: return jsonString(text)
         case .number(let text)? where text.utf8.count <= longestID && value?.integer != nil: return text
-        default: throw AgentError(.notAMessage, "An id is a whole number, or a string of at most \(longestID) bytes.")
+        default: throw AgentError(.notAMessage, "An id must be an integer, or a string of at most \(longestID) bytes.")
         }
     }
 
-    /// Whether the message is of the version that says everything itself. The request's head has to say the same.
+    /// Whether the message has the version with self-contained messages. The request's header fields must agree.
     ///
-    /// - Parameter header: returns a field of the head, nil if it is missing.
+    /// - Parameter header: Returns a header field; nil if it is missing.
     func isModern(_ header: (String) -> String?) throws(AgentError) -> Bool {
         let named = header("MCP-Protocol-Version")
         guard let meta = params["_meta"]?.object, let own = meta[Self.versionKey] else {
             guard let named, !Self.legacyVersions.contains(named) else { return false }
             guard named == Self.version else { throw Self.unsupported(named) }
             guard id == nil else {
-                throw AgentError(.badParameters, "params._meta has to have \(Self.versionKey) and \(Self.capabilitiesKey).")
+                throw AgentError(.badParameters, "params._meta must contain \(Self.versionKey) and \(Self.capabilitiesKey).")
             }
             return true
         }
-        guard let own = own.string else { throw AgentError(.badParameters, "params._meta.\(Self.versionKey) is a string.") }
+        guard let own = own.string else { throw AgentError(.badParameters, "params._meta.\(Self.versionKey) must be a string.") }
         guard named == own else { throw Self.mismatch("MCP-Protocol-Version", "params._meta.\(Self.versionKey)") }
         guard header("Mcp-Method") == method else { throw Self.mismatch("Mcp-Method", "method") }
         if let key = Self.nameKey(of: method), let name = params[key]?.string, Self.plain(header("Mcp-Name")) != name {
             throw Self.mismatch("Mcp-Name", "params.\(key)")
         }
         guard own == Self.version else { throw Self.unsupported(own) }
-        guard meta[Self.capabilitiesKey]?.object != nil else { throw AgentError(.badParameters, "params._meta has to have \(Self.capabilitiesKey).") }
+        guard meta[Self.capabilitiesKey]?.object != nil else {
+            throw AgentError(.badParameters, "params._meta must contain \(Self.capabilitiesKey).")
+        }
         return true
     }
 
     private static func mismatch(_ field: String, _ member: String) -> AgentError {
-        AgentError(.headerMismatch, "Header mismatch: the field \(field) has to say what \(member) of the body says.")
+        AgentError(.headerMismatch, "Header mismatch: the header \(field) must equal \(member) in the body.")
     }
 
     private static func unsupported(_ requested: String) -> AgentError {
@@ -81,7 +84,7 @@ struct AgentMessage: Sendable {
             data: "{\"supported\":[\(supported)],\"requested\":\(jsonString(String(requested.prefix(64))))}")
     }
 
-    /// The parameter that `Mcp-Name` repeats; nil for methods that have none.
+    /// The parameter that the field `Mcp-Name` repeats; nil for methods without one.
     private static func nameKey(of method: String) -> String? {
         switch method {
         case "tools/call", "prompts/get": "name"
@@ -90,7 +93,7 @@ struct AgentMessage: Sendable {
         }
     }
 
-    /// A field's value without the wrapping that carries what a field cannot.
+    /// A field's value without the Base64 wrapping for characters that a field cannot contain.
     private static func plain(_ field: String?) -> String? {
         guard let field, field.hasPrefix("=?base64?"), field.hasSuffix("?="), field.utf8.count >= 11 else { return field }
         let digits = field.utf8.dropFirst(9).dropLast(2).map { byte in

@@ -1,16 +1,16 @@
 import EventLogs
 import FuturesFeed
 
-/// What is sent over one connection that tells an agent which streams have changed (MCP 2026-07-28, `subscriptions/listen`).
+/// The messages of one connection that notifies an agent of changed streams (MCP 2026-07-28, `subscriptions/listen`).
 struct AgentNotifications: Sendable {
-    /// The id of the request that opened it, as JSON text.
+    /// The id of the request that opened the connection, as JSON text.
     let subscription: String
-    /// The streams, each with the address that the agent gave it.
+    /// The streams, each with the URI that the agent used.
     let streams: [(name: FuturesServiceStreamName, uri: String)]
 
     var names: [FuturesServiceStreamName] { streams.map(\.name) }
 
-    /// What comes first: which streams it is about.
+    /// The first message, which lists the streams.
     var acknowledgement: [UInt8] {
         notification("notifications/subscriptions/acknowledged") { json in
             json.member("notifications")
@@ -22,14 +22,14 @@ struct AgentNotifications: Sendable {
         }
     }
 
-    /// Says that these of its streams have changed.
+    /// The notifications for the changed streams among these.
     func updated(_ names: Set<FuturesServiceStreamName>) -> [UInt8] {
         streams.filter { names.contains($0.name) }.flatMap { stream in
             notification("notifications/resources/updated") { $0.member("uri", stream.uri) }
         }
     }
 
-    /// The answer to the request, which ends the connection: a result if the gateway stops, else an error with the reason.
+    /// The response to the request, which ends the connection: a result if the gateway is stopping, otherwise an error with the reason.
     func end(code: String, reason: String) -> [UInt8] {
         message {
             $0.member("id")

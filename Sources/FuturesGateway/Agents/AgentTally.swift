@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Counts what agents ask. Call it from any thread.
+/// Counts agents' calls. Call it from any thread.
 final class AgentTally: Sendable {
     enum Outcome: String, CaseIterable, Sendable {
         case given
-        /// The value was not as current as it had to be.
+        /// The value was not as current as required.
         case stale
-        /// The request was at fault, or not permitted.
+        /// The request was invalid or not permitted.
         case refused
-        /// The value could not be had.
+        /// The value was unavailable.
         case unavailable
     }
 
@@ -20,10 +20,10 @@ final class AgentTally: Sendable {
 
     private let counts = Mutex<[String: [Outcome: UInt64]]>([:])
 
-    /// - Parameter call: a constant of the program; never what a client says.
+    /// - Parameter call: A constant of the program, never text from a client.
     func count(_ call: String, _ outcome: Outcome) { counts.withLock { $0[call, default: [:]][outcome, default: 0] &+= 1 } }
 
-    /// What the refusal of a method counts as.
+    /// The label under which a refused method is counted.
     static func label(of method: String) -> String {
         switch method {
         case "tools/call": "call"

@@ -1,7 +1,7 @@
 import FuturesFeed
 import GatewayAccess
 
-/// What an agent may call. Their schemas are in `tools.json`.
+/// The tools that an agent may call. Their schemas are in `tools.json`.
 enum AgentTool: String, CaseIterable {
     case snapshot = "get_snapshot"
     case book = "get_book"
@@ -11,7 +11,7 @@ enum AgentTool: String, CaseIterable {
     case search = "search_streams"
     case status = "get_status"
 
-    /// Reads what a call asks.
+    /// Parses the arguments of a call.
     func question(_ arguments: StrictJSON.Object) throws(AgentMistake) -> AgentQuestion {
         var arguments = AgentArguments(arguments)
         let question: AgentQuestion
@@ -29,7 +29,7 @@ enum AgentTool: String, CaseIterable {
                 try ContentQuestion(stream: try arguments.symbol() + "@aggTrade", last: arguments.number("last", 1...1000) ?? 20, &arguments))
         case .bars:
             let (symbol, interval) = (try arguments.symbol(), try arguments.text("interval"))
-            // Bars of seconds are made of trades.
+            // Bars of seconds are built from trades.
             let stream = symbol + (interval.hasSuffix("s") ? "@bar_" : "@kline_") + interval
             question = .content(try ContentQuestion(stream: stream, last: arguments.number("last", 1...500) ?? 50, &arguments))
         case .funding:
@@ -44,31 +44,31 @@ enum AgentTool: String, CaseIterable {
     }
 }
 
-/// A call that cannot be carried out as it is, in words for whoever made it.
+/// An invalid call, described for the caller.
 struct AgentMistake: Error, Equatable {
     let message: String
 }
 
-/// What a call asks.
+/// The question that a call asks.
 enum AgentQuestion: Equatable, Sendable {
     case content(ContentQuestion)
     case search(words: String, most: Int)
     case status(stream: String?)
 }
 
-/// A question for the content of a stream, and how current it has to be.
+/// A question for a stream's content, with requirements on its freshness.
 struct ContentQuestion: Equatable, Sendable {
-    /// The stream's name, as it was asked for.
+    /// The stream's name as the caller wrote it.
     let stream: String
-    /// The most levels of a side of an order book; nil for all.
+    /// The maximum number of levels per side of an order book; nil for all.
     var depth: Int?
-    /// The most bars or trades, the newest; nil for all.
+    /// The maximum number of newest bars or trades; nil for all.
     var last: Int?
-    /// Whether a content that is not proved to be current will do.
+    /// Whether content that is not verified to be current is acceptable.
     var allowsStale = false
-    /// For how long it may be unverified, ms; nil for as long as the stream is live.
+    /// How long the content may be unverified, ms; nil for as long as the stream is live.
     var maxUnverified: Int64?
-    /// How long to wait for a stream that nobody reads yet, seconds.
+    /// How long to wait for a stream without readers, seconds.
     var wait = 5
 
     init(stream: String) { self.stream = stream }
@@ -80,7 +80,7 @@ struct ContentQuestion: Equatable, Sendable {
         wait = try arguments.number("waitSeconds", 0...30) ?? 5
     }
 
-    /// Reads the address of a resource, `feed://stream/btcusdt@markPrice?allowStale=true`; nil if it is of nothing here.
+    /// Parses the URI of a resource, such as `feed://stream/btcusdt@markPrice?allowStale=true`; nil if it is not one of ours.
     init?(uri: String) {
         guard uri.hasPrefix(Self.scheme), uri.utf8.count <= 1000 else { return nil }
         let parts = uri.dropFirst(Self.scheme.count).split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -100,11 +100,11 @@ struct ContentQuestion: Equatable, Sendable {
 
     private static let scheme = "feed://stream/"
 
-    /// A stream's address as a resource.
+    /// The resource URI of a stream.
     static func uri(of name: FuturesServiceStreamName) -> String { scheme + name.description.percentEncoded }
 }
 
-/// The arguments of a call. What is read is known; the rest is refused.
+/// The arguments of a call. Arguments that were not read are refused.
 struct AgentArguments {
     private let values: StrictJSON.Object
     private var known: [String] = []
@@ -114,21 +114,21 @@ struct AgentArguments {
     /// A string; nil if it is missing.
     mutating func optionalText(_ name: String) throws(AgentMistake) -> String? {
         guard let value = value(name) else { return nil }
-        guard let text = value.string, text.utf8.count <= 200 else { throw AgentMistake(message: "\(name) is a string of at most 200 bytes.") }
+        guard let text = value.string, text.utf8.count <= 200 else { throw AgentMistake(message: "\(name) must be a string of at most 200 bytes.") }
         return text
     }
 
-    /// A string that has to be there.
+    /// A required string.
     mutating func text(_ name: String) throws(AgentMistake) -> String {
         guard let text = try optionalText(name), !text.isEmpty else { throw AgentMistake(message: "\(name) is missing.") }
         return text
     }
 
-    /// A symbol, as the names of streams write it.
+    /// A symbol, in lower case as in stream names.
     mutating func symbol() throws(AgentMistake) -> String {
         let symbol = try text("symbol")
         guard !symbol.contains("@") else {
-            throw AgentMistake(message: "symbol is a symbol alone, as in BTCUSDT; get_snapshot takes the names of streams.")
+            throw AgentMistake(message: "symbol must be a symbol such as BTCUSDT; for stream names use get_snapshot.")
         }
         return String(decoding: symbol.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
@@ -137,7 +137,7 @@ struct AgentArguments {
     mutating func number(_ name: String, _ range: ClosedRange<Int>) throws(AgentMistake) -> Int? {
         guard let value = value(name) else { return nil }
         guard let number = value.integer.flatMap({ Int(exactly: $0) }), range.contains(number) else {
-            throw AgentMistake(message: "\(name) is a whole number from \(range.lowerBound) to \(range.upperBound).")
+            throw AgentMistake(message: "\(name) must be an integer from \(range.lowerBound) to \(range.upperBound).")
         }
         return number
     }
@@ -147,7 +147,7 @@ struct AgentArguments {
         switch value(name) {
         case nil: return nil
         case .flag(let flag)?: return flag
-        default: throw AgentMistake(message: "\(name) is true or false.")
+        default: throw AgentMistake(message: "\(name) must be true or false.")
         }
     }
 
@@ -156,11 +156,11 @@ struct AgentArguments {
         return values[name] == .null ? nil : values[name]
     }
 
-    /// Refuses arguments that nobody has read, which are mostly misspelt.
+    /// Refuses arguments that were not read, which are mostly misspelled.
     func refuseOthers() throws(AgentMistake) {
         guard let other = values.keys.sorted().first(where: { !known.contains($0) }) else { return }
         let hint = nearMiss(other, in: known).map { " Did you mean \($0)?" } ?? ""
         throw AgentMistake(
-            message: "There is no argument of the name \(other.prefix(50)). The arguments are \(known.joined(separator: ", ")).\(hint)")
+            message: "Unknown argument \(other.prefix(50)). The arguments are \(known.joined(separator: ", ")).\(hint)")
     }
 }

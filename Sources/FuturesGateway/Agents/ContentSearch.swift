@@ -3,13 +3,13 @@ import FuturesFeed
 import GatewayAccess
 import MicroHTTP
 
-/// One question for a stream's content: waits until there is one that is current enough, or until it is plain that there is none. On the feed's thread.
+/// One question for a stream's content. It waits until the content is current enough or it is certain that there is none. Used on the feed's thread.
 final class ContentSearch {
     enum Found: Sendable {
         case content(FuturesServiceFeedContent, StreamStatus, isSimulated: Bool)
-        /// The stream is subscribed, and nothing has happened in it yet.
+        /// The stream is subscribed, and no event has happened yet.
         case quiet(FuturesServiceStreamName, StreamStatus?, isSimulated: Bool)
-        /// There is a content, but it is not as current as it has to be.
+        /// There is content, but it is not as current as required.
         case old(StreamStatus, isSimulated: Bool, String)
         case failed(AgentTally.Outcome, code: String, String)
     }
@@ -19,7 +19,7 @@ final class ContentSearch {
     private let address: Address?
     private let end: ContinuousClock.Instant
     private var done: ((Found) -> Void)?
-    /// The hub's number of the present wait.
+    /// The hub's number of the current wait.
     private var waiting: UInt64?
 
     init(_ name: FuturesServiceStreamName, _ question: ContentQuestion, from address: Address?, _ done: @escaping (Found) -> Void) {
@@ -27,7 +27,7 @@ final class ContentSearch {
         end = .now + .seconds(question.wait)
     }
 
-    /// Looks, and waits if that may help.
+    /// Checks the content, and waits if that may help.
     func go(on hub: EventHub) {
         guard done != nil else { return }
         let left = end - .now
@@ -36,7 +36,7 @@ final class ContentSearch {
             return wait(on: hub, for: .value, left)
         }
         hub.renewLinger(of: name)
-        // A stream that has just begun is mostly proved to be current within a second.
+        // A stream that has just started is usually verified within a second.
         if status.state == .connecting, !question.allowsStale, left > .zero { return wait(on: hub, for: .change, left) }
         finish(judge(content, status, hub.isSimulated(name)))
     }
@@ -52,9 +52,9 @@ final class ContentSearch {
         }
     }
 
-    /// Nobody wants to know any more.
+    /// Ends the search because the caller has left.
     func abandon(on hub: EventHub) {
-        finish(.failed(.unavailable, code: "abandoned", "Nobody waits for it."))
+        finish(.failed(.unavailable, code: "abandoned", "The client no longer waits."))
         if let waiting { hub.abandon(name, waiting) }
     }
 
@@ -63,8 +63,8 @@ final class ContentSearch {
             if status.state != .live {
                 return .old(
                     status, isSimulated: isSimulated,
-                    "The value of \(name) is not proved to be current: its state is \(status.state.rawValue), it is \(status.ageMs ?? 0) ms old and was last "
-                        + "verified \(status.unverifiedMs ?? 0) ms ago. Ask again later; get_status tells what went wrong; allowStale gives it as it is."
+                    "The value of \(name) is not verified as current: its state is \(status.state.rawValue), it is \(status.ageMs ?? 0) ms old and was last "
+                        + "verified \(status.unverifiedMs ?? 0) ms ago. Try again later. get_status reports what went wrong; allowStale returns the value anyway."
                 )
             }
             let bounds = FreshnessBounds(unverified: question.maxUnverified.map(String.init))
@@ -81,7 +81,7 @@ final class ContentSearch {
 }
 
 extension FuturesServiceFeedContent {
-    /// The content with at most so many levels on each side of a book, or so many trades or bars, the newest.
+    /// The content, reduced to a number of levels per side of a book, or of newest trades or bars.
     func cut(depth: Int?, last: Int?) -> Self {
         switch rows {
         case .depth(let books):
@@ -105,14 +105,14 @@ extension FuturesServiceFeedContent {
 }
 
 extension EventHub {
-    /// The upstreams. The venue's data are made up if the configuration says so, or if the venue does.
+    /// The upstreams. The venue's data is simulated if the configuration or the venue says so.
     nonisolated var upstreams: [Upstream] {
         let known = feed.dialect.upstreams
         guard let first = known.first, !first.isSimulated, feed.listing?.isSimulated == true else { return known }
         return [Upstream(name: first.name, venue: first.venue, isSimulated: true, lines: first.lines)] + known.dropFirst()
     }
 
-    /// Whether the data of the stream's upstream are made up.
+    /// Whether the data of the stream's upstream is simulated.
     nonisolated func isSimulated(_ name: FuturesServiceStreamName) -> Bool {
         let upstream = name.upstream.map { prefix in upstreams.first { $0.name == prefix.name } } ?? upstreams.first
         return upstream?.isSimulated ?? false

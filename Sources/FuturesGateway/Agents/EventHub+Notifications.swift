@@ -4,27 +4,27 @@ import GatewayAccess
 import MicroHTTP
 import NIOCore
 
-/// Tells agents which streams have changed. A notification carries no data, so of all the changes since the last one it takes one; an agent that reads
-/// slowly gets the next one when it has read the last.
+/// Notifies agents of changed streams. A notification carries no data, so one covers all changes since the last one. An agent that reads slowly gets
+/// the next one after it has read the last.
 struct Notifier {
     private struct Listener {
         let notifications: AgentNotifications
-        /// The streams that have changed and of which it was not told.
+        /// The changed streams of which it has not been notified.
         var changed: Set<FuturesServiceStreamName> = []
-        /// Whether it has read everything it was sent.
+        /// Whether it has read everything sent to it.
         var isReady = false
     }
 
     private var listeners: [UInt64: Listener] = [:]
-    /// How many listeners each stream has.
+    /// The number of listeners of each stream.
     private var counts: [FuturesServiceStreamName: Int] = [:]
-    /// What has changed since the last round.
+    /// The streams that changed in the current round.
     private var changed: Set<FuturesServiceStreamName> = []
 
-    /// How long a round lasts: no stream is told of more often.
+    /// The length of a round, which is the shortest time between two notifications of a stream.
     static let round = TimeAmount.milliseconds(250)
 
-    /// How many agents listen.
+    /// The number of listening agents.
     var count: Int { listeners.count }
 
     mutating func add(_ number: UInt64, _ notifications: AgentNotifications) {
@@ -40,19 +40,19 @@ struct Notifier {
         }
     }
 
-    /// Notes that a stream has changed. True if that is the first change of a round.
+    /// Records that a stream has changed. True if it is the first change of a round.
     mutating func note(_ name: FuturesServiceStreamName) -> Bool {
         guard !counts.isEmpty, counts[name] != nil else { return false }
         return changed.insert(name).inserted && changed.count == 1
     }
 
-    /// Notes that a listener has read everything. Returns what it was not told yet.
+    /// Records that a listener has read everything. Returns its pending notifications.
     mutating func ready(_ number: UInt64) -> [UInt8]? {
         listeners[number]?.isReady = true
         return take(number)
     }
 
-    /// Ends a round: returns what each listener is to be sent.
+    /// Ends a round. Returns the notifications for each listener.
     mutating func endRound() -> [(number: UInt64, bytes: [UInt8])] {
         let changed = changed
         self.changed = []
@@ -73,7 +73,7 @@ struct Notifier {
 }
 
 extension EventHub {
-    /// The response head has been sent to an agent that wants to be told of changes.
+    /// Handles a sent response head of an agent that wants change notifications.
     func openNotifications(_ stream: EventStream, _ number: UInt64, _ client: Client, _ notifications: AgentNotifications) {
         begin(client.streams, from: client.lease.address)
         retain(client.streams)
@@ -86,7 +86,7 @@ extension EventHub {
         judge(number)
     }
 
-    /// Notes that a stream has changed.
+    /// Records that a stream has changed.
     func noteChange(of name: FuturesServiceStreamName) {
         guard state.value.notifier.note(name) else { return }
         feed.loop.assumeIsolated().scheduleTask(in: Notifier.round) {
@@ -94,7 +94,7 @@ extension EventHub {
         }
     }
 
-    /// A listener has read everything it was sent.
+    /// Handles a listener that has read everything sent to it.
     func notifyFurther(_ number: UInt64) {
         if let bytes = state.value.notifier.ready(number) { rings.post(.play(number: number, bytes), to: number) }
     }

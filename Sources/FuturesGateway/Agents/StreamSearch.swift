@@ -1,17 +1,17 @@
-/// Looks for words in names.
+/// Searches names for words.
 struct StreamSearch {
     private let words: [String]
     private let most: Int
 
-    /// - Parameter most: the most that is found of each kind of thing.
+    /// - Parameter most: The maximum number of results of each kind.
     init(_ text: String, most: Int) {
         words = text.split { $0 == " " || $0 == "," }.map { $0.lowercased() }
         self.most = most
     }
 
-    /// The first things in whose text one of the words is; all do if there is no word.
+    /// The first items whose text contains one of the words, or the first of all items if there are no words.
     ///
-    /// - Parameter hasMore: set if there are more than those.
+    /// - Parameter hasMore: Set to true if there are more.
     func first<Thing>(of things: [Thing], by text: (Thing) -> String, _ hasMore: inout Bool) -> [Thing] {
         var found: [Thing] = []
         for thing in things {

@@ -1,22 +1,22 @@
 import EventLogs
 import FuturesFeed
 
-/// The compression groups, and compression for one reader.
+/// The compression groups, and compression for single readers.
 ///
-/// Gzip readers of the same streams form a group, whose events are compressed once. Bytes for one reader are a block of their own, which refers to
-/// nothing before it. This type knows readers by their slots only. A group exists while it has readers.
+/// Gzip readers of the same streams form a group, whose events are compressed once. Bytes for one reader are a separate block that refers to no
+/// earlier one. This type identifies readers by their slots only. A group exists while it has readers.
 struct Compression: ~Copyable {
     /// The result of `enter`.
     enum Entry {
-        /// The reader reads the group from its next block on.
+        /// The reader reads the group from the next block on.
         case joined(EventClient.Membership)
         /// The reader reads the rings until the group admits readers.
         case waits(forGroup: Int)
-        /// The reader stays without a group: it has no streams, or there are as many groups as allowed.
+        /// The reader stays without a group because it has no streams or the limit of groups is reached.
         case alone
     }
 
-    /// How many bytes for one reader are compressed at once, at most about.
+    /// The approximate maximum of bytes that are compressed at a time for one reader.
     static let blockBytes = 64 << 10
 
     /// The groups. Readers of a group are sent its blocks.
@@ -25,7 +25,7 @@ struct Compression: ~Copyable {
     /// The groups with pending input.
     private var due: [Int] = []
     private let maximumGroups: Int
-    /// The least time between two blocks of a group, nanoseconds.
+    /// The shortest time between two blocks of a group, nanoseconds.
     private let window: Int64
     private let list = GatherList()
     private let deflater = Deflater(level: 6)
@@ -36,10 +36,10 @@ struct Compression: ~Copyable {
         self.window = window.nanoseconds
     }
 
-    /// A block for one reader; nil if zlib fails for want of memory.
+    /// A block for one reader; nil if zlib runs out of memory.
     func block(_ bytes: UnsafeBufferPointer<UInt8>) -> (bytes: [UInt8], part: GzipChecksum.Part)? { privateDeflater.block(bytes) }
 
-    /// Marks the groups that read this ring as due. They compress at the end of their windows, or at once if more than a block has come.
+    /// Marks the groups that read this ring as due. They compress at the end of their windows, or immediately if more than `blockBytes` are pending.
     mutating func ringGrew(_ index: Int, _ log: borrowing EventLog) {
         for group in log.groups {
             if let cursor = groups[group].cursor(of: index), log.ring.bytes(from: cursor) > UInt64(Self.blockBytes) {
@@ -69,22 +69,22 @@ struct Compression: ~Copyable {
         return next
     }
 
-    /// Compresses a group's pending input. False if the rings no longer hold all of it; then the group's readers have to leave it.
+    /// Compresses a group's pending input. False if the rings no longer hold all of it. Then the group's readers must leave it.
     func compress(_ group: Int, _ logs: borrowing Slab<EventLog>, _ now: Int64) -> Bool {
         groups[group].compress(logs, list, deflater, now)
     }
 
-    /// Returns the readers that wait for a group, if the group admits readers now, and removes them from its list. Call it when the group has just
-    /// compressed: a group admits readers only while it has no pending input, otherwise they would get events twice.
+    /// Returns the readers that wait for a group, if the group admits readers now, and removes them from its list. Call it directly after the group
+    /// has compressed: a group admits readers only while it has no pending input. Otherwise they would receive events twice.
     func takeWaiting(_ group: Int, _ now: Int64) -> [Int] {
         guard groups.contains(group), !groups[group].waiting.isEmpty, groups[group].admitReaders(now: now) else { return [] }
         defer { groups[group].waiting.removeAll(keepingCapacity: true) }
         return groups[group].waiting
     }
 
-    /// Puts a reader that has been sent all events into the group of its streams, or on the group's waiting list.
+    /// Adds a reader that has received all events to the group of its streams, or to the group's waiting list.
     ///
-    /// - Parameter blocks: makes the ring for the blocks of a new group.
+    /// - Parameter blocks: Creates the ring for the blocks of a new group.
     mutating func enter(
         _ slot: Int, _ reader: ReaderCursors, _ logs: borrowing Slab<EventLog>, _ now: Int64, blocks: () -> StreamLog
     ) -> Entry {
@@ -110,7 +110,7 @@ struct Compression: ~Copyable {
         return group
     }
 
-    /// Takes a reader out of its group. The last reader's leaving removes the group; then the result is the group's waiting readers, which have to
+    /// Removes a reader from its group. When the last reader leaves, the group is removed. The result is then the group's waiting readers, which must
     /// find another group.
     mutating func leave(_ slot: Int, _ group: Int, _ logs: borrowing Slab<EventLog>) -> [Int] {
         groups[group].readers.remove(slot)

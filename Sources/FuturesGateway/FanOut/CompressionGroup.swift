@@ -3,10 +3,10 @@ import EventLogs
 
 /// Compresses the events of some streams once for all gzip readers of exactly these streams.
 ///
-/// It reads the streams' rings as a reader does, at most once per window, and appends one block to a ring of its own. A block refers to the blocks
-/// before it, so a reader can only begin with a block that does not: the group's first one, or, if readers wait, one a second.
+/// It reads the streams' rings as a reader does, at most once per window, and appends one block to its own ring. A block refers to earlier blocks, so
+/// a reader can start only at a block that does not. That is the group's first block. While readers wait, there is one such block per second.
 struct CompressionGroup: ~Copyable {
-    /// The streams, as indices of their logs in rising order, and the format.
+    /// The streams, as ascending indices of their rings, and the format.
     struct Key: Hashable {
         let logs: [Int]
         let format: EventFormat
@@ -32,7 +32,7 @@ struct CompressionGroup: ~Copyable {
     /// Whether the group has pending input.
     var isDue = false
 
-    /// A group whose cursors are at the ends of the rings.
+    /// Creates a group whose cursors are at the ends of the rings.
     init(key: Key, _ logs: borrowing Slab<EventLog>, blocks: consuming StreamLog, now: Int64) {
         beganAt = now
         self.key = key
@@ -44,7 +44,7 @@ struct CompressionGroup: ~Copyable {
         }
     }
 
-    /// The ordinal of the first event of a log that the group has not compressed; nil if it does not read that log.
+    /// The ordinal of the first event of a ring that the group has not compressed; nil if the group does not read that ring.
     func cursor(of log: Int) -> UInt64? { reader.subscriptions.first { $0.log == log }?.cursor }
 
     /// Whether the group has compressed everything in the rings.
@@ -58,8 +58,8 @@ struct CompressionGroup: ~Copyable {
     /// The checksum of a block in the ring, and the number of events in it.
     func held(_ block: UInt64) -> (part: GzipChecksum.Part, events: UInt64) { parts[Int(block - blocks.view.firstOrdinal)] }
 
-    /// Whether readers may begin with the next block. If so, that block refers to nothing before it. Such a block is larger, so there is at most one
-    /// a second.
+    /// Whether readers may start at the next block. If so, that block refers to no earlier one. Such a block is larger, so there is at most one per
+    /// second.
     mutating func admitReaders(now: Int64) -> Bool {
         guard !history.isEmpty else { return true }
         guard now &- beganAt >= 1_000_000_000 else { return false }
@@ -68,7 +68,7 @@ struct CompressionGroup: ~Copyable {
         return true
     }
 
-    /// Appends the pending input as blocks. False if the rings no longer hold all of it, or if zlib fails for want of memory.
+    /// Appends the pending input as blocks. False if the rings no longer hold all of it, or if zlib runs out of memory.
     mutating func compress(_ logs: borrowing Slab<EventLog>, _ list: GatherList, _ deflater: Deflater, _ now: Int64) -> Bool {
         compressedAt = now
         for subscription in reader.subscriptions where logs.contains(subscription.log) {

@@ -1,7 +1,7 @@
-/// 128 random bits that name an event connection, so that nobody can guess it.
+/// 128 random bits that identify an event connection, so that the id cannot be guessed.
 struct ConnectionID: Hashable {
     private let high: UInt64
-    /// Half of it, under which a table may find it.
+    /// Half of the bits, used as a table key.
     let low: UInt64
 
     init() {
@@ -10,7 +10,7 @@ struct ConnectionID: Hashable {
         low = .random(in: .min ... .max, using: &random)
     }
 
-    /// Reads an id as printed; nil for anything else.
+    /// Parses an id as printed; nil for anything else.
     init?(_ text: some StringProtocol) {
         guard text.utf8.count == 32, let high = UInt64(text.prefix(16), radix: 16), let low = UInt64(text.suffix(16), radix: 16) else { return nil }
         (self.high, self.low) = (high, low)

@@ -1,27 +1,27 @@
 import EventLogs
 import FuturesFeed
 
-/// The options of an event connection, as its request gave them. Every reader keeps them, so what few readers ask for is apart.
+/// The options of an event connection from its request. Every reader keeps them, so rarely used options are stored separately.
 struct ConnectionOptions: Sendable {
-    /// The last id that the reader has.
+    /// The id of the reader's last event.
     enum LastEventID: Sendable {
         case point(ResumePoint)
-        /// An id from which nobody can resume, such as one that tells no streams.
+        /// An id from which no reader can resume, such as one without streams.
         case unreadable
     }
 
-    /// After how many seconds of silence the reader gets a heartbeat.
+    /// The seconds of silence after which the reader gets a heartbeat.
     var heartbeat: Int { Int(heartbeatSeconds) }
     private let heartbeatSeconds: UInt16
-    /// Whether heartbeats are events. If not, they are comments.
+    /// Whether heartbeats are events. Otherwise they are comments.
     let sendsHeartbeatEvents: Bool
     let forceFetch: Bool
     let format: EventFormat
-    /// Whether the body begins with two kibibytes of comment.
+    /// Whether the body starts with a comment of 2 KiB.
     let isPadded: Bool
     /// Whether the body is gzip.
     var isCompressed: Bool
-    /// Whether events tell when the venue made them, when they were received and when they are sent.
+    /// Whether events include the times at which the venue created them, the gateway received them, and the gateway sends them.
     var tellsTimings = false
     private var rare: Rare?
 
@@ -65,31 +65,31 @@ struct ConnectionOptions: Sendable {
                 lastEventID: lastEventID, replay: replay, notifications: notifications, count: count, timeout: timeout, interval: interval))
     }
 
-    /// The last id that the reader has; nil for a new reader.
+    /// The id of the reader's last event; nil for a new reader.
     var lastEventID: LastEventID? { rare?.options.lastEventID }
-    /// What is known of the venue's clock, if the reader asked for timings; nil if nothing is.
+    /// The known difference to the venue's clock, if the reader requested timings; nil if there is none.
     var clock: ClockDifference? {
         get { rare?.options.clock }
         set { if newValue != nil || rare != nil { change { $0.clock = newValue } } }
     }
-    /// What is played to the reader from the tape; nil if it reads what is live.
+    /// The replay from the tape; nil if the reader reads live events.
     var replay: ReplayOptions? {
         get { rare?.options.replay }
         set { if newValue != nil || rare != nil { change { $0.replay = newValue } } }
     }
-    /// The least time between two deliveries of one stream, in nanoseconds; zero if every event is sent at once.
+    /// The shortest time between two deliveries of one stream, in nanoseconds; zero if every event is sent immediately.
     var interval: Int64 { rare?.options.interval ?? 0 }
-    /// After how many events with data the connection ends; nil if no number was given.
+    /// The number of events with data after which the connection ends; nil if not set.
     var count: Int? { rare?.options.count }
-    /// After how many seconds the connection ends; nil if no time was given.
+    /// The number of seconds after which the connection ends; nil if not set.
     var timeout: Int? { rare?.options.timeout }
-    /// What an agent is told instead of events; nil for other readers.
+    /// The change notifications that an agent gets instead of events; nil for other readers.
     var notifications: AgentNotifications? { rare?.options.notifications }
 
-    /// Whether the reader is sent what the hub gives for it alone, and reads no ring.
+    /// Whether the hub sends the reader its own data, so that it reads no ring.
     var isFedAlone: Bool { replay != nil || notifications != nil }
 
-    /// The point behind which the reader wants every event; nil if it is new, or if newer values will do.
+    /// The event after which the reader wants every event; nil if it is new, or if newer snapshots suffice.
     var replayablePoint: ResumePoint? {
         guard case .point(let point) = lastEventID, !forceFetch, interval == 0, count == nil else { return nil }
         return point
@@ -97,7 +97,7 @@ struct ConnectionOptions: Sendable {
 }
 
 extension ConnectionOptions {
-    /// A connection over which an agent is told of changes.
+    /// A connection that notifies an agent of changes.
     init(notifying notifications: AgentNotifications, heartbeat: Int) {
         self.init(
             heartbeat: heartbeat, sendsHeartbeatEvents: false, lastEventID: nil, forceFetch: false, interval: 0, format: .events, isPadded: false,

@@ -1,6 +1,6 @@
 import CZlib
 
-/// The checksum in a gzip trailer: the CRC-32 and the number of the uncompressed bytes (RFC 1952 §2.3.1).
+/// The checksum in a gzip trailer: the CRC-32 and the number of uncompressed bytes (RFC 1952 §2.3.1).
 struct GzipChecksum {
     private(set) var crc: UInt = 0
     private(set) var length: UInt = 0
@@ -17,17 +17,17 @@ struct GzipChecksum {
         length &+= part.length
     }
 
-    /// The gzip header, without a name and a time, for an unknown system.
+    /// The gzip header without name and time, for an unknown system.
     static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
 
-    /// The last deflate block, which is empty, and the trailer.
+    /// The final deflate block, which is empty, and the trailer.
     var end: [UInt8] {
         [0x03, 0x00] + [crc, length].flatMap { number in (0..<4).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) } }
     }
 }
 
-/// Compresses bytes into deflate blocks (RFC 1951). Each block ends with a full flush at a byte boundary, and refers only to the history that the
-/// caller gives. So one block can be part of any number of answers.
+/// Compresses bytes into deflate blocks (RFC 1951). Each block ends with a full flush at a byte boundary and refers only to the history that the
+/// caller passes. One block can therefore be part of any number of responses.
 final class Deflater {
     private let stream: UnsafeMutablePointer<z_stream>
     private var output = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 64 << 10)
@@ -45,7 +45,7 @@ final class Deflater {
         output.deallocate()
     }
 
-    /// A whole gzip file of these bytes; nil if zlib fails for want of memory.
+    /// A complete gzip file of these bytes; nil if zlib runs out of memory.
     func gzip(_ bytes: [UInt8]) -> [UInt8]? {
         guard let block = bytes.withUnsafeBufferPointer({ block($0) }) else { return nil }
         var checksum = GzipChecksum()
@@ -53,9 +53,9 @@ final class Deflater {
         return GzipChecksum.header + block.bytes + checksum.end
     }
 
-    /// A block of these bytes, which must not be empty; nil if zlib fails for want of memory.
+    /// A block of these bytes, which must not be empty; nil if zlib runs out of memory.
     ///
-    /// - Parameter history: the end of the uncompressed bytes before the block, at most 32 KiB. The block may refer to them.
+    /// - Parameter history: The end of the uncompressed bytes before the block, at most 32 KiB. The block may refer to them.
     func block(_ bytes: UnsafeBufferPointer<UInt8>, after history: [UInt8] = []) -> (bytes: [UInt8], part: GzipChecksum.Part)? {
         guard let start = bytes.baseAddress, history.isEmpty || deflateSetDictionary(stream, history, UInt32(clamping: history.count)) == Z_OK
         else { return nil }

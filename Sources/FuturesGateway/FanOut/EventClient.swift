@@ -2,10 +2,10 @@ import EventLogs
 import FuturesFeed
 import MicroHTTP
 
-/// One reader on the fan-out's thread: its cursors in the rings, and the bytes that only it gets.
+/// One reader on the fan-out thread: its cursors in the rings, and the bytes that only it gets.
 struct EventClient: ~Copyable {
-    /// Whether the connection is still open. A function that serves a reader returns this; its caller passes it to `settle`, which removes a reader
-    /// whose connection has ended.
+    /// Whether the connection is still open. A function that serves a reader returns this value. Its caller passes it to `settle`, which removes a
+    /// reader whose connection has ended.
     enum Connection { case open, ended }
 
     /// The reader's cursor in a compression group.
@@ -17,40 +17,40 @@ struct EventClient: ~Copyable {
         var lastSequence: UInt64?
     }
 
-    /// What a reader with a gzip body has.
+    /// The additional state of a reader with a gzip body.
     final class GzipBody {
-        /// For the trailer.
+        /// The checksum for the trailer.
         var checksum = GzipChecksum()
-        /// The compression group that the reader reads. If it has one, its cursors in the rings stay where they were when it joined.
+        /// The compression group that the reader reads. While it has one, its cursors in the rings stay where they were when it joined.
         var membership: Membership?
-        /// The group that the reader joins once the group has compressed all that the reader already got.
+        /// The group that the reader joins when the group has compressed everything that the reader already received.
         var awaitedGroup: Int?
     }
 
-    /// Bytes for this reader alone, as they go over the wire: compressed if the reader gets gzip.
+    /// Bytes for this reader only, as sent over the network: compressed if the reader gets gzip.
     struct PrivateBytes {
         let bytes: [UInt8]
-        /// How many of them the kernel has.
+        /// How many of them the kernel has accepted.
         var sent = 0
     }
 
     let number: UInt64
     let stream: EventStream
     let options: ConnectionOptions
-    /// When the connection ends, monotonic nanoseconds; once it is ending, when it is cut if the farewell could not be sent.
+    /// When the connection ends, monotonic nanoseconds. If it is already ending, when it is cut if the farewell could not be sent.
     var endsAt: Int64
     var reader: ReaderCursors
     /// Nil if the body is not gzip.
     let gzip: GzipBody?
-    /// Bytes to send before anything from the rings: the session, snapshots, the rest of an event that a full socket cut, the farewell.
+    /// Bytes to send before anything from the rings: the session, snapshots, the rest of an event that a full socket split, the farewell.
     var privateBytes: [PrivateBytes] = []
     var lastWrite: Int64
-    /// Whether the reader is played the tape or told of changes, and is in no stream; and whether it waits for the next piece.
+    /// Whether the reader receives a replay or change notifications and reads no stream, and whether it waits for the next piece.
     var isReplaying: Bool
     var awaitsPiece = false
-    /// Whether the socket is full. `streamDidBecomeWritable` tells when it has room.
+    /// Whether the socket is full. `streamDidBecomeWritable` is called when it has room.
     var isBlocked = false
-    /// Whether the connection ends once the private bytes are sent.
+    /// Whether the connection ends after the private bytes are sent.
     var isEnding = false
     /// Whether the reader is in `EventFanOut.queuedClients`.
     var isQueued = false
@@ -68,6 +68,6 @@ struct EventClient: ~Copyable {
         lastWrite = now
     }
 
-    /// After how many nanoseconds of silence the reader gets a heartbeat.
+    /// The silence after which the reader gets a heartbeat, nanoseconds.
     var heartbeat: Int64 { Int64(options.heartbeat) * 1_000_000_000 }
 }

@@ -3,7 +3,7 @@ import FuturesFeed
 import Glibc
 import MicroHTTP
 
-/// Gzip readers. Each reads either the rings, and is compressed for alone, or a group of ``Compression``.
+/// Gzip readers. Each reads either the rings, with its own compression, or a group of ``Compression``.
 extension EventFanOut {
     /// Queues bytes that this reader gets before anything from the rings.
     func enqueuePrivate(_ client: inout EventClient, _ bytes: [UInt8]) {
@@ -11,8 +11,8 @@ extension EventFanOut {
         bytes.withUnsafeBufferPointer { enqueuePrivate(&client, compressed: $0) }
     }
 
-    /// Queues bytes as a block of their own. A reader of a group leaves the group first, because a group's blocks refer to each other, so nothing may
-    /// stand between them.
+    /// Queues bytes as a separate block. A reader of a group leaves the group first: its blocks refer to each other, so no other block may come
+    /// between them.
     func enqueuePrivate(_ client: inout EventClient, compressed bytes: UnsafeBufferPointer<UInt8>) {
         if client.gzip?.membership != nil { leaveGroup(&client) }
         guard let block = compression.block(bytes) else { return client.stream.fail() }
@@ -20,7 +20,7 @@ extension EventFanOut {
         client.privateBytes.append(EventClient.PrivateBytes(bytes: block.bytes))
     }
 
-    /// Has the groups whose windows have ended compress, and queues their readers. Then lets waiting readers join, if a group admits readers.
+    /// Compresses for the groups whose windows have ended, and queues their readers. Then lets waiting readers join, if a group admits readers.
     func compressDue(_ now: Int64) {
         for group in compression.takeDue(now) where compression.groups.contains(group) {
             let readers = compression.groups[group].readers
@@ -34,8 +34,7 @@ extension EventFanOut {
         if let next = compression.nextDue { nextTurnAt = min(nextTurnAt ?? .max, next) }
     }
 
-    /// Puts a gzip reader that has been sent everything into the group of its streams, or on the group's waiting list. Does nothing for other
-    /// readers.
+    /// Adds a gzip reader that has received everything to the group of its streams, or to the group's waiting list. Does nothing for other readers.
     func joinGroup(_ client: inout EventClient, _ now: Int64) {
         guard let gzip = client.gzip, gzip.membership == nil, gzip.awaitedGroup == nil, client.options.interval == 0,
             client.reader.remaining == nil, !client.isBlocked, !client.isEnding, client.privateBytes.isEmpty
@@ -54,8 +53,8 @@ extension EventFanOut {
         }
     }
 
-    /// Moves a reader from its group back to the rings, behind the last event that the group sent it. False if a ring no longer holds what follows
-    /// that event. Does nothing for a reader without a group.
+    /// Moves a reader from its group back to the rings, after the last event that the group sent it. False if a ring no longer holds the following
+    /// events. Does nothing for a reader without a group.
     @discardableResult
     func leaveGroup(_ client: inout EventClient) -> Bool {
         client.gzip?.awaitedGroup = nil
@@ -79,11 +78,11 @@ extension EventFanOut {
         return isWhole
     }
 
-    /// Moves a reader from its group back to the rings. If a ring no longer holds what the reader lacks, ends the connection instead, so that the
-    /// reader resumes with a new one.
+    /// Moves a reader from its group back to the rings. If a ring no longer holds the reader's missing events, ends the connection instead, so that
+    /// the reader resumes with a new one.
     func leaveGroupOrEnd(_ client: inout EventClient) {
         guard !leaveGroup(&client) else { return }
-        end(&client, code: "slow", reason: "More came than could be sent; come back for what followed.")
+        end(&client, code: "slow", reason: "The connection was too slow for its streams; reconnect to continue.")
     }
 
     /// Moves all readers of a group back to the rings. This removes the group.
@@ -91,7 +90,7 @@ extension EventFanOut {
         for slot in compression.groups[group].readers { leaveGroupOrEnd(&clients[slot]) }
     }
 
-    /// Sends a reader of a group the blocks that it lacks. If the first of them has left the group's ring, the reader leaves the group or is ended.
+    /// Sends a reader of a group its missing blocks. If the first of them has left the group's ring, the reader leaves the group or is ended.
     func sendBlocks(_ client: inout EventClient, _ membership: EventClient.Membership, _ now: Int64) -> EventClient.Connection {
         guard membership.block >= compression.groups[membership.group].blocks.view.firstOrdinal else {
             leaveGroupOrEnd(&client)

@@ -2,7 +2,7 @@ import EventLogs
 import FuturesFeed
 import MicroHTTP
 
-/// What time does to readers: heartbeats, `timeout`, and the end of readers that take nothing.
+/// Timed actions for readers: heartbeats, `timeout`, and the end of readers that accept no data.
 extension EventFanOut {
     func streamsDidTick(now: ContinuousClock.Instant) {
         let now = Self.now
@@ -26,7 +26,7 @@ extension EventFanOut {
             if flush(&client, now) == .ended { return .ended }
         }
         guard client.endsAt <= now, !client.isEnding else { return .open }
-        end(&client, code: "timeout", reason: "The time asked for has passed.")
+        end(&client, code: "timeout", reason: "The requested `timeout` has passed.")
         return flush(&client, now)
     }
 }

@@ -8,7 +8,7 @@ extension EventFanOut {
         return reading
     }
 
-    /// Counts a reader whose socket is full, and the bytes that it lacks.
+    /// Counts a reader whose socket is full, and its unsent bytes.
     func countBlocked(_ client: borrowing EventClient) {
         tally.blocked += 1
         for item in client.privateBytes { tally.backlog &+= UInt64(item.bytes.count - item.sent) }

@@ -1,7 +1,7 @@
 import EventLogs
 import FuturesFeed
 
-/// The memory of the thread's own rings, and what it gives up if memory is short.
+/// The memory of the thread's own rings, and what is released if memory is short.
 extension EventFanOut {
     /// An empty ring for the blocks of a compression group.
     func makeBlocks() -> StreamLog {
@@ -11,14 +11,14 @@ extension EventFanOut {
         return log
     }
 
-    /// Ends some of the readers that have taken nothing for longest, but none that took something within the last second. After one more second they
-    /// are cut, which frees the memory that the kernel holds for them.
+    /// Ends some of the readers that have accepted no data for the longest time, but none that accepted data within the last second. After one more
+    /// second they are cut, which frees the memory that the kernel holds for them.
     func relieve(_ readers: Int, _ now: Int64) {
         let stopped = clients.indices.filter { slot in
             clients.contains(slot) && clients[slot].isBlocked && !clients[slot].isEnding && now &- clients[slot].lastWrite >= 1_000_000_000
         }
         for slot in stopped.sorted(by: { clients[$0].lastWrite < clients[$1].lastWrite }).prefix(readers) {
-            sendOff(&clients[slot], reason: "Memory is short, and nothing could be sent.")
+            sendOff(&clients[slot], reason: "Memory is short, and the reader accepted no data.")
             clients[slot].endsAt = now &+ 1_000_000_000
             tally.relieved &+= 1
         }

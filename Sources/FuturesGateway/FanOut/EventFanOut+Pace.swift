@@ -4,8 +4,8 @@ import MicroHTTP
 
 /// Readers with `maxRate`.
 extension EventFanOut {
-    /// Holds a stream's events until its interval has passed. Then the newest event (rule `replace`) or a snapshot (`byKey`, `book`) takes the place
-    /// of the held events; those of `append` are sent together.
+    /// Holds a stream's events until its interval has passed. Then the newest event (rule `replace`) or a snapshot (`byKey`, `book`) replaces the
+    /// held events. Events of `append` streams are sent together.
     func pace(_ client: inout EventClient, _ now: Int64) {
         var turn: Int64?
         for place in client.reader.subscriptions.indices {
@@ -29,7 +29,7 @@ extension EventFanOut {
         pacedClients.append(client.stream.slot)
     }
 
-    /// Moves a cursor to the newest event with data, if more than one waits.
+    /// Moves a cursor to the newest event with data, if more than one is waiting.
     private func conflate(_ client: inout EventClient, _ place: Int) {
         let (log, cursor) = (client.reader.subscriptions[place].log, client.reader.subscriptions[place].cursor)
         let rule = logs[log].name.mergeRule
@@ -40,7 +40,7 @@ extension EventFanOut {
         if rule != .replace { client.reader.subscriptions[place].needsValue = true }
     }
 
-    /// Compresses for groups whose windows have ended, and sends paced readers what they were not sent before. Does nothing before `nextTurnAt`.
+    /// Compresses for groups whose windows have ended, and sends paced readers their held events. Does nothing before `nextTurnAt`.
     func takeTurns(_ now: Int64) {
         guard let turn = nextTurnAt, turn <= now else { return }
         nextTurnAt = nil

@@ -1,7 +1,7 @@
 import EventLogs
 import FuturesFeed
 
-/// Readers that are played the tape, and how they go over into live.
+/// Readers of a replay, and their transition to live events.
 extension EventFanOut {
     /// Sends a piece of the tape.
     func play(_ client: inout EventClient, _ bytes: [UInt8], _ now: Int64) -> EventClient.Connection {
@@ -11,11 +11,11 @@ extension EventFanOut {
         return flush(&client, now)
     }
 
-    /// Has a reader read the rings, if they hold everything behind the last event that it was played.
+    /// Makes a reader read the rings, if they hold everything after the last replayed event.
     ///
     /// - Parameters:
-    ///   - sequence: of that event; nil if the reader is to begin with the values.
-    ///   - news: the event that says so.
+    ///   - sequence: The sequence of that event; nil if the reader starts with snapshots.
+    ///   - news: The event that announces the transition.
     func goLive(
         _ client: inout EventClient, _ values: [CachedValue], _ head: EventID, _ sequence: UInt64?, _ news: [UInt8], _ now: Int64
     ) -> EventClient.Connection {

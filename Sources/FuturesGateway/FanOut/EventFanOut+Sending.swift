@@ -3,7 +3,7 @@ import FuturesFeed
 import Glibc
 import MicroHTTP
 
-/// Sends readers what they lack.
+/// Sends readers the events they have not received.
 extension EventFanOut {
     /// Notes that a ring has grown, if a reader or a compression group reads it.
     func noteGrowth(_ log: Int, _ receivedAt: Int64) {
@@ -13,7 +13,7 @@ extension EventFanOut {
         grownLogs.append(log)
     }
 
-    /// Queues the readers of all rings that have grown, behind the readers that wait for their turn already.
+    /// Queues the readers of all rings that have grown, after the readers that are already queued.
     func enqueueReaders() {
         let queued = tally.queued
         defer {
@@ -36,8 +36,8 @@ extension EventFanOut {
         tally.queueTurn()
     }
 
-    /// Serves at most 512 queued readers, so that new events need not wait until all are served. A reader that was served is queued again for the new
-    /// events; the others get them with their turn.
+    /// Serves at most 512 queued readers, so that new events do not have to wait until all are served. A served reader is queued again for new
+    /// events; the others get them in their turn.
     func sweep(_ now: Int64) {
         let end = min(queuedClients.count, nextQueued + Self.turnsPerSweep)
         while nextQueued < end {
@@ -56,7 +56,7 @@ extension EventFanOut {
 
     private static let turnsPerSweep = 512
 
-    /// Sends a reader what it lacks, until its socket is full: first its private bytes, then its group's blocks or the events in the rings.
+    /// Sends a reader its missing data until its socket is full: first its private bytes, then its group's blocks or the events in the rings.
     func flush(_ client: inout EventClient, _ now: Int64) -> EventClient.Connection {
         guard !client.isBlocked, sendPrivate(&client, now) else { return .open }
         if client.isEnding {
@@ -78,11 +78,11 @@ extension EventFanOut {
         } while batch.count > 0 && sendBatch(&client, now)
         joinGroup(&client, now)
         guard client.reader.remaining == 0, !client.isBlocked, !client.isEnding else { return .open }
-        end(&client, code: "count", reason: "These were the events asked for.")
+        end(&client, code: "count", reason: "Reached the requested `count`.")
         return flush(&client, now)
     }
 
-    /// Sends the private bytes. True if the kernel took all of them.
+    /// Sends the private bytes. True if the kernel accepted all of them.
     func sendPrivate(_ client: inout EventClient, _ now: Int64) -> Bool {
         while !client.privateBytes.isEmpty {
             let (stream, sent) = (client.stream, client.privateBytes[0].sent)
@@ -98,19 +98,19 @@ extension EventFanOut {
                 client.isBlocked = true
                 return false
             }
-            // An array that is emptied keeps its memory.
+            // Removing the last element would keep the array's memory.
             if client.privateBytes.count > 1 { client.privateBytes.removeFirst() } else { client.privateBytes = [] }
         }
         return true
     }
 
-    /// Notes bytes that the kernel took.
+    /// Records bytes that the kernel accepted.
     func wrote(_ count: Int, _ client: inout EventClient, _ now: Int64) {
         client.lastWrite = now
         tally.sent(count, isCompressed: client.gzip != nil)
     }
 
-    /// Sends the gathered events. True if the kernel took all of them. If it took a part of an event, the rest becomes private bytes.
+    /// Sends the gathered events. True if the kernel accepted all of them. If it accepted only a part of an event, the rest becomes private bytes.
     private func sendBatch(_ client: inout EventClient, _ now: Int64) -> Bool {
         if client.gzip != nil {
             batch.withBytes { enqueuePrivate(&client, compressed: $0) }
@@ -127,7 +127,7 @@ extension EventFanOut {
         return rest == nil
     }
 
-    /// Queues the event `bye`. The connection ends once the private bytes are sent.
+    /// Queues the event `bye`. The connection ends after the private bytes are sent.
     func end(_ client: inout EventClient, code: String, reason: String) {
         guard !client.isEnding else { return }
         tally.farewells[code, default: 0] &+= 1
@@ -140,11 +140,11 @@ extension EventFanOut {
         client.endsAt = .max
     }
 
-    /// Ends a reader whose socket has been full for too long: first with a farewell, which still may reach it, and ten seconds later, or at `endsAt`,
-    /// with a reset.
+    /// Ends a reader whose socket has been full for too long. A farewell is queued first, which may still reach it. Ten seconds later, or at
+    /// `endsAt`, the connection is reset.
     func sendOff(_ client: inout EventClient, _ silence: Int64, _ now: Int64) -> EventClient.Connection {
         if !client.isEnding {
-            sendOff(&client, reason: "Nothing could be sent for \(limits.stoppedReader).")
+            sendOff(&client, reason: "The reader accepted no data for \(limits.stoppedReader).")
         } else if silence > limits.stoppedReader.nanoseconds &+ 10_000_000_000 || now >= client.endsAt {
             client.stream.abort()
             tally.cut &+= 1
@@ -153,7 +153,7 @@ extension EventFanOut {
         return .open
     }
 
-    /// Takes a slow reader out of its streams and queues the farewell.
+    /// Removes a slow reader from its streams and queues the farewell.
     func sendOff(_ client: inout EventClient, reason: String) {
         leaveAll(&client)
         end(&client, code: "slow", reason: reason)

@@ -1,10 +1,10 @@
 import EventLogs
 import FuturesFeed
 
-/// Snapshots, for readers that begin, resume, or have missed updates. The hub sends them as ``CachedValue``.
+/// Snapshots for readers that start, resume, or have missed updates. The hub sends them as ``CachedValue``.
 extension EventFanOut {
-    /// Sends snapshots. The last one carries an id, but only if nothing older is still to be sent, because an id says that the reader has everything
-    /// up to it. If the socket is full, the remaining streams get new snapshots once it has room, so that little memory is held for one reader.
+    /// Sends snapshots. The last one carries an id, but only if nothing older is still unsent, because an id says that the reader has everything up
+    /// to it. If the socket is full, the remaining streams get new snapshots when it has room, so that little memory is held for one reader.
     func sendSnapshots(_ values: [CachedValue], to client: inout EventClient, _ head: EventID, _ now: Int64) -> EventClient.Connection {
         let isComplete = head.sequence > client.reader.lastSequence && batch.idFloor(client.reader, logs) == .max
         let last = values.lastIndex { $0.body != nil }
@@ -27,8 +27,8 @@ extension EventFanOut {
         return flush(&client, now)
     }
 
-    /// Sends a reader what it lacks, and takes it out of its group, before its streams or cursors change. Ids that it gets afterwards claim that it
-    /// has all events of its streams up to there.
+    /// Sends a reader its missing events and removes it from its group, before its streams or cursors change. Ids that it gets afterwards claim that
+    /// it has all events of its streams up to that point.
     func sendBefore(_ client: inout EventClient, _ now: Int64) -> EventClient.Connection {
         leaveGroupOrEnd(&client)
         guard flush(&client, now) == .open else { return .ended }
@@ -36,8 +36,8 @@ extension EventFanOut {
         return .open
     }
 
-    /// Resumes paused streams. A stream that changed gets its snapshot. If every message of a stream counts (`append`), the reader reads the ring on
-    /// from its cursor.
+    /// Resumes paused streams. A stream that changed gets its snapshot. If every message of a stream counts (`append`), the reader continues to read
+    /// the ring from its cursor.
     func resume(_ client: inout EventClient, _ values: [CachedValue], _ head: EventID, _ now: Int64) -> EventClient.Connection {
         guard sendBefore(&client, now) == .open else { return .ended }
         var changed: [CachedValue] = []
@@ -55,11 +55,11 @@ extension EventFanOut {
         return sendSnapshots(changed, to: &client, head, now)
     }
 
-    /// Sends the snapshot that `catchFallen` asked the hub for.
+    /// Sends the snapshot that `catchFallen` requested from the hub.
     func refill(_ client: inout EventClient, _ value: CachedValue, _ now: Int64) -> EventClient.Connection {
         guard let place = client.reader.subscriptions.firstIndex(where: { $0.log == value.log }), logs.contains(value.log) else { return .open }
         client.reader.subscriptions[place].awaitsValue = false
-        // The reader paused the stream meanwhile. It gets a snapshot when it resumes.
+        // The reader has paused the stream meanwhile. It gets a snapshot when it resumes.
         guard !client.reader.subscriptions[place].isPaused else {
             client.reader.subscriptions[place].needsValue = true
             return .open
@@ -73,8 +73,8 @@ extension EventFanOut {
         return flush(&client, now)
     }
 
-    /// Moves a cursor to the end of its ring, because the snapshot that follows replaces what is skipped. Events without data that are skipped, such
-    /// as those of an outage, are queued. If the socket is full, does nothing but note that a snapshot is needed, and returns false.
+    /// Moves a cursor to the end of its ring, because the following snapshot replaces the skipped events. Skipped events without data, such as those
+    /// of an outage, are queued. If the socket is full, only records that a snapshot is needed, and returns false.
     private func skip(_ client: inout EventClient, _ place: Int) -> Bool {
         client.reader.subscriptions[place].needsValue = client.isBlocked
         guard !client.isBlocked else { return false }
@@ -93,8 +93,8 @@ extension EventFanOut {
         return UInt64(notices.count)
     }
 
-    /// Deals with cursors whose events have left the ring, or whose streams need a snapshot. If every message of a stream counts (`append`), the
-    /// reader gets `gap` and continues with the oldest event in the ring. For any other stream this asks the hub for a snapshot.
+    /// Handles cursors whose events have left the ring, or whose streams need a snapshot. If every message of a stream counts (`append`), the reader
+    /// gets `gap` and continues with the oldest event in the ring. For any other stream this requests a snapshot from the hub.
     func catchFallen(_ client: inout EventClient) {
         var next = 0
         while let place = client.reader.firstFallen(from: next, logs) {
@@ -104,7 +104,7 @@ extension EventFanOut {
             if !subscription.needsValue, logs[subscription.log].name.mergeRule == .append {
                 let dropped = first - subscription.cursor - enqueueNotices(&client, subscription.log, from: subscription.cursor, to: first)
                 client.reader.subscriptions[place].cursor = first
-                // If only events without data have gone, the reader has missed nothing.
+                // If only events without data were dropped, the reader has missed nothing.
                 guard dropped > 0 else { continue }
                 tally.gaps &+= 1
                 tally.gapEvents &+= dropped

@@ -2,21 +2,21 @@ import EventLogs
 import FuturesFeed
 import MicroHTTP
 
-/// Sends every reader of one event stream loop the events that it lacks.
+/// Sends every reader of one event stream loop its missing events.
 ///
-/// It runs in the loop's turn only. Other threads post commands to its inbox. It knows of each ring what it was told last.
+/// It runs only in the loop's turn. Other threads post commands to its inbox. It knows each ring only as of the last command.
 final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     /// The fan-out's calls to the hub, in the loop's turn.
     struct Callbacks: Sendable {
         /// The head of the response is sent; the hub answers with the command `open`.
         let opened: @Sendable (EventStream, UInt64) -> Void
-        /// The connection has ended, or never opened.
+        /// The connection has ended, or was never opened.
         let closed: @Sendable (_ number: UInt64) -> Void
-        /// A reader needs the snapshot of a log's stream.
+        /// A reader needs the snapshot of a ring's stream.
         let fellBehind: @Sendable (_ number: UInt64, _ log: Int) -> Void
-        /// A reader of the tape has taken all it was given.
+        /// A reader of a replay has received everything it was given.
         let hungry: @Sendable (_ number: UInt64) -> Void
-        /// A reader of the tape has gone over into live, or could not, because the rings begin too late.
+        /// A reader of a replay now reads live events, or could not, because the rings start too late.
         let wentLive: @Sendable (_ number: UInt64, _ isLive: Bool) -> Void
     }
 
@@ -32,9 +32,9 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     private var slots: [UInt64: Int32] = [:]
     /// Open streams for which the hub has not posted `open` yet.
     private var unclaimed: Set<EventStream> = []
-    /// The logs whose rings have grown since `enqueueReaders`.
+    /// The rings that have grown since `enqueueReaders`.
     var grownLogs: [Int] = []
-    /// The slots of readers that lack something, in the order of their turns. Those before `nextQueued` have been served.
+    /// The slots of readers with unsent data, in the order of their turns. Those before `nextQueued` have been served.
     var queuedClients: [Int32] = []
     var nextQueued = 0
     /// The slots of paced readers with held events. `nextTurnAt` is when the first of them, or the first compression group, is due.
@@ -67,7 +67,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         takeTurns(now)
     }
 
-    /// Zero while readers wait for their turn; otherwise the time until `nextTurnAt`, but at least 5 ms, so that many paced readers share a wake-up.
+    /// Zero while readers are queued; otherwise the time until `nextTurnAt`, but at least 5 ms, so that many paced readers share a wake-up.
     var patience: Duration? {
         queuedClients.isEmpty ? nextTurnAt.map { .nanoseconds(max(5_000_000, $0 - Self.now)) } : .zero
     }
@@ -120,7 +120,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             logs[index].ring = ring
             noteGrowth(index, receivedAt)
         case .rest:
-            assert(slots.isEmpty, "The hub sent a thread to rest that has readers.")
+            assert(slots.isEmpty, "The hub suspended a thread that has readers.")
             logs = Slab()
             grownLogs = []
         case .open(let number, let stream, let opening):
@@ -169,7 +169,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     }
 
     private func begin(_ client: inout EventClient, _ opening: Opening, _ now: Int64) -> EventClient.Connection {
-        // Exactly, since most readers never take another stream.
+        // An exact capacity, because most readers never add another stream.
         client.reader.subscriptions.reserveCapacity(opening.values.count)
         for value in opening.values { join(&client, value.log) }
         let replayed = goOn(&client, opening)
@@ -180,11 +180,11 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         return replayed == nil ? sendSnapshots(opening.values, to: &client, opening.head, now) : flush(&client, now)
     }
 
-    /// Two kibibytes of comment, because some proxies hold back the first bytes of an answer.
+    /// A comment of 2 KiB, because some proxies hold back the first bytes of a response.
     private static let padding = Array(":".utf8) + Array(repeating: UInt8(ascii: " "), count: 2046) + Array("\n".utf8)
 
-    /// Moves the reader's cursors behind the last event that it has, if its id is of the same streams and every ring still holds all events since.
-    /// Returns the number of events that follow; nil if the reader needs snapshots instead.
+    /// Moves the reader's cursors after its last event, if that id covers the same streams and every ring still holds all later events. Returns the
+    /// number of those events; nil if the reader needs snapshots instead.
     private func goOn(_ client: inout EventClient, _ opening: Opening) -> Int? {
         guard case .after(let sequence, let streams) = opening.resume, streams == client.reader.streams, sequence <= opening.head.sequence,
             reach(opening.values.map(\.log), back: sequence)
@@ -192,10 +192,10 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         return move(&client, behind: sequence)
     }
 
-    /// Whether the rings of these logs hold everything behind an event.
+    /// Whether these rings hold every event after the given one.
     func reach(_ wanted: [Int], back sequence: UInt64) -> Bool { wanted.allSatisfy { logs.contains($0) && logs[$0].ring.floor <= sequence } }
 
-    /// Moves the reader's cursors behind an event. Returns the number of events that follow.
+    /// Moves the reader's cursors after an event. Returns the number of events that follow.
     func move(_ client: inout EventClient, behind sequence: UInt64) -> Int {
         var replayed = 0
         for place in client.reader.subscriptions.indices {
@@ -232,7 +232,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         attach(&client, client.reader.subscriptions.count - 1)
     }
 
-    /// Adds the reader to the list of a log's readers, so that it gets a turn when the ring grows.
+    /// Adds the reader to a ring's list of readers, so that it is served when the ring grows.
     func attach(_ client: inout EventClient, _ place: Int) {
         let log = client.reader.subscriptions[place].log
         guard logs.contains(log) else { return assertionFailure("A reader has log \(log), which is gone.") }
@@ -240,7 +240,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         logs[log].readers.append(Int32(clamping: client.stream.slot))
     }
 
-    /// Removes the reader from the list of a log's readers. The last reader in the list takes its place.
+    /// Removes the reader from a ring's list of readers. The last reader in the list takes its place.
     func detach(_ client: inout EventClient, _ place: Int) {
         let (log, index) = (client.reader.subscriptions[place].log, client.reader.subscriptions[place].readerIndex)
         client.reader.subscriptions[place].readerIndex = -1
@@ -259,20 +259,20 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         if logs.contains(log) { client.reader.streams.remove(logs[log].streams) }
     }
 
-    /// Takes the reader out of its group and all its streams.
+    /// Removes the reader from its group and all its streams.
     func leaveAll(_ client: inout EventClient) {
         leaveGroup(&client)
         for log in client.reader.subscriptions.map(\.log) { leave(&client, log) }
     }
 
-    /// Changes the reader's cursors in these logs.
+    /// Changes the reader's cursors in these rings.
     func change(_ client: inout EventClient, _ logs: [Int], _ change: (inout ReaderCursors.Subscription) -> Void) {
         for place in client.reader.subscriptions.indices where logs.contains(client.reader.subscriptions[place].log) {
             change(&client.reader.subscriptions[place])
         }
     }
 
-    /// Removes a reader that was served, if its connection has ended.
+    /// Removes a served reader if its connection has ended.
     func settle(_ slot: Int, _ connection: EventClient.Connection) {
         if connection == .ended { forget(slot) }
     }
@@ -283,7 +283,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         tally.closed(clients[slot].options.format, isCompressed: clients[slot].options.isCompressed)
         slots[number] = nil
         clients.remove(slot)
-        // Without readers there is no tick that would tell it.
+        // Without readers there is no tick that would report it.
         if slots.isEmpty { inbox.hold(blocks: compression.memory) }
         callbacks.closed(number)
     }

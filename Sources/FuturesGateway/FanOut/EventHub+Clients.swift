@@ -5,7 +5,7 @@ import MicroHTTP
 import NIOCore
 
 extension EventHub {
-    /// An event connection, as far as the hub knows it. On the feed's thread only.
+    /// The hub's state of an event connection. Used only on the feed's thread.
     final class Client {
         /// The principal that opened the connection controls it under this id.
         let id: ConnectionID
@@ -16,14 +16,14 @@ extension EventHub {
         let lease: Gatekeeper.Lease
         /// Whether its response head has been sent.
         var isOpen = false
-        /// Whether it is played the tape.
+        /// Whether it receives a replay.
         var isReplaying = false
-        /// Whether it never reads what is live, so that its streams need no feed.
+        /// Whether its replay has an end, so that it never reads live events and its streams need no feed.
         var isOfThePast: Bool { options.replay?.end != nil }
-        /// Nil as long as nothing of it is needed: most readers only read.
+        /// Nil until needed, because most readers only read.
         private var doings: Doings?
 
-        /// What comes of a reader that does more, or whose credential ends.
+        /// State needed only by readers that pause streams, or whose credential expires.
         private final class Doings {
             var paused: Set<FuturesServiceStreamName> = []
             var expiry: Scheduled<Void>?
@@ -50,17 +50,17 @@ extension EventHub {
             set { if newValue != paused { begun.paused = newValue } }
         }
 
-        /// The task that judges it again.
+        /// The task that checks its access again.
         var expiry: Scheduled<Void>? {
             get { doings?.expiry }
             set { if newValue != nil || doings != nil { begun.expiry = newValue } }
         }
 
-        /// Whether the limit of control requests allows another one: 20 at once, 10 a second.
+        /// Whether the limit of control requests allows another one: 20 in a burst, then 10 per second.
         func mayControl() -> Bool { begun.controlRequests.take(1, .perSecond(10), now: Moment.current.instant.nanoseconds) == nil }
     }
 
-    /// A principal as it was when last judged. Those who come one after another with the same principal share it.
+    /// A principal as of its last check. Consecutive connections with the same principal share it.
     final class Holder {
         let principal: Principal
 
@@ -74,7 +74,7 @@ extension EventHub {
         return new
     }
 
-    /// The id as clients see it: in a cluster behind the node's name.
+    /// The id as clients see it; in a cluster it is prefixed with the node's name.
     func text(of id: ConnectionID) -> String { (feed.peers?.name ?? "") + id.text }
 
     private func number(of id: String) -> UInt64? {
@@ -86,7 +86,7 @@ extension EventHub {
         return number
     }
 
-    /// What the answers to control requests say.
+    /// The content of responses to control requests.
     struct ClientView: Sendable {
         let id: String
         let streams: [FuturesServiceStreamName]
@@ -97,24 +97,24 @@ extension EventHub {
     /// A control request.
     enum Control: Sendable { case pause, resume, subscribe, unsubscribe }
 
-    /// Why a connection cannot be opened now, or cannot get more streams.
+    /// Why a connection cannot be opened now, or cannot add streams.
     enum Refusal: Error {
         case draining
-        /// The feed has nothing to serve yet.
+        /// The feed has no data to serve yet.
         case starting
         /// The reader has events that the feed has not read yet.
         case behind
-        /// The gateway has as many readers or streams as it may, or memory is short.
+        /// The limit of readers or streams is reached, or memory is short.
         case full
         case limited(LimitReached)
-        /// The request would fetch more streams at once than the limit ever allows.
+        /// The request would fetch more streams at a time than the limit ever allows.
         case tooManyFetches(Int, LimitReached)
 
         /// Whether the same request will always be refused.
         var isPermanent: Bool { if case .tooManyFetches = self { true } else { false } }
     }
 
-    /// Checks the limits for a new connection, notes it and returns its number. `open` or `closed` has to follow.
+    /// Checks the limits for a new connection, registers it and returns its number. The caller must then call `open` or `closed`.
     func prepare(streams: [FuturesServiceStreamName], _ options: ConnectionOptions, for caller: Access.Caller) throws(Refusal) -> UInt64 {
         guard !state.value.isDraining else { throw .draining }
         guard feed.isServing else { throw .starting }
@@ -143,7 +143,8 @@ extension EventHub {
         return number
     }
 
-    /// Checks the limits for streams that a connection wants to add, and counts them as the connection's. `control` with `subscribe` has to follow.
+    /// Checks the limits for streams that a connection wants to add, and counts them as the connection's. The caller must then call `control` with
+    /// `subscribe`.
     func charge(_ id: String, _ names: [FuturesServiceStreamName]) throws(Refusal) {
         guard let number = number(of: id), let client = state.value.clients[number] else { return assertionFailure(Self.unseen) }
         let new = names.filter { !client.streams.contains($0) }
@@ -153,32 +154,32 @@ extension EventHub {
         }
     }
 
-    /// Judges every connection again, because the access rules have changed.
+    /// Checks the access of every connection again, because the access rules have changed.
     func judgeClients() {
         for number in state.value.clients.keys { judge(number) }
     }
 
     /// Ends the connection if its credential has expired or is no longer accepted, or if it may no longer read all its streams. Otherwise schedules
-    /// another look if the credential expires.
+    /// another check if the credential expires.
     func judge(_ number: UInt64) {
         guard let client = state.value.clients[number], client.isOpen else { return }
         client.expiry?.cancel()
         client.expiry = nil
         let now = Access.now
         switch gatekeeper.standing(of: client.holder.principal, at: now) {
-        case .expired: end(number, code: "expired", reason: "The credential has expired; come back with a new one.")
+        case .expired: end(number, code: "expired", reason: "The credential has expired; reconnect with a new one.")
         case .good(let principal)
         where principal.permission.allows(.read) && client.streams.allSatisfy({ principal.permission.allows(stream: $0.description) }):
             client.holder = holder(principal)
             guard let end = principal.permission.expiresAt else { return }
-            // Within a minute at most, because somebody may set the clock.
+            // At most one minute, because the clock may be set meanwhile.
             let wait = TimeAmount.seconds(min(max(end - now.seconds, 1), 60))
             client.expiry = feed.loop.assumeIsolated().scheduleTask(in: wait) { self.judge(number) }
-        case .good, .revoked: end(number, code: "revoked", reason: "The credential is not accepted for these streams any more.")
+        case .good, .revoked: end(number, code: "revoked", reason: "The credential no longer permits these streams.")
         }
     }
 
-    /// The response head has been sent. Posts `open` with the snapshots to the fan-out, and counts the connection as a reader.
+    /// Handles a response head that was sent. Posts `open` with the snapshots to the fan-out, and counts the connection as a reader.
     func open(_ stream: EventStream, number: UInt64) {
         guard let client = state.value.clients[number], !client.isOpen else {
             return assertionFailure("A stream opened for client \(number), which was not prepared or is open.")
@@ -200,7 +201,7 @@ extension EventHub {
             client: text(of: client.id), streams: client.streams, options: client.options, retryMs: Self.retryMs, resume: resume, values: values,
             head: head,
             troubles: troubles(of: client.streams, client.options.format),
-            // Behind an older event it is in the rings.
+            // If the reader resumes after an older event, that event is in the rings.
             ownTroubles: resume.isBehind(head.sequence) ? ownTroubles(of: client.streams, client.options.format) : [])
         rings.post(.open(number: number, stream, opening), to: number)
         retain(client.streams, forceFetch: client.options.forceFetch)
@@ -208,7 +209,7 @@ extension EventHub {
         judge(number)
     }
 
-    /// The connection has ended or was never opened.
+    /// Handles a connection that has ended or was never opened.
     func closed(_ number: UInt64) {
         guard let client = state.value.clients.removeValue(forKey: number) else { return }
         rings.leave(number)
@@ -222,7 +223,7 @@ extension EventHub {
         if state.value.clients.isEmpty { finishDraining() }
     }
 
-    /// Posts the snapshot of a log's stream for a reader that needs it.
+    /// Posts the snapshot of a ring's stream for a reader that needs it.
     func refill(_ number: UInt64, log: Int) {
         guard let client = state.value.clients[number],
             let name = client.streams.first(where: { state.value.streams[$0]?.logs.contains(log) == true })
@@ -230,7 +231,7 @@ extension EventHub {
         for value in values(of: [name], client.options.format).values { rings.post(.refill(number: number, value), to: number) }
     }
 
-    /// The open connection with this id; nil if there is none, or if somebody with another identity opened it.
+    /// The open connection with this id; nil if there is none, or if another identity opened it.
     func view(of id: String, for identity: String?) -> ClientView? {
         guard let number = number(of: id), let client = state.value.clients[number], client.isOpen, client.holder.principal.identity == identity
         else { return nil }
@@ -245,12 +246,12 @@ extension EventHub {
             id: text(of: client.id), streams: client.streams, paused: client.streams.filter(client.paused.contains), isReplaying: client.isReplaying)
     }
 
-    /// Carries out a control request.
+    /// Executes a control request.
     ///
     /// - Parameters:
-    ///   - id: of a connection that `view` has found in the same turn of the feed's thread.
-    ///   - names: the streams; nil for all streams of the connection.
-    ///   - done: called on the fan-out's thread once the request has taken effect.
+    ///   - id: The id of a connection that `view` found in the same turn of the feed's thread.
+    ///   - names: The streams; nil for all streams of the connection.
+    ///   - done: Called on the fan-out thread when the request has taken effect.
     func control(_ control: Control, _ id: String, _ names: [FuturesServiceStreamName]?, done: @escaping @Sendable (ClientView) -> Void) {
         guard let number = number(of: id), let client = state.value.clients[number] else { return assertionFailure(Self.unseen) }
         let wanted = names ?? client.streams
@@ -292,7 +293,7 @@ extension EventHub {
         state.value.pausedClients += (names.isEmpty ? 0 : 1) - (before.isEmpty ? 0 : 1)
     }
 
-    /// The indices of the logs from which the client reads these streams.
+    /// The indices of the rings from which the client reads these streams.
     private func logs(of names: [FuturesServiceStreamName], _ client: Client) -> [Int] {
         names.compactMap { state.value.streams[$0]?.logs[client.options.format.rawValue] }
     }
@@ -300,7 +301,7 @@ extension EventHub {
     /// Whether the connection's limit of control requests allows another one.
     func mayControl(_ id: String) -> Bool { number(of: id).flatMap { state.value.clients[$0] }?.mayControl() ?? true }
 
-    /// Calls `done` with the connection as it is now.
+    /// Returns a function that passes the connection's current state to `done`.
     private func answer(_ number: UInt64, _ done: @escaping @Sendable (ClientView) -> Void) -> @Sendable () -> Void {
         guard let client = state.value.clients[number] else { return {} }
         let view = view(of: client)
@@ -310,19 +311,19 @@ extension EventHub {
     /// Ends a connection with a farewell.
     func close(_ id: String) {
         guard let number = number(of: id) else { return assertionFailure(Self.unseen) }
-        end(number, code: "closed", reason: "The connection was ended by request.")
+        end(number, code: "closed", reason: "A control request closed the connection.")
     }
 
-    /// Makes the probes say that the gateway stops. Nothing else changes.
+    /// Makes the probes report that the gateway is stopping. Nothing else changes.
     func leave() {
         state.value.isLeaving = true
         tables.outdate()
     }
 
-    /// Refuses new connections, and ends the open ones: a thousand a second, or more if three quarters of `grace` would not suffice, so that readers
-    /// do not all reconnect at once.
+    /// Refuses new connections and ends the open ones: 1,000 per second, or more if three quarters of `grace` would not suffice. Readers therefore do
+    /// not all reconnect at the same moment.
     ///
-    /// - Parameter done: called once all have left, or after `grace`, with the number of readers at the start and at the end.
+    /// - Parameter done: Called when all have left, or after `grace`, with the number of readers at the start and at the end.
     func drain(grace: Duration, done: @escaping @Sendable (_ readers: Int, _ left: Int) -> Void) {
         state.value.isDraining = true
         tables.outdate()
@@ -360,6 +361,6 @@ extension EventHub {
         rings.post(.end(number: number, code: code, reason: reason), to: number)
     }
 
-    /// When a reader should reconnect: after two seconds, a quarter more or less, so that readers do not all come back at once.
+    /// The reconnect delay sent to a reader: two seconds ± 25 %, so that readers do not all return at the same moment.
     static var retryMs: Int { .random(in: 1500...2500) }
 }

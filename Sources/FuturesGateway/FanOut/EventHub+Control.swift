@@ -2,23 +2,23 @@ import EventLogs
 import FuturesFeed
 import MicroHTTP
 
-/// What is asked about an event connection.
+/// A request about an event connection.
 struct ConnectionRequest: Sendable, Equatable {
     enum Action: String, Sendable { case view, close, pause, resume, subscribe, unsubscribe }
 
     let action: Action
     /// The connection's id.
     let id: String
-    /// The streams; nil for all of the connection.
+    /// The streams; nil for all streams of the connection.
     let names: [FuturesServiceStreamName]?
-    /// Who asks; nil for a caller without a credential.
+    /// The caller's identity; nil for a caller without a credential.
     let identity: String?
 }
 
 extension EventHub {
-    /// Carries out a request about a connection to this gateway.
+    /// Executes a request about a connection to this gateway.
     ///
-    /// - Parameter answer: called once, from the feed's thread or the fan-out's.
+    /// - Parameter answer: Called once, on the feed's thread or the fan-out thread.
     func carryOut(_ request: ConnectionRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
         guard let view = view(of: request.id, for: request.identity) else { return answer(Problems.unknownClient.response) }
         let control: Control
@@ -36,7 +36,8 @@ extension EventHub {
         guard mayControl(request.id) else { return answer(Problems.controlledTooOften) }
         if control == .subscribe, let names = request.names {
             guard Set(view.streams).union(names).count <= limits.streamsPerClient else {
-                return answer(Problems.badParameter("streams", "would exceed the \(limits.streamsPerClient) streams of one connection.").response)
+                return answer(
+                    Problems.badParameter("streams", "would exceed the limit of \(limits.streamsPerClient) streams per connection.").response)
             }
             do throws(EventHub.Refusal) { try charge(request.id, names) } catch { return answer(EventHandlers.problem(error).response) }
         }

@@ -3,7 +3,7 @@ import FuturesFeed
 import NIOCore
 import Replication
 
-/// What a log tells, if this gateway is a node of a cluster. It comes encoded, the same on every node.
+/// Events from the cluster's log, if this gateway is a node. They arrive encoded and are identical on every node.
 extension EventHub {
     func receive(_ event: MirroredEvent) {
         if !event.isLocal { state.value.tape?.record(event.stream, event.id, FeedRecord(event.kind, of: event.stream.description, event.body)) }
@@ -21,7 +21,7 @@ extension EventHub {
         }
     }
 
-    /// Appends the event to its rings, in every format that has one; nil if readers are told nothing of it.
+    /// Appends the event to its rings, in every format that has one; nil if readers do not get this event.
     @discardableResult
     func post(_ event: MirroredEvent) -> Stream? {
         forgetAnswers(event.stream)
@@ -45,7 +45,7 @@ extension EventHub {
         return stream
     }
 
-    /// Counts the event for the metrics, and keeps what went wrong: the stream's last failure until content comes, and its upstream's last trouble.
+    /// Counts the event for the metrics. Keeps the stream's last failure until content arrives, and its upstream's last fault.
     private func count(_ event: MirroredEvent, of stream: Stream) {
         let kind = stream.kind ?? state.value.tally.kind(of: event.stream)
         stream.kind = kind
@@ -63,11 +63,11 @@ extension EventHub {
         }
     }
 
-    /// Readers come back at once, and get complete values: their ids are on no way that the log took.
+    /// Disconnects all readers. They reconnect immediately and get snapshots, because the log no longer contains their ids.
     func beginAnew() {
         state.value.tape?.breakOff()
         for number in state.value.clients.keys {
-            end(number, code: "reset", reason: "The log has lost events; come back for complete values.")
+            end(number, code: "reset", reason: "The log has lost events; reconnect to get snapshots.")
         }
     }
 

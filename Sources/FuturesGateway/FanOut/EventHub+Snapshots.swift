@@ -3,14 +3,14 @@ import FuturesFeed
 import MicroHTTP
 import NIOCore
 
-/// Snapshots as bytes: bodies of answers, prepared answers, and the events that connections begin with.
+/// Snapshots as bytes: response bodies, prepared responses, and the first events of connections.
 extension EventHub {
-    /// The stream's snapshot; nil if the stream has no content. It is encoded once per change and depth, and again after 0.1 s, because it tells
-    /// its freshness. Each call renews the linger, so a stream that is asked for now and then stays live.
+    /// The stream's snapshot; nil if the stream has no content. It is encoded once per change and depth, and again after 0.1 s, because it contains
+    /// its freshness. Each call restarts the linger, so a stream that is requested now and then stays live.
     ///
     /// - Parameters:
-    ///   - depth: the most levels on a side of an order book; nil for all.
-    ///   - isGzip: whether the body may be gzip. Bodies below a kibibyte are sent as they are.
+    ///   - depth: The maximum number of levels per side of an order book; nil for all.
+    ///   - isGzip: Whether the body may be gzip. Bodies below 1 KiB are sent uncompressed.
     func snapshot(of name: FuturesServiceStreamName, depth: Int? = nil, isGzip: Bool = false) -> Snapshot? {
         renewLinger(of: name)
         let read = feed.values(of: [name])
@@ -32,7 +32,7 @@ extension EventHub {
             lifetime: .nanoseconds((cached.madeAt + Self.snapshotLifetime).nanoseconds &- now.nanoseconds))
     }
 
-    /// Lets a stream that nobody reads live for as long as if somebody had just left.
+    /// Restarts the linger of a stream without readers, as if a reader had just left.
     func renewLinger(of name: FuturesServiceStreamName) {
         guard let stream = state.value.streams[name], stream.demand == 0 else { return }
         retain([name])
@@ -44,30 +44,30 @@ extension EventHub {
         feed.values(of: [name]).values.first ?? nil
     }
 
-    /// A snapshot as an answer carries it.
+    /// A snapshot for a response.
     struct Snapshot {
         let body: SharedBytes
         let isCompressed: Bool
         let status: StreamStatus
         let receivedAt: Int64
-        /// How much longer the body may be sent before its freshness is out of date.
+        /// How much longer the body may be sent before its freshness is outdated.
         let lifetime: Duration
     }
 
-    /// How long the bytes of a snapshot are sent. The ages in them are those at the end of this time, so that they are never below the true ones.
+    /// How long the bytes of a snapshot are sent. Their ages are those at the end of this time, so that they are never below the true ones.
     private static let snapshotLifetime = Duration.milliseconds(100)
-    /// More spellings of requests than this are answered by the hub until the stream changes.
+    /// The maximum number of prepared responses per stream. Further request variants are answered by the hub until the stream changes.
     private static let preparedAnswersOfAStream = 512
 
-    /// Lets the server answer requests with this key without the hub, until the stream changes, at most for 0.1 s. After that a request reaches
-    /// the hub again and renews the linger.
+    /// Lets the server answer requests with this key without the hub, until the stream changes, for at most 0.1 s. After that, a request reaches the
+    /// hub again and restarts the linger.
     func prepare(_ answer: PreparedAnswer, for name: FuturesServiceStreamName, _ key: PreparedAnswers.Key) {
         guard let stream = state.value.streams[name], stream.prepared.count < Self.preparedAnswersOfAStream else { return }
         if !stream.prepared.contains(key) { stream.prepared.append(key) }
         preparedAnswers.put(answer, for: key)
     }
 
-    /// Drops the bytes and prepared answers made from a stream's content, because the stream has changed.
+    /// Drops the bytes and prepared responses made from a stream's content, because the stream has changed.
     func forgetAnswers(_ name: FuturesServiceStreamName) {
         if let stream = state.value.streams[name] { forgetAnswers(stream) }
     }
@@ -79,8 +79,8 @@ extension EventHub {
         stream.prepared.removeAll(keepingCapacity: true)
     }
 
-    /// The streams' snapshots as events without their ends, and the core's newest id. All are read at one instant, so the snapshots hold every event
-    /// up to that id.
+    /// The streams' snapshots as events without their ends, and the core's newest id. All are read at the same moment, so the snapshots include every
+    /// event up to that id.
     func values(of names: [FuturesServiceStreamName], _ format: EventFormat) -> (values: [CachedValue], head: EventID) {
         let logs = names.map { log(of: $0, format) }
         let read = feed.values(of: names)
@@ -91,7 +91,7 @@ extension EventHub {
         return (values, read.head)
     }
 
-    /// A snapshot as an event. Readers that come within its lifetime share the bytes.
+    /// A snapshot as an event. Readers that arrive within its lifetime share the bytes.
     private func eventBody(
         _ name: FuturesServiceStreamName, _ content: FuturesServiceFeedContent, _ status: StreamStatus, _ now: Instant, _ format: EventFormat
     ) -> [UInt8] {
@@ -107,7 +107,7 @@ extension EventHub {
 }
 
 extension StreamStatus {
-    /// The same status so much later.
+    /// The status with ages advanced by `time`.
     fileprivate func atTheEnd(of time: Duration) -> StreamStatus {
         func later(_ milliseconds: Int64?) -> Int64? { milliseconds.map { $0 &+ time.nanoseconds / 1_000_000 } }
         return StreamStatus(

@@ -8,9 +8,9 @@ extension EventHub {
         let readers: Int
     }
 
-    /// The last thing that went wrong with an upstream.
+    /// The last fault of an upstream.
     struct Trouble: Sendable {
-        /// What went wrong, in words for a person.
+        /// What went wrong, for a person.
         let text: String
         let at: Instant
     }
@@ -20,13 +20,13 @@ extension EventHub {
         feed.status(of: name).map { Status(feed: $0, readers: state.value.streams[name]?.demand ?? 0) }
     }
 
-    /// The last trouble of the stream's upstream; nil if there was none.
+    /// The last fault of the stream's upstream; nil if there was none.
     func lastTrouble(of name: FuturesServiceStreamName) -> Trouble? {
         let kind = state.value.streams[name]?.kind ?? state.value.tally.kind(of: name)
         return state.value.troubles[state.value.tally.kinds[kind].upstream]
     }
 
-    /// Visits all streams. Only `StatusTables` calls it, which limits how often.
+    /// Reads all streams. Only `StatusTables` calls this, which limits how often.
     func readTable() -> StatusTable {
         let statuses = feed.statuses()
         let streams = state.value.streams
@@ -44,7 +44,7 @@ extension EventHub {
             isStopping: isDraining || state.value.isLeaving, trouble: statuses.trouble)
     }
 
-    /// Remembers what went wrong with an upstream. A failure for which the request is to blame, such as an unknown stream, does not count.
+    /// Records a fault of an upstream. An error caused by the request, such as an unknown stream, does not count.
     func noteTrouble(_ event: FeedEvent.Kind, upstream: Int) {
         let text: String
         switch event {

@@ -5,43 +5,43 @@ import MicroHTTP
 import NIOCore
 import Replication
 
-/// Stands between the feed and the readers: encodes every event once per format, counts the readers of each stream, keeps snapshots, and lets
-/// requests wait.
+/// Connects the feed with the readers: encodes every event once per format, counts the readers of each stream, keeps snapshots, and handles requests
+/// that wait.
 ///
-/// It runs on the feed's thread, where contents change, so what it reads and what it posts to the fan-out threads belong to one instant. The hub knows which
-/// streams each reader has; its fan-out thread has its cursors.
+/// It runs on the feed's thread, where contents change. What it reads and what it posts to the fan-out threads therefore belong to the same moment.
+/// The hub knows which streams each reader has; the fan-out thread has the cursors.
 final class EventHub: FeedListener {
-    /// A stream that has, or lately had, readers.
+    /// A stream that has readers, or recently had.
     final class Stream {
-        /// The indices of the stream's logs in the fan-out, by format; nil for a format that nobody has read.
+        /// The indices of the stream's rings in the fan-out, by format; nil for a format without readers so far.
         var logs: [Int?] = EventFormat.allCases.map { _ in nil }
-        /// The list of readers that read nothing else.
+        /// The name list shared by readers of this stream alone.
         private var aloneNames: [FuturesServiceStreamName]?
-        /// How many readers it has: event connections, including paused ones, waiting requests, and one if it is pinned.
+        /// How many readers it has: event connections including paused ones, waiting requests, and one if it is pinned.
         var demand = 0
         var waiters: [UInt64: Waiter] = [:]
-        /// The address that made the stream begin; nil if it is this machine's own, or if it is a pinned stream.
+        /// The address that started the stream; nil if it is a local address, or if the stream is pinned.
         var beginner: Address?
         /// The snapshot as an event, by format.
         var cachedEvents: [CachedEvent?] = EventFormat.allCases.map { _ in nil }
         var cachedSnapshots = CachedSnapshots()
         /// The prepared answers to remove when the stream changes.
         var prepared: [PreparedAnswers.Key] = []
-        /// The index of its kind in the tally; nil until its first event.
+        /// The index of its kind in the tally; nil before its first event.
         var kind: Int?
-        /// The last failure; nil once content has come since.
+        /// The last failure; nil if content has arrived since.
         var failure: FeedError?
 
         init(beginner: Address? = nil) { self.beginner = beginner }
 
-        /// A list of this stream's name alone, the same for all.
+        /// A list with only this stream's name, shared by all its readers.
         func alone(_ names: [FuturesServiceStreamName]) -> [FuturesServiceStreamName] {
             if aloneNames == nil { aloneNames = names }
             return aloneNames ?? names
         }
     }
 
-    /// A snapshot as an event, with what it was made from, and when.
+    /// A snapshot as an event, with its source and time.
     struct CachedEvent {
         let id: EventID
         let state: FeedState
@@ -49,14 +49,14 @@ final class EventHub: FeedListener {
         let body: [UInt8]
     }
 
-    /// A stream's snapshot as JSON, by depth; the depth 0 is the whole snapshot.
+    /// A stream's snapshot as JSON, by depth; depth 0 is the whole snapshot.
     struct CachedSnapshots {
         var id: EventID?
         var state: FeedState?
-        /// When they were encoded: the time of the freshness that they tell.
+        /// When they were encoded, which is the time of the freshness in them.
         var madeAt = Instant(nanoseconds: 0)
         var bodies: [Int: SharedBytes] = [:]
-        /// The bodies as gzip, as far as a request asked for that.
+        /// The bodies as gzip, if requested so far.
         var compressed: [Int: SharedBytes] = [:]
     }
 
@@ -73,41 +73,41 @@ final class EventHub: FeedListener {
     enum Awaited {
         /// Any content.
         case value
-        /// The result of a fetch, which the request has asked for.
+        /// The result of a fetch that the request started.
         case fetch
         /// A change of the content or of the state.
         case change
     }
 
-    /// Everything that changes; used on the feed's thread only.
+    /// The mutable state; used only on the feed's thread.
     struct State {
         var streams: [FuturesServiceStreamName: Stream] = [:]
-        /// How many streams each address made begin.
+        /// How many streams each address started.
         var begun: [Address: Int] = [:]
         var clients: [UInt64: Client] = [:]
-        /// The clients' numbers by half of their ids.
+        /// The clients' numbers, by half of their ids.
         var numbers: [UInt64: UInt64] = [:]
         var lastHolder: Holder?
-        /// The last number that was given to a client or a waiting request.
+        /// The last number assigned to a client or a waiting request.
         var lastNumber: UInt64 = 0
         /// Streams that stay subscribed without readers.
         var pinned: [FuturesServiceStreamName] = []
-        /// Whether the gateway will stop soon and says so to load balancers, but serves as before.
+        /// Whether the gateway will stop soon. It reports this to load balancers but still serves.
         var isLeaving = false
         var isDraining = false
         let deflater = Deflater(level: 6)
         var tally: FeedTally
-        /// The last trouble of each upstream; nil if there was none.
+        /// The last fault of each upstream; nil if there was none.
         var troubles: [Trouble?]
-        /// How many clients have paused a stream or more.
+        /// How many clients have paused at least one stream.
         var pausedClients = 0
-        /// The newest event of a stream whose rings were dropped: an older reader cannot be sent all that it missed.
+        /// The newest event of a stream whose rings were dropped. A reader with an older event cannot receive all missed events.
         var lastDropped: UInt64 = 0
-        /// Hands events to the tape; nil if nothing is recorded.
+        /// Passes events to the tape; nil if nothing is recorded.
         var tape: TapeFeeder?
         var replays: Replays?
         var notifier = Notifier()
-        /// Called once the last client has left while draining.
+        /// Called when the last client has left while draining.
         var drained: (() -> Void)?
     }
 
@@ -123,9 +123,9 @@ final class EventHub: FeedListener {
     let isShort: @Sendable () -> Bool
 
     /// - Parameters:
-    ///   - preparedAnswers: the answers that the server's threads send without asking the hub.
-    ///   - isShort: whether memory is short; called from the feed's thread.
-    ///   - rings: the rings, and the inboxes of the threads that readers are served by.
+    ///   - preparedAnswers: The responses that the server's threads send without asking the hub.
+    ///   - isShort: Whether memory is short; called from the feed's thread.
+    ///   - rings: The rings, and the inboxes of the fan-out threads.
     init(
         feed: any ServedFeed, limits: GatewayConfiguration.Events, gatekeeper: Gatekeeper, preparedAnswers: PreparedAnswers,
         isShort: @escaping @Sendable () -> Bool, rings: EventRings
@@ -142,7 +142,7 @@ final class EventHub: FeedListener {
         demand = feed.add(nil)
     }
 
-    /// Runs `work` on the feed's thread, after the work submitted before. Call it from any thread.
+    /// Runs `work` on the feed's thread, after all work submitted earlier. Call it from any thread.
     func run(_ work: @escaping @Sendable (EventHub) -> Void) {
         feed.loop.execute { work(self) }
     }
@@ -175,14 +175,14 @@ final class EventHub: FeedListener {
         case .status: answerWaiters(event.stream, .success(())) { $0.awaited == .change }
         case .failed(let error, let fetch):
             if fetch { answerWaiters(event.stream, .failure(error)) { $0.awaited == .fetch } }
-        // The hub is one observer of the core, however many readers it has. The core fetches the streams with most readers first.
+        // The hub is a single observer of the core, however many readers it has. The core fetches the streams with the most readers first.
         case .disconnected: feed.step(.readers(event.stream, stream.demand))
         case .recovered, .connected, .ended: break
         }
     }
 
-    /// When an event was received, monotonic nanoseconds, and the venue's time of it, ms since 1970 UTC. Content that the core held back for a while was
-    /// received before the message that set it free.
+    /// When an event was received, monotonic nanoseconds, and its venue time, ms since 1970 UTC. Content that the core held back was received before
+    /// the message that released it.
     private func times(of event: FeedEvent) -> (receivedAt: Int64, eventTime: Int64?) {
         let receivedAt = feed.messageReceivedAt.nanoseconds
         switch event.kind {
@@ -193,10 +193,10 @@ final class EventHub: FeedListener {
         }
     }
 
-    /// Less is a late thread, more a clock that was set.
+    /// A smaller difference means a late thread, a larger one a changed clock.
     private static let heldBackMs: ClosedRange<Int64> = 100...60_000
 
-    /// Keeps the stream's last failure until content comes.
+    /// Keeps the stream's last failure until content arrives.
     private func note(_ event: FeedEvent, of stream: Stream) {
         switch event.kind {
         case .failed(let error, _): stream.failure = error
@@ -205,10 +205,10 @@ final class EventHub: FeedListener {
         }
     }
 
-    /// The index of the stream's log of a format; adds the log if there is none. A log of a format other than `events` begins with the
-    /// newest events of the stream's log of `events`.
+    /// The index of the stream's ring for a format. Adds the ring if there is none. A ring of another format than `events` starts with the newest
+    /// events of the stream's `events` ring.
     ///
-    /// - Parameter floor: the sequence of the newest event before the log; nil for the feed's newest.
+    /// - Parameter floor: The sequence of the newest event before the ring; nil for the feed's newest.
     func log(of name: FuturesServiceStreamName, _ format: EventFormat, floor: UInt64? = nil) -> Int {
         let stream = stream(name, floor: floor)
         if let log = stream.logs[format.rawValue] { return log }
@@ -217,7 +217,7 @@ final class EventHub: FeedListener {
         return log
     }
 
-    /// The stream, with a log of `events` at least.
+    /// The stream, with at least an `events` ring.
     func stream(_ name: FuturesServiceStreamName, floor: @autoclosure () -> UInt64? = nil) -> Stream {
         let known = state.value.streams[name]
         if let known, known.logs[EventFormat.events.rawValue] != nil { return known }
@@ -228,7 +228,7 @@ final class EventHub: FeedListener {
         return stream
     }
 
-    /// Counts the event for the metrics, and notes a trouble of the upstream.
+    /// Counts the event for the metrics, and records a fault of the upstream.
     private func count(_ event: FeedEvent, of stream: Stream) {
         let kind = stream.kind ?? state.value.tally.kind(of: event.stream)
         stream.kind = kind
@@ -236,7 +236,7 @@ final class EventHub: FeedListener {
         noteTrouble(event.kind, upstream: state.value.tally.kinds[kind].upstream)
     }
 
-    /// Forgets a stream that has ended and has no readers, and its logs.
+    /// Removes a stream that has ended and has no readers, and its rings.
     func drop(_ name: FuturesServiceStreamName) {
         guard let stream = state.value.streams[name], stream.demand == 0 else { return }
         state.value.streams[name] = nil
@@ -248,9 +248,9 @@ final class EventHub: FeedListener {
         for log in stream.logs.compactMap(\.self) { rings.remove(log) }
     }
 
-    /// Checks whether this address may make these streams begin. Streams that have begun already need no room.
+    /// Checks whether this address may start these streams. Streams that are already started need no room.
     ///
-    /// - Throws: `full` if the gateway has as many streams as it may, or memory is short; `limited` if the address has begun as many as it may.
+    /// - Throws: `full` if the limit of streams is reached or memory is short; `limited` if the address has started as many streams as allowed.
     nonisolated func cost(ofFetching names: [FuturesServiceStreamName]) -> VenueCost {
         let weight = names.reduce(0) { $0 + (feed.dialect.traits(of: $1)?.fetchWeight ?? 0) }
         return VenueCost(refetches: names.count, weight: weight, of: feed.weight.limit)
@@ -265,7 +265,7 @@ final class EventHub: FeedListener {
         do throws(LimitReached) { try gatekeeper.begin(streams: new, besides: state.value.begun[client] ?? 0) } catch { throw .limited(error) }
     }
 
-    /// Notes that this address makes those of these streams begin that have not begun.
+    /// Records that this address starts those of these streams that are not started yet.
     func begin(_ names: [FuturesServiceStreamName], from address: Address?) {
         guard let client = address?.limited else { return }
         for name in names where state.value.streams[name] == nil {
@@ -274,7 +274,7 @@ final class EventHub: FeedListener {
         }
     }
 
-    /// These names as the hub has them, so that readers of a stream share the memory of its name.
+    /// The hub's own copies of these names, so that readers of a stream share the memory of its name.
     func known(_ names: [FuturesServiceStreamName]) -> [FuturesServiceStreamName] {
         if names.count == 1 { return stream(names[0]).alone(names) }
         return names.map { name in
@@ -295,7 +295,7 @@ final class EventHub: FeedListener {
         if forceFetch { for name in names { feed.step(.refetch(name)) } }
     }
 
-    /// Counts one reader less of each stream. After the last one the linger begins.
+    /// Counts one reader less of each stream. After the last one, the linger starts.
     func release(_ names: [FuturesServiceStreamName]) {
         var gone: [FuturesServiceStreamName] = []
         for name in names {
@@ -309,7 +309,7 @@ final class EventHub: FeedListener {
         if !gone.isEmpty { feed.step(.unobserve(demand, gone)) }
     }
 
-    /// Counts the hub itself as a reader of these streams, and no longer of those pinned before.
+    /// Counts the hub itself as a reader of these streams, and no longer of those that were pinned before.
     func pin(_ names: [FuturesServiceStreamName]) {
         let gone = state.value.pinned
         state.value.pinned = Array(Set(names))
@@ -320,9 +320,9 @@ final class EventHub: FeedListener {
     /// Waits for an event of a stream. The waiting request counts as a reader of the stream.
     ///
     /// - Parameters:
-    ///   - longer: called after `timeout`, and again after each time that it returned: how much longer to wait; nil to give up.
-    ///   - answer: called once, on the feed's thread; with `timedOut` if the event did not come.
-    /// - Returns: a number for `abandon`.
+    ///   - longer: Called after `timeout`, and after each further wait: how much longer to wait; nil to give up.
+    ///   - answer: Called once, on the feed's thread; with `timedOut` if the event did not occur.
+    /// - Returns: A number for `abandon`.
     @discardableResult
     func wait(
         for name: FuturesServiceStreamName, _ awaited: Awaited, timeout: Duration, from address: Address?,
@@ -341,7 +341,7 @@ final class EventHub: FeedListener {
 
     private func expire(_ name: FuturesServiceStreamName, _ number: UInt64, _ timeout: Duration) {
         guard let longer = state.value.streams[name]?.waiters[number]?.longer() else {
-            return answer(name, number, .failure(FeedError(.timedOut, "Nothing came for \(name) in \(timeout).")))
+            return answer(name, number, .failure(FeedError(.timedOut, "No data of \(name) arrived within \(timeout).")))
         }
         state.value.streams[name]?.waiters[number]?.timeout = feed.loop.assumeIsolated().scheduleTask(in: TimeAmount(longer)) {
             self.expire(name, number, timeout)
@@ -350,10 +350,10 @@ final class EventHub: FeedListener {
 
     /// Ends the wait with this number, because its client has left.
     func abandon(_ name: FuturesServiceStreamName, _ number: UInt64) {
-        answer(name, number, .failure(FeedError(.timedOut, "Nobody waits for \(name) any more.")))
+        answer(name, number, .failure(FeedError(.timedOut, "No client waits for \(name) any more.")))
     }
 
-    /// Answers all requests that wait for a change, because the gateway stops.
+    /// Answers all requests that wait for a change, because the gateway is stopping.
     func answerLongPolls() {
         for name in state.value.streams.keys { answerWaiters(name, .success(())) { $0.awaited == .change } }
     }

@@ -3,9 +3,9 @@ import FuturesFeed
 import NIOConcurrencyHelpers
 import Synchronization
 
-/// The rings of all streams, one copy of each event however many threads send it. It tells the fan-out threads what they hold.
+/// The rings of all streams. Each event is stored once, however many threads send it. This type informs the fan-out threads of changes.
 ///
-/// The feed's thread writes the rings. A thread without readers is told nothing, and begins with a view of every ring when it gets its first one.
+/// The feed's thread writes the rings. A thread without readers gets no commands. With its first reader, it gets a view of every ring.
 final class EventRings: @unchecked Sendable {
     private struct Ring: ~Copyable {
         let name: FuturesServiceStreamName
@@ -13,14 +13,14 @@ final class EventRings: @unchecked Sendable {
         var log: StreamLog
     }
 
-    /// What the rings hold.
+    /// The contents of the rings, for the metrics.
     struct Reading: Sendable {
         var rings = 0
         var events: UInt64 = 0
-        /// Bytes of events held, and of the memory taken for them and for compression groups.
+        /// The bytes of the stored events, and the memory allocated for them and for compression groups.
         var bytes: UInt64 = 0
         var memory: UInt64 = 0
-        /// Bytes of memory that rings and compression groups may take together.
+        /// The bytes that rings and compression groups may use together.
         var budget = 0
         /// Open and opening connections of each thread.
         var readers: [Int] = []
@@ -30,21 +30,21 @@ final class EventRings: @unchecked Sendable {
     private let limits: GatewayConfiguration.Events
     private let budget: Synchronization.Atomic<Int>
 
-    // Only the feed's thread uses the properties below.
+    // Only the feed's thread uses the following properties.
     private var rings = Slab<Ring>()
     private var freeIndices: [Int] = []
     /// Open and opening connections by thread.
     private var readers: [Int]
-    /// The threads that are told of events: those that have readers.
+    /// The threads that are informed of events, which are those with readers.
     private var isTold: [Bool]
     private var servingHere: ServingHere
-    /// The number of the last change that they were told of.
+    /// The number of the last change that they were informed of.
     private var lastChange: UInt64 = 0
     private var quota: RingQuota
     private var balancedAt: Int64 = .min
     private var balancedBudget: Int
 
-    /// - Parameter inboxes: of the threads, at least one.
+    /// - Parameter inboxes: The inboxes of the threads, at least one.
     init(limits: GatewayConfiguration.Events, inboxes: [FanOutInbox]) {
         self.limits = limits
         self.inboxes = inboxes
@@ -58,15 +58,15 @@ final class EventRings: @unchecked Sendable {
 
     // Threads.
 
-    /// The thread of a reader, which its number tells.
+    /// The thread of a reader, which its number determines.
     func thread(of number: UInt64) -> Int { Int(number % UInt64(inboxes.count)) }
 
     /// Posts a command to a reader's thread. Call it from any thread.
     func post(_ command: FanOutInbox.Command, to number: UInt64) { inboxes[thread(of: number)].post(command) }
 
-    /// Counts a new reader, and returns its number: the first thread that has few readers gets it, else the one that has fewest.
+    /// Counts a new reader and returns its number. The first thread with few readers gets it; if there is none, the thread with the fewest.
     ///
-    /// - Parameter count: counts the readers.
+    /// - Parameter count: The number of readers so far.
     func join(_ count: UInt64) -> UInt64 {
         let least = readers.indices.min { readers[$0] < readers[$1] } ?? 0
         let thread = readers.firstIndex { $0 < limits.fewReaders } ?? least
@@ -80,7 +80,7 @@ final class EventRings: @unchecked Sendable {
         return count &* UInt64(inboxes.count) &+ UInt64(thread)
     }
 
-    /// Adds up what the threads have counted, and calls back on the last thread that answers.
+    /// Adds up the counts of all threads. Calls back on the last thread that answers.
     func measure(_ answer: @escaping @Sendable (FanOutTally) -> Void) {
         let sum = NIOLockedValueBox((tally: FanOutTally(), missing: inboxes.count))
         for inbox in inboxes {
@@ -96,7 +96,7 @@ final class EventRings: @unchecked Sendable {
         }
     }
 
-    /// Counts a reader less.
+    /// Counts one reader less.
     func leave(_ number: UInt64) {
         let thread = thread(of: number)
         readers[thread] -= 1
@@ -105,7 +105,7 @@ final class EventRings: @unchecked Sendable {
         inboxes[thread].post(.rest)
     }
 
-    /// - Parameter receivedAt: when the event was received that a ring has more; nil if the rings have no new event.
+    /// - Parameter receivedAt: When a ring's new event was received; nil if the rings have no new event.
     private func tell(_ command: FanOutInbox.Command, receivedAt: Int64? = nil) {
         lastChange &+= 1
         for thread in inboxes.indices where isTold[thread] {
@@ -125,8 +125,8 @@ final class EventRings: @unchecked Sendable {
     /// Adds a ring and returns its index.
     ///
     /// - Parameters:
-    ///   - floor: the sequence of the newest event before the ring.
-    ///   - like: the stream's ring of the format `events`, from which a ring of another format copies its newest events.
+    ///   - floor: The sequence of the newest event before the ring.
+    ///   - like: The stream's `events` ring, from which a ring of another format copies the newest events.
     func add(_ name: FuturesServiceStreamName, _ format: EventFormat, floor: UInt64, like: Int?) -> Int {
         let log = if let like { copy(of: like, format) } else { make(floor: floor, of: StreamSet(name), format) }
         let index = freeIndices.popLast() ?? rings.indices.upperBound
@@ -141,7 +141,7 @@ final class EventRings: @unchecked Sendable {
         tell(.removeLog(index))
     }
 
-    /// Appends an event. `eventTime` is the venue's, ms since 1970 UTC; `receivedAt` is monotonic nanoseconds.
+    /// Appends an event. `eventTime` is the venue's time, ms since 1970 UTC; `receivedAt` is monotonic nanoseconds.
     func append(
         _ index: Int, body: ArraySlice<UInt8>, id: ArraySlice<UInt8>, carriesData: Bool, sequence: UInt64, eventTime: Int64?, receivedAt: Int64
     ) {
@@ -152,14 +152,14 @@ final class EventRings: @unchecked Sendable {
         balance(receivedAt)
     }
 
-    /// Whether the rings hold everything behind an event.
+    /// Whether the rings hold every event after the given one.
     func reach(_ wanted: [Int], back sequence: UInt64) -> Bool {
         wanted.allSatisfy { rings.contains($0) && rings[$0].log.view.floor <= sequence }
     }
 
     /// An empty ring with the configured limits.
     ///
-    /// - Parameter streams: the streams of the ids in the ring.
+    /// - Parameter streams: The streams that ids in the ring cover.
     private func make(floor: UInt64, of streams: StreamSet, _ format: EventFormat) -> StreamLog {
         var log = StreamLog(
             floor: floor, maximumBytes: UInt64(limits.ringBytes), maximumEvents: UInt64(limits.ringEvents), maximumAge: limits.ringAge.nanoseconds,
@@ -168,8 +168,8 @@ final class EventRings: @unchecked Sendable {
         return log
     }
 
-    /// A ring for another format, with the newest events of a stream's ring of the format `events`. So its first reader, too, can resume from a
-    /// snapshot's id.
+    /// A ring for another format, with the newest events of a stream's `events` ring. Even its first reader can therefore resume from a snapshot's
+    /// id.
     private func copy(of like: Int, _ format: EventFormat) -> StreamLog {
         let (name, events) = (rings[like].name, rings[like].log.view)
         var first = events.endOrdinal
@@ -187,12 +187,12 @@ final class EventRings: @unchecked Sendable {
         return log
     }
 
-    /// How many bytes are copied at most. The feed waits meanwhile.
+    /// The maximum number of bytes to copy. The feed waits meanwhile.
     private static let mostCopied: UInt64 = 256 << 10
 
     // Memory.
 
-    /// Sets what all rings together may take from the next event on. Call it from any thread.
+    /// Limits the memory of all rings together, from the next event on. Call it from any thread.
     func limit(toBytes bytes: Int) { budget.store(bytes, ordering: .relaxed) }
 
     private var memory: UInt64 {
@@ -201,7 +201,7 @@ final class EventRings: @unchecked Sendable {
         return memory
     }
 
-    /// Keeps the rings within their budget. Looks at most four times a second, and only when events come, because otherwise no ring grows.
+    /// Keeps the rings within their budget. It runs at most four times per second, and only when events arrive, because otherwise no ring grows.
     private func balance(_ now: Int64) {
         let budget = budget.load(ordering: .relaxed)
         guard now >= balancedAt || budget != balancedBudget else { return }

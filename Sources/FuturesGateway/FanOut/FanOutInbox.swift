@@ -4,32 +4,33 @@ import MicroHTTP
 import NIOConcurrencyHelpers
 import Synchronization
 
-/// The commands for one fan-out thread, in the order in which the hub posts them. This order makes a new reader's snapshots and the events after them
-/// join without overlap or hole.
+/// The commands for one fan-out thread, in the order in which the hub posts them. This order joins a new reader's snapshots and the following events
+/// without overlap or gap.
 final class FanOutInbox: Sendable {
     enum Command: Sendable {
-        /// Adds a log at an index.
+        /// Adds a ring at an index.
         case addLog(Int, FuturesServiceStreamName, RingView)
         case removeLog(Int)
-        /// A ring has an event more. With data it was received at these monotonic nanoseconds; without, they are the most there are.
+        /// A ring has one more event. The last value is when its data was received, monotonic nanoseconds; `Int64.max` for an event without data.
         case grow(Int, RingView.Extent, Int64)
-        /// The same, or the ring has been cut back, and its memory is another or it has dropped an event without data.
+        /// Like `grow`, but the ring was also trimmed or its memory was replaced, or it has dropped an event without data.
         case renew(Int, RingView, Int64)
-        /// The last reader has left. Forgets all logs.
+        /// The last reader has left. Drops all rings.
         case rest
         case open(number: UInt64, EventStream, Opening)
-        /// In this and the next three commands `done` is called, on the loop's thread, once the command holds, even if the reader has left.
+        /// In this and the next three commands, `done` is called on the loop's thread when the command has taken effect, even if the reader has left.
         case subscribe(number: UInt64, [CachedValue], head: EventID, done: @Sendable () -> Void)
         case unsubscribe(number: UInt64, [Int], done: @Sendable () -> Void)
         case pause(number: UInt64, [Int], done: @Sendable () -> Void)
         case resume(number: UInt64, [CachedValue], head: EventID, done: @Sendable () -> Void)
         case refill(number: UInt64, CachedValue)
-        /// A piece of the tape.
+        /// A piece of the replay.
         case play(number: UInt64, [UInt8])
-        /// The reader has what is on the tape. If it has everything up to `after`, it gets what follows, else the values. `news` says which.
+        /// The reader has received the whole replay. If it has everything up to `after`, it gets the following events; otherwise the snapshots.
+        /// `news` announces which.
         case goLive(number: UInt64, [CachedValue], head: EventID, after: UInt64?, news: [UInt8])
         case end(number: UInt64, code: String, reason: String)
-        /// Ends so many of the readers that take nothing, because memory is short.
+        /// Ends this many of the readers that accept no data, because memory is short.
         case relieve(readers: Int)
         /// Limits the blocks of each compression group.
         case limit(RingQuota)
@@ -39,7 +40,7 @@ final class FanOutInbox: Sendable {
 
     private struct State {
         var commands: [Command] = []
-        /// The number of the last change of a ring.
+        /// The number of a ring's last change.
         var lastChange: UInt64 = 0
         var isClosed = false
     }
@@ -54,11 +55,11 @@ final class FanOutInbox: Sendable {
         self.waker = waker
     }
 
-    /// Adds a command behind those before it. Call it from any thread. A closed inbox drops it.
+    /// Adds a command after the earlier ones. Call it from any thread. A closed inbox drops it.
     ///
     /// - Parameters:
-    ///   - change: the number of the change of a ring that it tells; nil if it tells of none.
-    ///   - here: whether the calling thread serves the readers itself, if the loop's sleeps.
+    ///   - change: The number of the ring change that the command reports; nil if it reports none.
+    ///   - here: Whether the calling thread serves the readers itself if the loop's thread sleeps.
     func post(_ command: Command, change: UInt64? = nil, here: Bool = false) {
         let isFirst = state.withLockedValue { state in
             guard !state.isClosed else { return false }
@@ -78,17 +79,17 @@ final class FanOutInbox: Sendable {
         }
     }
 
-    /// The thread looks at no older view of any ring than of this change.
+    /// Records that the thread no longer uses views of any ring from before this change.
     func saw(_ change: UInt64) { seen.store(change, ordering: .releasing) }
 
     var seenChange: UInt64 { seen.load(ordering: .acquiring) }
 
-    /// Notes the memory of the thread's compression groups, bytes.
+    /// Records the memory of the thread's compression groups, bytes.
     func hold(blocks bytes: UInt64) { blocks.store(bytes, ordering: .relaxed) }
 
     var blockMemory: UInt64 { blocks.load(ordering: .relaxed) }
 
-    /// Drops the remaining commands and all later ones. Call it when the loop has stopped.
+    /// Drops the remaining commands and all later ones. Call it after the loop has stopped.
     func close() {
         state.withLockedValue { $0.isClosed = true }
         _ = take()

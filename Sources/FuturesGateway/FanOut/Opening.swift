@@ -2,7 +2,7 @@ import EventLogs
 import FuturesFeed
 import Tape
 
-/// What a reader's connection begins with.
+/// The data with which a reader's connection starts.
 struct Opening: Sendable {
     let client: String
     let streams: [FuturesServiceStreamName]
@@ -10,44 +10,46 @@ struct Opening: Sendable {
     let retryMs: Int
     let resume: Resume
     let values: [CachedValue]
-    /// The number everything in the values is at or below.
+    /// The newest id; all values are at or below it.
     let head: EventID
-    /// What it is told of outages that began before it did, unless it is sent all it missed.
+    /// Events about outages that began before the connection, unless it receives all missed events.
     var troubles: [UInt8] = []
-    /// What it is told even then, because no event says it.
+    /// Events to send even then, because the rings do not contain them.
     var ownTroubles: [UInt8] = []
 
-    /// What a reader that is sent so many missed events, or full values where nil, is told of it: `exact`, `reset`, or `none` where it is new.
+    /// The value of `resume` that a reader gets: `exact` if missed events are replayed, `reset` if it gets snapshots instead, `none` if it is new.
+    ///
+    /// - Parameter replayed: The number of missed events to send; nil for snapshots.
     func resumption(replayed: Int?) -> String {
         if case .after = options.replay?.start { return "exact" }
         return replayed != nil ? "exact" : resume == .none ? "none" : "reset"
     }
 }
 
-/// From where a reader goes on.
+/// Where a reader continues.
 enum Resume: Sendable, Equatable {
-    /// It is new.
+    /// The reader is new.
     case none
-    /// From a point that cannot be gone back to.
+    /// From an event from which the gateway cannot resume.
     case lost
-    /// After this event, if it is these streams that are asked for, and the logs still hold what followed.
+    /// After this event, if the connection requests these streams and the rings still hold the following events.
     case after(UInt64, of: StreamSet)
 
-    /// Whether it goes on behind this event.
+    /// Whether it continues after this event.
     func isBehind(_ sequence: UInt64) -> Bool { if case .after(sequence, _) = self { true } else { false } }
 }
 
-/// A stream's cached value on its way to one reader.
+/// A stream's snapshot for one reader.
 struct CachedValue: Sendable {
     let log: Int
-    /// The event without its end; nil where the stream has no content yet.
+    /// The event without its end; nil if the stream has no content yet.
     let body: [UInt8]?
 }
 
 extension EventEncoder {
     /// The first event of a connection.
     ///
-    /// - Parameter replayed: how many events follow from where the reader had been; nil where it begins with full values.
+    /// - Parameter replayed: How many events follow from the reader's last one; nil if it starts with snapshots.
     static func session(_ opening: Opening, replayed: Int?) -> [UInt8] {
         if let notifications = opening.options.notifications { return notifications.acknowledgement }
         let format = opening.options.format
@@ -93,7 +95,7 @@ extension EventEncoder {
                 }) + format.end(nil) + (replayed == nil ? opening.troubles : opening.ownTroubles)
     }
 
-    /// Says that a reader of the tape has all of it, and gets what is live from here on.
+    /// Announces that the replay has ended and live events follow.
     static func live(isExact: Bool, _ format: EventFormat) -> [UInt8] {
         format.body("live", of: nil, object { $0.member("resume", isExact ? "exact" : "reset") }) + format.end(nil)
     }

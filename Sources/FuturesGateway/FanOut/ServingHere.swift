@@ -1,13 +1,13 @@
-/// Decides which events the feed's thread sends itself: those to so few readers that waking their fan-out thread would take longer.
+/// Decides which events the feed's thread sends itself: those for so few readers that waking their fan-out thread would take longer.
 ///
-/// Events that follow at once are the fan-out thread's, so that sending holds the feed up for a small part of its time at most.
+/// Events in quick succession are left to the fan-out thread, so that sending delays the feed for only a small share of its time.
 struct ServingHere {
-    /// The most readers of a fan-out thread.
+    /// The maximum number of readers of a fan-out thread.
     let mostReaders: Int
     /// When the last of these events was received, monotonic nanoseconds.
     private var last: Int64 = 0
 
-    /// Nanoseconds. Sending to four readers takes a tenth of it.
+    /// The shortest time between such events, nanoseconds. Sending to four readers takes a tenth of it.
     static let pause: Int64 = 250_000
 
     init(mostReaders: Int) { self.mostReaders = mostReaders }

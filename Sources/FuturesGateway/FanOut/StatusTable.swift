@@ -4,29 +4,29 @@ import GatewayAccess
 import NIOCore
 import Synchronization
 
-/// The status of every stream at one moment. It is read on the feed's thread; the requests' threads write it as JSON.
+/// The status of every stream at one moment. The feed's thread reads it; the request threads write it as JSON.
 final class StatusTable: Sendable {
     struct Row: Sendable {
         let status: EventHub.Status
         /// The index of its kind in the tally.
         let kind: Int
-        /// The index of its upstream among the dialect's.
+        /// The index of its upstream in the dialect.
         let upstream: Int
     }
 
     /// The status of one upstream.
     struct Upstream: Sendable {
         let name: String
-        /// Streams that somebody reads.
+        /// The number of streams with readers.
         var read = 0
-        /// Streams that are live.
+        /// The number of live streams.
         var live = 0
-        /// What last went wrong there.
+        /// The upstream's last fault.
         let trouble: EventHub.Trouble?
-        /// How many of its lines are open, of how many; nil if it has one only, or is not read.
+        /// How many of its lines are open, and how many it has; nil if it has only one, or no readers.
         let lines: (open: Int, of: Int)?
 
-        /// Whether somebody reads its streams and none is live.
+        /// Whether its streams have readers and none is live.
         var isDown: Bool { read > 0 && live == 0 }
     }
 
@@ -35,7 +35,7 @@ final class StatusTable: Sendable {
     let readAt: Instant
     let knowsSymbols: Bool
     let isStopping: Bool
-    /// Why this node of a cluster cannot serve readers well; nil if it can, or stands alone.
+    /// Why this cluster node cannot serve readers well; nil if it can, or is not part of a cluster.
     let trouble: String?
     private let list = Mutex<EncodedList?>(nil)
 
@@ -63,15 +63,16 @@ final class StatusTable: Sendable {
     /// The upstreams that are down.
     var down: [Upstream] { upstreams.filter(\.isDown) }
 
-    /// Whether the process can answer readers, with stale content if an upstream is down: the venue has listed its symbols, and the gateway does not stop.
+    /// Whether the process can answer readers, with stale content if an upstream is down. The venue must have listed its symbols, and the gateway
+    /// must not be stopping.
     var isServing: Bool { !isStopping && (knowsSymbols || upstreams.contains { $0.live > 0 }) }
 
-    /// Whether data flow from every upstream that somebody reads. Without any reader it is enough that the venue has listed its symbols.
+    /// Whether data arrives from every upstream whose streams have readers. Without readers it suffices that the venue has listed its symbols.
     var isReady: Bool { isServing && trouble == nil && down.isEmpty }
 
-    /// The permitted rows as JSON objects, sorted by name and separated by commas, with their ages as of now.
+    /// The permitted rows as JSON objects, sorted by name and separated by commas, with their current ages.
     ///
-    /// - Parameter write: writes the members of a row that do not change with time; called once for each row.
+    /// - Parameter write: Writes the members of a row that do not change with time; called once per row.
     func list(for permission: Permission, now: Instant, _ write: (EventHub.Status, inout JSONWriter) -> Void) -> [UInt8] {
         let (encoded, places) = list.withLock { list in
             var made = list ?? EncodedList(rows, write)
@@ -92,7 +93,7 @@ final class StatusTable: Sendable {
 
 /// The rows of a table as JSON.
 private struct EncodedList: Sendable {
-    /// A row without its last members, the ages, which count up.
+    /// A row without its last members, the ages, which change with time.
     struct Object: Sendable {
         let name: String
         let bytes: [UInt8]
@@ -121,7 +122,7 @@ private struct EncodedList: Sendable {
         names = objects.map(\.name)
     }
 
-    /// The places of the permitted rows. They are found once per permission and table, for 64 permissions at most.
+    /// The indices of the permitted rows. They are computed once per permission and table, for at most 64 permissions.
     mutating func places(_ permission: Permission) -> [Int] {
         if let known = permitted[permission.streams] { return known }
         let places = permission.places(ofAllowed: names)
@@ -130,12 +131,12 @@ private struct EncodedList: Sendable {
     }
 }
 
-/// The newest table, for all requests. The streams are visited ten times a second at most, however many requests come.
+/// The newest table, shared by all requests. The streams are read at most ten times per second, however many requests arrive.
 final class StatusTables: Sendable {
     private struct State {
         var newest: StatusTable?
         var isOutdated = false
-        /// Whether the next reading is due, and the requests that wait for it.
+        /// Whether a reading is scheduled, and the requests that wait for it.
         var isDue = false
         var waiting: [@Sendable (StatusTable) -> Void] = []
     }
@@ -144,7 +145,7 @@ final class StatusTables: Sendable {
     static let lifetime: Int64 = 100_000_000
     private let state = Mutex(State())
 
-    /// From any thread: hands over a table at most 0.1 s old, at once or from the feed's thread.
+    /// Passes a table at most 0.1 s old to `use`, immediately or later from the feed's thread. Call it from any thread.
     func read(_ hub: EventHub, _ use: @escaping @Sendable (StatusTable) -> Void) {
         let now = Moment.current.instant
         let (known, wait): (StatusTable?, Int64?) = state.withLock { state in
@@ -160,7 +161,7 @@ final class StatusTables: Sendable {
         hub.feed.loop.scheduleTask(in: .nanoseconds(wait)) { self.renew(hub) }
     }
 
-    /// From any thread: a stream began or ended, so requests from now on need a new table.
+    /// Marks the table as outdated because a stream started or ended. Call it from any thread.
     func outdate() { state.withLock { $0.isOutdated = true } }
 
     private func renew(_ hub: EventHub) {

@@ -8,7 +8,7 @@ import Tape
 /// `/events`: event connections, and their control.
 struct EventHandlers: Sendable {
     let hub: EventHub
-    /// The loops of the fan-out threads, in their order.
+    /// The event stream loops of the fan-out threads, in order.
     let loops: [EventStreamLoop]
     let recorded: TapeHandlers
 
@@ -26,10 +26,10 @@ struct EventHandlers: Sendable {
         guard let names = streams(request, responder, caller) else { return }
         guard !names.isEmpty else {
             return responder.respond(
-                Problems.badParameter("streams", "is missing: name the streams, as in /events?streams=btcusdt@markPrice.").response)
+                Problems.badParameter("streams", "is missing: name the streams, for example /events?streams=btcusdt@markPrice.").response)
         }
         guard names.count <= hub.limits.streamsPerClient else {
-            return responder.respond(Problems.badParameter("streams", "takes at most \(hub.limits.streamsPerClient) names.").response)
+            return responder.respond(Problems.badParameter("streams", "must have at most \(hub.limits.streamsPerClient) names.").response)
         }
         guard let options = options(of: request, names, responder) else { return }
         guard !options.forceFetch || caller.principal.permission.allows(.refetch) else {
@@ -73,12 +73,12 @@ struct EventHandlers: Sendable {
             }
             guard !hub.reach(names, options.format, backTo: point.id), !hub.feed.isBehind(point.id) else { return begin(hub, nil, nil) }
             let replay = ReplayOptions(start: .after(point.id), end: nil, speed: 0, isResume: true)
-            // What cannot be played is told as a reset.
+            // A failed replay results in a `reset` session.
             play(replay, of: names, options.format, responder, caller) { hub, play in begin(hub, try? play.get(), nil) }
         }
     }
 
-    /// Prepares what a reader is to be played. Calls back once, on the feed's thread.
+    /// Prepares a replay. Calls back once, on the feed's thread.
     private func play(
         _ options: ReplayOptions, of names: [FuturesServiceStreamName], _ format: EventFormat, _ responder: HTTPResponder, _ caller: Access.Caller,
         _ done: @escaping @Sendable (EventHub, Result<Replays.Play, TapeHandlers.Refused>) -> Void
@@ -87,14 +87,14 @@ struct EventHandlers: Sendable {
             hub.run { hub in
                 guard case .success(let play) = result else { return done(hub, result) }
                 guard hub.state.value.replays?.hasRoom(for: play) == true else { return done(hub, .failure(TapeHandlers.crowded)) }
-                // An event that is not on the tape yet has to be one that the feed knows.
+                // The feed must know an event that is not on the tape yet.
                 let isKnown = play.ahead.allSatisfy { hub.feed.canResume(behind: $0) && $0.sequence <= hub.feed.head.sequence }
                 done(hub, isKnown ? result : .failure(TapeHandlers.lost))
             }
         }
     }
 
-    /// A refusal as a problem.
+    /// The problem for a refusal.
     static func problem(_ refusal: EventHub.Refusal) -> HTTPProblem {
         switch refusal {
         case .draining: Problems.draining
@@ -106,7 +106,7 @@ struct EventHandlers: Sendable {
         }
     }
 
-    /// A refusal as an event stream that ends at once.
+    /// A refusal as an event stream that ends immediately.
     private static func passing(_ refusal: EventHub.Refusal, _ format: EventFormat) -> HTTPResponse {
         switch refusal {
         case .draining: passing(code: "draining", reason: "The gateway is stopping.", format)
@@ -117,17 +117,18 @@ struct EventHandlers: Sendable {
         }
     }
 
-    /// The answer to a request beyond a limit, before its parameters are read.
+    /// The response to a request beyond a limit, before its parameters are parsed.
     static func limited(_ request: HTTPRequest, _ limit: LimitReached) -> HTTPResponse {
         request.prefers("handling=strict") ? problem(.limited(limit)).response : passing(.limited(limit), format(request.header("Accept")) ?? .events)
     }
 
-    /// The options of a connection; nil if one is wrong, which the request has then been answered with.
+    /// The options of a connection; nil if one is invalid and the request has been answered.
     private func options(of request: HTTPRequest, _ names: [FuturesServiceStreamName], _ responder: HTTPResponder) -> ConnectionOptions? {
         guard var format = Self.format(request.header("Accept")) else {
             responder.respond(
                 HTTPProblem(
-                    status: 406, title: "Not acceptable", detail: "Events come as text/event-stream or application/x-ndjson; accept one, or */*."
+                    status: 406, title: "Not acceptable",
+                    detail: "Events are sent as text/event-stream or application/x-ndjson; accept one of them, or */*."
                 ).response)
             return nil
         }
@@ -135,7 +136,7 @@ struct EventHandlers: Sendable {
         case nil: break
         case "stream": if format == .events { format = .byStream }
         default:
-            responder.respond(Problems.badParameter("event", "takes stream, which names events after their stream.").response)
+            responder.respond(Problems.badParameter("event", "must be stream, which names events after their stream.").response)
             return nil
         }
         guard let forceFetch = flag("forceFetch", of: request, responder), let sendsHeartbeatEvents = flag("heartbeatEvent", of: request, responder),
@@ -154,16 +155,16 @@ struct EventHandlers: Sendable {
             tellsTimings: tellsTimings, replay: replay)
     }
 
-    /// The answer to a request that may succeed later: 200 with an event stream that ends at once. On any other status a browser's `EventSource`
-    /// would give up for good.
+    /// The response to a request that may succeed later: 200 with an event stream that ends immediately. On any other status, a browser's
+    /// `EventSource` would never reconnect.
     static func passing(code: String, reason: String, _ format: EventFormat = .events) -> HTTPResponse {
         HTTPResponse(
             status: 200, headers: headers(format), body: EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, format))
     }
 
-    /// The answer on a connection beyond the server's limit of connections.
+    /// The response on a connection beyond the server's limit of connections.
     static func overloaded(_ request: HTTPRequest) -> HTTPResponse {
-        passing(code: "overloaded", reason: "The gateway serves as many connections as it may.", format(request.header("Accept")) ?? .events)
+        passing(code: "overloaded", reason: "The gateway has reached its connection limit.", format(request.header("Accept")) ?? .events)
     }
 
     /// `GET /events/{client}`, `DELETE /events/{client}`
@@ -189,7 +190,7 @@ struct EventHandlers: Sendable {
         }
     }
 
-    /// Has the node carry it out that the connection is to.
+    /// Forwards the request to the node that has the connection.
     private func carryOut(_ request: ConnectionRequest, _ responder: HTTPResponder) {
         guard let peers = hub.feed.peers, let node = NodeName.of(connection: request.id), node != peers.name else {
             return hub.run { $0.carryOut(request) { responder.respond($0) } }
@@ -199,8 +200,8 @@ struct EventHandlers: Sendable {
         }
     }
 
-    /// The streams that the request names, each once, in order; nil if a name is wrong or not permitted, which the request has then been answered
-    /// with.
+    /// The streams that the request names, in order and without duplicates; nil if a name is invalid or not permitted and the request has been
+    /// answered.
     private func streams(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) -> [FuturesServiceStreamName]? {
         let texts = request.queries("streams").flatMap { $0.split(separator: ",") }.map(String.init)
         var (names, seen, unknown): ([FuturesServiceStreamName], Set<FuturesServiceStreamName>, [String]) = ([], [], [])
@@ -223,60 +224,59 @@ struct EventHandlers: Sendable {
         return names
     }
 
-    /// Whether a browser asks: libraries of scripts say that they take gzip without being told to, and it would delay their events.
+    /// Whether the client is a browser. Script libraries accept gzip by default, but it would delay their events.
     private static func isBrowser(_ request: HTTPRequest) -> Bool { request.header("User-Agent")?.hasPrefix("Mozilla/") ?? false }
 
-    /// A parameter that is true or false; nil if it is neither, which the request has then been answered with.
+    /// A Boolean parameter; nil if it is invalid and the request has been answered.
     private func flag(_ name: String, of request: HTTPRequest, default value: Bool = false, _ responder: HTTPResponder) -> Bool? {
         switch request.query(name) {
         case nil: return value
         case "false", "0": return false
         case "true", "1", "": return true
         default:
-            responder.respond(Problems.badParameter(name, "takes true or false.").response)
+            responder.respond(Problems.badParameter(name, "must be true or false.").response)
             return nil
         }
     }
 
-    /// A number, or nil if the parameter is missing. The outer optional is nil if it is no such number, which the request has then been answered
-    /// with.
+    /// A number, or nil if the parameter is missing. The outer optional is nil if it is invalid and the request has been answered.
     private func number(_ name: String, _ range: ClosedRange<Int>, of request: HTTPRequest, _ responder: HTTPResponder) -> Int?? {
         guard let text = request.query(name) else { return .some(nil) }
         guard let number = ParameterText.integer(text, range) else {
-            responder.respond(Problems.badParameter(name, "takes whole numbers from \(range.lowerBound) to \(range.upperBound).").response)
+            responder.respond(Problems.badParameter(name, "must be an integer from \(range.lowerBound) to \(range.upperBound).").response)
             return nil
         }
         return .some(number)
     }
 
-    /// The last id that the reader has. The header goes before the query, because a browser keeps only the header up to date; polyfills use several
-    /// spellings of the query parameter. An id that no gateway has ever given is an error in a query. In a header it only means that the reader
-    /// cannot resume, because a browser would never come back from an error. The outer optional is nil if the request has been answered.
+    /// The id of the reader's last event. The header has priority over the query, because a browser updates only the header. Polyfills use several
+    /// spellings of the query parameter. An id that no gateway ever issued is an error in a query. In a header it only means that the reader cannot
+    /// resume, because a browser would never reconnect after an error. The outer optional is nil if the request has been answered.
     private func lastEventID(of request: HTTPRequest, _ responder: HTTPResponder) -> ConnectionOptions.LastEventID?? {
         if let header = request.header("Last-Event-ID"), !header.isEmpty { return .some(ResumePoint(header).map { .point($0) } ?? .unreadable) }
         for spelling in ["lastEventId", "last_event_id", "lastEvent", "Last-Event-ID"] {
             guard let text = request.query(spelling), !text.isEmpty else { continue }
             if let point = ResumePoint(text) { return .some(.point(point)) }
-            // The id in an event's data does not say which streams it holds for.
+            // The id in an event's data does not identify the set of streams.
             guard EventID(text) == nil else { return .some(.unreadable) }
-            responder.respond(Problems.badParameter(spelling, "takes an id as the gateway gave it, k3f9a.1z4.2gosa7pa2gv.").response)
+            responder.respond(Problems.badParameter(spelling, "must be an id from this gateway, such as k3f9a.1z4.2gosa7pa2gv.").response)
             return nil
         }
         return .some(nil)
     }
 
-    /// What is to be played from the tape, or nil if nothing is. A browser that comes back has the header, so the replay goes on where it was. The outer
+    /// The requested replay, or nil if there is none. A browser that reconnects sends the header, so the replay continues where it was. The outer
     /// optional is nil if the request has been answered.
     private func replay(of request: HTTPRequest, _ names: [FuturesServiceStreamName], _ responder: HTTPResponder) -> ReplayOptions?? {
         guard let from = request.query("from") else {
             for other in ["to", "speed"] where request.query(other) != nil {
-                responder.respond(Problems.badParameter(other, "goes with from: it is about what was recorded.").response)
+                responder.respond(Problems.badParameter(other, "requires from, because it applies to recorded events.").response)
                 return nil
             }
             return .some(nil)
         }
         for other in ["forceFetch", "maxRate", "count", "timings"] where request.query(other) != nil {
-            responder.respond(Problems.badParameter(other, "does not go with from.").response)
+            responder.respond(Problems.badParameter(other, "cannot be combined with from.").response)
             return nil
         }
         let streams = StreamSet(names)
@@ -285,7 +285,7 @@ struct EventHandlers: Sendable {
             start = .after(point.id)
         } else if let point = ResumePoint(from) {
             guard point.streams == streams else {
-                responder.respond(Problems.badParameter("from", "holds for other streams; give a time, or the streams of then.").response)
+                responder.respond(Problems.badParameter("from", "is an id for other streams; give a time, or name the streams of that id.").response)
                 return nil
             }
             start = .after(point.id)
@@ -294,7 +294,7 @@ struct EventHandlers: Sendable {
         } else if let at = UTCTime.read(from) {
             start = .at(at)
         } else {
-            responder.respond(Problems.badParameter("from", "takes a time such as 2026-11-23T09:00:00Z, ms since 1970 UTC, or an id.").response)
+            responder.respond(Problems.badParameter("from", "must be a time such as 2026-11-23T09:00:00Z, ms since 1970 UTC, or an id.").response)
             return nil
         }
         guard let end = end(of: request, streams, responder) else { return nil }
@@ -309,19 +309,19 @@ struct EventHandlers: Sendable {
         }
         let text = request.query("speed") ?? "0"
         guard let speed = ParameterText.decimal(text, 0...ReplayOptions.fastest), speed == 0 || speed >= 0.01 else {
-            responder.respond(Problems.badParameter("speed", "takes 0.01 to 10000, or 0 for as fast as can be.").response)
+            responder.respond(Problems.badParameter("speed", "must be 0.01 to 10000, or 0 for as fast as possible.").response)
             return nil
         }
         return .some(ReplayOptions(start: start, end: end, speed: speed))
     }
 
-    /// Where a replay ends, or nil if it goes over into live. The outer optional is nil if the request has been answered.
+    /// The end of a replay, or nil if it continues with live events. The outer optional is nil if the request has been answered.
     private func end(of request: HTTPRequest, _ streams: StreamSet, _ responder: HTTPResponder) -> TapeReplay.End?? {
         guard let text = request.query("to") else { return .some(nil) }
         if let time = UTCTime.read(text) { return .at(time) }
         if let id = ResumePoint(text).flatMap({ $0.streams == streams ? $0.id : nil }) ?? EventID(text) { return .after(id) }
         responder.respond(
-            Problems.badParameter("to", "takes a time such as 2026-11-23T09:05:00Z, ms since 1970 UTC, or the id of an event of these streams.")
+            Problems.badParameter("to", "must be a time such as 2026-11-23T09:05:00Z, ms since 1970 UTC, or the id of an event of these streams.")
                 .response)
         return nil
     }
@@ -330,13 +330,13 @@ struct EventHandlers: Sendable {
     private func maxRate(of request: HTTPRequest, _ responder: HTTPResponder) -> Double?? {
         guard let text = request.query("maxRate") else { return .some(nil) }
         guard let rate = ParameterText.decimal(text, 0.01...100) else {
-            responder.respond(Problems.badParameter("maxRate", "takes deliveries per second from 0.01 to 100.").response)
+            responder.respond(Problems.badParameter("maxRate", "must be 0.01 to 100 deliveries per second.").response)
             return nil
         }
         return .some(rate)
     }
 
-    /// The format for a request's `Accept`; nil if it accepts neither. A type that is named goes before a wildcard. Of the weights only zero counts
+    /// The format for a request's `Accept`; nil if it accepts neither. A named type has priority over a wildcard. Weights are ignored except zero
     /// (RFC 9110 §12.5.1).
     private static func format(_ accept: String?) -> EventFormat? {
         guard let accept else { return .events }

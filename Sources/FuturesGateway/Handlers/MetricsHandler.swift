@@ -1,7 +1,7 @@
 import MicroHTTP
 import Tape
 
-/// `GET /metrics`: what the gateway counts, in the text format of Prometheus (version 0.0.4).
+/// `GET /metrics`: the gateway's metrics in the Prometheus text format (version 0.0.4).
 struct MetricsHandler: Sendable {
     let hub: EventHub
     let memory: MemoryWatch
@@ -11,7 +11,7 @@ struct MetricsHandler: Sendable {
     let frames: FrameTape?
     let log: @Sendable () -> LogCounts
 
-    /// Asks each thread for its own numbers, and writes the text on none of these threads.
+    /// Collects the numbers of each thread, and writes the text on none of these threads.
     func answer(_ request: HTTPRequest, _ responder: HTTPResponder) {
         let (http, process, log, memory) = (responder.serverReading, ProcessReading(), log(), memory.reading)
         hub.tables.read(hub) { [mirror, agents, tape, frames] table in

@@ -1,14 +1,14 @@
-/// Reads the numbers of query parameters and header fields: one reader for each kind, so that every number is bounded where it comes in.
+/// Parses the numbers of query parameters and header fields. There is one parser per kind, so that every number is bounded on input.
 ///
-/// Only digits count. Swift's own initializers also take a sign, `nan`, `inf` and hexadecimal digits.
+/// Only digits are accepted. Swift's own initializers would also accept a sign, `nan`, `inf` and hexadecimal digits.
 enum ParameterText {
-    /// A whole number of this range; nil for anything else.
+    /// An integer in this range; nil for anything else.
     static func integer<Number: FixedWidthInteger>(_ text: some StringProtocol, _ range: ClosedRange<Number>) -> Number? {
         guard (1...20).contains(text.utf8.count), text.utf8.allSatisfy(isDigit), let number = Number(text), range.contains(number) else { return nil }
         return number
     }
 
-    /// A number of this range, with a point or without; nil for anything else.
+    /// A number in this range, with or without a decimal point; nil for anything else.
     static func decimal(_ text: String, _ range: ClosedRange<Double>) -> Double? {
         guard (1...32).contains(text.utf8.count), text.utf8.allSatisfy({ isDigit($0) || $0 == UInt8(ascii: ".") }), let number = Double(text),
             range.contains(number)

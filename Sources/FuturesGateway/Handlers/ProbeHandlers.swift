@@ -12,8 +12,8 @@ struct ProbeHandlers: Sendable {
         responder.respond(Self.text(200, "ok\n"))
     }
 
-    /// `GET /servez`: whether this process can answer readers. An outage of an upstream changes nothing: readers get `stale` then, which no other gateway of
-    /// the same venue could better.
+    /// `GET /servez`: whether this process can answer readers. It is independent of upstream outages: readers then get `stale`, and no other gateway
+    /// of the same venue could do better.
     func serves(_ request: HTTPRequest, _ responder: HTTPResponder) {
         let hasContents = hub.feed.isServing
         hub.tables.read(hub) { table in
@@ -23,10 +23,10 @@ struct ProbeHandlers: Sendable {
         }
     }
 
-    /// `GET /readyz`: whether data flow from every upstream that somebody reads, which of its lines are lost, and why nothing is recorded. Without any
-    /// reader the gateway is ready once the venue has listed its symbols.
+    /// `GET /readyz`: whether data arrives from every upstream with readers, which of its lines are lost, and why nothing is recorded. Without
+    /// readers, the gateway is ready when the venue has listed its symbols.
     func ready(_ request: HTTPRequest, _ responder: HTTPResponder) {
-        // Readers are served as well as ever, so a disk that fails makes nobody go elsewhere.
+        // A failing disk does not affect readers, so it must not make load balancers send them elsewhere.
         let recording = tape?.reading.trouble.map { "nothing is recorded: \($0.message)\n" } ?? ""
         hub.tables.read(hub) {
             responder.respond(
@@ -34,7 +34,7 @@ struct ProbeHandlers: Sendable {
         }
     }
 
-    /// Which upstreams have lost lines that readers do not miss.
+    /// The upstreams that have lost lines without an effect on readers.
     private static func lines(_ table: StatusTable) -> String {
         table.upstreams.map { upstream in
             guard let lines = upstream.lines, lines.open < lines.of else { return "" }
@@ -42,7 +42,7 @@ struct ProbeHandlers: Sendable {
         }.joined()
     }
 
-    /// Why no data flow, a line for each upstream.
+    /// Why no data arrives, one line per upstream.
     private static func reasons(_ table: StatusTable, _ now: Instant) -> String {
         if table.isStopping { return "draining\n" }
         if let trouble = table.trouble { return trouble + "\n" }
@@ -54,7 +54,7 @@ struct ProbeHandlers: Sendable {
         return "\(table.upstreams.first?.name ?? "the venue") has not listed its symbols yet\(table.upstreams.first.map(trouble) ?? "")\n"
     }
 
-    /// `GET /openapi.yaml`: this contract.
+    /// `GET /openapi.yaml`: the API contract.
     func contract(_ request: HTTPRequest, _ responder: HTTPResponder) {
         responder.respond(
             HTTPResponse(

@@ -2,9 +2,9 @@ import EventLogs
 import FuturesFeed
 import MicroHTTP
 
-/// The gateway's problems (RFC 9457): what is wrong and what to do.
+/// The gateway's problem details (RFC 9457): what is wrong and what to do.
 enum Problems {
-    /// - Parameter names: each name with what is wrong with it.
+    /// - Parameter names: The invalid names and their mistakes.
     static func unknownStreams(_ names: [(text: String, mistake: StreamNameMistake)]) -> HTTPProblem {
         var writer = JSONWriter()
         writer.array { json in
@@ -18,21 +18,21 @@ enum Problems {
                 }
             }
         }
-        let detail = names.count == 1 ? names[0].mistake.detail : "\(names.count) of the names are no streams; mistakes says what is wrong with each."
+        let detail = names.count == 1 ? names[0].mistake.detail : "\(names.count) of the names are not streams; see mistakes."
         return HTTPProblem(
-            status: 404, title: "Unknown stream", detail: detail + " GET /streams lists what there is.",
+            status: 404, title: "Unknown stream", detail: detail + " GET /streams lists all streams.",
             extensions: [
                 ("code", .string(FeedError.Code.unknownStream.rawValue)), ("streams", .strings(names.map { String($0.text.prefix(100)) })),
                 ("mistakes", .json(String(decoding: writer.bytes, as: UTF8.self))),
             ])
     }
 
-    /// - Parameter known: the parameters that the resource takes.
+    /// - Parameter known: The parameters that the resource accepts.
     static func unknownParameter(_ name: String, _ known: [String]) -> HTTPProblem {
         let hint = nearMiss(name, in: known).map { " Did you mean \($0)?" } ?? ""
         let takes = known.isEmpty ? "no parameters" : known.joined(separator: ", ")
         return HTTPProblem(
-            status: 400, title: "Unknown parameter", detail: "This resource takes \(takes).\(hint)",
+            status: 400, title: "Unknown parameter", detail: "This resource accepts \(takes).\(hint)",
             extensions: [("parameter", .string(String(name.prefix(100))))])
     }
 
@@ -41,14 +41,14 @@ enum Problems {
     }
 
     static let unknownClient = HTTPProblem(
-        status: 404, title: "Unknown client", detail: "No open event connection has this id; the session event of a connection tells its own.")
+        status: 404, title: "Unknown client", detail: "No open event connection has this id; take the id from the connection's session event.")
 
     static let replaying = HTTPProblem(
-        status: 409, title: "Replaying", detail: "The connection is played the tape, which cannot be changed; wait for its event live, or end it.",
+        status: 409, title: "Replaying", detail: "The connection is replaying the tape and cannot be changed; wait for its live event, or close it.",
         extensions: [("code", .string("replaying"))])
 
     static func settled(_ name: String) -> HTTPResponse {
-        failure(FeedError(.settled, "The venue has settled the symbol of \(name); there is nothing more to come."))
+        failure(FeedError(.settled, "The venue has settled the symbol of \(name); the stream has ended."))
     }
 
     static let draining = HTTPProblem(
@@ -60,25 +60,25 @@ enum Problems {
         headers: [HTTPHeader(name: "Retry-After", value: "1")])
 
     static let behind = HTTPProblem(
-        status: 503, title: "Behind", detail: "This gateway has not read its cluster's log as far as the reader; try again in a second.",
+        status: 503, title: "Behind", detail: "This gateway has not yet read its cluster's log as far as this reader has; try again in a second.",
         headers: [HTTPHeader(name: "Retry-After", value: "1")])
 
     static let controlledTooOften = HTTPProblem(
-        status: 429, title: "Too many requests", detail: "One connection takes ten control requests a second; try again in a second.",
+        status: 429, title: "Too many requests", detail: "The limit is ten control requests a second per connection; try again in a second.",
         headers: [HTTPHeader(name: "Retry-After", value: "1")]
     ).response
 
     static let full = HTTPProblem(
         status: 503, title: "Full",
-        detail: "The gateway has as many streams or readers as it may; ask for streams that others read, or try again later.",
+        detail: "The gateway has reached its limit of streams or readers; request streams that are already active, or try again later.",
         headers: [HTTPHeader(name: "Retry-After", value: "10")])
 
     static let overloaded = HTTPProblem(
-        status: 503, title: "Overloaded", detail: "The gateway serves as many connections as it may; try again in a few seconds.",
+        status: 503, title: "Overloaded", detail: "The gateway has reached its connection limit; try again in a few seconds.",
         headers: [HTTPHeader(name: "Retry-After", value: "5")]
     ).response
 
-    /// The failure of a request that needed the venue.
+    /// The response to a request that failed because of the venue.
     static func failure(_ error: FeedError) -> HTTPResponse {
         let (status, title): (Int, String) =
             switch error.code {

@@ -4,7 +4,7 @@ import GatewayAccess
 import Glibc
 import MicroHTTP
 
-/// `/streams`: the catalogue, snapshots, refetch and status.
+/// `/streams`: the catalog, snapshots, refetch and status.
 struct StreamHandlers: Sendable {
     let hub: EventHub
 
@@ -58,15 +58,15 @@ struct StreamHandlers: Sendable {
         guard let wait = seconds("wait", of: request, default: 5, upTo: 30, responder) else { return }
         let bounds = FreshnessBounds(age: request.query("maxAge"), unverified: request.query("maxUnverified"))
         if let unreadable = bounds.unreadable {
-            return responder.respond(Problems.badParameter(unreadable, "takes milliseconds, 0 or more.").response)
+            return responder.respond(Problems.badParameter(unreadable, "must be milliseconds, 0 or more.").response)
         }
         let depth = request.query("depth").flatMap { ParameterText.integer($0, 5...1000) }
         if request.query("depth") != nil, name.mergeRule != .book {
-            return responder.respond(Problems.badParameter("depth", "is for order books alone, as btcusdt@depth; leave it out here.").response)
+            return responder.respond(Problems.badParameter("depth", "applies only to order books such as btcusdt@depth; leave it out here.").response)
         }
         if let text = request.query("depth"), ![5, 10, 20, 50, 100, 500, 1000].contains(depth) {
             return responder.respond(
-                Problems.badParameter("depth", "takes 5, 10, 20, 50, 100, 500 or 1000; it was \(text.prefix(20)).").response)
+                Problems.badParameter("depth", "must be 5, 10, 20, 50, 100, 500 or 1000; it was \(text.prefix(20)).").response)
         }
         let noneMatch = request.header("If-None-Match")
         let patience = noneMatch == nil ? nil : request.preferredWait
@@ -161,8 +161,8 @@ struct StreamHandlers: Sendable {
         }
     }
 
-    /// Answers once the awaited event has come, or the time is over. Meanwhile the request counts among its address's connections. If the client
-    /// hangs up, the wait ends.
+    /// Responds when the awaited event occurs or the time is up. Meanwhile the request counts as one of its address's connections. If the client
+    /// disconnects, the wait ends.
     private static func wait(
         _ hub: EventHub, for name: FuturesServiceStreamName, _ awaited: EventHub.Awaited, timeout: Duration, _ caller: Access.Caller,
         _ responder: HTTPResponder, longer: @escaping () -> Duration? = { nil }, _ answer: @escaping (Result<Void, FeedError>) -> HTTPResponse
@@ -178,7 +178,7 @@ struct StreamHandlers: Sendable {
         responder.whenAbandoned { hub.run { $0.abandon(name, number) } }
     }
 
-    /// The key under which an answer may be prepared: the target in the usual spellings, so that each stream has few.
+    /// The key under which a response may be prepared. Only the usual spellings of the target are allowed, so that each stream has few.
     static func preparable(_ target: String, _ name: FuturesServiceStreamName, depth: Int?, isGzip: Bool) -> PreparedAnswers.Key? {
         let encoded = name.description.percentEncoded
         let query = depth.map { "?depth=\($0)" } ?? ""
@@ -187,7 +187,7 @@ struct StreamHandlers: Sendable {
         return PreparedAnswers.Key(target: target, isGzip: isGzip)
     }
 
-    /// The stream that the path names; nil if there is none of that name, or if it is not permitted, which the request has then been answered with.
+    /// The stream in the path; nil if it does not exist or is not permitted and the request has been answered.
     func stream(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) -> FuturesServiceStreamName? {
         let text = request.parameters["name"] ?? ""
         if let name = FuturesServiceStreamName(text), !caller.principal.permission.allows(stream: name.description) {
@@ -207,13 +207,13 @@ struct StreamHandlers: Sendable {
     private func seconds(_ name: String, of request: HTTPRequest, default value: Int, upTo limit: Int, _ responder: HTTPResponder) -> Int? {
         guard let text = request.query(name) else { return value }
         guard let seconds = ParameterText.integer(text, 0...limit) else {
-            responder.respond(Problems.badParameter(name, "takes whole seconds from 0 to \(limit).").response)
+            responder.respond(Problems.badParameter(name, "must be whole seconds from 0 to \(limit).").response)
             return nil
         }
         return seconds
     }
 
-    /// Waits for the next change of a known snapshot, no longer than the present one stays within the bounds.
+    /// Waits for the next change of a known snapshot, but no longer than the current one stays within the bounds.
     private static func poll(
         _ hub: EventHub, _ name: FuturesServiceStreamName, until end: ContinuousClock.Instant, _ bounds: FreshnessBounds,
         _ caller: Access.Caller, _ responder: HTTPResponder, _ answer: @escaping () -> HTTPResponse
@@ -236,7 +236,7 @@ struct StreamHandlers: Sendable {
             response.headers.append(HTTPHeader(name: "Retry-After", value: "1"))
             return response
         }
-        // Weak, because the body tells its freshness too, which changes while the value stays the same (RFC 9110 §8.8.1).
+        // A weak ETag, because the body contains its freshness, which changes while the value stays the same (RFC 9110 §8.8.1).
         let tag = "W/\"\(id)-\(status.state.rawValue)\(depth.map { "-\($0)" } ?? "")\(snapshot.isCompressed ? "-gzip" : "")\""
         var headers = [
             HTTPHeader(name: "ETag", value: tag),
@@ -262,13 +262,13 @@ struct StreamHandlers: Sendable {
         }
         headers += freshness.map { HTTPHeader(name: $0.0, value: String($0.1)) }
         if let waited { headers.append(HTTPHeader(name: "Preference-Applied", value: "wait=\(waited)")) }
-        // A 304 states the length of the body that it omits (RFC 9110 §8.6), so it needs that body.
+        // A 304 states the length of the omitted body (RFC 9110 §8.6), so it needs that body.
         if let noneMatch, noneMatch.matches(entityTag: tag) { return HTTPResponse(status: 304, headers: headers, content: body) }
         return HTTPResponse(status: 200, headers: headers + contentHeaders, content: body)
     }
 
-    /// The stream is subscribed, its connection stands, nothing has happened in it since, and nothing else tells of it. All is well (2xx), but there is
-    /// no content (RFC 9110 §15.3.5).
+    /// The response if the stream is subscribed and connected, no event has happened yet, and there is no other source. This is a success (2xx)
+    /// without content (RFC 9110 §15.3.5).
     private static func nothingYet(_ name: FuturesServiceStreamName) -> HTTPResponse {
         HTTPResponse(
             status: 204,
@@ -279,7 +279,7 @@ struct StreamHandlers: Sendable {
     }
 
     private static func vanished(_ name: FuturesServiceStreamName) -> HTTPResponse {
-        Problems.failure(FeedError(.timedOut, "The value of \(name) went while it was asked for; ask again."))
+        Problems.failure(FeedError(.timedOut, "The stream \(name) was released during the request; try again."))
     }
 
     static func json(_ status: Int, _ body: [UInt8], _ headers: [HTTPHeader] = []) -> HTTPResponse {

@@ -6,14 +6,14 @@ import NIOCore
 import Replication
 import Tape
 
-/// `/tape`, and snapshots of the past: what was recorded.
+/// `/tape`, and snapshots of the past from the tape.
 struct TapeHandlers: Sendable {
     let hub: EventHub
     let tape: Tape?
     let desk: TapeDesk?
     let configuration: TapeConfiguration?
 
-    /// How long a request waits for the tape, and how long a reader that resumes does: after that it begins with new values.
+    /// How long a request and a resuming reader wait for the tape. After that, the reader starts with new snapshots.
     private static let patience = (request: TimeAmount.seconds(30), resume: TimeAmount.seconds(1))
 
     /// `GET /tape`
@@ -52,7 +52,7 @@ struct TapeHandlers: Sendable {
         let text = request.query("after")
         let after = text.flatMap { EventID($0) }
         guard text == nil || after != nil else {
-            return responder.respond(Problems.badParameter("after", "takes an event's id, as a Link of an earlier answer has it.").response)
+            return responder.respond(Problems.badParameter("after", "must be an event's id from the Link of an earlier response.").response)
         }
         if let from, let to, from > to { return responder.respond(Self.backwards.response) }
         let (work, isGzip) = (DeskWork<TapePage>(), request.acceptsGzip)
@@ -72,7 +72,8 @@ struct TapeHandlers: Sendable {
             let given = time("at", of: request, responder), let at = given
         else { return }
         for other in ["wait", "maxAge", "maxUnverified", "depth"] where request.query(other) != nil {
-            return responder.respond(Problems.badParameter(other, "does not go with at: what was is as old as it is.").response)
+            return responder.respond(
+                Problems.badParameter(other, "cannot be combined with at, because it limits the age of current values.").response)
         }
         let (dialect, work) = (hub.feed.dialect, DeskWork<PastReading>())
         read(responder, caller) { (reader, isLate) throws(TapeError) in
@@ -87,8 +88,8 @@ struct TapeHandlers: Sendable {
         }
     }
 
-    /// Prepares what a reader is to be played; calls back once with that, or with the answer that says why it cannot be. It does not call back if the
-    /// client hangs up before.
+    /// Prepares a replay. Calls back once with the replay, or with the response that says why there is none. It does not call back if the client
+    /// disconnects first.
     func prepare(
         _ options: ReplayOptions, of names: [FuturesServiceStreamName], _ format: EventFormat, _ responder: HTTPResponder,
         _ caller: Access.Caller, _ done: @escaping @Sendable (Result<Replays.Play, Refused>) -> Void
@@ -116,20 +117,20 @@ struct TapeHandlers: Sendable {
         }
     }
 
-    /// Why something is not played.
+    /// Why there is no replay.
     struct Refused: Error {
         let answer: HTTPResponse
         init(_ problem: HTTPProblem) { answer = problem.response }
     }
 
     static let crowded = Refused(busy)
-    /// An event that the reader has and nobody else.
+    /// The reader has an event that is neither on the tape nor known to the feed.
     static let lost = Refused(notOnTape(nil))
 
-    /// Whether all of these are recorded.
+    /// Whether all of these streams are recorded.
     func areRecorded(_ names: [FuturesServiceStreamName]) -> Bool { names.allSatisfy { refusal(of: $0) == nil } }
 
-    /// The answer to who asks for a stream's past; nil if it is recorded.
+    /// The response to a request for a stream's past; nil if the stream is recorded.
     private func refusal(of name: FuturesServiceStreamName) -> Refused? {
         guard let configuration else { return Refused(Self.noTape) }
         let text = name.description
@@ -142,7 +143,7 @@ struct TapeHandlers: Sendable {
         return false
     }
 
-    /// Answers with what `body` makes of the tape, on the thread that reads it. `body` returns nil to be called again.
+    /// Sends the response that `body` creates on the tape's reading thread. `body` returns nil to be called again.
     private func read(
         _ responder: HTTPResponder, _ caller: Access.Caller,
         _ body: @escaping @Sendable (TapeReader, _ isLate: () -> Bool) throws(TapeError) -> HTTPResponse?
@@ -157,8 +158,8 @@ struct TapeHandlers: Sendable {
         }
     }
 
-    /// Has the thread that reads the tape call `body` until it returns something, and calls `done` with that. `done` is called once, but not if the client
-    /// hangs up before.
+    /// Calls `body` on the tape's reading thread until it returns a result, and passes that to `done`. `done` is called once, but not if the client
+    /// disconnects first.
     private func perform<Value: Sendable>(
         _ responder: HTTPResponder, _ queue: TapeDesk.Queue, within patience: TimeAmount,
         _ body: @escaping @Sendable (TapeReader, _ isLate: () -> Bool) throws(TapeError) -> Result<Value, Refused>?,
@@ -169,7 +170,7 @@ struct TapeHandlers: Sendable {
         let lease = desk.perform(for: queue) { isLate in
             let result: Result<Value, Refused>?
             do throws(TapeError) {
-                // All that is looked for is found faster if each segment is known.
+                // Every search is faster after each segment has been surveyed.
                 result = try desk.reader.survey(isLate) ? try body(desk.reader, isLate) : nil
             } catch { result = .failure(Refused(Self.unreadable(error))) }
             guard let result else { return false }
@@ -181,12 +182,11 @@ struct TapeHandlers: Sendable {
         responder.whenAbandoned { errand.end() }
     }
 
-    /// A time in ms since 1970 UTC, or nil if the parameter is missing. The outer optional is nil if it is none, which the request has then been
-    /// answered with.
+    /// A time in ms since 1970 UTC, or nil if the parameter is missing. The outer optional is nil if it is invalid and the request has been answered.
     func time(_ name: String, of request: HTTPRequest, _ responder: HTTPResponder) -> Int64?? {
         guard let text = request.query(name) else { return .some(nil) }
         guard let milliseconds = UTCTime.read(text) else {
-            responder.respond(Problems.badParameter(name, "takes a time such as 2026-11-23T09:00:00Z, or milliseconds since 1970 UTC.").response)
+            responder.respond(Problems.badParameter(name, "must be a time such as 2026-11-23T09:00:00Z, or milliseconds since 1970 UTC.").response)
             return nil
         }
         return .some(milliseconds)
@@ -194,6 +194,6 @@ struct TapeHandlers: Sendable {
 }
 
 extension Access.Caller {
-    /// Whose places among all callers this one takes: the credential's, or the address's.
+    /// The holder whose queue this caller uses: its credential, or its address.
     var holder: String { principal.identity.map { "key \($0)" } ?? "address \(address?.client.bytes ?? [])" }
 }

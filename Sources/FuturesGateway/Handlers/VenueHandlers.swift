@@ -2,11 +2,11 @@ import FuturesFeed
 import GatewayAccess
 import MicroHTTP
 
-/// The venue's own REST paths (docs/read/bots.md): read, refused in the venue's shape, or handed to the mirror.
+/// The venue's own REST paths (docs/read/bots.md). Requests are parsed, refused in the venue's format, or passed to the mirror.
 struct VenueHandlers: Sendable {
     let mirror: VenueMirror
 
-    /// Adds a route for each path, so that each is counted by itself; `k/{key}` before it carries a key of the gateway's.
+    /// Adds a route per path, so that each is counted separately. A prefix `k/{key}` carries one of the gateway's keys.
     func addRoutes(to router: inout Router, _ access: Access) {
         let guarded: (@escaping Access.Handler) -> Router.Handler = {
             access.guarded(.operation(.read), parameters: nil, limited: Self.limited, refused: Self.refused, $0)
@@ -21,7 +21,7 @@ struct VenueHandlers: Sendable {
         }
     }
 
-    /// The route of a path's requests without a key.
+    /// The route of a path without a key.
     static func route(of path: String) -> String {
         guard let slash = path.firstIndex(of: "/") else { return "/" + path }
         return path.hasPrefix("futures/") ? "/" + path : "/\(path[..<slash])/{version}\(path[slash...])"
@@ -40,7 +40,7 @@ struct VenueHandlers: Sendable {
         }
         let maxAge = request.query("maxAge").map { ParameterText.integer($0, 0...Int64.max) }
         if case .some(.none) = maxAge {
-            return responder.respond(Self.response(VenueRefusal(code: -1100, "maxAge takes milliseconds, 0 or more.")))
+            return responder.respond(Self.response(VenueRefusal(code: -1100, "maxAge must be milliseconds, 0 or more.")))
         }
         if case .stream(let reading) = answer, !caller.principal.permission.allows(stream: reading.name.description) {
             mirror.hub.gatekeeper.count(.forbidden)
@@ -58,13 +58,13 @@ struct VenueHandlers: Sendable {
         mirror.hub.run { [mirror] _ in mirror.answer(ask) }
     }
 
-    /// Parameters that take few values, so that a path has few prepared answers.
+    /// Parameters with few possible values, so that a path has few prepared responses.
     private static let preparable: Set<String> = ["symbol", "interval", "limit", "pair", "contractType"]
 
     private static let forbidden = VenueRefusal(
-        status: 403, code: -2015, "The credential does not permit this stream, or this path, which takes one that permits every stream.")
+        status: 403, code: -2015, "The credential does not permit this stream, or this path, which needs a credential for all streams.")
 
-    /// A refusal as the venue would write it.
+    /// A refusal in the venue's format.
     static func response(_ refusal: VenueRefusal, retryAfter: Int? = nil, weight: HTTPHeader? = nil) -> HTTPResponse {
         let wait = retryAfter.map { [HTTPHeader("Retry-After", String($0))] } ?? []
         return HTTPResponse(
@@ -72,13 +72,13 @@ struct VenueHandlers: Sendable {
             body: refusal.body)
     }
 
-    /// The venue's answer to a target with bad escapes or controls; nil if it is no path of the venue's.
+    /// The venue's response to a target with invalid escapes or control characters; nil if it is not one of the venue's paths.
     static func malformed(_ target: String) -> HTTPResponse? {
         ["/fapi/", "/futures/data/", "/api/", "/dapi/", "/sapi/", "/k/"].contains(where: target.hasPrefix)
             ? response(VenueRefusal(code: -1100, "Illegal characters found in a parameter.")) : nil
     }
 
-    /// A limit of the gateway's own.
+    /// A refusal because of the gateway's own limit.
     static func refusal(_ limit: LimitReached) -> VenueRefusal {
         VenueRefusal(status: 429, code: -1003, "This gateway limits its callers: " + (Problems.limited(limit).detail ?? "ask again later."))
     }

@@ -1,11 +1,11 @@
 import MicroHTTP
 
-/// The live page, and the browser module it is built on.
+/// The live page and its browser module.
 enum WebHandlers {
     /// `GET /`
     static let page = file("text/html", PackageResources.index_html)
 
-    /// `GET /client.js`: a short address for the module.
+    /// `GET /client.js`: a short URL for the module.
     static let client = file("text/javascript", Array("export * from './web/client.js';\n".utf8))
 
     private static let files = [
@@ -41,7 +41,7 @@ enum WebHandlers {
         answer(request, responder)
     }
 
-    /// Everything comes from the gateway and nothing is inline, so that no text of a venue can ever run.
+    /// Everything comes from the gateway and nothing is inline, so that text from a venue can never run as a script.
     private static let policy =
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; worker-src 'self'; "
         + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -62,7 +62,7 @@ enum WebHandlers {
         }
     }
 
-    /// FNV-1a, 64 bits: distinguishes builds, and is no secret.
+    /// FNV-1a with 64 bits: identifies a build; it needs no secrecy.
     private static func fingerprint(_ bytes: [UInt8]) -> UInt64 {
         bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
     }

@@ -1,16 +1,16 @@
 import Glibc
 
-/// The memory that the process may use: the least of the limits of its control group and those above it, as far as they can be read, and of the
-/// machine's memory (cgroups(7); Control Group v2, `memory.max`; cgroup-v1/memory, `memory.limit_in_bytes`).
+/// The memory that the process may use. It is the smallest of the readable limits of its control group and that group's parents, and the machine's
+/// memory (cgroups(7); Control Group v2, `memory.max`; cgroup-v1/memory, `memory.limit_in_bytes`).
 struct MemoryLimit: Sendable, Equatable {
-    /// Bytes, at least one.
+    /// The limit in bytes, at least one.
     let bytes: Int
-    /// The bytes that the kernel counts for the group with that limit, without pages of files, which it drops on demand. Nil if no group has a limit.
+    /// The bytes that the kernel counts for the group with that limit, without file pages, which it drops on demand. Nil if no group has a limit.
     let used: Int?
 
     /// - Parameters:
-    ///   - machine: the machine's memory in bytes.
-    ///   - read: a file's text, empty if it cannot be read.
+    ///   - machine: The machine's memory in bytes.
+    ///   - read: Returns a file's text; empty if it cannot be read.
     init(machine: Int = Self.machine, read: (String) -> String = ProcessReading.text) {
         var least = max(1, machine)
         var group: (folder: String, version: Version)?
@@ -46,11 +46,11 @@ struct MemoryLimit: Sendable, Equatable {
 
     private static func number(_ text: String) -> Int? { text.split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) } }
 
-    /// The names of the files of both versions of control groups.
+    /// The file names of both control group versions.
     private enum Version {
         case one, two
 
-        /// - Parameter controllers: the second field of a line of `/proc/self/cgroup`.
+        /// - Parameter controllers: The second field of a line of `/proc/self/cgroup`.
         init?(controllers: Substring) {
             if controllers.isEmpty {
                 self = .two

@@ -1,10 +1,10 @@
-/// Decides from look to look what to do if memory runs short.
+/// Decides after each check what to do if memory is short.
 struct MemoryPressure: Sendable {
-    /// What to do after a look.
+    /// The actions after a check.
     struct Relief: Sendable, Equatable {
-        /// How many of the readers that take nothing to send off.
+        /// How many of the readers that accept no data to end.
         var readers: Int
-        /// What all rings together may take.
+        /// The maximum memory of all rings together.
         var ringBytes: Int
     }
 
@@ -13,14 +13,14 @@ struct MemoryPressure: Sendable {
     private(set) var relief: Relief
     private let ringBytes: Int
 
-    /// - Parameter ringBytes: what all rings together may take if there is enough memory.
+    /// - Parameter ringBytes: The memory of all rings together if there is enough.
     init(ringBytes: Int) {
         self.ringBytes = ringBytes
         relief = Relief(readers: 0, ringBytes: ringBytes)
     }
 
-    /// While memory is short, drops enough stalled readers to cover the excess, and halves the rings' budget (or a quarter of the limit, if that is
-    /// less). Afterwards doubles the budget as long as memory then stays below 75 %.
+    /// While memory is short, ends enough stalled readers to cover the excess. It also halves the rings' budget (or a quarter of the limit, if that
+    /// is less). Afterwards it doubles the budget while memory would stay below 75 %.
     mutating func look(_ memory: MemoryLimit) {
         guard let used = memory.used else { return self = MemoryPressure(ringBytes: ringBytes) }
         let aim = memory.bytes / 4 * 3
@@ -35,7 +35,7 @@ struct MemoryPressure: Sendable {
 
     static func highMark(_ bytes: Int) -> Int { bytes / 5 * 4 }
 
-    /// What the kernel keeps for a reader whose socket is full: twice the send buffer of event streams.
+    /// The kernel memory of a reader whose socket is full: twice the send buffer of event streams.
     private static let bytesPerReader = 256 << 10
     private static let leastRingBytes = 4 << 20
 }

@@ -2,9 +2,9 @@ import Logging
 import MicroHTTP
 import Synchronization
 
-/// Compares twice a second the memory that the process uses with what it may use, and has it give up what it can before the kernel ends it.
+/// Compares the process's memory with its limit twice per second, and releases memory before the kernel kills the process.
 final class MemoryWatch: Sendable {
-    /// The result of the last look.
+    /// The result of the last check.
     struct Reading: Sendable {
         var limit = 0
         var used: Int?
@@ -24,9 +24,9 @@ final class MemoryWatch: Sendable {
     private let relieve: @Sendable (MemoryPressure.Relief) -> Void
 
     /// - Parameters:
-    ///   - ringBytes: what all rings together may take if there is enough memory.
-    ///   - read: a file's text, empty if it cannot be read.
-    ///   - relieve: called with what to give up, after every look while memory is short, and once when that is over.
+    ///   - ringBytes: The memory of all rings together if there is enough.
+    ///   - read: Returns a file's text; empty if it cannot be read.
+    ///   - relieve: Called with the actions after every check while memory is short, and once when that is over.
     init(
         ringBytes: Int, logger: Logger, read: @escaping @Sendable (String) -> String, relieve: @escaping @Sendable (MemoryPressure.Relief) -> Void
     ) {
@@ -36,7 +36,7 @@ final class MemoryWatch: Sendable {
         self.relieve = relieve
     }
 
-    /// Whether new readers and streams have to be refused.
+    /// Whether new readers and streams must be refused.
     var isShort: Bool { short.load(ordering: .relaxed) }
 
     var reading: Reading { state.withLock { $0.reading } }
@@ -55,7 +55,7 @@ final class MemoryWatch: Sendable {
 
     func stop() { state.withLock { $0.task?.cancel() } }
 
-    /// Returns the allocator's unused memory first, because nobody needs it.
+    /// Checks the memory. It first returns the allocator's unused memory, which nothing needs.
     private func look() {
         var memory = MemoryLimit(read: read)
         if memory.used ?? 0 >= MemoryPressure.highMark(memory.bytes) || isShort {
@@ -74,9 +74,9 @@ final class MemoryWatch: Sendable {
         guard was != now else { return }
         let numbers: Logger.Metadata = ["used": "\(memory.used ?? 0)", "limit": "\(memory.bytes)"]
         if now {
-            logger.warning("memory is short: no new readers and streams, and readers that take nothing are sent off", metadata: numbers)
+            logger.warning("memory is short: refusing new readers and streams, and disconnecting readers that accept no data", metadata: numbers)
         } else {
-            logger.notice("there is enough memory again", metadata: numbers)
+            logger.notice("memory is sufficient again", metadata: numbers)
         }
     }
 }

@@ -1,4 +1,4 @@
-/// Writes metrics in the text format of Prometheus (version 0.0.4), by OpenMetrics' conventions: base units, `_total` for counters.
+/// Writes metrics in the Prometheus text format (version 0.0.4), by the conventions of OpenMetrics: base units, `_total` for counters.
 struct Exposition {
     enum Kind: String { case counter, gauge }
 
@@ -7,13 +7,13 @@ struct Exposition {
     private(set) var text = ""
     private var name = ""
 
-    /// Begins a metric; its samples follow.
+    /// Starts a metric; its samples follow.
     mutating func metric(_ name: String, _ kind: Kind, _ help: String) {
         self.name = name
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
     }
 
-    /// A metric of one sample.
+    /// A metric with one sample.
     mutating func metric(_ name: String, _ kind: Kind, _ help: String, _ value: some BinaryInteger) {
         metric(name, kind, help)
         sample([:], "\(value)")
@@ -32,7 +32,7 @@ struct Exposition {
         text += name + Self.braces(labels) + " " + value + "\n"
     }
 
-    /// Histograms of times, in seconds, each with a label of its own.
+    /// Histograms of times in seconds, each with its own label.
     mutating func histogram(_ name: String, _ help: String, _ label: String, _ histograms: [(String, Histogram)]) {
         text += "# HELP \(name) \(help)\n# TYPE \(name) histogram\n"
         for (value, histogram) in histograms {

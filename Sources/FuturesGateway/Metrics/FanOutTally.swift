@@ -1,13 +1,13 @@
 import DequeModule
 import EventLogs
 
-/// What a fan-out thread counts: plain numbers, a few additions per call that sends.
+/// The counts of one fan-out thread: plain numbers, with a few additions per sending call.
 struct FanOutTally: Sendable {
-    /// Events written at once to many readers, on their way.
+    /// Events written at the same time to many readers, until all have been served.
     struct Round: Sendable {
         /// When the oldest of them was received, monotonic nanoseconds.
         let receivedAt: Int64
-        /// The turns of the first and the last reader who were not due already.
+        /// The turns of the first and the last reader that were not already queued.
         let firstTurn: UInt64
         let lastTurn: UInt64
         var isBegun = false
@@ -17,34 +17,34 @@ struct FanOutTally: Sendable {
     private(set) var readers = EventFormat.allCases.map { _ in [0, 0] }
     private(set) var opened: UInt64 = 0
     var resumes: [String: UInt64] = ["none": 0, "exact": 0, "reset": 0]
-    /// Ended with a farewell, by its code, and without one because nothing was taken for long.
+    /// Connections that ended with a farewell, by its code, and connections that were reset because they accepted no data for long.
     var farewells: [String: UInt64] = ["slow": 0]
     var cut: UInt64 = 0
-    /// Sent off because they took nothing while memory was short.
+    /// Readers that were ended because they accepted no data while memory was short.
     var relieved: UInt64 = 0
     var deliveries: UInt64 = 0
     var writes: UInt64 = 0
-    /// Bytes handed to sockets, as they are and compressed.
+    /// Bytes passed to sockets, plain and compressed.
     private(set) var bytes: [UInt64] = [0, 0]
-    /// Events that gave way to a newer value.
+    /// Events that were replaced by a newer value.
     var conflations: UInt64 = 0
     var gaps: UInt64 = 0
     var gapEvents: UInt64 = 0
-    /// Readers whose socket was full at the last tick, and what they lacked then.
+    /// Readers whose socket was full at the last tick, and their unsent bytes.
     var blocked = 0
     var backlog: UInt64 = 0
 
-    /// From an event's receipt to the write to the first reader, and to the last one.
+    /// The time from an event's receipt to the write to the first reader, and to the last one.
     private(set) var firstWrites = Histogram()
     private(set) var lastWrites = Histogram()
     private var rounds: Deque<Round> = []
-    /// Turns given out, and taken.
+    /// Turns that were queued, and turns that were served.
     private(set) var queued: UInt64 = 0
     private(set) var taken: UInt64 = 0
-    /// The turn after which the clock is to be read.
+    /// The turn after which to read the clock.
     private var mark = UInt64.max
 
-    /// Rounds whose end is awaited at once; more, on a machine that cannot keep up, are not measured.
+    /// The maximum number of measured rounds. On a machine that cannot keep up, further rounds are not measured.
     private static let mostRounds = 256
 
     mutating func opened(_ format: EventFormat, isCompressed: Bool) {
@@ -61,7 +61,7 @@ struct FanOutTally: Sendable {
         bytes[isCompressed ? 1 : 0] &+= UInt64(count)
     }
 
-    /// Adds what another thread has counted.
+    /// Adds the counts of another thread.
     mutating func add(_ other: FanOutTally) {
         for format in readers.indices { for encoding in 0...1 { readers[format][encoding] += other.readers[format][encoding] } }
         for encoding in 0...1 { bytes[encoding] &+= other.bytes[encoding] }
@@ -83,13 +83,13 @@ struct FanOutTally: Sendable {
 
     mutating func queueTurn() { queued &+= 1 }
 
-    /// Whether the clock is to be read, since this was the turn of a round's first or last reader.
+    /// Whether to read the clock, because this was the turn of a round's first or last reader.
     mutating func takeTurn() -> Bool {
         taken &+= 1
         return taken == mark
     }
 
-    /// The turns given out since `before` are those of readers of events received then.
+    /// Starts measuring a round: the turns queued since `before` belong to its readers.
     mutating func beginRound(receivedAt: Int64, before: UInt64) {
         guard queued > before, receivedAt < .max, rounds.count < Self.mostRounds else { return }
         rounds.append(Round(receivedAt: receivedAt, firstTurn: before &+ 1, lastTurn: queued))

@@ -2,12 +2,12 @@ import FuturesFeed
 import GatewayAccess
 import NIOCore
 
-/// The metrics of the feed's side at one moment.
+/// The metrics of the feed at one moment.
 struct FeedReading: Sendable {
     /// A kind of stream of one upstream.
     struct Kind: Sendable {
         var states: [FeedState: Int] = [:]
-        /// Milliseconds since the newest and the oldest content was received; nil if no stream has content.
+        /// Milliseconds since the newest and the oldest content were received; nil if no stream has content.
         var newestAge: Int64?
         var oldestAge: Int64?
         /// Readers, including paused ones and waiting requests.
@@ -24,10 +24,10 @@ struct FeedReading: Sendable {
     let weight: (used: Int, limit: Int)
     let restPause: Duration
     let pausedClients: Int
-    /// Agents that are told of changes.
+    /// Agents with change notifications.
     let listeners: Int
     let refusals: [RefusalReason: UInt64]
-    /// Nil if this gateway stands alone.
+    /// Nil for a standalone gateway.
     let node: NodeReading?
 }
 
@@ -49,7 +49,7 @@ extension StatusTable {
 }
 
 extension EventHub {
-    /// Numbers whose cost does not grow with the streams; the streams are in a table.
+    /// Metrics whose cost does not grow with the number of streams; the streams are in a table.
     var reading: FeedReading {
         let gauges = feed.gauges
         let tally = state.value.tally

@@ -1,7 +1,7 @@
 import FuturesFeed
 import Replication
 
-/// Counts the events that the hub hears, by upstream and kind of stream. Lives on the feed's thread.
+/// Counts the hub's events, by upstream and kind of stream. Used on the feed's thread.
 struct FeedTally: Sendable {
     /// An upstream's streams of one kind.
     struct Kind: Sendable {
@@ -15,7 +15,7 @@ struct FeedTally: Sendable {
 
     let upstreams: [String]
     private(set) var kinds: [Kind] = []
-    /// By upstream: the time from an event's venue time to its receipt, and the lengths of outages.
+    /// By upstream: the time from an event's venue time to its receipt, and the duration of outages.
     private(set) var delays: [Histogram]
     private(set) var outages: [Histogram]
 
@@ -25,7 +25,7 @@ struct FeedTally: Sendable {
         outages = upstreams.map { _ in Histogram(bounds: Histogram.outages) }
     }
 
-    /// The place of a stream's kind in `kinds`; the first stream of a kind adds it. The number of kinds is bounded by the upstreams' kinds of
+    /// The index of a stream's kind in `kinds`; the first stream of a kind adds it. The number of kinds is bounded by the upstreams' kinds of
     /// streams.
     mutating func kind(of name: FuturesServiceStreamName) -> Int {
         let upstream = name.upstream.flatMap { prefix in upstreams.dropFirst().firstIndex { $0 == prefix.name } } ?? 0
@@ -58,7 +58,7 @@ struct FeedTally: Sendable {
         if !isAbsurd { delays[kinds[kind].upstream].record(nanoseconds: min(max(0, delay), 1_000_000_000) * 1_000_000) }
     }
 
-    /// Counts what a log tells.
+    /// Counts an event from a cluster's log.
     mutating func count(_ event: MirroredEvent, _ kind: Int) {
         switch event.kind {
         case .fetchedValue, .fetchedChange: kinds[kind].events[0] &+= 1

@@ -4,7 +4,7 @@ import GatewayAccess
 import MicroHTTP
 import Tape
 
-/// Everything in `/metrics`, read at one moment.
+/// The content of `/metrics`, read at one moment.
 struct GatewayReading: Sendable {
     let feed: FeedReading
     let streams: StatusTable
@@ -21,7 +21,7 @@ struct GatewayReading: Sendable {
     let memory: MemoryWatch.Reading
     let log: LogCounts
 
-    /// In the text format of Prometheus.
+    /// The metrics in the Prometheus text format.
     var text: String {
         var text = Exposition()
         writeFeed(&text)
@@ -38,7 +38,7 @@ struct GatewayReading: Sendable {
         return text.text
     }
 
-    /// A sample for every state, so that no state vanishes together with its streams.
+    /// Writes a sample for every state, so that no series disappears together with its streams.
     private func writeFeed(_ text: inout Exposition) {
         let byKind = streams.kinds(feed.tally.kinds.count, now: Moment.current.instant)
         let kinds = zip(feed.tally.kinds, byKind).map { ($0, $1, feed.tally.upstreams[$0.upstream], $0.channel.rawValue) }
@@ -48,41 +48,41 @@ struct GatewayReading: Sendable {
                 text.sample(["upstream": upstream, "kind": channel, "state": state.rawValue], kind.states[state] ?? 0)
             }
         }
-        text.metric("futures_gateway_feed_newest_age_seconds", .gauge, "Time since any content of the kind was received.")
+        text.metric("futures_gateway_feed_newest_age_seconds", .gauge, "Time since content of this kind was last received.")
         for (_, kind, upstream, channel) in kinds {
             if let age = kind.newestAge { text.sample(["upstream": upstream, "kind": channel], Double(age) / 1000) }
         }
-        text.metric("futures_gateway_feed_oldest_age_seconds", .gauge, "The longest time since the content of a stream of the kind was received.")
+        text.metric("futures_gateway_feed_oldest_age_seconds", .gauge, "The longest time since content was received, over all streams of this kind.")
         for (_, kind, upstream, channel) in kinds {
             if let age = kind.oldestAge { text.sample(["upstream": upstream, "kind": channel], Double(age) / 1000) }
         }
         text.metric("futures_gateway_feed_readers", .gauge, "Subscriptions of readers, pinned streams and waiting requests.")
         for (_, kind, upstream, channel) in kinds { text.sample(["upstream": upstream, "kind": channel], kind.readers) }
-        text.metric("futures_gateway_feed_events_total", .counter, "Events of streams, once each, however many read them.")
+        text.metric("futures_gateway_feed_events_total", .counter, "Events of streams, each counted once regardless of its readers.")
         for (tally, _, upstream, channel) in kinds {
             for (event, count) in zip(FeedTally.events, tally.events) {
                 text.sample(["upstream": upstream, "kind": channel, "event": event], count)
             }
         }
         text.histogram(
-            "futures_gateway_feed_venue_delay_seconds", "From the upstream's time of an update to its receipt, by both clocks.", "upstream",
+            "futures_gateway_feed_venue_delay_seconds", "Delay from the upstream's time of an update to its receipt, by the two clocks.", "upstream",
             Array(zip(feed.tally.upstreams, feed.tally.delays)))
         text.histogram(
-            "futures_gateway_feed_outage_seconds", "How long streams were lost that came back.", "upstream",
+            "futures_gateway_feed_outage_seconds", "Duration of outages that ended in a recovery.", "upstream",
             Array(zip(feed.tally.upstreams, feed.tally.outages)))
         let counters = feed.counters
         for (name, help, count) in [
             ("disconnects", "Upstream connections that were lost.", counters.disconnects),
-            ("rotations", "Upstream connections replaced before the venue cut them.", counters.rotations),
-            ("recoveries", "Streams that came back after an outage.", counters.recoveries),
-            ("failed_recoveries", "Streams that could not be brought back.", counters.failedRecoveries),
-            ("missed_messages", "Messages nobody saw, where ids tell it.", counters.missedMessages),
-            ("backfilled_messages", "Missed messages that were fetched over REST.", counters.backfilledMessages),
-            ("lines_replaced", "Lines to an upstream replaced while others went on.", counters.linesReplaced),
-            ("line_fills", "Holes on one line that another one filled.", counters.holesFilledByLines),
+            ("rotations", "Upstream connections replaced before the venue closed them.", counters.rotations),
+            ("recoveries", "Streams that recovered from an outage.", counters.recoveries),
+            ("failed_recoveries", "Streams whose recovery failed.", counters.failedRecoveries),
+            ("missed_messages", "Messages that never arrived, as far as ids show it.", counters.missedMessages),
+            ("backfilled_messages", "Missed messages fetched over REST.", counters.backfilledMessages),
+            ("lines_replaced", "Lines to an upstream replaced while other lines continued.", counters.linesReplaced),
+            ("line_fills", "Gaps on one line that another line filled.", counters.holesFilledByLines),
             ("malformed_frames", "Frames that could not be read.", counters.malformedFrames),
-            ("ignored_events", "Events nobody asked for.", counters.ignoredEvents),
-            ("book_resyncs", "Order books built anew.", counters.bookResyncs),
+            ("ignored_events", "Events without a subscription.", counters.ignoredEvents),
+            ("book_resyncs", "Order books rebuilt from a snapshot.", counters.bookResyncs),
             ("book_audits", "Order books compared with REST at one update id.", counters.bookAudits),
             ("book_divergences", "Order books that differed from REST.", counters.bookDivergences),
         ] {
@@ -92,9 +92,9 @@ struct GatewayReading: Sendable {
 
     private func writeUpstreams(_ text: inout Exposition) {
         let upstreams = feed.tally.upstreams
-        text.metric("futures_gateway_simulated", .gauge, "1 where an upstream's data are simulated.")
+        text.metric("futures_gateway_simulated", .gauge, "1 for each upstream whose data is simulated.")
         for upstream in feed.upstreams { text.sample(["upstream": upstream.name], upstream.isSimulated ? 1 : 0) }
-        text.metric("futures_gateway_upstream_connections", .gauge, "Upstream connections, by state; a waiting one is tried again.")
+        text.metric("futures_gateway_upstream_connections", .gauge, "Upstream connections, by state; a waiting one will be retried.")
         for (upstream, phases) in zip(upstreams, feed.connections) {
             for phase in ConnectionStatus.Phase.allCases { text.sample(["upstream": upstream, "state": phase.rawValue], phases[phase] ?? 0) }
         }
@@ -104,19 +104,19 @@ struct GatewayReading: Sendable {
             text.sample(["upstream": upstream, "outcome": "success"], traffic.connects)
             text.sample(["upstream": upstream, "outcome": "failure"], traffic.failedConnects)
         }
-        text.metric("futures_gateway_upstream_messages_total", .counter, "Messages received over sockets, control frames apart.")
+        text.metric("futures_gateway_upstream_messages_total", .counter, "Messages received over sockets, without control frames.")
         for (upstream, traffic) in zip(upstreams, feed.traffic) { text.sample(["upstream": upstream], traffic.messages) }
         text.metric("futures_gateway_upstream_received_bytes_total", .counter, "Bytes of these messages.")
         for (upstream, traffic) in zip(upstreams, feed.traffic) { text.sample(["upstream": upstream], traffic.bytes) }
-        text.metric("futures_gateway_upstream_fetches_total", .counter, "Requests for complete data over REST.")
+        text.metric("futures_gateway_upstream_fetches_total", .counter, "Requests for snapshots over REST.")
         for (upstream, traffic) in zip(upstreams, feed.traffic) {
             text.sample(["upstream": upstream, "outcome": "success"], traffic.fetches)
             text.sample(["upstream": upstream, "outcome": "failure"], traffic.failedFetches)
         }
         text.metric(
-            "futures_gateway_upstream_request_weight_used", .gauge, "Request weight used at the venue in this clock minute.", feed.weight.used)
-        text.metric("futures_gateway_upstream_request_weight_limit", .gauge, "Request weight the venue allows in a minute.", feed.weight.limit)
-        text.metric("futures_gateway_upstream_request_weight_total", .counter, "Request weight spent at the venue, by what for.")
+            "futures_gateway_upstream_request_weight_used", .gauge, "Request weight used at the venue in the current minute.", feed.weight.used)
+        text.metric("futures_gateway_upstream_request_weight_limit", .gauge, "Request weight the venue allows per minute.", feed.weight.limit)
+        text.metric("futures_gateway_upstream_request_weight_total", .counter, "Request weight spent at the venue, by purpose.")
         let spent = feed.counters.weight
         for (purpose, weight) in [
             ("content", spent.content), ("refill", spent.refills), ("audit", spent.audits), ("silence", spent.silences), ("mirror", spent.relays),
@@ -124,24 +124,24 @@ struct GatewayReading: Sendable {
             text.sample(["purpose": purpose], weight)
         }
         text.metric(
-            "futures_gateway_upstream_rest_pause_seconds", .gauge, "How much longer the venue asked to be left alone over REST.",
+            "futures_gateway_upstream_rest_pause_seconds", .gauge, "How much longer the venue asked clients not to use REST.",
             Double(feed.restPause.components.seconds))
     }
 
     private func writeLines(_ text: inout Exposition) {
-        // Another node of a cluster says what its lines are, and it may have other upstreams.
+        // In a cluster, another node reports these lines, and it may have other upstreams.
         let lines = feed.lines.filter { feed.tally.upstreams.indices.contains($0.upstream) }.map {
             ($0, feed.tally.upstreams[$0.upstream], "\($0.line + 1)")
         }
         text.metric(
-            "futures_gateway_upstream_line_connections", .gauge, "Connections of a line, by whether they are open; each line carries all streams.")
+            "futures_gateway_upstream_line_connections", .gauge, "Connections of a line, open or not; each line carries all streams.")
         for (line, upstream, number) in lines {
             text.sample(["upstream": upstream, "line": number, "state": "open"], line.open)
             text.sample(["upstream": upstream, "line": number, "state": "lost"], line.connections - line.open)
         }
-        text.metric("futures_gateway_upstream_line_wins_total", .counter, "Messages that a line brought first.")
+        text.metric("futures_gateway_upstream_line_wins_total", .counter, "Messages that a line delivered first.")
         for (line, upstream, number) in lines { text.sample(["upstream": upstream, "line": number], line.wins) }
-        text.metric("futures_gateway_upstream_line_lag_seconds", .gauge, "By how much the copies of a line came after the first ones lately.")
+        text.metric("futures_gateway_upstream_line_lag_seconds", .gauge, "How far a line's copies have recently arrived after the first copies.")
         for (line, upstream, number) in lines {
             for (quantile, lag) in [("0.5", line.lagP50), ("0.99", line.lagP99)] {
                 if let lag { text.sample(["upstream": upstream, "line": number, "quantile": quantile], Double(lag) / 1e9) }
@@ -156,56 +156,58 @@ struct GatewayReading: Sendable {
             text.sample(["format": name, "encoding": "identity"], tally.readers[format.rawValue][0])
             text.sample(["format": name, "encoding": "gzip"], tally.readers[format.rawValue][1])
         }
-        text.metric("futures_gateway_event_thread_readers", .gauge, "Open and opening event streams of each thread that sends.")
+        text.metric("futures_gateway_event_thread_readers", .gauge, "Open and opening event streams of each sending thread.")
         for (thread, readers) in rings.readers.enumerated() { text.sample(["thread": "\(thread + 1)"], readers) }
-        text.metric("futures_gateway_event_readers_paused", .gauge, "Of these, those that paused a stream or more.", feed.pausedClients)
-        text.metric("futures_gateway_event_readers_blocked", .gauge, "Of these, those whose socket was full at the last look.", tally.blocked)
-        text.metric("futures_gateway_event_backlog_bytes", .gauge, "Bytes that those lacked.", tally.backlog)
+        text.metric("futures_gateway_event_readers_paused", .gauge, "Event streams that have paused at least one stream.", feed.pausedClients)
+        text.metric("futures_gateway_event_readers_blocked", .gauge, "Event streams whose socket was full when last checked.", tally.blocked)
+        text.metric("futures_gateway_event_backlog_bytes", .gauge, "Bytes not yet sent to the blocked event streams.", tally.backlog)
         text.metric("futures_gateway_event_connections_total", .counter, "Event streams opened.", tally.opened)
-        text.metric("futures_gateway_event_resumes_total", .counter, "Event streams opened, by where they went on: none is a new reader.")
+        text.metric("futures_gateway_event_resumes_total", .counter, "Event streams opened, by how they resumed; none is a new reader.")
         for (kind, count) in tally.resumes.sorted(by: { $0.key < $1.key }) { text.sample(["kind": kind], count) }
         text.metric("futures_gateway_event_farewells_total", .counter, "Event streams ended by the gateway, by the code of bye.")
         for (code, count) in tally.farewells.sorted(by: { $0.key < $1.key }) { text.sample(["code": code], count) }
-        text.metric("futures_gateway_event_cuts_total", .counter, "Event streams cut because nothing was taken, not even the farewell.", tally.cut)
         text.metric(
-            "futures_gateway_event_relieved_total", .counter, "Event streams sent off because they took nothing while memory was short.",
+            "futures_gateway_event_cuts_total", .counter, "Event streams cut because the reader accepted nothing, not even the farewell.", tally.cut)
+        text.metric(
+            "futures_gateway_event_relieved_total", .counter, "Event streams ended because the reader accepted nothing while memory was short.",
             tally.relieved)
         text.metric("futures_gateway_event_deliveries_total", .counter, "Events sent, once for each reader.", tally.deliveries)
         text.metric(
             "futures_gateway_event_conflations_total", .counter, "Events not sent to a reader because a newer value took their place.",
             tally.conflations)
         text.metric(
-            "futures_gateway_event_gaps_total", .counter, "Gaps told to readers too slow for a stream in which every message counts.", tally.gaps)
-        text.metric("futures_gateway_event_gap_events_total", .counter, "Events that fell into these gaps.", tally.gapEvents)
-        text.metric("futures_gateway_event_writes_total", .counter, "Writes to event streams that took something.", tally.writes)
+            "futures_gateway_event_gaps_total", .counter, "Gaps reported to readers that were too slow for a stream in which every message counts.",
+            tally.gaps)
+        text.metric("futures_gateway_event_gap_events_total", .counter, "Events in these gaps.", tally.gapEvents)
+        text.metric("futures_gateway_event_writes_total", .counter, "Writes to event streams that transferred bytes.", tally.writes)
         text.metric("futures_gateway_event_sent_bytes_total", .counter, "Bytes written to event streams.")
         text.sample(["encoding": "identity"], tally.bytes[0])
         text.sample(["encoding": "gzip"], tally.bytes[1])
         text.histogram(
             "futures_gateway_event_write_delay_seconds",
-            "From the receipt of events to their write to the first and the last reader due, gzip apart.",
+            "Delay from the receipt of events to their write to the first and the last due reader, without gzip.",
             "reader", [("first", tally.firstWrites), ("last", tally.lastWrites)])
-        text.metric("futures_gateway_event_rings", .gauge, "Rings that readers are served from.", rings.rings)
-        text.metric("futures_gateway_event_ring_events", .gauge, "Events held in them.", rings.events)
+        text.metric("futures_gateway_event_rings", .gauge, "In-memory event rings that serve readers.", rings.rings)
+        text.metric("futures_gateway_event_ring_events", .gauge, "Events held in the rings.", rings.events)
         text.metric("futures_gateway_event_ring_bytes", .gauge, "Bytes of these events.", rings.bytes)
-        text.metric("futures_gateway_event_ring_memory_bytes", .gauge, "Bytes of memory taken for them.", rings.memory)
-        text.metric("futures_gateway_event_ring_limit_bytes", .gauge, "What they may take together.", rings.budget)
+        text.metric("futures_gateway_event_ring_memory_bytes", .gauge, "Bytes of memory allocated for the rings.", rings.memory)
+        text.metric("futures_gateway_event_ring_limit_bytes", .gauge, "Maximum bytes for all rings together.", rings.budget)
     }
 
     private func writeAgents(_ text: inout Exposition) {
         text.metric(
-            "futures_gateway_agent_listeners", .gauge, "Of the open event streams, those over which agents are told of changes.", feed.listeners)
-        text.metric("futures_gateway_agent_calls_total", .counter, "What agents asked over /mcp, by what they got.")
+            "futures_gateway_agent_listeners", .gauge, "Open event streams that notify agents of changes.", feed.listeners)
+        text.metric("futures_gateway_agent_calls_total", .counter, "Requests of agents over /mcp, by outcome.")
         for count in agents { text.sample(["call": count.call, "outcome": count.outcome.rawValue], count.count) }
     }
 
     private func writeHTTP(_ text: inout Exposition) {
-        text.metric("futures_gateway_http_connections", .gauge, "Open connections, by what they do.")
+        text.metric("futures_gateway_http_connections", .gauge, "Open connections, by use.")
         for state in HTTPServerReading.ConnectionState.allCases { text.sample(["state": state.rawValue], http.connections[state] ?? 0) }
-        text.metric("futures_gateway_http_connections_limit", .gauge, "The most connections served at once.", http.connectionLimit)
+        text.metric("futures_gateway_http_connections_limit", .gauge, "Maximum number of simultaneous connections.", http.connectionLimit)
         text.metric(
-            "futures_gateway_http_late_requests_total", .counter, "Connections cut because a request took too long to come.", http.lateRequests)
-        text.metric("futures_gateway_http_requests_total", .counter, "Requests, by route and class of the answer's status.")
+            "futures_gateway_http_late_requests_total", .counter, "Connections cut because a request took too long to arrive.", http.lateRequests)
+        text.metric("futures_gateway_http_requests_total", .counter, "Requests, by route and status class of the response.")
         for requests in http.requests.sorted(by: { ($0.route, $0.method) < ($1.route, $1.method) }) {
             for (status, count) in zip(["2xx", "3xx", "4xx", "5xx"], requests.counts) where count > 0 || status == "2xx" {
                 text.sample(["method": requests.method, "route": requests.route, "status": status], count)
@@ -214,29 +216,33 @@ struct GatewayReading: Sendable {
     }
 
     private func writeAccess(_ text: inout Exposition) {
-        text.metric("futures_gateway_access_refusals_total", .counter, "Who was turned away, by reason; limits by the names of their settings.")
+        text.metric("futures_gateway_access_refusals_total", .counter, "Refused requests, by reason; a limit has the name of its setting.")
         for reason in RefusalReason.allCases { text.sample(["reason": reason.label], feed.refusals[reason] ?? 0) }
     }
 
     private func writeProcess(_ text: inout Exposition) {
-        text.metric("futures_gateway_log_lines_total", .counter, "Lines written to the log.", log.written)
-        text.metric("futures_gateway_log_lines_dropped_total", .counter, "Lines left out, since nobody read the log or one fact came too often.")
+        text.metric("futures_gateway_log_lines_total", .counter, "Lines written to the program log.", log.written)
+        text.metric(
+            "futures_gateway_log_lines_dropped_total", .counter,
+            "Log lines dropped because the log's reader was too slow or a message repeated too often.")
         text.sample(["reason": "full"], log.full)
         text.sample(["reason": "repeated"], log.repeated)
-        text.metric("futures_gateway_build_info", .gauge, "Always 1; the labels tell the build.")
+        text.metric("futures_gateway_build_info", .gauge, "Always 1; the labels identify the build.")
         text.sample(["commit": Gateway.commit, "version": Gateway.version], 1)
         text.metric("process_cpu_seconds_total", .counter, "Processor time used, user and system.", process.processorSeconds)
         text.metric("process_resident_memory_bytes", .gauge, "Memory in use.", process.residentBytes)
-        text.metric("futures_gateway_allocated_bytes", .gauge, "Memory that is allocated, without what the allocator keeps.", process.allocatedBytes)
         text.metric(
-            "futures_gateway_memory_limit_bytes", .gauge, "Memory the process may use, by its control group or the machine.", memory.limit)
-        text.metric("futures_gateway_memory_used_bytes", .gauge, "What the control group counts of it, where that has a limit.")
+            "futures_gateway_allocated_bytes", .gauge, "Memory allocated and in use, without memory that the allocator caches.",
+            process.allocatedBytes)
+        text.metric(
+            "futures_gateway_memory_limit_bytes", .gauge, "Memory limit of the control group or the machine.", memory.limit)
+        text.metric("futures_gateway_memory_used_bytes", .gauge, "Memory that the control group counts, if it has a limit.")
         if let used = memory.used { text.sample([:], used) }
         text.metric(
-            "futures_gateway_memory_short", .gauge, "1 while memory is short: new readers and streams are turned away.", memory.isShort ? 1 : 0)
+            "futures_gateway_memory_short", .gauge, "1 while memory is short: new readers and streams are refused.", memory.isShort ? 1 : 0)
         text.metric("process_open_fds", .gauge, "Open descriptors.", process.openDescriptors)
-        text.metric("process_max_fds", .gauge, "The most descriptors.", process.descriptorLimit)
+        text.metric("process_max_fds", .gauge, "Maximum number of open file descriptors.", process.descriptorLimit)
         text.metric("process_threads", .gauge, "Threads.", process.threads)
-        text.metric("process_start_time_seconds", .gauge, "When the process began, seconds since 1970 UTC.", process.startedAt)
+        text.metric("process_start_time_seconds", .gauge, "Start time of the process, seconds since 1970 UTC.", process.startedAt)
     }
 }

@@ -1,17 +1,17 @@
-/// Counts times by bounds. Each time costs a search among a few bounds and two additions.
+/// Counts times in buckets. Each time costs a search among a few bounds and two additions.
 struct Histogram: Sendable {
-    /// 50 µs to 10 s, in nanoseconds: for delays of messages.
+    /// 50 µs to 10 s, in nanoseconds: for message delays.
     static let latencies: [Int64] = [
         50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000, 100_000_000, 250_000_000, 500_000_000,
         1_000_000_000, 2_500_000_000, 10_000_000_000,
     ]
-    /// 100 ms to 10 min, in nanoseconds: for lengths of outages.
+    /// 100 ms to 10 min, in nanoseconds: for outage durations.
     static let outages: [Int64] = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600].map { Int64($0 * 1_000_000_000) }
 
     let bounds: [Int64]
-    /// How many times are at or below each bound and above the one before; the last number counts those above all bounds.
+    /// How many times are in each bucket: at or below its bound and above the previous one. The last number counts times above all bounds.
     private(set) var counts: [UInt64]
-    /// Nanoseconds.
+    /// The sum in nanoseconds.
     private(set) var sum: UInt64 = 0
 
     init(bounds: [Int64] = Self.latencies) {
@@ -19,7 +19,7 @@ struct Histogram: Sendable {
         counts = Array(repeating: 0, count: bounds.count + 1)
     }
 
-    /// Counts a time; a negative one, which only differing clocks make, counts as zero.
+    /// Counts a time; a negative one, which only different clocks cause, counts as zero.
     mutating func record(nanoseconds: Int64) {
         var place = 0
         while place < bounds.count, nanoseconds > bounds[place] { place += 1 }

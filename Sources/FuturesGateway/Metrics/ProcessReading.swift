@@ -1,13 +1,13 @@
 import Glibc
 import MicroHTTP
 
-/// What the kernel says of this process (proc(5), getrusage(2)). Reading may take a while if many descriptors are open.
+/// The kernel's data about this process (proc(5), getrusage(2)). Reading takes longer if many descriptors are open.
 struct ProcessReading: Sendable {
     /// User and system time of all threads, seconds.
     let processorSeconds: Double
-    /// Bytes; zero if the kernel does not tell.
+    /// Resident bytes; zero if the kernel does not report them.
     let residentBytes: Int
-    /// Bytes that the program has allocated and not given back; what the allocator keeps besides is resident, too.
+    /// Bytes that the program has allocated and not freed. Memory that the allocator keeps is resident too.
     let allocatedBytes: Int
     let openDescriptors: Int
     let descriptorLimit: UInt64
@@ -25,7 +25,7 @@ struct ProcessReading: Sendable {
         let pages = Self.fields("/proc/self/statm").dropFirst().first.flatMap { Int($0) } ?? 0
         residentBytes = pages &* sysconf(Int32(_SC_PAGESIZE))
         allocatedBytes = allocatedMemory()
-        // The text after the name in brackets, the only field with blanks; it begins with the state, the third field of proc(5).
+        // The text after the name in brackets, which is the only field with blanks. It starts with the state, the third field of proc(5).
         let fields = Self.fields("/proc/self/stat", after: ")")
         threads = fields.count > 17 ? Int(fields[17]) ?? 0 : 0
         let ticks = fields.count > 19 ? Double(fields[19]) ?? 0 : 0
@@ -34,9 +34,9 @@ struct ProcessReading: Sendable {
         openDescriptors = Self.entries("/proc/self/fd")
     }
 
-    /// How many processors the process may run on (proc(5), `Cpus_allowed`); the machine's if the kernel does not tell.
+    /// The number of processors on which the process may run (proc(5), `Cpus_allowed`); all of the machine's if the kernel does not report it.
     ///
-    /// - Parameter read: a file's text, empty if it cannot be read.
+    /// - Parameter read: Returns a file's text; empty if it cannot be read.
     static func processors(read: (String) -> String = text) -> Int {
         let mask = read("/proc/self/status").split(separator: "\n").first { $0.hasPrefix("Cpus_allowed:") }?.dropFirst("Cpus_allowed:".count) ?? ""
         let count = mask.reduce(0) { $0 + ($1.hexDigitValue?.nonzeroBitCount ?? 0) }
@@ -68,7 +68,7 @@ struct ProcessReading: Sendable {
         defer { closedir(directory) }
         var count = 0
         while readdir(directory) != nil { count += 1 }
-        // Without `.`, `..` and the descriptor that reads them.
+        // Without `.`, `..` and the descriptor that reads the directory.
         return max(0, count - 3)
     }
 }

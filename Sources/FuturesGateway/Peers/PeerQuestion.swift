@@ -2,13 +2,13 @@ import FuturesFeed
 import GatewayAccess
 import MicroHTTP
 
-/// What one node of a cluster asks another one, because that one alone has it.
+/// A question from one cluster node to the node that has the data.
 enum PeerQuestion: Equatable {
     case connection(ConnectionRequest)
-    /// Who made a ticket, which is used up by that.
+    /// Asks for the principal of a ticket, and uses up the ticket.
     case ticket(String)
 
-    /// Lines of text. The caller's name comes last, because it may hold anything.
+    /// Lines of text. The caller's name comes last, because it may contain anything.
     var bytes: [UInt8] {
         switch self {
         case .connection(let request):
@@ -19,7 +19,7 @@ enum PeerQuestion: Equatable {
         }
     }
 
-    /// Nil if it is nothing that this version knows.
+    /// Nil if this version does not know the question.
     init?(_ bytes: [UInt8]) {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 4, omittingEmptySubsequences: false).map {
             String(decoding: $0, as: UTF8.self)
@@ -36,29 +36,29 @@ enum PeerQuestion: Equatable {
     }
 }
 
-/// Names of nodes in what nodes give out: connections' ids and tickets.
+/// Node names in connection ids and tickets.
 enum NodeName {
     static let length = 8
 
-    /// The node that opened a connection; nil if it stood alone.
+    /// The node that opened a connection; nil for a standalone gateway.
     static func of(connection id: String) -> String? {
         id.utf8.count == 32 + length && isName(id.utf8.prefix(length)) ? String(id.prefix(length)) : nil
     }
 
-    /// The node that made a ticket, and what it calls it; nil if it stood alone.
+    /// The node that issued a ticket, and that node's own ticket; nil for a standalone gateway.
     static func of(ticket: String) -> (node: String, ticket: String)? {
         let parts = ticket.split(separator: ".", maxSplits: 1).map(String.init)
         return parts.count == 2 && parts[0].utf8.count == length && isName(parts[0].utf8) ? (parts[0], parts[1]) : nil
     }
 
-    /// Whether a node can be called so. A name is a part of a subject of the log's servers, where points and stars mean something.
+    /// Whether this can be a node's name. A name is part of a NATS subject, in which points and asterisks have a meaning.
     private static func isName(_ bytes: some Sequence<UInt8>) -> Bool {
         bytes.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
     }
 }
 
 extension EventHub {
-    /// Answers another node.
+    /// Answers a question of another node.
     func answer(_ question: [UInt8], _ reply: @escaping @Sendable ([UInt8]) -> Void) {
         switch PeerQuestion(question) {
         case .connection(let request): carryOut(request) { reply($0.portable) }
@@ -69,13 +69,13 @@ extension EventHub {
 }
 
 extension HTTPResponse {
-    /// The answer as one node hands it to another: the status, the fields, an empty line, the body.
+    /// The response in the format used between nodes: the status, the fields, an empty line, the body.
     var portable: [UInt8] {
         let head = ["\(status)"] + headers.map { "\($0.name): \($0.value)" }
         return Array((head.joined(separator: "\n") + "\n\n").utf8) + body
     }
 
-    /// Nil if it is none.
+    /// Nil if the bytes are not a valid response.
     init?(portable bytes: [UInt8]) {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         guard let end = lines.firstIndex(where: \.isEmpty), let first = lines.first, let status = Int(String(decoding: first, as: UTF8.self)),

@@ -3,13 +3,13 @@ import Logging
 import Replication
 import Tape
 
-/// What the tape has of the feed before this one, as far back as readers can resume.
+/// The previous feed's data on the tape, as far back as readers can resume.
 struct RecordedPast {
     let feed: PastFeed
     /// Where the tape ended.
     let position: TapePosition
 
-    /// Nil if there is nothing to go on with.
+    /// Nil if there is nothing to continue from.
     init?(_ tape: TapeConfiguration, _ configuration: GatewayConfiguration, _ logger: Logger) {
         let dialect = configuration.feed.dialect
         var feed = PastFeed { dialect.traits(of: $0)?.limit ?? 1000 }
@@ -28,7 +28,7 @@ struct RecordedPast {
 }
 
 extension FuturesFeedConfiguration {
-    /// What a tape's directory is marked with, so that nobody goes on with another venue's prices.
+    /// The mark of a tape's directory, which prevents continuing with another venue's prices.
     var recordedVenue: String { venue.upstream.isSimulated ? "\(venue.upstream.name), simulated" : venue.upstream.name }
 }
 

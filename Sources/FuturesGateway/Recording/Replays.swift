@@ -4,41 +4,41 @@ import NIOConcurrencyHelpers
 import NIOCore
 import Tape
 
-/// What a request asks of the tape: from where, up to when, and how fast.
+/// The replay that a request asks for: its start, its end and its speed.
 struct ReplayOptions: Sendable {
     let start: TapeReplay.Start
-    /// Nil if the reader goes over into live.
+    /// Nil if the replay continues with live events.
     let end: TapeReplay.End?
-    /// How many seconds of the past in a second; 0 for as fast as the reader takes them.
+    /// Seconds of the past per second; 0 for as fast as the reader accepts them.
     let speed: Double
-    /// Whether it is what a reader missed that comes back with an older id than the rings hold.
+    /// Whether the replay contains the missed events of a reader that resumes with an id older than the rings.
     var isResume = false
 
     static let fastest = 10_000.0
 }
 
-/// Plays the tape to readers, piece by piece: a piece is read when the reader has taken the one before and its time has come. It is read by the thread of
-/// the tape's requests, so readers of the past delay nobody who reads the present.
+/// Replays the tape to readers in pieces. A piece is read when the reader has accepted the previous one and its time has come. The tape's reading
+/// thread reads it, so that replays do not delay live readers.
 final class Replays: Sendable {
-    /// What is played to one reader. Before it starts, whoever prepares it uses it alone; then the desk's thread.
+    /// One reader's replay. Before it starts, only the code that prepares it uses it; after that, only the desk's thread.
     final class Play: @unchecked Sendable {
         fileprivate var number: UInt64 = 0
-        /// When the pieces that it was given are paid for.
+        /// When the budget for its pieces so far is used up.
         fileprivate var paidUp = Instant(nanoseconds: 0)
         let options: ReplayOptions
-        /// Whose turns its pieces take at the desk.
+        /// The desk's queue for its pieces.
         fileprivate let queue: TapeDesk.Queue
         fileprivate var replay: TapeReplay
-        /// When what instant of the past was due; nil before the first piece.
+        /// The first moment of the past and when it was due; nil before the first piece.
         fileprivate var began: (now: Instant, past: Int64)?
-        /// The event behind which it could not go over into live, and how often.
+        /// The event after which it could not switch to live events, and how often.
         fileprivate var refused: (id: EventID?, times: Int) = (nil, 0)
 
         init(_ options: ReplayOptions, _ replay: TapeReplay, _ queue: TapeDesk.Queue) {
             (self.options, self.replay, self.queue) = (options, replay, queue)
         }
 
-        /// The events that the request names and that are behind those on the tape.
+        /// The events that the request names and that are not on the tape yet.
         var ahead: [EventID] { replay.ahead }
     }
 
@@ -48,17 +48,17 @@ final class Replays: Sendable {
     private let budget = NIOLockedValueBox(ReplayBudget())
 
     private static let most = 32
-    /// How many readers may get what they missed.
+    /// How many readers may receive their missed events at the same time.
     private static let mostResumes = 128
-    /// The thread that serves readers of the present sends pieces too, and they wait for it meanwhile.
+    /// The fan-out thread also sends these pieces, and live readers wait for it meanwhile.
     private static let pieceBytes = 32 << 10
     private static let poll = TimeAmount.milliseconds(200)
-    /// How often a reader is refused who has everything that is on the tape, before it begins with new values.
+    /// How often a reader that has the whole tape is refused by the rings before it starts with new snapshots.
     private static let mostRefusals = 50
 
     init(desk: TapeDesk, hub: EventHub) { (self.desk, self.hub) = (desk, hub) }
 
-    /// Whether there may be another reader: one caller has half of the places at most.
+    /// Whether there is room for another replay. One caller may have half of the places at most.
     func hasRoom(for play: Play) -> Bool {
         let (isResume, queue) = (play.options.isResume, play.queue)
         return plays.withLockedValue { plays in
@@ -67,7 +67,7 @@ final class Replays: Sendable {
         }
     }
 
-    /// Begins. The first piece is given out once the reader is hungry.
+    /// Starts a replay. The first piece is sent when the reader is ready.
     func start(_ play: Play, for number: UInt64) {
         play.number = number
         plays.withLockedValue { $0[number] = play }
@@ -75,7 +75,7 @@ final class Replays: Sendable {
 
     func stop(_ number: UInt64) { _ = plays.withLockedValue { $0.removeValue(forKey: number) } }
 
-    /// The reader has taken everything. Call it from any thread.
+    /// Handles a reader that has accepted everything. Call it from any thread.
     func feed(_ number: UInt64) {
         guard let play = plays.withLockedValue({ $0[number] }) else { return }
         let queue = play.options.isResume ? TapeDesk.Queue.resuming : play.queue
@@ -86,7 +86,7 @@ final class Replays: Sendable {
         if lease == nil { feed(number, in: Self.poll) }
     }
 
-    /// The rings do not reach back to where the tape ends.
+    /// Handles a refused switch to live events: the rings do not reach back to the end of the tape.
     func refuse(_ number: UInt64) {
         guard let play = plays.withLockedValue({ $0[number] }) else { return }
         desk.perform(for: play.options.isResume ? .resuming : play.queue) { _ in
@@ -127,7 +127,7 @@ final class Replays: Sendable {
         }
     }
 
-    /// How long after an instant everything is on the tape that was received before it, ms.
+    /// How long after a moment everything received before it is on the tape, ms.
     private static let patience: Int64 = 3000
 
     /// Whether everything up to this end is on the tape.
@@ -139,10 +139,10 @@ final class Replays: Sendable {
     }
 
     private func end(_ play: Play) {
-        hub.end(play.number, code: "replayed", reason: "This was what was asked for.")
+        hub.end(play.number, code: "replayed", reason: "Replay finished.")
     }
 
-    /// Up to which instant of the past the reader may know everything now.
+    /// The moment of the past up to which the reader may have events now.
     private func due(_ play: Play) -> Int64 {
         guard play.options.speed > 0 else { return .max }
         let now = Moment.current.instant

@@ -1,19 +1,19 @@
 public import GatewayAccess
 
-/// What is recorded on disk, and how much of it is kept.
+/// The streams to record on disk, and how much to keep.
 public struct TapeConfiguration: Sendable {
-    /// The directory; it is made if there is none. No other process may write there.
+    /// The directory, which is created if necessary. No other process may write there.
     public var directory: String
-    /// Which streams are recorded while somebody reads them, or while they are pinned.
+    /// The streams that are recorded while they have readers or are pinned.
     public var streams: [StreamPattern]
     /// How long events are kept, at least a minute.
     public var keep: Duration
-    /// The most bytes of all files together, at least 16 MiB. The oldest events are dropped before they have been kept for long enough if need be.
+    /// The maximum size of all files together in bytes, at least 16 MiB. If necessary, the oldest events are dropped before `keep` has passed.
     public var bytes: Int
-    /// The most bytes of the venue's messages that are recorded as they come; zero if they are not.
+    /// The maximum size of the venue's recorded raw messages in bytes; zero to record none.
     public var frameBytes = 0
 
-    /// A tape of these streams.
+    /// Creates a configuration for these streams.
     public init(directory: String, streams: [StreamPattern], keep: Duration = .seconds(86_400), bytes: Int = 20 << 30) {
         self.directory = directory
         self.streams = streams

@@ -5,23 +5,23 @@ import Glibc
 import NIOConcurrencyHelpers
 import Tape
 
-/// Reads the tape for requests on one thread, which gives way to all others: reading the past delays no reader of the present.
+/// Reads the tape for requests on one low-priority thread, so that replays do not delay live readers.
 ///
-/// The thread works in slices. Work that is not done after a slice goes behind the work that waits. Readers that resume come first, and callers take
-/// turns, so nobody's requests delay another caller by more than a slice for each caller that waits.
+/// The thread works in slices. Work that is not done after a slice is queued again. Resuming readers come first. Other callers take turns, so one
+/// caller's requests delay another by at most one slice per waiting caller.
 final class TapeDesk: Sendable {
-    /// Does some of the work, until it is done or late. Returns whether it is done.
+    /// Does a part of the work, until it is done or late. Returns whether it is done.
     typealias Work = @Sendable (_ isLate: () -> Bool) -> Bool
 
-    /// Who waits.
+    /// The queue that work waits in.
     enum Queue: Hashable {
-        /// Live readers that resume through the tape. All of them are one queue.
+        /// Live readers that resume through the tape. They share one queue.
         case resuming
-        /// Requests and replays of a caller.
+        /// Requests and replays of one caller.
         case caller(String)
     }
 
-    /// Work that was taken. Its owner gives it up with `leave`: it is not begun, or not continued after its slice.
+    /// Accepted work. Its owner cancels it with `leave`: it is then not started, or not continued after its slice.
     final class Lease: Sendable {
         fileprivate let queue: Queue
         fileprivate let isLeft = NIOLockedValueBox(false)
@@ -29,7 +29,7 @@ final class TapeDesk: Sendable {
 
         fileprivate init(_ queue: Queue, _ desk: TapeDesk) { (self.queue, self.desk) = (queue, desk) }
 
-        /// Gives the place up. Call it from any thread, also if the work is done.
+        /// Cancels the work. Call it from any thread, also if the work is done.
         func leave() {
             isLeft.withLockedValue { $0 = true }
             desk.drop(self)
@@ -43,10 +43,10 @@ final class TapeDesk: Sendable {
 
     fileprivate struct State {
         var queues: [Queue: Deque<Job>] = [:]
-        /// The queues that have work, in the order of their turns.
+        /// The queues with work, in the order of their turns.
         var turns: Deque<Queue> = []
         var waiting = 0
-        /// Slices of resuming readers since another queue had its turn.
+        /// Slices of resuming readers since another queue had a turn.
         var urgentSlices = 0
         var isStopping = false
     }
@@ -55,15 +55,15 @@ final class TapeDesk: Sendable {
     private let state = NIOLockedValueBox(State())
     private let work = DispatchSemaphore(value: 0)
 
-    /// How long the thread works at one thing.
+    /// The length of a slice.
     static let slice = Duration.milliseconds(50)
-    /// The most work that waits for callers together, and for resuming readers.
+    /// The maximum number of waiting jobs of all callers together, and of resuming readers.
     static let mostWaiting = 256
-    /// One caller has half of the places at most, here and among replays.
+    /// One caller may have at most half of the places, here and among replays.
     static let share = 2
-    /// While readers resume, every so many slices another queue has a turn.
+    /// While readers resume, another queue has a turn after this many slices.
     fileprivate static let urgentSlices = 4
-    /// How much less often the thread gets a processor that others want, from 0 to 19.
+    /// The nice value of the thread, from 0 to 19: how readily it yields its processor.
     private static let niceness: Int32 = 10
 
     init(directory: String) { reader = TapeReader(TapeDirectory(directory)) }
@@ -75,13 +75,13 @@ final class TapeDesk: Sendable {
         thread.start()
     }
 
-    /// Ends the thread after its slice. Work that waits is not done.
+    /// Ends the thread after its slice. Waiting work is dropped.
     func stop() {
         state.withLockedValue { $0.isStopping = true }
         work.signal()
     }
 
-    /// Has the thread do this. Nil if too much waits already, in all or of this caller.
+    /// Queues the work. Nil if too much work is already waiting, in total or of this caller.
     @discardableResult
     func perform(for queue: Queue, _ work: @escaping Work) -> Lease? {
         let lease = Lease(queue, self)
@@ -97,9 +97,9 @@ final class TapeDesk: Sendable {
         return isTaken ? lease : nil
     }
 
-    /// Takes work out that nobody waits for any more.
+    /// Removes work whose owner has left.
     private func drop(_ lease: Lease) {
-        // Whoever is released with the work may call this desk.
+        // Objects released with the work may call this desk, so it must outlive the lock.
         let dropped = state.withLockedValue { state -> Job? in
             guard let place = state.queues[lease.queue]?.firstIndex(where: { $0.lease === lease }) else { return nil }
             state.waiting -= 1
@@ -109,7 +109,7 @@ final class TapeDesk: Sendable {
     }
 
     private func run() {
-        // On Linux this is about the calling thread alone (setpriority(2), "C library/kernel differences").
+        // On Linux this affects only the calling thread (setpriority(2), "C library/kernel differences").
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Self.niceness)
         while true {
             work.wait()

@@ -1,7 +1,7 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// A request for the tape, from its beginning to its only end: it is answered, its client hangs up, or its time is over.
+/// A request for the tape. It ends exactly once: it is answered, its client disconnects, or its time is up.
 final class TapeErrand: Sendable {
     private struct State {
         var isOver = false
@@ -11,7 +11,7 @@ final class TapeErrand: Sendable {
 
     private let state = NIOLockedValueBox(State())
 
-    /// The work was taken, and has to end in time.
+    /// Records the accepted work and its deadline.
     func begin(_ lease: TapeDesk.Lease, _ deadline: Scheduled<Void>) {
         let isOver = state.withLockedValue { state in
             if !state.isOver { (state.lease, state.deadline) = (lease, deadline) }
@@ -22,7 +22,7 @@ final class TapeErrand: Sendable {
         lease.leave()
     }
 
-    /// Ends it, if this is the first end: gives the work up, then calls `answer`.
+    /// Ends the request if it has not ended: cancels the work, then calls `answer`.
     func end(_ answer: () -> Void = {}) {
         let ended = state.withLockedValue { state -> State? in
             guard !state.isOver else { return nil }
@@ -36,7 +36,7 @@ final class TapeErrand: Sendable {
     }
 }
 
-/// What a piece of work has got to. The desk's thread alone uses it.
+/// The progress of a piece of work. Only the desk's thread uses it.
 final class DeskWork<Value>: @unchecked Sendable {
     var value: Value?
 }

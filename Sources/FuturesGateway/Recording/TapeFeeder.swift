@@ -4,16 +4,16 @@ import NIOCore
 import Replication
 import Tape
 
-/// Hands the tape what readers are told, and from time to time each stream's content, so that a reader of the tape can begin anywhere. On the feed's
+/// Passes the readers' events to the tape. It also records each stream's content regularly, so that a replay can start anywhere. Used on the feed's
 /// thread.
 final class TapeFeeder {
     private let tape: Tape
     private let patterns: [StreamPattern]
     /// Whether a stream is recorded.
     private var isRecorded: [FuturesServiceStreamName: Bool] = [:]
-    /// Whether something is missing before the next record of which the numbers tell nothing.
+    /// Whether there is a gap before the next record that the numbers do not reveal.
     private var isBroken = false
-    /// The streams whose content is due, newest turn last, and when the turns began.
+    /// The streams whose content is due, in reverse order, how many to record per tick, and when the turn started.
     private var due: [FuturesServiceStreamName] = []
     private var share = 1
     private var beganAt: Instant?
@@ -23,15 +23,15 @@ final class TapeFeeder {
 
     /// How often `tick` is called.
     static let period = Duration.milliseconds(100)
-    /// In how long every stream's content comes once, and in how many ticks; and in how many after a gap. What was inherited comes at once: behind a kill
-    /// the tape tells of no content before it, and this life may be short.
+    /// The time in which every stream's content is recorded once, the number of ticks for that, and the number after a gap. Inherited contents are
+    /// recorded immediately, because after a kill the tape has no later content of them, and this run may be short.
     private static let turn = Duration.seconds(60)
     private static let (ticks, hurriedTicks) = (500, 50)
     private static let mostNames = 100_000
-    /// How far back, in ms, the tape has to be read for every stream's content: a turn, and a little more.
+    /// How far back, in ms, the tape must be read to find every stream's content: a turn and a margin.
     static let reach: Int64 = 75_000
 
-    /// - Parameter last: the last event that was on the tape before.
+    /// - Parameter last: The last event that was already on the tape.
     init(_ tape: Tape, _ patterns: [StreamPattern], after last: EventID?) { (self.tape, self.patterns, self.last) = (tape, patterns, last) }
 
     private func records(_ name: FuturesServiceStreamName) -> Bool {
@@ -54,14 +54,15 @@ final class TapeFeeder {
         isBroken = false
     }
 
-    /// The feed goes on elsewhere than where it was.
+    /// Records that the feed does not continue at its last event.
     func breakOff() { isBroken = true }
 
-    /// Records the content of a few streams, so that no look at many of them holds up the feed.
+    /// Records the content of a few streams, so that no single call delays the feed.
     ///
-    /// Nothing is recorded while readers have not been told everything: its place among the events is not known. The next call records it.
+    /// Records nothing while readers have not received every event, because the content's place among the events is then unknown. The next call
+    /// records it.
     ///
-    /// - Parameter names: the streams in use.
+    /// - Parameter names: The streams in use.
     func tick(_ feed: any ServedFeed, _ names: () -> [FuturesServiceStreamName]) {
         let (head, now, gaps) = (feed.head, Moment.current.instant, tape.reading.gaps)
         guard feed.hasToldAll else { return }

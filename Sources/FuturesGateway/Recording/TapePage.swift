@@ -4,7 +4,7 @@ import MicroHTTP
 import Replication
 import Tape
 
-/// Lines of a stream's past on their way into one answer. The work of an answer is bounded: if there is more, the answer says where.
+/// Lines of a stream's past for one response. The work per response is bounded: if there is more, the response links to it.
 struct TapePage {
     private let name: FuturesServiceStreamName
     private let from: Int64?
@@ -13,19 +13,19 @@ struct TapePage {
     private var lines: TapeLines
     private var body: [UInt8] = []
     private var worked = Duration.zero
-    /// The last event that was looked at, of any stream.
+    /// The last event that was examined, of any stream.
     private var last: EventID?
     private var isWhole = false
 
-    /// The most bytes of lines in an answer, but for the last block's, and the longest work for one. A stream of which the tape has little is looked for
-    /// in many answers.
+    /// The maximum bytes of lines in a response, except for the last block's lines, and the longest work for one. A sparse stream may need many
+    /// responses.
     private static let (mostBytes, longestWork) = (4 << 20, Duration.seconds(1))
 
     init(
         _ reader: TapeReader, of name: FuturesServiceStreamName, from: Int64?, to: Int64?, after: EventID?
     ) throws(TapeError) {
         (self.name, self.from, self.to) = (name, from, to)
-        // The place is found by the id: the clock may have been set back behind it.
+        // The place is found by id, because the clock may have been set back after it.
         cursor =
             if let after { try TapeCursor(reader, following: after, from: from, to: to, isFollowing: false) } else {
                 TapeCursor(reader, from: from, to: to)
@@ -33,7 +33,7 @@ struct TapePage {
         lines = TapeLines(stream: name.description, from: from, to: to, after: after, gaps: try reader.gaps())
     }
 
-    /// Goes on. Returns whether the answer is done; nil if the event that it has to follow is not on the tape.
+    /// Continues the work. Returns whether the response is complete; nil if the event in `after` is not on the tape.
     mutating func step(_ isLate: () -> Bool) throws(TapeError) -> Bool? {
         guard cursor != nil else { return nil }
         let began = ContinuousClock.now
@@ -50,7 +50,7 @@ struct TapePage {
         return true
     }
 
-    /// The answer, once it is done.
+    /// The completed response.
     func response(isGzip: Bool) -> HTTPResponse {
         var headers = [
             HTTPHeader(name: "Content-Type", value: EventFormat.lines.contentType), HTTPHeader(name: "Cache-Control", value: "no-store"),

@@ -4,20 +4,20 @@ import GatewayAccess
 import MicroHTTP
 import NIOCore
 
-/// One request for a path of the venue's, until it is answered; on the feed's thread.
+/// One request for one of the venue's paths, until it is answered. Used on the feed's thread.
 final class PendingAnswer {
     private let ask: VenueMirror.Ask
     private let mirror: VenueMirror
     private var hub: EventHub { mirror.hub }
-    /// It counts among its address's connections while it waits.
+    /// Counts the request among its address's connections while it waits.
     private var lease: Gatekeeper.Lease?
     private var outcome: VenueMirror.Outcome?
-    /// Answers for good, before clients give up.
+    /// Answers at the latest then, before clients give up.
     private var deadline: Scheduled<Void>?
     private var isFinished = false
-    /// The wait for a stream, so that it can be given up.
+    /// The wait for a stream, so that it can be cancelled.
     private var awaited: (name: FuturesServiceStreamName, number: UInt64)?
-    /// What has been tried, so that each is tried once.
+    /// What has been tried, so that each step is tried only once.
     private var contentDeadline: Instant?
     private var believesSilence = false
     private var hasFetchedNewest = false
@@ -28,7 +28,7 @@ final class PendingAnswer {
         self.mirror = mirror
     }
 
-    /// Answers from the stream, which begins if nobody reads it yet.
+    /// Answers from the stream, which is started if it has no readers.
     func read(_ reading: VenueReading) {
         guard !isFinished else { return }
         let name = reading.name
@@ -46,7 +46,7 @@ final class PendingAnswer {
         }
     }
 
-    /// Whether the content may be given out as what the venue has now.
+    /// Whether the content may be returned as the venue's current data.
     private func isTrue(_ status: StreamStatus) -> Bool {
         guard status.isWhole else { return false }
         let unverified = status.unverifiedMs ?? .max
@@ -64,8 +64,8 @@ final class PendingAnswer {
         waitFor(reading, status == nil ? .value : .change, .nanoseconds(deadline.nanoseconds &- now.nanoseconds))
     }
 
-    /// The next bar is about to come. If it does not, because nothing was traded, REST has it, and is asked as often as is cheap. Then the silence
-    /// is believed, as it is everywhere else while the stream is live.
+    /// Waits for the next bar. If it does not arrive because there were no trades, REST has it, and is asked as often as is cheap. After that the
+    /// last bar is returned as the newest, as everywhere else while the stream is live.
     private func awaitBar(_ reading: VenueReading, for patience: Duration) {
         guard patience <= .zero else { return waitFor(reading, .change, patience) }
         guard !hasFetchedNewest, let newest = reading.newest else { return relay(reading.instead) }
@@ -80,7 +80,7 @@ final class PendingAnswer {
 
     private func fetchNewest(_ newest: VenueRelay, _ reading: VenueReading) {
         guard beginToWait(.waited) else { return }
-        // The stream takes what the answer tells, so there is nothing to look at in it.
+        // The stream applies the answer's content, so the answer itself is not needed here.
         mirror.fetch(newest, newestOf: reading.name) { [self] _ in read(reading) }
     }
 
@@ -96,13 +96,13 @@ final class PendingAnswer {
         self.awaited = (reading.name, number)
     }
 
-    /// The client has hung up: nothing more is asked for it.
+    /// Handles a client that disconnected: no further request is sent for it.
     private func leave() {
         guard end() else { return }
         if let awaited { hub.abandon(awaited.name, awaited.number) }
     }
 
-    /// Fetches bars of before the stream's, and looks again when all are there.
+    /// Fetches bars from before the stream's first one, and reads again when all have arrived.
     private func fetchBars(_ relays: [VenueRelay], _ reading: VenueReading) {
         guard !hasFetchedBars, beginToWait(.fetched) else { return hasFetchedBars ? relay(reading.instead) : () }
         hasFetchedBars = true
@@ -118,7 +118,7 @@ final class PendingAnswer {
         }
     }
 
-    /// Answers with what the venue says, or said.
+    /// Answers with the venue's current or kept answer.
     func relay(_ relay: VenueRelay) {
         if let kept = mirror.kept(relay, maxAge: ask.maxAge) {
             outcome = outcome ?? .kept
@@ -143,7 +143,7 @@ final class PendingAnswer {
         do throws(LimitReached) {
             lease = try hub.gatekeeper.wait(from: ask.caller.address, at: Access.now)
             deadline = hub.feed.loop.assumeIsolated().scheduleTask(in: TimeAmount(VenueMirror.longestWait)) { [self] in
-                refuse(.unavailable("What is here is not proved to be current, and the venue did not answer in time; ask again."), retryAfter: 1)
+                refuse(.unavailable("The cached data is not verified as current, and the venue did not answer in time; try again."), retryAfter: 1)
             }
             let (hub, pending) = (hub, NIOLoopBound(self, eventLoop: hub.feed.loop))
             ask.responder.whenAbandoned { hub.run { _ in pending.value.leave() } }
@@ -197,7 +197,7 @@ final class PendingAnswer {
         HTTPHeader("X-MBX-USED-WEIGHT-1M", String(hub.feed.weight.used))
     }
 
-    /// False if it has ended already.
+    /// Ends the request; false if it has already ended.
     private func end() -> Bool {
         guard !isFinished else { return false }
         isFinished = true

@@ -3,21 +3,22 @@ import GatewayAccess
 import MicroHTTP
 import NIOCore
 
-/// Answers requests for the venue's own REST paths from the streams and from kept answers, and has the venue asked for what neither has.
+/// Answers requests for the venue's own REST paths from streams and from kept answers. If neither has the data, the request is passed on to the
+/// venue.
 ///
 /// It runs on the feed's thread, as the hub does.
 final class VenueMirror: Sendable {
-    /// What a request came to, other than an answer that was there.
+    /// The outcome of a request, other than an immediate answer.
     enum Outcome: String, CaseIterable, Sendable { case waited, kept, fetched, refused, unavailable }
 
     /// A request.
     struct Ask {
         let path: String
         let answer: VenueAnswer
-        /// The bound that the request gives, ms.
+        /// The maximum age that the request allows, ms.
         let maxAge: Int64?
         let isGzip: Bool
-        /// Under which its answer may be prepared; nil if it may not.
+        /// The key under which its response may be prepared; nil if it may not.
         let key: PreparedAnswers.Key?
         let caller: Access.Caller
         let responder: HTTPResponder
@@ -32,7 +33,7 @@ final class VenueMirror: Sendable {
         let receivedAt: Instant
     }
 
-    /// What the venue is being asked, and how old an answer may be that another node was given.
+    /// A request to the venue, and how old an answer from another node may be.
     private struct Question: Hashable {
         let relay: VenueRelay
         let maxAge: Int64?
@@ -42,22 +43,22 @@ final class VenueMirror: Sendable {
         var kept: KeptAnswers<Answer>
         var waiting: [Question: (id: RelayID, readers: [(Result<Answer, FeedError>) -> Void])] = [:]
         var counts: [String: [Outcome: UInt64]] = [:]
-        /// Streams that requests ask for now and then, and until when each stays subscribed without one.
+        /// Streams that requests use occasionally, and until when each stays subscribed.
         var held: [FuturesServiceStreamName: Instant] = [:]
         var isSweeping = false
         var questions = TokenBucket()
     }
 
-    /// How long a stream stays subscribed for bots, which ask once for each bar.
+    /// How long a stream stays subscribed for bots, which ask once per bar.
     private static let holds = (least: Duration.seconds(600), most: Duration.seconds(7_800))
-    /// Such streams are at most this part of all; then the one goes whose time ends first.
+    /// At most one in this many streams may be held. Beyond that, the stream that would end first is released.
     private static let heldShare = 2
 
-    /// How long a request waits for a stream to begin.
+    /// How long a request waits for a stream to start.
     static let patience = Duration.milliseconds(4_500)
-    /// For how long after a bar's end the next one is waited for.
+    /// How long after a bar's end to wait for the next one.
     static let barPatience = Duration.milliseconds(2_500)
-    /// Questions about bars without trades take this part of the venue's weight at most: one a minute of 2,400.
+    /// Requests for bars without trades use at most this fraction of the venue's weight: one per minute of 2,400.
     private static let quietShare = 2_400
     /// Clients give up after ten seconds.
     static let longestWait = Duration.seconds(8)
@@ -66,9 +67,9 @@ final class VenueMirror: Sendable {
     let venue: VenueREST
     private let state: NIOLoopBoundBox<State>
 
-    /// Nil if the upstream is no venue.
+    /// Nil if the upstream is not a venue.
     ///
-    /// - Parameter maximumBytes: the most bytes of kept answers.
+    /// - Parameter maximumBytes: The maximum size of kept answers in bytes.
     init?(hub: EventHub, maximumBytes: Int) {
         guard let venue = hub.feed.venueREST else { return nil }
         self.hub = hub
@@ -76,7 +77,7 @@ final class VenueMirror: Sendable {
         state = NIOLoopBoundBox.makeBoxSendingValue(State(kept: KeptAnswers(maximumBytes: maximumBytes)), eventLoop: hub.feed.loop)
     }
 
-    /// What is counted, at this moment.
+    /// The current metrics.
     var reading: VenueMirrorReading {
         VenueMirrorReading(
             paths: venue.paths, counts: state.value.counts, kept: state.value.kept.count, keptBytes: state.value.kept.bytes,
@@ -85,7 +86,7 @@ final class VenueMirror: Sendable {
 
     func answer(_ ask: Ask) {
         let pending = PendingAnswer(ask: ask, mirror: self)
-        guard !hub.isDraining else { return pending.refuse(.unavailable("The gateway is stopping; ask again in a few seconds."), retryAfter: 2) }
+        guard !hub.isDraining else { return pending.refuse(.unavailable("The gateway is stopping; try again in a few seconds."), retryAfter: 2) }
         switch ask.answer {
         case .refused(let refusal): pending.refuse(refusal)
         case .clock(let body): pending.respond(Array(body(now).utf8), [HTTPHeader("Content-Type", "application/json")])
@@ -99,12 +100,12 @@ final class VenueMirror: Sendable {
 
     func count(_ path: String, _ outcome: Outcome) { state.value.counts[path, default: [:]][outcome, default: 0] &+= 1 }
 
-    /// An answer of the venue that is still true.
+    /// A kept answer of the venue that is still valid.
     func kept(_ relay: VenueRelay, maxAge: Int64? = nil) -> Answer? {
         state.value.kept.answer(to: relay, now: Moment.current.instant, maxAge: maxAge)?.answer
     }
 
-    /// Takes the weight of what the venue is asked because of this request; what is kept, or asked already, costs nothing.
+    /// Charges the weight of the requests to the venue that this request causes. Kept or already requested answers cost nothing.
     func spend(on relays: [VenueRelay], for ask: Ask) throws(LimitReached) {
         let maxAge = hub.feed.peers == nil ? nil : ask.maxAge
         let new = relays.filter { state.value.waiting[Question(relay: $0, maxAge: maxAge)] == nil && kept($0, maxAge: ask.maxAge) == nil }
@@ -112,16 +113,16 @@ final class VenueMirror: Sendable {
         try hub.gatekeeper.spend(cost, by: ask.caller.principal, from: ask.caller.address, at: Access.now)
     }
 
-    /// Has the venue asked, once for all who wait for the same.
+    /// Sends a request to the venue, once for all requests that wait for the same answer.
     ///
     /// - Parameters:
-    ///   - name: the stream of which the answer tells the newest rows; nil if it tells anything else.
-    ///   - maxAge: how old an answer may be that another node was given, ms.
+    ///   - name: The stream whose newest rows the answer contains; nil otherwise.
+    ///   - maxAge: How old an answer from another node may be, ms.
     func fetch(
         _ relay: VenueRelay, newestOf name: FuturesServiceStreamName? = nil, maxAge: Int64? = nil,
         _ done: @escaping (Result<Answer, FeedError>) -> Void
     ) {
-        // Alone, whoever is asked now answers with what is true now.
+        // On a standalone gateway, every answer that arrives now is current.
         let question = Question(relay: relay, maxAge: hub.feed.peers == nil ? nil : maxAge)
         if let id = state.value.waiting[question]?.id {
             state.value.waiting[question]?.readers.append(done)
@@ -135,20 +136,20 @@ final class VenueMirror: Sendable {
         state.value.waiting[question] = (id, [done])
     }
 
-    /// Whether the venue may be asked for the newest bars of a quiet market, which costs nothing if it is being asked already.
+    /// Whether the venue may be asked for the newest bars of a quiet market. This costs nothing if the same request is already running.
     func mayAsk(_ newest: VenueRelay) -> Bool {
         guard state.value.waiting[Question(relay: newest, maxAge: nil)] == nil else { return true }
         let limit = hub.feed.weight.limit
         return state.value.questions.take(newest.weight, .perMinute(limit / Self.quietShare), now: Moment.current.instant.nanoseconds) == nil
     }
 
-    /// Keeps a stream subscribed until a bot that asks once for each bar would have asked again.
+    /// Keeps a stream subscribed until a bot that asks once per bar would have asked again.
     func hold(_ name: FuturesServiceStreamName) {
         let bars = name.interval?.milliseconds.map { Duration.milliseconds($0 * 2 + 60_000) } ?? .zero
         let until = Moment.current.instant + min(max(bars, Self.holds.least), Self.holds.most)
         if state.value.held.updateValue(until, forKey: name) == nil {
             hub.retain([name])
-            // Streams that nobody reads leave room for those that somebody does.
+            // Held streams without readers leave room for streams with readers.
             if state.value.held.count > max(1, hub.limits.maximumStreams / Self.heldShare),
                 let first = state.value.held.filter({ $0.key != name }).min(by: { $0.value < $1.value })?.key
             {

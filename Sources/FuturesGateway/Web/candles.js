@@ -84,7 +84,7 @@ export class Candles {
     set(state, look.shown === 'live' ? '' : look.words);
     state.title = look.error ?? '';
     $('chart-box').classList.toggle('aged-chart', look.isAged && bars.length > 0);
-    set($('chart-empty'), bars.length ? '' : look.error ? 'The gateway refuses these bars.' : look.shown === 'live' ? 'No trade yet.' : 'Waiting for the bars.');
+    set($('chart-empty'), bars.length ? '' : look.error ? 'The gateway refused these bars.' : look.shown === 'live' ? 'No trade yet.' : 'Waiting for the bars.');
     if (!this.#chart) return set($('chart-empty'), 'The chart could not be loaded.');
     this.#draw(name, bars, this.#view.decimals(symbol), interval);
     this.#line('Mark', this.#view.row('marks', symbol)?.markPrice, colour('accent'), 3);

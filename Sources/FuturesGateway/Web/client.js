@@ -11,7 +11,7 @@ export { ruleFor, StreamContent } from './content.js';
 
 /** Where this module came from, if a gateway serves it. */
 function home() {
-  if (!import.meta.url?.endsWith('/web/client.js')) throw new TypeError('Give the option `url`, the address of the gateway: this module did not come from one.');
+  if (!import.meta.url?.endsWith('/web/client.js')) throw new TypeError('Set the option `url` to the address of the gateway: this module was not loaded from a gateway.');
   return new URL('..', import.meta.url);
 }
 
@@ -152,7 +152,7 @@ export class Feed extends EventTarget {
   /** Has the gateway fetch a stream's data over REST; every reader gets `fetch`. Throws with the gateway's reason. @param {string} name */
   async refetch(name) {
     const answer = await this.request(`streams/${encodeURIComponent(name)}/refetch`, { method: 'POST' });
-    if (!answer.ok) throw new Error((await answer.json().catch(() => ({}))).detail ?? `The gateway answers ${answer.status}.`);
+    if (!answer.ok) throw new Error((await answer.json().catch(() => ({}))).detail ?? `The gateway answered ${answer.status}.`);
   }
   /** Ends this feed; the connection ends with the last one. */
   close() {

@@ -117,7 +117,7 @@ export class Connection {
     // 409: it is still played what it missed.
     if (names && (streams || [409, 429].includes(status))) return;
     if (streams || status >= 500 || [0, 200, 408, 429, names && 404].includes(status)) return this.#reopen(soon(streams && 100), streams ? '' : 'lost');
-    this.#close('closed', detail ?? `The gateway answers ${status}.`, status);
+    this.#close('closed', detail ?? `The gateway answered ${status}.`, status);
   }
 
   #hear(event, data, { lastEventId }) {

@@ -9,24 +9,24 @@ const plural = (count) => `${count} stream${count === 1 ? '' : 's'}`;
  * @returns {{level: string, word: string, detail: string}} */
 export function judge({ connection, shown, refused = 0, isAsking, lines, ready = '' }) {
   if (isAsking) return { level: 'bad', word: 'Key needed', detail: '' };
-  if (connection === 'closed') return { level: 'bad', word: 'Stopped', detail: 'The gateway refuses.' };
-  if (connection === 'lost') return { level: 'bad', word: 'Gateway lost', detail: 'Values stay as they were. It comes back by itself.' };
+  if (connection === 'closed') return { level: 'bad', word: 'Stopped', detail: 'The gateway refused the connection.' };
+  if (connection === 'lost') return { level: 'bad', word: 'Gateway lost', detail: 'Values are frozen. Reconnecting automatically.' };
   const active = shown.filter((one) => !['paused', 'refused', 'ended'].includes(one));
   const count = (...states) => active.filter((one) => states.includes(one)).length;
   const [paused, lost, failed] = [shown.filter((one) => one === 'paused').length, count('recovering'), count('failed')];
   const old = count('stale', 'unverified');
   const well = active.length - lost - failed - old - count('connecting');
-  if (lost && !well) return { level: 'bad', word: 'Venue lost', detail: 'Values stay as they were. It comes back by itself.' };
-  if (old && !well) return { level: 'bad', word: 'No new data', detail: 'What should have come did not.' };
+  if (lost && !well) return { level: 'bad', word: 'Venue lost', detail: 'Values are frozen. Reconnecting automatically.' };
+  if (old && !well) return { level: 'bad', word: 'No new data', detail: 'Expected data did not arrive.' };
   const trouble = connection === 'open' && active.length && !well && ready.match(/^(?:no data flows from|.*has not listed its symbols)[^\n]*/);
-  if (trouble) return { level: 'bad', word: 'Venue down', detail: `${trouble[0].replace(/^no data flows.*?; /, '').replace(/\.$/, '')}. The page begins by itself once data come.` };
+  if (trouble) return { level: 'bad', word: 'Venue down', detail: `${trouble[0].replace(/^no data flows.*?; /, '').replace(/\.$/, '')}. The page starts automatically once data arrives.` };
   if (connection === 'connecting' || (active.length && !well && !failed)) return { level: 'idle', word: 'Connecting', detail: '' };
-  if (!active.length) return paused ? { level: 'paused', word: 'Paused', detail: 'Nothing on this page is new.' } : { level: 'idle', word: 'No streams', detail: '' };
+  if (!active.length) return paused ? { level: 'paused', word: 'Paused', detail: 'No value on this page is updated.' } : { level: 'idle', word: 'No streams', detail: '' };
   const parts = [[lost, 'recovering'], [old, 'stale'], [failed, 'failed'], [refused, 'refused'], [paused, 'paused']].filter(([number]) => number);
   const detail = parts.map(([number, what]) => `${plural(number)} ${what}`).join(', ');
   if (lost + old + failed + refused) return { level: 'warn', word: 'Partly live', detail };
   // A line less costs readers nothing, but the next loss would.
-  const spare = lines?.isLost && !paused ? `On ${lines.text} lines: nothing is missing, but no line is to spare.` : '';
+  const spare = lines?.isLost && !paused ? `On ${lines.text} lines: nothing is missing, but there is no spare line.` : '';
   return { level: paused ? 'paused' : 'good', word: paused ? 'Partly paused' : 'Live', detail: detail || spare };
 }
 

@@ -5,21 +5,21 @@ import { clock } from './format.js';
 const most = 200;
 const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`;
 
-const recovered = { continuous: 'nothing was missed', backfill: 'what was missed has been fetched' };
+const recovered = { continuous: 'nothing was missed', backfill: 'the missed data was fetched' };
 
 const words = {
   session: ({ streams, resume, replayed }) => [
     'good', 'Connected to the gateway',
-    `${streams.length} stream${streams.length === 1 ? '' : 's'}, ${{ exact: `resumed without a gap, ${replayed} events replayed`, reset: 'full values anew' }[resume] ?? 'full values'}`,
+    `${streams.length} stream${streams.length === 1 ? '' : 's'}, ${{ exact: `resumed without a gap, ${replayed} events replayed`, reset: 'new snapshots' }[resume] ?? 'snapshots'}`,
   ],
-  bye: ({ reason, retryMs }) => ['warn', 'The gateway said goodbye', `${reason} Back in ${seconds(retryMs)}.`],
+  bye: ({ reason, retryMs }) => ['warn', 'The gateway ended the connection', `${reason} Reconnecting in ${seconds(retryMs)}.`],
   disconnect: ({ reason }) => ['warn', 'Venue connection lost', reason],
   connect: () => ['good', 'Venue connected'],
   recover: ({ result, method, downMs, detectedMs, missed, error }) => result === 'success'
     ? ['good', 'Recovered', `${recovered[method] ?? 'complete again'}, down ${seconds(downMs)}, noticed after ${seconds(downMs - detectedMs)}${missed ? `, ${missed} missed` : ''}`]
     : ['bad', 'Not recovered', error?.message],
   fail: ({ error }) => ['bad', 'Failed', error.message],
-  gap: ({ dropped }) => ['warn', 'Too slow', `${dropped} events left out`],
+  gap: ({ dropped }) => ['warn', 'Too slow', `${dropped} events dropped`],
   status: ({ state }) => [{ live: 'good', failed: 'bad' }[state] ?? 'warn', `Now ${state}`],
   refused: ({ error }) => ['bad', 'Refused', error],
 };

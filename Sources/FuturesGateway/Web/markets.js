@@ -94,7 +94,7 @@ export class Markets {
     set(state, days.shown === 'live' ? '' : days.words);
     state.title = days.error ?? '';
     this.#rows.forEach((row, index) => this.#fill(row, index < count ? rows[from + index] : undefined, from + index));
-    set($('markets-empty'), rows.length ? '' : all ? 'No symbol fits.' : days.error ? 'The gateway refuses the list of symbols.' : (days.shown === 'live' ? '' : 'Waiting for the symbols.'));
+    set($('markets-empty'), rows.length ? '' : all ? 'No matching symbol.' : days.error ? 'The gateway refused the list of symbols.' : (days.shown === 'live' ? '' : 'Waiting for the symbols.'));
     this.#table.hidden = !rows.length;
   }
 

@@ -60,7 +60,7 @@ const panelsOf = (name) => {
   return ['markets', 'instrument', 'candles'];
 };
 view.addEventListener('news', ({ detail }) => plan(...panelsOf(detail)));
-view.addEventListener('unlisted', ({ detail }) => log.say('bad', 'Not listed', `${detail.toUpperCase()} is no symbol of this venue.`));
+view.addEventListener('unlisted', ({ detail }) => log.say('bad', 'Not listed', `${detail.toUpperCase()} is not a symbol of this venue.`));
 view.addEventListener('change', () => { remember(); planAll(); });
 
 // The view is in the address, so that it can be kept and passed on.
@@ -118,15 +118,15 @@ feed.addEventListener('bye', ({ detail: { code, reason } }) => { farewell = ['ex
 feed.addEventListener('connection', ({ detail: { state, error, status, upstreams } }) => {
   if (upstreams?.length) showUpstream(upstreams[0]);
   const before = $('connection').dataset.state;
-  if (state === 'open' && before === 'connecting' && isFirst) log.say('good', 'Connected to the gateway', 'on the connection of another tab');
+  if (state === 'open' && before === 'connecting' && isFirst) log.say('good', 'Connected to the gateway', 'through the connection of another tab');
   isFirst = false;
   const isBarred = state === 'closed' && [401, 403].includes(status);
   if (isBarred) askForKey(farewell ?? error);
   $('retry').hidden = $('notice').hidden = state !== 'closed' || isBarred;
   set($('notice'), error ?? '');
   set($('shared'), feed.isShared ? 'Shared by all tabs' : '');
-  if (state === 'lost' && before !== 'lost') log.say('warn', 'Connection to the gateway lost', 'Values stay as they were; coming back by itself.');
-  if (state === 'closed') log.say('bad', 'The gateway refuses', error);
+  if (state === 'lost' && before !== 'lost') log.say('warn', 'Connection to the gateway lost', 'Values are frozen; reconnecting automatically.');
+  if (state === 'closed') log.say('bad', 'The gateway refused the connection', error);
   showHealth();
   planAll();
 });

@@ -107,7 +107,7 @@ export class Streams {
     }
     cells[1].classList.toggle('aged', !error && isAged && text.textContent !== '–');
     if (state.dataset.state !== shown) state.dataset.state = shown;
-    state.title = unverified === undefined ? '' : `Known to be the newest ${age(unverified)} ago`;
+    state.title = unverified === undefined ? '' : `Verified ${age(unverified)} ago`;
     set(state, words);
     pause.setAttribute('aria-pressed', String(paused));
     pause.hidden = refetch.hidden = Boolean(error);

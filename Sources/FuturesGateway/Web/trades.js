@@ -57,7 +57,7 @@ export class Trades {
       const look = this.#freshness.look(name);
       const isEmpty = !feed.get(name)?.length;
       $(`${id}-state`).title = look.error ?? '';
-      set($(`${id}-state`), look.error ? 'The gateway refuses them.' : isEmpty ? (look.shown === 'connecting' && id === 'trades' ? 'Waiting.' : none) : look.isAged ? look.words : '');
+      set($(`${id}-state`), look.error ? 'The gateway refused them.' : isEmpty ? (look.shown === 'connecting' && id === 'trades' ? 'Waiting.' : none) : look.isAged ? look.words : '');
       $(id).classList.toggle('aged-book', look.isAged);
     }
   }

@@ -1,32 +1,32 @@
 import Crypto
 
-/// The API keys of a gateway, which knows only their SHA-256 hashes.
+/// The API keys of a gateway, which stores only their SHA-256 hashes.
 public struct APIKeys: Sendable {
     struct Key: Sendable {
         let name: String
         let permission: Permission
     }
 
-    /// The most keys.
+    /// The maximum number of keys.
     public static let maximumKeys = 100_000
-    /// Longest key in bytes.
+    /// The maximum length of a key in bytes.
     public static let maximumLength = 512
-    /// Shortest key in bytes: 128 bits as base64url.
+    /// The minimum length of a key in bytes: 128 bits as base64url.
     public static let minimumLength = 22
 
     private let keys: [[UInt8]: Key]
 
-    /// Reads the keys from a JSON object with a member for each, `{"dashboard":{"hash":"…64 hex digits…","streams":["btcusdt@*"]}}`. Optional are
-    /// `operations`, `maxStreams`, `maxConnections` and `expires` (`2027-01-31` or `2027-01-31T12:00:00Z`).
+    /// Parses the keys from a JSON object with a member per key, `{"dashboard":{"hash":"…64 hex digits…","streams":["btcusdt@*"]}}`. Optional members
+    /// are `operations`, `maxStreams`, `maxConnections` and `expires` (`2027-01-31` or `2027-01-31T12:00:00Z`).
     ///
-    /// - Throws: `AccessError.badKeys`, which names each wrong key and all its faults.
+    /// - Throws: `AccessError.badKeys`, which names each invalid key and all its errors.
     public init(json text: String) throws(AccessError) {
         var mistakes: [String] = []
         keys = Self.keys(text, &mistakes)
         guard mistakes.isEmpty else { throw AccessError(.badKeys, mistakes.joined(separator: " ")) }
     }
 
-    /// The faults of keys, a sentence each; empty if there are none.
+    /// The errors in keys, one sentence each; empty if there are none.
     public static func mistakes(inJSON text: String) -> [String] {
         var mistakes: [String] = []
         _ = keys(text, &mistakes)
@@ -35,7 +35,7 @@ public struct APIKeys: Sendable {
 
     private static func keys(_ text: String, _ mistakes: inout [String]) -> [[UInt8]: Key] {
         guard let object = StrictJSON(text.utf8)?.object else {
-            mistakes.append("The keys are no mapping of names to hash and streams, or one name comes twice.")
+            mistakes.append("The keys are not a mapping of names to hash and streams, or a name is used twice.")
             return [:]
         }
         guard object.count <= Self.maximumKeys else {
@@ -46,19 +46,19 @@ public struct APIKeys: Sendable {
         for (name, value) in object.sorted(by: { $0.key < $1.key }) {
             guard let (hash, permission) = key(name, value, &mistakes) else { continue }
             if keys.updateValue(Key(name: name, permission: permission), forKey: hash) != nil {
-                mistakes.append("Key \(name) has the hash of another one.")
+                mistakes.append("Key \(name) has the same hash as another key.")
             }
         }
         return keys
     }
 
-    /// Whether there is none.
+    /// Whether there are no keys.
     public var isEmpty: Bool { keys.isEmpty }
 
-    /// SHA-256 of a key in 64 hexadecimal digits, as the file contains it.
+    /// The SHA-256 hash of a key in 64 hexadecimal digits, as in the file.
     public static func hash(of key: String) -> String { hex(digest(of: key)) }
 
-    /// A new key: 256 random bits after a prefix that says what it is.
+    /// A new key: 256 random bits after a prefix that identifies it as a key.
     public static func random() -> String {
         var random = SystemRandomNumberGenerator()
         return "fgw_" + Base64URL.encode((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })
@@ -66,33 +66,33 @@ public struct APIKeys: Sendable {
 
     static func digest(of key: String) -> [UInt8] { Array(SHA256.hash(data: Array(key.utf8))) }
 
-    /// Looks the key up by its hash. The time this takes reveals nothing, because nobody can choose the bytes of a SHA-256 hash.
+    /// Looks the key up by its hash. The duration reveals nothing, because a caller cannot choose the bytes of a SHA-256 hash.
     func key(withDigest digest: [UInt8]) -> Key? { keys[digest] }
 
     private static let members = ["hash", "streams", "operations", "maxStreams", "maxConnections", "expires"]
 
-    /// Nil if anything is wrong with it.
+    /// Nil if the key is invalid.
     private static func key(_ name: String, _ value: StrictJSON, _ mistakes: inout [String]) -> (hash: [UInt8], Permission)? {
         var faults: [String] = []
         defer { mistakes += faults.map { "Key \(name): \($0)" } }
         guard !name.isEmpty, name.utf8.count <= 100, name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            mistakes.append("A key's name has 1 to 100 printable characters without blanks.")
+            mistakes.append("A key's name must be 1 to 100 printable characters without spaces.")
             return nil
         }
         guard let object = value.object else {
-            faults.append("it takes members such as hash and streams.")
+            faults.append("it must have members such as hash and streams.")
             return nil
         }
         for unknown in object.keys.sorted() where !members.contains(unknown) {
-            faults.append("\(unknown) is no member; there are \(members.joined(separator: ", ")).")
+            faults.append("\(unknown) is not a member; use \(members.joined(separator: ", ")).")
         }
         let hash = object["hash"]?.string.flatMap(bytes(ofHex:)).flatMap { $0.count == 32 ? $0 : nil }
-        if hash == nil { faults.append("hash takes the 64 hexadecimal digits that futures-gateway hash-key prints.") }
+        if hash == nil { faults.append("hash must be the 64 hexadecimal digits that futures-gateway hash-key prints.") }
         var permission: Permission?
         do throws(Permission.Refusal) { permission = try Permission(members: object) } catch { faults += error.sentences }
         if let expiry = object["expires"] {
             let date = expiry.string.flatMap(seconds(of:))
-            if date == nil { faults.append("expires takes 2027-01-31 or 2027-01-31T12:00:00Z.") }
+            if date == nil { faults.append("expires must be a date such as 2027-01-31 or 2027-01-31T12:00:00Z.") }
             permission?.expiresAt = date
         }
         guard faults.isEmpty, let hash, let permission else { return nil }

@@ -1,5 +1,5 @@
 extension Principal {
-    /// The principal as one node hands it to another: lines of text, the identity last, because it may hold anything.
+    /// The principal in the format used between nodes: lines of text, the identity last, because it may contain anything.
     public var portable: [UInt8] {
         let origin =
             switch origin {
@@ -16,7 +16,7 @@ extension Principal {
         return Array(lines.joined(separator: "\n").utf8)
     }
 
-    /// Nil if it is none. The rules in effect have to judge it still.
+    /// Nil if the bytes are invalid. The current rules must still judge the principal.
     public init?(portable bytes: [UInt8]) {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 4, omittingEmptySubsequences: false).map {
             String(decoding: $0, as: UTF8.self)

@@ -9,13 +9,14 @@ public struct Principal: Sendable, Equatable {
         case token([UInt8])
     }
 
-    /// An identity to tell callers apart, so that one may control what it opened; nil for the anonymous caller. It contains no secret.
+    /// An identity that distinguishes callers, so that each can control only its own connections; nil for the anonymous caller. It contains no
+    /// secret.
     public let identity: String?
-    /// What it may do.
+    /// The caller's permission.
     public let permission: Permission
     let origin: Origin
 
-    /// The caller who needs no credential.
+    /// The caller without a credential.
     public static func anonymous(_ permission: Permission) -> Principal { Principal(identity: nil, permission: permission, origin: .anonymous) }
 
     init(identity: String?, permission: Permission, origin: Origin) {

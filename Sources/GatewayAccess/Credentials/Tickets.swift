@@ -1,6 +1,7 @@
-/// Tickets for addresses, where a client cannot set a header. Each stands once, for a short time, for the credential it was made with.
+/// Tickets for URLs, for clients that cannot set a header. Each can be used once, within a short time, in place of the credential with which it was
+/// created.
 struct Tickets {
-    /// The most valid tickets, in all and of one principal.
+    /// The maximum number of valid tickets, in total and per principal.
     static let maximum = 10_000
     static let maximumEach = 100
     /// How long a ticket is valid, nanoseconds.
@@ -16,7 +17,7 @@ struct Tickets {
 
     /// A new ticket of 128 random bits; nil if too many are valid.
     ///
-    /// - Parameter now: monotonic nanoseconds.
+    /// - Parameter now: Monotonic nanoseconds.
     mutating func issue(to principal: Principal, now: Int64) -> String? {
         if tickets.count >= Self.maximum || counts[principal.identity ?? "", default: 0] >= Self.maximumEach { removeOld(now) }
         guard tickets.count < Self.maximum, counts[principal.identity ?? "", default: 0] < Self.maximumEach else { return nil }
@@ -27,7 +28,7 @@ struct Tickets {
         return ticket
     }
 
-    /// The ticket's principal; the ticket is used up.
+    /// The ticket's principal. The ticket is used up.
     mutating func redeem(_ text: String, now: Int64) -> Principal? {
         guard let ticket = tickets.removeValue(forKey: text) else { return nil }
         forget(ticket)

@@ -1,5 +1,5 @@
-/// A bounded number of accounts: what callers have and have used. If there is no place, accounts that hold nothing and are full again are removed. If
-/// there still is none, new callers share one account.
+/// A bounded number of accounts, which hold what callers have and have used. If there is no room, accounts without connections and streams whose
+/// budgets are full again are removed. If there is still no room, new callers share one account.
 struct Accounts<Name: Hashable & Sendable> {
     private struct Account {
         var connections = 0
@@ -9,7 +9,7 @@ struct Accounts<Name: Hashable & Sendable> {
         var weight = TokenBucket()
     }
 
-    /// A caller's place: its own, or the shared one.
+    /// A caller's account: its own, or the shared one.
     struct Place: Equatable, Sendable {
         let name: Name
         let isShared: Bool
@@ -19,14 +19,14 @@ struct Accounts<Name: Hashable & Sendable> {
     private var accounts: [Name: Account] = [:]
     private var rest = Account()
     private var sweptAt: Int64?
-    /// What each caller may spend of the venue's request weight in a minute, by the last cost.
+    /// Each caller's share of the venue's request weight per minute, from the last cost.
     private var weightLimit = 1
 
     init(maximum: Int) { self.maximum = maximum }
 
     var count: Int { accounts.count }
 
-    /// - Parameter now: monotonic nanoseconds.
+    /// - Parameter now: Monotonic nanoseconds.
     mutating func place(of name: Name, _ limits: Limits, now: Int64) -> Place {
         if accounts[name] == nil, accounts.count >= maximum { sweep(limits, now) }
         guard accounts[name] != nil || accounts.count < maximum else { return Place(name: name, isShared: true) }
@@ -34,18 +34,18 @@ struct Accounts<Name: Hashable & Sendable> {
         return Place(name: name, isShared: false)
     }
 
-    /// Takes one request.
+    /// Uses one request.
     mutating func request(_ place: Place, _ limits: Limits, now: Int64) -> Refusal? {
         guard limits.requests > 0, let wait = self[place].requests.take(1, .perSecond(limits.requests), now: now) else { return nil }
         return Refusal(kind: .requests, limit: limits.requests, retryAfter: wait)
     }
 
-    /// The requests left, and the seconds until the burst is full again.
+    /// The remaining requests, and the seconds until the burst is full again.
     mutating func left(_ place: Place, _ limits: Limits, now: Int64) -> (count: Int, full: Int) {
         self[place].requests.left(.perSecond(limits.requests), now: now)
     }
 
-    /// Takes what a caller has the venue do, or nothing of it.
+    /// Charges a caller's venue cost, or nothing of it.
     mutating func spend(_ place: Place, _ cost: VenueCost, _ limits: Limits, now: Int64) -> Refusal? {
         if limits.refetches > 0, let wait = self[place].refetches.take(cost.refetches, .perMinute(limits.refetches), now: now) {
             return Refusal(kind: .refetches, limit: limits.refetches, retryAfter: wait)
@@ -76,7 +76,7 @@ struct Accounts<Name: Hashable & Sendable> {
         self[place].weight.giveBack(cost.weight)
     }
 
-    /// Counts more, or with negative numbers fewer.
+    /// Adds to the counts; negative numbers subtract.
     mutating func count(_ place: Place, connections: Int, streams: Int) {
         self[place].connections += connections
         self[place].streams += streams
@@ -89,7 +89,7 @@ struct Accounts<Name: Hashable & Sendable> {
         }
     }
 
-    /// At most once a second, because it visits all accounts.
+    /// Runs at most once per second, because it visits all accounts.
     private mutating func sweep(_ limits: Limits, _ now: Int64) {
         if let sweptAt, now - sweptAt < 1_000_000_000 { return }
         sweptAt = now
@@ -100,7 +100,7 @@ struct Accounts<Name: Hashable & Sendable> {
     }
 }
 
-/// A limit that was reached, of a key or an address.
+/// A reached limit of a key or an address.
 struct Refusal: Equatable {
     let kind: LimitReached.Kind
     let limit: Int

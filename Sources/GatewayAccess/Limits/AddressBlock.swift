@@ -1,6 +1,6 @@
-/// An IPv4 or IPv6 address in bytes; an IPv4-mapped IPv6 address (`::ffff:a.b.c.d`) is the IPv4 address.
+/// An IPv4 or IPv6 address as bytes; an IPv4-mapped IPv6 address (`::ffff:a.b.c.d`) is the IPv4 address.
 public struct Address: Sendable, Hashable {
-    /// The sixteen bytes of IPv6 in network order; an IPv4 address is the last four.
+    /// The sixteen bytes of IPv6 in network order; an IPv4 address uses the last four.
     private let high: UInt64
     private let low: UInt64
     private let isV4: Bool
@@ -10,14 +10,14 @@ public struct Address: Sendable, Hashable {
         withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Array($0.suffix(isV4 ? 4 : 16)) }
     }
 
-    /// Nil if the text is no address; it may have no port, brackets or zone (`%eth0`).
+    /// Nil if the text is not an address. Port, brackets and zone (`%eth0`) are not allowed.
     public init?(_ text: some StringProtocol) {
         guard let bytes = Self.v4(text) ?? Self.v6(text) else { return nil }
         let isMapped = bytes.count == 16 && bytes.prefix(12).elementsEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF])
         self.init(bytes: isMapped ? bytes.suffix(4) : bytes[...])
     }
 
-    /// An address that is not known: `0.0.0.0`, which sends nothing.
+    /// An unknown address: `0.0.0.0`, which never sends.
     public static let unknown = Address(high: 0, low: 0, isV4: true)
 
     private init(high: UInt64, low: UInt64, isV4: Bool) {
@@ -31,13 +31,13 @@ public struct Address: Sendable, Hashable {
         self.init(high: number(bytes.dropLast(8)), low: number(bytes.suffix(8)), isV4: bytes.count == 4)
     }
 
-    /// Whether it belongs to this machine.
+    /// Whether it is a loopback address.
     public var isLoopback: Bool { isV4 ? low >> 24 == 127 : high == 0 && low == 1 }
 
-    /// What counts as one client: the IPv4 address, or the /64 of IPv6, all of which one client has.
+    /// The address that counts as one client: the IPv4 address, or the IPv6 /64, because one client usually has all of it.
     public var client: Address { isV4 ? self : Address(high: high, low: 0, isV4: false) }
 
-    /// The client whose limits count; nil for this machine, which has none.
+    /// The client to which limits apply; nil for loopback addresses, which have none.
     public var limited: Address? { isLoopback ? nil : client }
 
     private static func v4(_ text: some StringProtocol) -> [UInt8]? {
@@ -52,7 +52,7 @@ public struct Address: Sendable, Hashable {
         return bytes.count == 4 ? bytes : nil
     }
 
-    /// RFC 4291 §2.2.
+    /// Parses an IPv6 address (RFC 4291 §2.2).
     private static func v6(_ text: some StringProtocol) -> [UInt8]? {
         guard text.contains(":"), text.utf8.count <= 45 else { return nil }
         let halves = text.split(separator: "::", maxSplits: 2, omittingEmptySubsequences: false)
@@ -89,7 +89,7 @@ public struct AddressBlock: Sendable, Hashable {
     private let bytes: [UInt8]
     private let bits: Int
 
-    /// Nil if the text is no block.
+    /// Nil if the text is not a block.
     public init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let address = Address(first) else { return nil }
@@ -102,7 +102,7 @@ public struct AddressBlock: Sendable, Hashable {
         self.bits = bits
     }
 
-    /// Whether the address is in it.
+    /// Whether the block contains the address.
     public func contains(_ address: Address) -> Bool {
         let others = address.bytes
         guard others.count == bytes.count else { return false }

@@ -1,17 +1,17 @@
-/// Finds the client of a request that came through proxies.
+/// Finds the client of a request that passed through proxies.
 public enum ForwardedFor {
-    /// The nearest address that is not a trusted proxy. Each proxy appends the address it got the request from, so anybody can forge what is further
-    /// left. If no trusted proxy is configured, it is the connection's address, whatever the fields say.
+    /// The nearest address that is not a trusted proxy. Each proxy appends the address from which it received the request, so entries further left
+    /// may be forged. If no trusted proxy is configured, the result is the connection's address, whatever the fields say.
     ///
-    /// A client behind a proxy never counts as this machine, which has no limits. If a field names this machine, or cannot be read further, the
-    /// client is the unknown one, which all such clients share.
+    /// A client behind a proxy never counts as local, because local addresses have no limits. If a field contains a loopback address, or cannot be
+    /// read further, the result is the unknown client, which all such clients share.
     ///
-    /// Proxies write `X-Forwarded-For`, while many pass a client's `Forwarded` on. So `Forwarded` counts only if it comes alone.
+    /// Proxies write `X-Forwarded-For`, but many pass a client's `Forwarded` on. So `Forwarded` counts only if it comes alone.
     ///
     /// - Parameters:
-    ///   - peer: the connection's address.
-    ///   - forwarded: the value of `Forwarded` (RFC 7239).
-    ///   - forwardedFor: the value of `X-Forwarded-For`.
+    ///   - peer: The connection's address.
+    ///   - forwarded: The value of `Forwarded` (RFC 7239).
+    ///   - forwardedFor: The value of `X-Forwarded-For`.
     public static func client(peer: Address, forwarded: String?, forwardedFor: String?, proxies: [AddressBlock]) -> Address {
         guard !proxies.isEmpty, proxies.contains(where: { $0.contains(peer) }) else { return peer }
         guard forwardedFor != nil || forwarded != nil else { return peer }
@@ -23,7 +23,7 @@ public enum ForwardedFor {
     private static func nearest(_ hops: [Substring], _ peer: Address, _ proxies: [AddressBlock]) -> Address {
         var client = peer
         for hop in hops.reversed() {
-            // An obfuscated or unreadable hop: the nearer one is the last one known.
+            // At an obfuscated or unreadable hop, the nearer one is the last known address.
             guard let address = Address(hop) else { return client }
             client = address
             guard proxies.contains(where: { $0.contains(address) }) else { return client }

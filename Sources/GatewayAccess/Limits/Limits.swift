@@ -1,15 +1,15 @@
-/// How much one caller, a key or an address, may have; 0 means no limit.
+/// The limits of one caller, a key or an address; 0 means no limit.
 public struct Limits: Sendable, Equatable {
-    /// Event connections at once.
+    /// Simultaneous event connections.
     public var connections: Int
-    /// Streams of those connections together.
+    /// The streams of those connections together.
     public var streams: Int
-    /// Requests a second; twice as many at once.
+    /// Requests per second; twice as many in a burst.
     public var requests: Int
-    /// Fetches over REST a minute; all of them may come at once.
+    /// Fetches over REST per minute; all of them may occur at the same time.
     public var refetches: Int
 
-    /// Limits; see the properties.
+    /// Creates limits; see the properties.
     public init(connections: Int = 0, streams: Int = 0, requests: Int = 0, refetches: Int = 0) {
         self.connections = connections
         self.streams = streams
@@ -20,13 +20,13 @@ public struct Limits: Sendable, Equatable {
     var isNone: Bool { connections == 0 && streams == 0 && requests == 0 && refetches == 0 }
 }
 
-/// A limit that was reached.
+/// A reached limit.
 public struct LimitReached: Error, Equatable, Sendable {
     /// The holder of a limit.
     public enum Holder: String, Sendable, CaseIterable {
-        /// The key's or token's.
+        /// A key or token.
         case key
-        /// The address's.
+        /// An address.
         case address
     }
 
@@ -34,22 +34,22 @@ public struct LimitReached: Error, Equatable, Sendable {
     public enum Kind: String, Sendable, CaseIterable {
         /// Event connections.
         case connections
-        /// Streams at once.
+        /// Simultaneous streams.
         case streams
-        /// Requests a second.
+        /// Requests per second.
         case requests
-        /// Refetches a minute.
+        /// Refetches per minute.
         case refetches
-        /// The venue's request weight a minute.
+        /// The venue's request weight per minute.
         case weight
     }
 
     /// The holder of the limit.
     public let holder: Holder
-    /// What is limited.
+    /// The kind of limit.
     public let kind: Kind
     /// The limit.
     public let limit: Int
-    /// Seconds until a request may succeed; at least 1.
+    /// Seconds until a request can succeed; at least 1.
     public let retryAfter: Int
 }

@@ -1,27 +1,27 @@
-/// A token bucket: a burst of requests at once, then a steady rate.
+/// A token bucket: it allows a burst of requests, then a steady rate.
 package struct TokenBucket: Equatable, Sendable {
-    /// How large a bucket is and how fast it fills.
+    /// The size of a bucket and how fast it fills.
     package struct Rate: Equatable, Sendable {
         let burst: Double
         /// Nanoseconds until one more token.
         let interval: Double
 
-        /// Twice `count` at once, then `count` a second.
+        /// A burst of twice `count`, then `count` per second.
         package static func perSecond(_ count: Int) -> Rate { Rate(burst: Double(count) * 2, interval: 1e9 / Double(max(count, 1))) }
-        /// `count` at once, then `count` a minute.
+        /// A burst of `count`, then `count` per minute.
         package static func perMinute(_ count: Int) -> Rate { Rate(burst: Double(count), interval: 60e9 / Double(max(count, 1))) }
     }
 
     private var used = 0.0
     private var countedAt: Int64 = 0
 
-    /// A full bucket.
+    /// Creates a full bucket.
     package init() {}
 
-    /// Takes `count` tokens and returns nil, or takes none and returns the seconds, 1 or more, until it has `count` tokens, or is full if
+    /// Takes `count` tokens and returns nil. Otherwise takes none and returns the seconds, at least 1, until it has `count` tokens, or is full if
     /// `count` exceeds the burst.
     ///
-    /// - Parameter now: monotonic nanoseconds.
+    /// - Parameter now: Monotonic nanoseconds.
     package mutating func take(_ count: Int, _ rate: Rate, now: Int64) -> Int? {
         drain(rate, now)
         let wanted = Double(count)
@@ -35,7 +35,7 @@ package struct TokenBucket: Equatable, Sendable {
     /// Undoes a `take`.
     mutating func giveBack(_ count: Int) { used = max(0, used - Double(count)) }
 
-    /// The tokens left, and the seconds until the bucket is full again.
+    /// The remaining tokens, and the seconds until the bucket is full again.
     func left(_ rate: Rate, now: Int64) -> (count: Int, full: Int) {
         var copy = self
         copy.drain(rate, now)

@@ -2,35 +2,35 @@
 public struct Permission: Sendable, Equatable {
     /// An operation of the gateway.
     public enum Operation: String, Sendable, CaseIterable {
-        /// Snapshots, the catalogue, states and event streams.
+        /// Read snapshots, the catalog, states and event streams.
         case read
-        /// Snapshots over REST, which cost the venue's request weight.
+        /// Request snapshots over REST, which costs the venue's request weight.
         case refetch
-        /// Pausing, resuming and changing one's own event connections.
+        /// Pause, resume and change one's own event connections.
         case control
-        /// The gateway's metrics.
+        /// Read the gateway's metrics.
         case metrics
     }
 
-    /// The most patterns of one permission.
+    /// The maximum number of patterns in one permission.
     public static let maximumPatterns = 200
-    /// The operations of a key or token that names none.
+    /// The operations of a key or token that lists none.
     public static let usualOperations: Set<Operation> = [.read, .control]
-    /// Everything, without an end.
+    /// Permission for everything, without expiry.
     public static let everything = Permission(streams: StreamPattern("*").map { [$0] } ?? [], operations: Set(Operation.allCases))
 
-    /// The streams; if empty, none.
+    /// The permitted streams; none if empty.
     public var streams: [StreamPattern]
-    /// The operations.
+    /// The permitted operations.
     public var operations: Set<Operation>
-    /// The most streams at once, over all connections; nil for the configuration's limit.
+    /// The maximum number of simultaneous streams, over all connections; nil for the configuration's limit.
     public var maxStreams: Int?
-    /// The most event connections at once; nil for the configuration's limit.
+    /// The maximum number of simultaneous event connections; nil for the configuration's limit.
     public var maxConnections: Int?
     /// When it expires, seconds since 1970 UTC; nil for never.
     public var expiresAt: Int64?
 
-    /// A permission; see the properties.
+    /// Creates a permission; see the properties.
     public init(
         streams: [StreamPattern], operations: Set<Operation> = Permission.usualOperations, maxStreams: Int? = nil, maxConnections: Int? = nil,
         expiresAt: Int64? = nil
@@ -45,10 +45,10 @@ public struct Permission: Sendable, Equatable {
     /// Whether every stream is permitted.
     public var allowsEveryStream: Bool { streams.contains(where: \.isEverything) }
 
-    /// Whether the stream of this name is permitted.
+    /// Whether the stream with this name is permitted.
     public func allows(stream name: String) -> Bool { streams.contains { $0.matches(name) } }
 
-    /// The places of the permitted names.
+    /// The indices of the permitted names.
     public func places(ofAllowed names: [String]) -> [Int] {
         if allowsEveryStream { return Array(names.indices) }
         return names.indices.filter { place in

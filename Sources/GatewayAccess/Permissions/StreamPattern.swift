@@ -1,9 +1,9 @@
-/// A pattern of the streams that a permission covers: a name in which `*` stands for any number of characters, as in `btcusdt@*`, `*@markPrice`,
+/// A pattern of the streams that a permission covers: a name in which `*` matches any number of characters, such as `btcusdt@*`, `*@markPrice`,
 /// `stocks:*` or `*`.
 ///
 /// A pattern without an upstream (`NAME:`) covers only the first upstream's streams, but `*` covers every stream.
 public struct StreamPattern: Sendable, Hashable {
-    /// Longest pattern in bytes.
+    /// The maximum length of a pattern in bytes.
     public static let maximumLength = 200
 
     /// The pattern as written.
@@ -23,7 +23,7 @@ public struct StreamPattern: Sendable, Hashable {
     /// Whether it covers every stream.
     public var isEverything: Bool { text == "*" }
 
-    /// Whether it covers the stream of this name, as the gateway writes it.
+    /// Whether it covers the stream with this name, in the gateway's spelling.
     public func matches(_ stream: String) -> Bool {
         isEverything || matches(Self.parts(stream))
     }
@@ -46,7 +46,7 @@ public struct StreamPattern: Sendable, Hashable {
         return (Array(bytes[..<colon]), Array(bytes[(colon + 1)...]))
     }
 
-    /// Returns only to the last `*`, so the time is at most the product of the lengths.
+    /// Backtracks only to the last `*`, so the time is at most the product of the lengths.
     private static func matches(_ pattern: [UInt8], _ text: [UInt8]) -> Bool {
         var (place, position) = (0, 0)
         var star: (place: Int, position: Int)?

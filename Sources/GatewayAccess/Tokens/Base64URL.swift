@@ -1,4 +1,4 @@
-/// base64url without padding (RFC 7515 §2), only in its canonical form: no other characters, no left-over bits.
+/// base64url without padding (RFC 7515 §2), only in its canonical form: no other characters, no unused bits.
 package enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     private static let values: [UInt8: UInt32] = Dictionary(uniqueKeysWithValues: alphabet.enumerated().map { ($1, UInt32($0)) })

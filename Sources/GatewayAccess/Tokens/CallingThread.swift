@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Runs a task to its end on the calling thread, for work that is asynchronous only because it belongs to an actor. The actor's jobs prefer the
-/// task's executor (SE-0417), which is the calling thread. The work must wait for nothing else.
+/// Runs a task to completion on the calling thread, for work that is asynchronous only because it belongs to an actor. The actor's jobs prefer the
+/// task's executor (SE-0417), which is the calling thread. The work must not wait for anything else.
 final class CallingThread: TaskExecutor, Sendable {
     private let jobs = Mutex<[UnownedJob]>([])
 
@@ -10,7 +10,7 @@ final class CallingThread: TaskExecutor, Sendable {
         jobs.withLock { $0.append(job) }
     }
 
-    /// - Returns: nil if the work waited for something outside of it.
+    /// - Returns: Nil if the work waited for something else.
     static func run<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) -> Result<Value, any Error>? {
         let thread = CallingThread()
         let outcome = Outcome<Value>()

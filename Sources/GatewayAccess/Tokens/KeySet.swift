@@ -2,45 +2,47 @@ import Crypto
 import JWTKit
 
 /// The keys that may sign tokens, from a JSON Web Key Set (RFC 7517). Each key is for one algorithm: RSA for RS256, P-256 for ES256, Ed25519 for
-/// EdDSA, and, only if it is asked for, a shared secret for HS256 (RFC 8725 §3.1).
+/// EdDSA, and, only on request, a shared secret for HS256 (RFC 8725 §3.1).
 public struct KeySet: Sendable {
     struct Key: Sendable {
         let algorithm: any JWTAlgorithm
-        /// SHA-256 of the key's material, so that a key that replaces another under the same name is recognised as new.
+        /// SHA-256 of the key material, so that a key that replaces another under the same name is recognized as new.
         let fingerprint: [UInt8]
     }
 
-    /// The most keys of a set.
+    /// The maximum number of keys in a set.
     public static let maximumKeys = 100
 
     private let keys: [String: Key]
 
-    /// Reads the set's text. Keys with another `use` than `sig` are left out.
+    /// Parses the set's text. Keys with another `use` than `sig` are skipped.
     ///
-    /// - Parameter sharedSecrets: whether to take `oct` keys, for HS256. Anyone who can check such a token can also make one.
-    /// - Throws: `AccessError.badKeySet`, which names the key and its fault.
+    /// - Parameter sharedSecrets: Whether to accept `oct` keys, for HS256. Anyone who can verify such a token can also create one.
+    /// - Throws: `AccessError.badKeySet`, which names the key and its error.
     public init(json text: String, sharedSecrets: Bool = false) throws(AccessError) {
         guard let elements = StrictJSON(text.utf8)?.object?["keys"]?.array else {
-            throw AccessError(.badKeySet, "The key set is no JSON object with a list of keys (RFC 7517 section 5).")
+            throw AccessError(.badKeySet, "The key set is not a JSON object with a list of keys (RFC 7517 section 5).")
         }
         guard !elements.isEmpty, elements.count <= Self.maximumKeys else {
-            throw AccessError(.badKeySet, "The key set has \(elements.count) keys; it takes 1 to \(Self.maximumKeys).")
+            throw AccessError(.badKeySet, "The key set has \(elements.count) keys; it must have 1 to \(Self.maximumKeys).")
         }
         var keys: [String: Key] = [:]
         for (index, element) in elements.enumerated() {
             let place = "Key \(index + 1) of the key set"
-            guard let object = element.object else { throw AccessError(.badKeySet, "\(place) is no object.") }
+            guard let object = element.object else { throw AccessError(.badKeySet, "\(place) is not an object.") }
             if let use = object["use"], use.string != "sig" { continue }
             let name = object["kid"]?.string ?? ""
-            guard !name.isEmpty || elements.count == 1 else { throw AccessError(.badKeySet, "\(place) has no kid; of several keys each needs one.") }
-            guard keys[name] == nil else { throw AccessError(.badKeySet, "\(place) has the kid of another one.") }
+            guard !name.isEmpty || elements.count == 1 else {
+                throw AccessError(.badKeySet, "\(place) has no kid; if there are several keys, each needs one.")
+            }
+            guard keys[name] == nil else { throw AccessError(.badKeySet, "\(place) has the same kid as another key.") }
             keys[name] = try Self.key(object, name, sharedSecrets, place)
         }
         guard !keys.isEmpty else { throw AccessError(.badKeySet, "The key set has no key for signatures.") }
         self.keys = keys
     }
 
-    /// The key that a token names; if the token names none and the set's only key has no name, that key.
+    /// The key that a token names. If the token names none and the set's only key has no name, that key.
     func key(named name: String?) -> Key? {
         if let key = keys[name ?? ""] { return key }
         return name == nil && keys.count == 1 ? keys.first?.value : nil
@@ -56,11 +58,11 @@ public struct KeySet: Sendable {
         case ("OKP", "Ed25519"): (algorithm, members) = ("EdDSA", ["x"])
         case ("oct", _) where sharedSecrets: (algorithm, members) = ("HS256", ["k"])
         case ("oct", _):
-            throw AccessError(.badKeySet, "\(place) is a shared secret, which jwt-shared-secrets has to allow; better give a public key.")
-        default: throw AccessError(.badKeySet, "\(place) is of no kind that is taken: RSA, EC with P-256, or OKP with Ed25519.")
+            throw AccessError(.badKeySet, "\(place) is a shared secret, which jwt-shared-secrets must allow; a public key is better.")
+        default: throw AccessError(.badKeySet, "\(place) is not of a supported kind: RSA, EC with P-256, or OKP with Ed25519.")
         }
         if let stated = object["alg"], stated.string != algorithm {
-            throw AccessError(.badKeySet, "\(place) is for another algorithm than \(algorithm), the only one taken for its kind.")
+            throw AccessError(.badKeySet, "\(place) is for another algorithm than \(algorithm), the only one supported for its kind.")
         }
         guard algorithm == "HS256" || object["d"] == nil else {
             throw AccessError(.badKeySet, "\(place) is a private key; leave only its public part in the set.")

@@ -1,5 +1,5 @@
-/// Reads a JSON text (RFC 8259) strictly: no member twice in one object, no malformed number, at most 16 levels. If a member came twice, two readers
-/// could believe different values, so a credential with such a member is refused (RFC 7519 §4).
+/// Parses a JSON text (RFC 8259) strictly: no duplicate members in an object, no malformed number, at most 16 levels. With a duplicate member, two
+/// parsers could use different values, so such a credential is refused (RFC 7519 §4).
 package enum StrictJSON: Equatable, Sendable {
     case null
     case flag(Bool)
@@ -23,19 +23,19 @@ package enum StrictJSON: Equatable, Sendable {
     package var object: Object? { if case .object(let members) = self { members } else { nil } }
     package var string: String? { if case .string(let text) = self { text } else { nil } }
     package var array: [StrictJSON]? { if case .array(let elements) = self { elements } else { nil } }
-    /// A whole number, even if written with a fraction of zero or an exponent.
+    /// An integer, even if written with a zero fraction or an exponent.
     package var integer: Int64? {
         guard case .number(let text) = self else { return nil }
         if let number = Int64(text) { return number }
-        // Digits alone that are no Int64 are beyond it, and a Double would round them to its bound.
+        // A number of digits only that is not an Int64 is out of range, and a Double would round it to the bound.
         return text.contains { ".eE".contains($0) } ? Double(text).flatMap { Int64(exactly: $0) } : nil
     }
-    /// The number rounded towards zero; nil beyond 2^53.
+    /// The number rounded toward zero; nil beyond 2^53.
     var seconds: Int64? {
         guard case .number(let text) = self, let number = Double(text), number.magnitude < 9_007_199_254_740_992 else { return nil }
         return Int64(number)
     }
-    /// The elements of an array of strings; nil if an element is something else.
+    /// The elements of an array of strings; nil if an element is not a string.
     package var strings: [String]? {
         guard let array else { return nil }
         let texts = array.compactMap(\.string)

@@ -1,11 +1,11 @@
 public import Glibc
 
-/// A handle to one open stream: a slot and its generation. So a handle that is used after its stream has ended means nothing, rather than another
-/// client.
+/// A handle to one open stream: a slot and its generation. A handle that is used after its stream has ended therefore has no effect, rather than
+/// affecting another client.
 ///
 /// Call all methods inside a call of the loop's ``EventStreamWriter``. ``write(_:)`` neither locks nor counts references.
 ///
-/// Sendable: the table it points to lives as long as its loop, and is used in the loop's turn only.
+/// Sendable: the table it points to lives as long as its loop, and is used only in the loop's turn.
 public struct EventStream: @unchecked Sendable, Hashable {
     private let table: UnsafeMutablePointer<StreamTable>
     private let index: Int32
@@ -17,12 +17,12 @@ public struct EventStream: @unchecked Sendable, Hashable {
         self.generation = generation
     }
 
-    /// A small index, which another stream gets once this one has ended.
+    /// A small index, which another stream gets after this one has ended.
     public var slot: Int { Int(index) }
 
-    /// Sends bytes to the client, as many as the kernel takes now.
+    /// Sends as many bytes to the client as the kernel accepts now.
     ///
-    /// - Returns: the number of bytes taken. If it is less than offered, `streamDidBecomeWritable` follows. -1 if the stream is gone; then
+    /// - Returns: The number of accepted bytes. If it is less than offered, `streamDidBecomeWritable` follows. -1 if the stream is gone; then
     ///   `streamDidClose` follows, unless the writer has ended the stream.
     public func write(_ vectors: UnsafeBufferPointer<iovec>) -> Int {
         guard let entry, !entry.pointee.isDoomed else { return -1 }
@@ -35,7 +35,7 @@ public struct EventStream: @unchecked Sendable, Hashable {
             for index in start..<(start + count) { offered &+= vectors[index].iov_len }
             let sent: Int
             if count == 1 {
-                // The kernel has less to read and to check.
+                // `send` gives the kernel less to read and to check than `sendmsg`.
                 sent = send(entry.pointee.descriptor, vectors[start].iov_base, offered, neverWaiting)
             } else {
                 var message = msghdr()
@@ -80,15 +80,14 @@ public struct EventStream: @unchecked Sendable, Hashable {
         table.pointee.end(index, entry, .orderly)
     }
 
-    /// Cuts the connection with a reset, which frees what the kernel holds for the client. `streamDidClose` is not called. Does nothing if the stream
-    /// has ended.
+    /// Resets the connection, which frees what the kernel holds for the client. `streamDidClose` is not called. Does nothing if the stream has ended.
     public func abort() {
         guard let entry else { return }
         table.pointee.end(index, entry, .cut)
     }
 
-    /// Cuts the connection once the writer has returned, as if a write had failed. `streamDidClose` follows; the slot is not reused before that. Does
-    /// nothing if the stream has ended.
+    /// Cuts the connection after the writer has returned, as if a write had failed. `streamDidClose` follows; the slot is not reused before that.
+    /// Does nothing if the stream has ended.
     public func fail() {
         guard let entry, !entry.pointee.isDoomed else { return }
         entry.pointee.isDoomed = true
@@ -104,7 +103,7 @@ public struct EventStream: @unchecked Sendable, Hashable {
         return entry.pointee.generation == generation && entry.pointee.owner != nil ? entry : nil
     }
 
-    /// Whether the stream's key may encrypt nothing more but the end.
+    /// Whether the stream's key may encrypt nothing more except the end.
     var keyIsSpent: Bool { entry?.pointee.sealer?._withUnsafeGuaranteedRef(\.isSpent) ?? false }
 
     /// The kernel's limit, UIO_MAXIOV.

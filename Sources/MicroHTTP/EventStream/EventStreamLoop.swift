@@ -2,9 +2,9 @@ import CMicroHTTPD
 import Glibc
 import Synchronization
 
-/// One thread with one epoll set that writes to the sockets of event streams, and encrypts if they are of TLS.
+/// One thread with one epoll set that writes to the sockets of event streams, and encrypts if they use TLS.
 ///
-/// While the thread sleeps, another one may take its turn (``EventStreamWaker/serveHere()``). The loop keeps its writer alive until it has stopped.
+/// While the thread sleeps, another one may take its turn (``EventStreamWaker/serveHere()``). The loop retains its writer until it has stopped.
 public final class EventStreamLoop: ThreadBody {
     private enum Message: Sendable {
         case open(DetachedStream)
@@ -20,7 +20,7 @@ public final class EventStreamLoop: ThreadBody {
     }
 
     private static let tick = Duration.milliseconds(250)
-    /// After so many looks in a row without an acknowledgement a client counts as gone.
+    /// After this many checks in a row without an acknowledgement, a client counts as gone.
     private static let looks = 3
     private static let wakeKey = UInt64.max
 
@@ -28,17 +28,17 @@ public final class EventStreamLoop: ThreadBody {
     /// Wakes this loop. Use it from any thread.
     public let waker: EventStreamWaker
     private let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
-    /// The ticks between two looks at one client.
+    /// The number of ticks between two checks of one client.
     private let ticksPerLook: Int
     nonisolated(unsafe) private let table: UnsafeMutablePointer<StreamTable>
-    /// Held by whoever calls the writer or uses the table: the loop's thread whenever it does not sleep, or a thread that takes its turn.
+    /// Held by the thread that calls the writer or uses the table: the loop's thread whenever it does not sleep, or a thread that takes its turn.
     private let turn = Mutex(())
 
-    /// A loop for this writer. Its thread starts with ``start()`` or with the first stream.
+    /// Creates a loop for this writer. Its thread starts with ``start()`` or with the first stream.
     ///
     /// - Parameters:
-    ///   - waker: a waker that no other loop has.
-    ///   - patience: how long a client may leave everything that was sent unacknowledged before its stream is closed; up to half as long again.
+    ///   - waker: A waker that no other loop has.
+    ///   - patience: How long a client may leave all sent data unacknowledged before its stream is closed; up to half as long again.
     public init(writer: any EventStreamWriter, waker: EventStreamWaker = EventStreamWaker(), patience: Duration = .seconds(30)) {
         self.waker = waker
         ticksPerLook = max(1, Int(patience / Self.looks / Self.tick))
@@ -67,8 +67,8 @@ public final class EventStreamLoop: ThreadBody {
         }
     }
 
-    /// Ends all streams in an orderly way, with `streamDidClose` for each, waits for the thread (unless called on it), and releases the writer. A
-    /// stopped loop does not start again; streams opened on it later end at once.
+    /// Ends all streams in order, with `streamDidClose` for each, waits for the thread (unless called on it), and releases the writer. A stopped loop
+    /// does not start again; streams opened on it later end immediately.
     public func stop() {
         let thread: pthread_t? = state.withLock { state in
             state.isStopped = true
@@ -85,12 +85,12 @@ public final class EventStreamLoop: ThreadBody {
         post(.open(stream))
     }
 
-    /// Tells the writer that the stream of this context will not open.
+    /// Informs the writer that the stream of this context will not open.
     func cancel(_ context: UInt64) {
         _ = post(.cancel(context: context))
     }
 
-    /// Ends all streams of a server in an orderly way.
+    /// Ends all streams of a server in order.
     func closeStreams(of server: HTTPServer) {
         _ = post(.close(of: ObjectIdentifier(server)))
     }
@@ -126,14 +126,14 @@ public final class EventStreamLoop: ThreadBody {
     /// How long the thread may sleep.
     private struct Sleep {
         var nextTick: ContinuousClock.Instant
-        /// When the writer is to be called though nobody woke the loop.
+        /// When to call the writer even if no other thread wakes the loop.
         var wakeAt: ContinuousClock.Instant?
         var milliseconds: Int32 = -1
-        /// Whether the loop has to stop.
+        /// Whether the loop must stop.
         var isOver = false
     }
 
-    /// Handles what woke the thread, in its turn.
+    /// Handles the events that woke the thread, in its turn.
     private func work(_ events: UnsafeBufferPointer<epoll_event>, _ writer: any EventStreamWriter, _ sleep: inout Sleep) {
         var bits: UInt8 = 0
         for event in events {
@@ -169,7 +169,7 @@ public final class EventStreamLoop: ThreadBody {
         } ?? false
     }
 
-    /// Waits until the clients of streams that ended have left, a second at most.
+    /// Waits until the clients of ended streams have left, at most a second.
     private func letLeave(_ events: UnsafeMutableBufferPointer<epoll_event>, _ writer: any EventStreamWriter) {
         let deadline = monotonicNanoseconds() &+ StreamTable.longestAnswer
         while table.pointee.leavingCount > 0, case let now = monotonicNanoseconds(), now < deadline {
@@ -209,7 +209,7 @@ public final class EventStreamLoop: ThreadBody {
         return true
     }
 
-    /// Handles the messages. True if the loop has to stop.
+    /// Handles the messages. True if the loop must stop.
     private func takeMail(_ writer: any EventStreamWriter) -> Bool {
         let (messages, isStopped) = state.withLock { state in
             let inbox = state.inbox
@@ -219,7 +219,7 @@ public final class EventStreamLoop: ThreadBody {
         for message in messages {
             switch message {
             case .open(let stream):
-                // A server that began to stop after it handed this one over has asked for its streams to be closed already.
+                // If the server started to stop after it handed this stream over, its request to close its streams has already been processed.
                 if isStopped || stream.owner.inFlight.isDraining || !open(stream, writer) {
                     stream.end()
                     writer.streamDidNotOpen(context: stream.context)
@@ -246,7 +246,7 @@ public final class EventStreamLoop: ThreadBody {
         while let stream = table.pointee.doomed.popLast() { close(stream, stream.keyIsSpent ? .orderly : .cut, writer) }
     }
 
-    /// Looks at every `ticksPerLook`-th client, so that all have been looked at after as many ticks, and closes those that are gone.
+    /// Checks every `ticksPerLook`-th client, so that all are checked after that many ticks, and closes those that are gone.
     private func closeUnanswered(_ writer: any EventStreamWriter) {
         table.pointee.nextLook = (table.pointee.nextLook + 1) % ticksPerLook
         let interval = Int64(ticksPerLook) * 250

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Wakes one ``EventStreamLoop``. It exists before its loop, so a queue of work for the loop's writer needs neither the loop nor the writer.
+/// Wakes one ``EventStreamLoop``. It exists before its loop, so that a queue of work for the loop's writer needs neither the loop nor the writer.
 public final class EventStreamWaker: Sendable {
     static let woken: UInt8 = 1
     static let mail: UInt8 = 2
@@ -13,12 +13,12 @@ public final class EventStreamWaker: Sendable {
     private let wakeup = Wakeup()
     private let served = Mutex(Served())
 
-    /// A waker for a loop that is made later.
+    /// Creates a waker for a loop that is created later.
     public init() {}
 
     deinit { wakeup.close() }
 
-    /// Becomes readable anew with each signal. It is never read, so watch it by its edges.
+    /// Becomes readable with each signal. It is never read, so watch it edge-triggered.
     var descriptor: Int32 { wakeup.descriptor }
 
     func serves(_ loop: EventStreamLoop) { served.withLock { $0.loop = loop } }
@@ -26,11 +26,11 @@ public final class EventStreamWaker: Sendable {
     /// Makes the loop call `streamsDidWake` once. Call it from any thread. Until the loop has woken, further calls cost no system call.
     public func wake() { signal(Self.woken) }
 
-    /// Has the loop's writer called here (`streamsDidWake`) instead of on the loop's thread, which then need not wake up first. Call it from any thread
-    /// that no call of the writer waits for.
+    /// Calls the loop's writer (`streamsDidWake`) here instead of on the loop's thread, which then need not wake up first. Call it from any thread
+    /// for which no call of the writer waits.
     ///
-    /// - Returns: false if the loop is at work, has no stream, or its writer does not want it
-    ///   (`mayBeServedElsewhere`). Then nothing was done: call ``wake()``.
+    /// - Returns: False if the loop is working, has no stream, or its writer does not allow it (`mayBeServedElsewhere`). Then nothing was done: call
+    ///   ``wake()``.
     public func serveHere() -> Bool { served.withLock { $0.loop }?.serveHere() ?? false }
 
     func signal(_ bit: UInt8) {

@@ -1,18 +1,19 @@
 import CMicroHTTPD
 import Glibc
 
-/// Encrypts what is sent to one client: the sending half of the TLS session that libmicrohttpd made, once the stream has left libmicrohttpd. It sends
-/// as many events in one record as fit, all records in one call, and keeps nothing but the key and the rest of a record that a full socket cut.
+/// Encrypts the data sent to one client. It is the sending half of the TLS session that libmicrohttpd established, after the stream has left
+/// libmicrohttpd. It puts as many events in one record as fit, sends all records in one call, and keeps only the key and the rest of a record that a
+/// full socket cut.
 ///
-/// Sendable: the loop's thread uses it, once the thread that handed the stream over has let it go.
+/// Sendable: only the loop's thread uses it, after the thread that handed the stream over has released it.
 final class RecordSealer: @unchecked Sendable {
-    /// What one thread needs to make records.
+    /// The buffers that one thread needs to create records.
     final class Desk {
         fileprivate static let records = 4
-        /// One record's bytes before they are encrypted, with room for the byte that TLS 1.3 adds.
+        /// One record's bytes before encryption, with room for the byte that TLS 1.3 adds.
         fileprivate let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: 16384 + 1)
         fileprivate let sealed = UnsafeMutablePointer<UInt8>.allocate(capacity: records * longestRecord)
-        /// The lengths of the records made: their bytes in the clear, and as they are sent.
+        /// The lengths of the created records: plain, and as sent.
         fileprivate let lengths = UnsafeMutablePointer<(clear: Int, sealed: Int)>.allocate(capacity: records)
 
         deinit {
@@ -25,17 +26,17 @@ final class RecordSealer: @unchecked Sendable {
     fileprivate static let longestRecord = Int(cmhd_longest_record)
 
     private var half = cmhd_sending_half()
-    /// What is left of a record that the kernel has begun.
+    /// The rest of a record of which the kernel has accepted a part.
     private var rest: [UInt8] = []
     private var restSent = 0
     private var saidGoodbye = false
-    /// Whether the key has encrypted as much as it may, but for the end.
+    /// Whether the key has encrypted as much as it may, except for the end.
     private(set) var isSpent = false
 
-    /// Nil if the connection's session cannot be taken over; it can if it is of TLS 1.2 or 1.3 with authenticated encryption, and if the kernel does not
-    /// encrypt (`ktls = true` in GnuTLS's configuration): the records would be encrypted twice.
+    /// Nil if the connection's session cannot be taken over. It can if it uses TLS 1.2 or 1.3 with authenticated encryption and the kernel does not
+    /// encrypt (`ktls = true` in GnuTLS's configuration). Otherwise the records would be encrypted twice.
     ///
-    /// - Parameter usesKernelTLS: a test has another one.
+    /// - Parameter usesKernelTLS: Replaced in a test.
     init?(_ session: gnutls_session_t, usesKernelTLS: (gnutls_session_t) -> Bool = cmhd_uses_kernel_tls) {
         guard !usesKernelTLS(session), cmhd_take_sending_half(session, &half) else { return nil }
     }
@@ -44,9 +45,10 @@ final class RecordSealer: @unchecked Sendable {
         if half.cipher != nil { gnutls_aead_cipher_deinit(half.cipher) }
     }
 
-    /// Sends bytes, as many as the kernel takes now. A record that the kernel has begun counts as taken; ``flush(to:)`` sends its rest.
+    /// Sends as many bytes as the kernel accepts now. A record of which the kernel has accepted a part counts as accepted; ``flush(to:)`` sends its
+    /// rest.
     ///
-    /// - Returns: the number of bytes taken, or nil if the connection is broken, or the key has encrypted as much as it may.
+    /// - Returns: The number of accepted bytes, or nil if the connection is broken, or the key has encrypted as much as it may.
     func write(_ vectors: UnsafeBufferPointer<iovec>, to descriptor: Int32, _ desk: Desk) -> Int? {
         guard let isFlushed = flush(to: descriptor) else { return nil }
         guard isFlushed else { return 0 }
@@ -60,14 +62,14 @@ final class RecordSealer: @unchecked Sendable {
             let (taken, begun, end) = Self.begun(desk.lengths, count, sent: sent)
             total &+= taken
             guard sent < size else { continue }
-            // The records that the kernel has not begun never leave this process, so their numbers may be given to others.
+            // Records of which the kernel has accepted nothing never leave this process, so their numbers may be reused.
             half.sequence = first &+ UInt64(begun)
             rest = Array(UnsafeBufferPointer(start: desk.sealed + sent, count: end - sent))
             return total
         }
     }
 
-    /// Makes at most four records. Returns their number and their size; nil if the key may encrypt no more.
+    /// Creates at most four records. Returns their number and their size; nil if the key may encrypt no more.
     private func seal(_ source: inout Source, _ desk: Desk) -> (count: Int, size: Int)? {
         guard !isSpent else { return nil }
         var (count, size) = (0, 0)
@@ -84,7 +86,7 @@ final class RecordSealer: @unchecked Sendable {
         return (count, size)
     }
 
-    /// Of the records that the kernel has begun: their bytes in the clear, their number, and where they end.
+    /// For the records of which the kernel has accepted a part: their plain bytes, their number, and where they end.
     private static func begun(_ lengths: UnsafeMutablePointer<(clear: Int, sealed: Int)>, _ count: Int, sent: Int) -> (Int, Int, Int) {
         var (taken, begun, end) = (0, 0, 0)
         while begun < count, end < sent {
@@ -95,7 +97,7 @@ final class RecordSealer: @unchecked Sendable {
         return (taken, begun, end)
     }
 
-    /// Sends the rest of a record. True if nothing is left of it, false if the socket is full, nil if the connection is broken.
+    /// Sends the rest of a record. True if nothing remains, false if the socket is full, nil if the connection is broken.
     func flush(to descriptor: Int32) -> Bool? {
         guard !rest.isEmpty else { return true }
         let sent = rest.withUnsafeBufferPointer { rest in
@@ -108,7 +110,7 @@ final class RecordSealer: @unchecked Sendable {
         return true
     }
 
-    /// Tells the client that the end is the end (`close_notify`, RFC 8446 §6.1), behind all that was written. Returns the same as ``flush(to:)``.
+    /// Sends `close_notify` (RFC 8446 §6.1) after everything that was written, which marks the end of the data. Returns the same as ``flush(to:)``.
     func close(_ descriptor: Int32) -> Bool? {
         if !saidGoodbye {
             saidGoodbye = true
@@ -120,7 +122,7 @@ final class RecordSealer: @unchecked Sendable {
         return flush(to: descriptor)
     }
 
-    /// How many bytes the kernel took; 0 if the socket is full; nil if the connection is broken.
+    /// The number of bytes that the kernel accepted; 0 if the socket is full; nil if the connection is broken.
     private static func send(_ bytes: UnsafePointer<UInt8>?, _ count: Int, to descriptor: Int32) -> Int? {
         while true {
             let sent = Glibc.send(descriptor, bytes, count, neverWaiting)

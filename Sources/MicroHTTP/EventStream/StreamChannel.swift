@@ -1,12 +1,12 @@
 import CMicroHTTPD
 import Glibc
 
-/// How a stream's bytes reach its client: a socket of our own, and what encrypts the bytes if the connection is of TLS.
+/// The way of a stream's bytes to its client: our own socket, and the encryption if the connection uses TLS.
 struct StreamChannel: Sendable {
     let descriptor: Int32
     let sealer: RecordSealer?
 
-    /// Ends a stream that no loop has taken.
+    /// Ends a stream that no loop has taken over.
     func end(_ ending: StreamEnding) {
         if ending == .orderly { _ = sealer?.close(descriptor) }
         endSocket(descriptor, ending)
@@ -20,7 +20,7 @@ enum StreamEnding {
     case cut
 }
 
-/// Prepares a stream's socket: the kernel keeps little for a client that does not read.
+/// Prepares a stream's socket: the kernel buffers little for a client that does not read.
 ///
 /// It has no `TCP_USER_TIMEOUT`: with it, the kernel would also reset a client that reads steadily through a receive buffer smaller than one of our
 /// segments.
@@ -30,7 +30,7 @@ func prepareSocket(_ descriptor: Int32) {
     setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
 }
 
-/// Whether something was resent and the client has acknowledged nothing for this many milliseconds.
+/// Whether data was retransmitted and the client has acknowledged nothing for this many milliseconds.
 func isUnanswered(_ descriptor: Int32, for milliseconds: Int64) -> Bool {
     var info = tcp_info()
     var size = socklen_t(MemoryLayout<tcp_info>.size)
@@ -38,7 +38,7 @@ func isUnanswered(_ descriptor: Int32, for milliseconds: Int64) -> Bool {
     return (info.tcpi_retransmits > 0 || info.tcpi_probes > 0) && Int64(info.tcpi_last_ack_recv) >= milliseconds
 }
 
-/// Makes the kernel drop what the client does not take within a minute.
+/// Makes the kernel drop data that the client does not accept within a minute.
 func expireUnsent(_ descriptor: Int32) {
     setOption(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, 60_000)
 }

@@ -8,7 +8,7 @@ struct DetachedStream: Sendable {
     let context: UInt64
     let owner: HTTPServer
 
-    /// Ends a stream that no loop has taken.
+    /// Ends a stream that no loop has taken over.
     func end() {
         channel.end(.orderly)
         owner.streamEnded()
@@ -17,11 +17,12 @@ struct DetachedStream: Sendable {
 
 /// Moves a stream's socket from libmicrohttpd, which sends the head, to the loop, which writes the body.
 ///
-/// libmicrohttpd 0.9.75 first calls the content reader when the kernel has every byte of the head. The reader duplicates the descriptor and ends the
-/// response at once: libmicrohttpd frees the connection's memory and closes its own descriptor, and, in turbo mode, does not shut the socket down. So
-/// a stream takes no connection of libmicrohttpd, no memory pool and no suspension, which would hide that its client leaves and abort a stop.
+/// libmicrohttpd 0.9.75 first calls the content reader when the kernel has accepted every byte of the head. The reader duplicates the descriptor and
+/// ends the response immediately. libmicrohttpd then frees the connection's memory and closes its own descriptor, and, in turbo mode, does not shut
+/// the socket down. So a stream uses no libmicrohttpd connection, no memory pool and no suspension. A suspension would hide that its client leaves,
+/// and would abort a stop.
 ///
-/// Over TLS the reader takes the keys along (`RecordSealer`). The session that libmicrohttpd still has says its end, but to nobody.
+/// With TLS the reader also takes over the keys (`RecordSealer`). The session that libmicrohttpd still has sends its end to no one.
 final class StreamHandover: Sendable {
     private let connection: MHDConnection
     private let loop: EventStreamLoop
@@ -36,7 +37,7 @@ final class StreamHandover: Sendable {
         self.server = server
     }
 
-    /// The kernel has the head. Returns the end of the response.
+    /// The kernel has accepted the head. Returns the end of the response.
     func headIsSent() -> Int {
         guard !isDecided.exchange(true, ordering: .relaxed) else { return cmhd_end_of_stream }
         cmhd_release_soon(connection.pointer)
@@ -65,7 +66,7 @@ final class StreamHandover: Sendable {
         return cmhd_end_of_stream
     }
 
-    /// libmicrohttpd is done with the response.
+    /// libmicrohttpd has finished the response.
     func released() {
         if !isDecided.load(ordering: .relaxed) { loop.cancel(context) }
     }

@@ -1,34 +1,34 @@
 import CMicroHTTPD
 import Glibc
 
-/// The open streams of one loop. It is used in the loop's turn only. The loop keeps it behind a pointer, so that a write counts no references.
+/// The open streams of one loop. It is used only in the loop's turn. The loop keeps it behind a pointer, so that a write counts no references.
 struct StreamTable {
     struct Entry {
         var descriptor: Int32 = -1
         var generation: UInt32 = 0
         var isOpen = false
-        /// Whether a write took less than was offered since the last `streamDidBecomeWritable`.
+        /// Whether a write accepted less than was offered since the last `streamDidBecomeWritable`.
         var awaitsWritable = false
-        /// Whether the stream is closed once the writer has returned, because a write failed.
+        /// Whether the stream is closed after the writer has returned, because a write failed.
         var isDoomed = false
-        /// How many looks in a row found that the client acknowledges nothing.
+        /// How many checks in a row found that the client acknowledges nothing.
         var unanswered: UInt8 = 0
-        /// When the socket of an ended stream is closed at the latest, monotonic milliseconds; they come round in seven weeks.
+        /// When the socket of an ended stream is closed at the latest, monotonic milliseconds; the value wraps after seven weeks.
         var closesAt: UInt32 = 0
         var owner: Unmanaged<HTTPServer>?
-        /// Encrypts the bytes; nil in the clear.
+        /// Encrypts the bytes; nil without TLS.
         var sealer: Unmanaged<RecordSealer>?
     }
 
     let epoll: Int32
-    /// Those before `used` are initialized; the others take no memory yet.
+    /// Entries before `used` are initialized; the others use no memory yet.
     private(set) var entries: UnsafeMutablePointer<Entry>
     private(set) var capacity: Int
     private(set) var used = 0
     private var vacant: [Int32] = []
-    /// The streams that are closed once the writer has returned.
+    /// The streams that are closed after the writer has returned.
     var doomed: [EventStream] = []
-    /// The first entry of the last look for clients that are gone.
+    /// The first entry of the last check for clients that are gone.
     var nextLook = 0
     private(set) var openCount = 0
     /// Ended streams whose sockets are not closed yet.
@@ -55,7 +55,7 @@ struct StreamTable {
         }
         let entry = entries + Int(index)
         assert(!entry.pointee.isOpen, "Slot \(index) is vacant and open.")
-        // Edge-triggered: writability is reported once after a full socket has drained, at no further system call.
+        // Edge-triggered: writability is reported once after a full socket has drained, without a further system call.
         var event = epoll_event()
         event.events = EPOLLRDHUP.rawValue | EPOLLET.rawValue | EPOLLOUT.rawValue
         event.data.u64 = UInt64(entry.pointee.generation) << 32 | UInt64(UInt32(bitPattern: index))
@@ -71,14 +71,14 @@ struct StreamTable {
         return (index, entry.pointee.generation)
     }
 
-    /// Sends the rest of a record. True if nothing is left of it, false if the socket is full, nil if the connection is broken.
+    /// Sends the rest of a record. True if nothing remains, false if the socket is full, nil if the connection is broken.
     func flush(_ entry: UnsafeMutablePointer<Entry>) -> Bool? {
         guard let sealer = entry.pointee.sealer else { return true }
         return sealer._withUnsafeGuaranteedRef { $0.flush(to: entry.pointee.descriptor) }
     }
 
-    /// Ends a stream. Over TLS its socket is kept until the client has left too, because its answer to `close_notify` would reset a closed one, and the
-    /// client could lose what came last.
+    /// Ends a stream. With TLS its socket is kept until the client has left too. The client's answer to `close_notify` would reset a closed socket,
+    /// and the client could lose the last data.
     mutating func end(_ index: Int32, _ entry: UnsafeMutablePointer<Entry>, _ ending: StreamEnding) {
         guard ending == .orderly, let sealer = entry.pointee.sealer else { return remove(index, entry, ending) }
         let descriptor = entry.pointee.descriptor
@@ -120,7 +120,7 @@ struct StreamTable {
         ended.owner?.takeRetainedValue().streamEnded()
     }
 
-    /// Closes the sockets of ended streams whose time is over at `now`.
+    /// Closes the sockets of ended streams whose time is up at `now`.
     mutating func dropLeaving(at now: UInt64) {
         guard leavingCount > 0 else { return }
         let now = Self.milliseconds(now)

@@ -6,15 +6,15 @@ public struct HTTPRequest: Sendable {
     public let target: String
     /// The path as sent, still percent-encoded, without the query.
     public let path: String
-    /// The path's segments, decoded. Empty for `/`.
+    /// The decoded segments of the path. Empty for `/`.
     public let segments: [String]
-    /// The segments that matched the route's `{name}`s, decoded.
+    /// The decoded segments that matched the route's `{name}`s.
     public internal(set) var parameters: [String: String] = [:]
-    /// The query's fields in order, decoded; `+` stays `+`.
+    /// The decoded query fields in order; `+` stays `+`.
     public let query: [(name: String, value: String)]
     /// The header fields in order, values without surrounding white space.
     public let headers: [HTTPHeader]
-    /// The body, no longer than its route allows.
+    /// The body, within the limit of its route.
     public internal(set) var body: [UInt8] = []
     /// The client's address without port; an IPv4 client of an IPv6 socket appears as IPv4.
     public let remoteAddress: String
@@ -39,7 +39,7 @@ public struct HTTPRequest: Sendable {
         query.first { $0.name == name }?.value
     }
 
-    /// Whether `Accept-Encoding` names gzip, or everything, with a weight above zero (RFC 9110 §12.5.3).
+    /// Whether `Accept-Encoding` contains gzip, or a wildcard, with a weight above zero (RFC 9110 §12.5.3).
     public var acceptsGzip: Bool { headers.acceptsGzip }
 
     /// All values of a query field, in order.
@@ -68,7 +68,7 @@ extension [HTTPHeader] {
 }
 
 extension String {
-    /// Whether the names are equal but for ASCII case; HTTP names need no more.
+    /// Whether the names are equal except for ASCII case, which suffices for HTTP names.
     func equalsIgnoringCase(_ other: String) -> Bool {
         let (left, right) = (utf8, other.utf8)
         return left.count == right.count && zip(left, right).allSatisfy { $0.lowercasedASCII == $1.lowercasedASCII }

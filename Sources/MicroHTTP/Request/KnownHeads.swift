@@ -2,16 +2,16 @@ import CMicroHTTPD
 import Glibc
 import Synchronization
 
-/// A request head that passed the guard, announced no body and got a prepared answer. Clients that ask again send the same bytes again, and what was
-/// read and judged of them once holds for them.
+/// A request head that passed the guard, announced no body and got a prepared answer. Clients that repeat a request send the same bytes, so the
+/// result of parsing and checking them is reused.
 final class KnownHead: Sendable {
     let head: RequestHead
     let key: PreparedAnswers.Key
     let noneMatch: String?
     fileprivate let target: [UInt8]
-    /// The head as libmicrohttpd left it in its buffer, with zeros behind its parts.
+    /// The head as libmicrohttpd left it in its buffer, with zeros after its parts.
     fileprivate let bytes: [UInt8]
-    /// Where the target, the version and each field's name and value begin and end, from the head's start.
+    /// Where the target, the version and each field's name and value start and end, from the head's start.
     fileprivate let places: [Int32]
 
     fileprivate init(_ head: RequestHead, _ key: PreparedAnswers.Key, target: [UInt8], bytes: [UInt8], places: [Int32]) {
@@ -36,7 +36,7 @@ struct UnreadHead {
 
     fileprivate var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: method, count: cmhd_head_size(connection)) }
 
-    /// A byte of it may have two meanings, since zeros stand for spaces and line ends: where its parts are tells them apart.
+    /// A zero in the head may stand for a space or a line end. The positions of its parts distinguish them.
     fileprivate var places: [Int32] { visited(Places(start: method, known: nil)).found }
 
     fileprivate func isAt(_ known: [Int32]) -> Bool {
@@ -53,7 +53,7 @@ struct UnreadHead {
     }
 }
 
-/// The heads that came last, found by their bytes. Bounded; from any thread.
+/// The most recent heads, found by their bytes. Bounded; call it from any thread.
 final class KnownHeads: Sendable {
     private static let size = 256
     private static let longest = 1024
@@ -69,9 +69,9 @@ final class KnownHeads: Sendable {
         return known
     }
 
-    /// Keeps a head that passed the guard and announces no body, unless it is long or tells who the client is.
+    /// Remembers a head that passed the guard and announces no body, unless it is long or identifies the client.
     ///
-    /// - Parameter key: of the prepared answer that it got.
+    /// - Parameter key: The key of its prepared answer.
     func remember(_ head: RequestHead, _ key: PreparedAnswers.Key, _ unread: UnreadHead) {
         let bytes = unread.bytes
         guard bytes.count <= Self.longest, !Self.credentials.contains(where: { head.headers.value(of: $0) != nil }) else { return }
@@ -92,7 +92,7 @@ final class KnownHeads: Sendable {
     }
 }
 
-/// Collects the places of a head's parts, or compares them with known ones, which needs no memory.
+/// Collects the positions of a head's parts, or compares them with known ones, which needs no memory.
 private struct Places {
     let start: UnsafePointer<CChar>
     let known: [Int32]?

@@ -1,15 +1,15 @@
-/// The checks that libmicrohttpd 0.9.75 leaves out (RFC 9110 §5, RFC 9112 §3, §6.1, §6.3). They run before anything else reads a request.
+/// The checks that libmicrohttpd 0.9.75 does not make (RFC 9110 §5, RFC 9112 §3, §6.1, §6.3). They run before anything else reads a request.
 struct RequestGuard: Sendable {
-    /// What follows the head.
+    /// The kind of body after the head.
     enum Body: Sendable, Equatable {
         case none
         case length(Int)
         case chunked
     }
 
-    /// Longest accepted target in bytes.
+    /// The maximum length of a target in bytes.
     private static let maximumTargetBytes = 8192
-    /// The most memory a head may take, so that the rest is enough for the answer's head.
+    /// The maximum memory of a request's head, so that the rest suffices for the response's head.
     private static let maximumHeadMemory = HTTPServer.connectionMemory - 4096
 
     private let allowedHosts: Set<String>?
@@ -21,7 +21,7 @@ struct RequestGuard: Sendable {
         }
     }
 
-    /// The request's body, or the problem to answer with. `RequestTarget` checks the target.
+    /// The kind of body, or the problem with which to answer. `RequestTarget` checks the target.
     func admit(_ head: RequestHead) -> Result<Body, HTTPProblem> {
         guard head.isWellSpaced, head.method.isToken, head.version == "HTTP/1.1" || head.version == "HTTP/1.0" else {
             return .failure(.badRequest("The request line or the spacing of the head is malformed."))
@@ -29,7 +29,7 @@ struct RequestGuard: Sendable {
         for field in head.headers {
             guard field.name.isToken else { return .failure(.badRequest("A header name is not a token.")) }
             guard field.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
-                return .failure(.badRequest("A header value has a control character."))
+                return .failure(.badRequest("A header value contains a control character."))
             }
         }
         guard let raw = head.target else { return .failure(.badRequest("The request target is not UTF-8.")) }
@@ -43,7 +43,7 @@ struct RequestGuard: Sendable {
         let hosts = head.headers.filter { $0.name.equalsIgnoringCase("Host") }
         if hosts.isEmpty && head.version == "HTTP/1.0" { return nil }
         guard hosts.count == 1, let name = hosts.first?.value.hostName else {
-            return .badRequest("A request has exactly one Host, a name or an address with an optional port.")
+            return .badRequest("A request must have exactly one Host header: a name or an address with an optional port.")
         }
         guard let allowedHosts, !allowedHosts.contains(name.lowercased()) else { return nil }
         return .misdirected
@@ -60,18 +60,18 @@ struct RequestGuard: Sendable {
             guard !digits.isEmpty, digits.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }) else {
                 return .failure(.badRequest("Content-Length is not a number."))
             }
-            // Whoever knows the route knows how long a body may be. What is no `Int` is longer.
+            // The route decides how long a body may be. A number beyond `Int` is always too large.
             guard let length = Int(digits) else { return .failure(.contentTooLarge) }
             body = length == 0 ? .none : .length(length)
         case (0, 1):
             guard head.version == "HTTP/1.1", codings[0].value.equalsIgnoringCase("chunked") else {
-                return .failure(.badRequest("The only Transfer-Encoding is chunked, on HTTP/1.1."))
+                return .failure(.badRequest("The only supported Transfer-Encoding is chunked, on HTTP/1.1."))
             }
             body = .chunked
         default:
-            return .failure(.badRequest("Content-Length and Transfer-Encoding exclude each other and appear once."))
+            return .failure(.badRequest("A request may have Content-Length or Transfer-Encoding, not both, and only once."))
         }
-        guard body == .none || !Self.bodiless.contains(head.method) else { return .failure(.badRequest("This method takes no body.")) }
+        guard body == .none || !Self.bodiless.contains(head.method) else { return .failure(.badRequest("This method does not allow a body.")) }
         return .success(body)
     }
 
@@ -79,7 +79,7 @@ struct RequestGuard: Sendable {
 }
 
 extension String {
-    /// RFC 9110 §5.6.2.
+    /// Whether the text is a token (RFC 9110 §5.6.2).
     var isToken: Bool {
         !isEmpty
             && utf8.allSatisfy { byte in
@@ -90,7 +90,7 @@ extension String {
             }
     }
 
-    /// The name of a `Host` value without its port, brackets kept; `nil` for anything but a name or an address.
+    /// The name in a `Host` value without its port, brackets kept; `nil` for anything but a name or an address.
     fileprivate var hostName: String? {
         let name: Substring
         let port: Substring

@@ -1,17 +1,17 @@
 import CMicroHTTPD
 import Glibc
 
-/// A request head as libmicrohttpd parsed it, copied out of its buffers.
+/// A request head parsed by libmicrohttpd and copied out of its buffers.
 struct RequestHead: Sendable {
     var method: String
     /// The target as sent, or `nil` if it is not UTF-8.
     var target: String?
     var version: String
     var headers: [HTTPHeader] = []
-    /// Roughly how much of the connection's memory the head takes: its bytes and a record for each field and cookie.
+    /// The approximate memory of the connection that the head uses: its bytes and a record for each field and cookie.
     var memory: Int
     /// Whether method, target, version and fields are separated by exactly one SP or CRLF. libmicrohttpd accepts doubled spaces, bare LF and folded
-    /// lines, and cuts at NUL; each of these leaves a gap that shows here.
+    /// lines, and cuts at NUL; each of these leaves a gap that is visible here.
     var isWellSpaced: Bool
 }
 

@@ -4,7 +4,7 @@ struct RequestTarget: Sendable {
     let segments: [String]
     let query: [(name: String, value: String)]
 
-    /// `nil` if the target does not start with `/`, has raw controls or spaces or bad escapes, or decodes to controls or to invalid UTF-8.
+    /// `nil` if the target does not start with `/`, has raw controls, spaces or invalid escapes, or decodes to controls or invalid UTF-8.
     init?(_ target: String) {
         let bytes = target.utf8
         guard bytes.first == UInt8(ascii: "/"), !bytes.contains(where: \.isControlOrSpace) else { return nil }

@@ -2,13 +2,13 @@
 public struct HTTPProblem: Error, Sendable {
     /// An extension member's value.
     public enum Value: Sendable {
-        /// Valid JSON text, inserted as it is.
+        /// Valid JSON text, inserted unchanged.
         case json(String)
         /// A string, escaped here.
         case string(String)
         /// A list of strings, escaped here.
         case strings([String])
-        /// A whole number.
+        /// An integer.
         case number(Int)
     }
 
@@ -16,16 +16,16 @@ public struct HTTPProblem: Error, Sendable {
     public var status: Int
     /// A short, fixed summary of the kind of problem.
     public var title: String
-    /// What went wrong this time and what to do; `nil` leaves the member out. Never repeat the client's input here.
+    /// What went wrong in this case and what to do; `nil` omits the member. Never repeat the client's input here.
     public var detail: String?
-    /// URI of the kind of problem; `about:blank` if the status says it all.
+    /// URI of the kind of problem; `about:blank` if the status suffices.
     public var type: String
     /// Extension members in order.
     public var extensions: [(name: String, value: Value)]
-    /// Fields for the answer besides `Content-Type` and `Cache-Control`, such as `Retry-After`.
+    /// Header fields of the response besides `Content-Type` and `Cache-Control`, such as `Retry-After`.
     public var headers: [HTTPHeader]
 
-    /// A problem; see the properties.
+    /// Creates a problem; see the properties.
     public init(
         status: Int, title: String, detail: String? = nil, type: String = "about:blank", extensions: [(name: String, value: Value)] = [],
         headers: [HTTPHeader] = []
@@ -55,7 +55,7 @@ public struct HTTPProblem: Error, Sendable {
         return "{\(members.joined(separator: ","))}"
     }
 
-    /// The answer: `application/problem+json`, not to be stored.
+    /// The response: `application/problem+json`, not to be stored.
     public var response: HTTPResponse {
         HTTPResponse(
             status: status,
@@ -68,14 +68,14 @@ extension HTTPProblem {
     static func badRequest(_ detail: String) -> HTTPProblem { HTTPProblem(status: 400, title: "Bad Request", detail: detail) }
     static let notFound = HTTPProblem(status: 404, title: "Not Found", detail: "No resource has this path.")
     static let requestTimeout = HTTPProblem(status: 408, title: "Request Timeout", detail: "The request did not arrive in time.")
-    static let abandoned = HTTPProblem(status: 408, title: "Request Timeout", detail: "The client hung up before there was an answer.")
-    static let contentTooLarge = HTTPProblem(status: 413, title: "Content Too Large", detail: "The request body is longer than this server takes.")
-    static let uriTooLong = HTTPProblem(status: 414, title: "URI Too Long", detail: "The request target is longer than this server takes.")
+    static let abandoned = HTTPProblem(status: 408, title: "Request Timeout", detail: "The client disconnected before the response.")
+    static let contentTooLarge = HTTPProblem(status: 413, title: "Content Too Large", detail: "The request body is longer than this server accepts.")
+    static let uriTooLong = HTTPProblem(status: 414, title: "URI Too Long", detail: "The request target is longer than this server accepts.")
     static let misdirected = HTTPProblem(
         status: 421, title: "Misdirected Request",
-        detail: "This server does not answer for that Host; its setting allowed-hosts lists the names it answers for.")
+        detail: "This server does not serve this Host; its setting allowed-hosts lists the allowed names.")
     static let headersTooLarge = HTTPProblem(
-        status: 431, title: "Request Header Fields Too Large", detail: "The request head is longer than this server takes.")
+        status: 431, title: "Request Header Fields Too Large", detail: "The request head is longer than this server accepts.")
     static let internalError = HTTPProblem(status: 500, title: "Internal Server Error", detail: "The request was not answered.")
     static let overloaded = HTTPProblem(
         status: 503, title: "Service Unavailable", detail: "All connections are in use. Try again later.", headers: [HTTPHeader("Retry-After", "5")])
@@ -84,7 +84,7 @@ extension HTTPProblem {
 
     static func methodNotAllowed(allow: String) -> HTTPProblem {
         HTTPProblem(
-            status: 405, title: "Method Not Allowed", detail: "This resource takes \(allow).", headers: [HTTPHeader("Allow", allow)]
+            status: 405, title: "Method Not Allowed", detail: "This resource allows \(allow).", headers: [HTTPHeader("Allow", allow)]
         )
     }
 }

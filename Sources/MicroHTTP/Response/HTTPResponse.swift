@@ -2,24 +2,24 @@ import CMicroHTTPD
 import Glibc
 import Synchronization
 
-/// An answer whose whole body is known. libmicrohttpd adds `Date`, `Content-Length` and, if needed, `Connection: close`.
+/// A response whose complete body is known. libmicrohttpd adds `Date`, `Content-Length` and, if needed, `Connection: close`.
 public struct HTTPResponse: Sendable {
     /// 200...599.
     public var status: Int
-    /// The answer's own fields; the server adds the configuration's common ones. A value must not be empty or contain a line end.
+    /// The response's own fields; the server adds the configuration's common ones. A value must not be empty or contain a line end.
     public var headers: [HTTPHeader]
-    /// The body, shared by all its answers. A 304 or an answer to HEAD states its length and omits it.
+    /// The body, shared by all responses that use it. A 304 or a response to HEAD states its length and omits it.
     public var content: SharedBytes
 
     /// A copy of the body, for inspection.
     public var body: [UInt8] { content.bytes }
 
-    /// An answer that copies its body once.
+    /// Creates a response that copies its body once.
     public init(status: Int, headers: [HTTPHeader] = [], body: [UInt8] = []) {
         self.init(status: status, headers: headers, content: body.isEmpty ? .empty : SharedBytes(body))
     }
 
-    /// An answer that shares an immutable body with other answers.
+    /// Creates a response that shares an immutable body with others.
     public init(status: Int, headers: [HTTPHeader] = [], content: SharedBytes) {
         self.status = status
         self.headers = headers
@@ -27,7 +27,7 @@ public struct HTTPResponse: Sendable {
     }
 }
 
-/// Immutable bytes at a fixed address, shared by any number of answers.
+/// Immutable bytes at a fixed address, shared by any number of responses.
 public final class SharedBytes: Sendable {
     static let empty = SharedBytes([])
 
@@ -54,7 +54,7 @@ public final class SharedBytes: Sendable {
     private let file = Mutex<Int32?>(nil)
 
     /// A descriptor of an anonymous file with the bytes, which the caller closes; the kernel sends such a file without copying it. The file is
-    /// written once. Nil if no descriptor or memory is left.
+    /// written once. Nil if no descriptor or memory is available.
     func openFile() -> Int32? {
         let file: Int32? = file.withLock { file in
             file = file ?? makeFile()

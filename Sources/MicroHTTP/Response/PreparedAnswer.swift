@@ -1,12 +1,12 @@
 import CMicroHTTPD
 import Synchronization
 
-/// A prepared answer to GET and HEAD: 200, or 304 if the client has it already. The server's own thread sends it, without a handler, until it expires
-/// or is removed.
+/// A prepared response to GET and HEAD: 200, or 304 if the client already has it. The server's own thread sends it, without a handler, until it
+/// expires or is removed.
 ///
-/// Under load many requests share one answer of libmicrohttpd. It is made anew each millisecond, because its ages count up.
+/// Under load many requests share one libmicrohttpd response. It is recreated each millisecond, because its ages increase.
 public final class PreparedAnswer: Sendable {
-    /// An answer of libmicrohttpd, kept for as long as it is sent or may be sent again.
+    /// A libmicrohttpd response, kept while it is sent or may be sent again.
     private final class MHDResponse: @unchecked Sendable {
         let response: OpaquePointer
         init(_ response: OpaquePointer) { self.response = response }
@@ -30,13 +30,13 @@ public final class PreparedAnswer: Sendable {
     private let current = Mutex(Current())
 
     /// - Parameters:
-    ///   - content: the body.
-    ///   - entityTag: the value of `ETag`, quotes included, for comparison with `If-None-Match` (RFC 9110 §13.1.2).
-    ///   - headers: the fields of the 200 and the 304, `ETag` among them.
-    ///   - contentHeaders: fields of the 200 alone, such as `Content-Type`.
-    ///   - countingHeaders: fields of both with a time in ms, as decimal digits; it counts up from its present value.
-    ///   - lifetime: the time until it expires.
-    ///   - route: the pattern of the GET route under which its requests are counted.
+    ///   - content: The body.
+    ///   - entityTag: The value of `ETag`, quotes included, for comparison with `If-None-Match` (RFC 9110 §13.1.2).
+    ///   - headers: The fields of the 200 and the 304, including `ETag`.
+    ///   - contentHeaders: Fields of only the 200, such as `Content-Type`.
+    ///   - countingHeaders: Fields of both with a time in ms as decimal digits, which increases from its current value.
+    ///   - lifetime: The time until it expires.
+    ///   - route: The pattern of the GET route under which its requests are counted.
     public init(
         content: SharedBytes, entityTag: String, headers: [HTTPHeader], contentHeaders: [HTTPHeader],
         countingHeaders: [(name: String, milliseconds: Int64)], lifetime: Duration, route: String
@@ -53,16 +53,16 @@ public final class PreparedAnswer: Sendable {
 
     func isUsable(at now: UInt64) -> Bool { now < until }
 
-    /// Bytes of its body.
+    /// The size of its body in bytes.
     var size: Int { content.count }
 
-    /// 200, or 304 if the client has it.
+    /// 200, or 304 if the client already has it.
     func status(_ noneMatch: String?) -> Int { noneMatch.map { $0.matches(entityTag: entityTag) } ?? false ? 304 : 200 }
 
-    /// Gives the answer to libmicrohttpd; nil if it could not be made.
+    /// Passes the response to libmicrohttpd; nil if it could not be created.
     func queue(on connection: MHDConnection, noneMatch: String?, adding common: [HTTPHeader]) -> MHD_Result? {
         let isUnchanged = status(noneMatch) == 304
-        // Rounded up: an age that is sent is never below the true one.
+        // Rounded up, so that a sent age is never below the true one.
         let elapsed = Int64(clamping: (monotonicNanoseconds() &- madeAt &+ 999_999) / 1_000_000)
         let made: MHDResponse? = current.withLock { current in
             if current.elapsed != elapsed { current = Current(elapsed: elapsed) }
@@ -73,7 +73,7 @@ public final class PreparedAnswer: Sendable {
             current.full = current.full ?? make(elapsed, headers + contentHeaders, common, isSentOften: true)
             return current.full
         }
-        // Another thread may release the answer meanwhile.
+        // Another thread may release the response meanwhile.
         return made.map { made in withExtendedLifetime(made) { MHD_queue_response(connection.pointer, isUnchanged ? 304 : 200, made.response) } }
     }
 
@@ -84,9 +84,9 @@ public final class PreparedAnswer: Sendable {
     }
 }
 
-/// The prepared answers of a server, by the request's target as sent, and by whether they are gzip. From any thread.
+/// The prepared responses of a server, by the request's target as sent, and by whether they are gzip. Call it from any thread.
 public final class PreparedAnswers: Sendable {
-    /// The requests that an answer is for.
+    /// The requests that a response answers.
     public struct Key: Hashable, Sendable {
         fileprivate let target: [UInt8]
         fileprivate let isGzip: Bool
@@ -99,7 +99,7 @@ public final class PreparedAnswers: Sendable {
             self.isGzip = isGzip
         }
 
-        /// The key of a request; nil if it can have no prepared answer.
+        /// The key of a request; nil if it cannot have a prepared response.
         init?(_ head: RequestHead, target: [UInt8]) {
             guard head.method == "GET" || head.method == "HEAD", head.version == "HTTP/1.1", head.headers.value(of: "Prefer") == nil,
                 target.count <= PreparedAnswers.longestTarget
@@ -111,7 +111,7 @@ public final class PreparedAnswers: Sendable {
     private struct State {
         var answers: [Key: PreparedAnswer] = [:]
         var bytes = 0
-        /// When expired answers are next removed, monotonic nanoseconds.
+        /// When expired responses are next removed, monotonic nanoseconds.
         var sweepAt: UInt64 = 0
 
         mutating func remove(_ key: Key) {
@@ -131,16 +131,16 @@ public final class PreparedAnswers: Sendable {
     private let maximumBytes: Int
     private let state = Mutex(State())
 
-    /// No answers yet.
+    /// Creates an empty collection.
     ///
-    /// - Parameter maximumBytes: the limit for all bodies together.
+    /// - Parameter maximumBytes: The limit for all bodies together.
     public init(maximumBytes: Int = .max) { self.maximumBytes = maximumBytes }
 
-    /// How many answers there are, and the bytes of their bodies.
+    /// The number of responses, and the bytes of their bodies.
     public var size: (count: Int, bytes: Int) { state.withLock { ($0.answers.count, $0.bytes) } }
 
-    /// Keeps an answer for requests with this key. If there are 4,096 answers or `maximumBytes`, or the target is longer than 512 bytes, it is not
-    /// kept.
+    /// Stores a response for requests with this key. If there are 4,096 responses or `maximumBytes`, or the target is longer than 512 bytes, it is
+    /// not stored.
     public func put(_ answer: PreparedAnswer, for key: Key) {
         guard key.target.count <= Self.longestTarget else { return }
         state.withLock { state in
@@ -152,7 +152,7 @@ public final class PreparedAnswers: Sendable {
         }
     }
 
-    /// Removes the answers with these keys.
+    /// Removes the responses with these keys.
     public func remove(_ keys: [Key]) {
         state.withLock { state in
             for key in keys { state.remove(key) }
@@ -166,7 +166,7 @@ public final class PreparedAnswers: Sendable {
 }
 
 extension String {
-    /// Whether the value of `If-None-Match` names a tag, weak or not: weak comparison, a list, or `*` (RFC 9110 §13.1.2).
+    /// Whether the value of `If-None-Match` contains a tag, weak or not: weak comparison, a list, or `*` (RFC 9110 §13.1.2).
     public func matches(entityTag: String) -> Bool {
         if self == entityTag || self == "*" { return true }
         let opaque = entityTag.hasPrefix("W/") ? entityTag.dropFirst(2) : entityTag[...]

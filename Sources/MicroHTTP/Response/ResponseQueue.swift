@@ -2,7 +2,7 @@ import CMicroHTTPD
 import Glibc
 
 extension HTTPResponse {
-    /// Gives the answer to libmicrohttpd. `.NO` makes it drop the connection.
+    /// Passes the response to libmicrohttpd. `.NO` makes it drop the connection.
     func queue(on connection: MHDConnection, adding common: [HTTPHeader], closing: Bool) -> MHD_Result {
         guard (200...599).contains(status) else { return HTTPProblem.internalError.response.queue(on: connection, adding: common, closing: closing) }
         guard let response = made(adding: common, closing: closing) else {
@@ -13,8 +13,8 @@ extension HTTPResponse {
         return MHD_queue_response(connection.pointer, UInt32(status), response)
     }
 
-    /// The answer as libmicrohttpd takes it; the caller destroys it. Nil if a header cannot be sent or memory is short.
-    /// - Parameter isSentOften: a large body is then not copied for each client.
+    /// The response in libmicrohttpd's form; the caller destroys it. Nil if a header cannot be sent or memory is short.
+    /// - Parameter isSentOften: Whether to avoid copying a large body for each client.
     func made(adding common: [HTTPHeader], closing: Bool = false, isSentOften: Bool = false) -> OpaquePointer? {
         guard let response = isSentOften ? content.sharedResponse() : content.response() else { return nil }
         guard addHeaders(to: response, headers, common, closing: closing) else {
@@ -24,7 +24,7 @@ extension HTTPResponse {
         return response
     }
 
-    /// The answer as bytes, for a connection on which libmicrohttpd will not answer.
+    /// The response as bytes, for a connection on which libmicrohttpd will not respond.
     func wireBytes(adding common: [HTTPHeader]) -> [UInt8] {
         let phrase = MHD_get_reason_phrase_for(UInt32(clamping: status)).map { String(cString: $0) } ?? ""
         var lines = ["HTTP/1.1 \(status) \(phrase)", "Date: \(currentDate())", "Connection: close", "Content-Length: \(content.count)"]
@@ -34,7 +34,7 @@ extension HTTPResponse {
 }
 
 extension SharedBytes {
-    /// An answer of libmicrohttpd with this body and no fields yet; nil if memory is short.
+    /// A libmicrohttpd response with this body and no fields yet; nil if memory is short.
     fileprivate func response() -> OpaquePointer? {
         let body = Unmanaged.passRetained(self)
         let start = UnsafeMutableRawPointer(mutating: buffer.baseAddress)
@@ -53,10 +53,10 @@ extension SharedBytes {
 }
 
 extension StreamHandover {
-    /// Gives the head to libmicrohttpd, which calls the content reader once the kernel has it.
+    /// Passes the head to libmicrohttpd, which calls the content reader when the kernel has accepted it.
     func queue(on connection: MHDConnection, headers: [HTTPHeader], adding common: [HTTPHeader]) -> MHD_Result {
         let handover = Unmanaged.passRetained(self)
-        // The reader gives no bytes, so the smallest buffer is enough.
+        // The reader returns no bytes, so the smallest buffer suffices.
         guard let response = MHD_create_response_from_callback(cmhd_size_unknown, 1, readStream, handover.toOpaque(), releaseStream) else {
             handover.release()
             return .NO
@@ -74,7 +74,7 @@ extension [HTTPHeader] {
     }
 }
 
-/// RFC 9110 §5.6.7, the preferred form.
+/// The current date in the preferred form of RFC 9110 §5.6.7.
 private func currentDate() -> String {
     var now = time(nil)
     var parts = tm()

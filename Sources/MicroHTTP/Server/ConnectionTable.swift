@@ -13,9 +13,9 @@ final class ConnectionTable: ThreadBody {
         case idle
         case head
         case body
-        /// In a handler or answering; libmicrohttpd's inactivity timeout applies.
+        /// In a handler or sending a response; libmicrohttpd's inactivity timeout applies.
         case busy
-        /// Cut by its deadline.
+        /// Cut at its deadline.
         case expired
     }
 
@@ -30,7 +30,7 @@ final class ConnectionTable: ThreadBody {
         var lingers = false
         var isHandedOver = false
         var isAnswered = false
-        /// Called if the client hangs up; nil if nobody asked.
+        /// Called if the client disconnects; nil if not requested.
         var leave: (@Sendable () -> Void)?
     }
 
@@ -53,13 +53,13 @@ final class ConnectionTable: ThreadBody {
 
     private let state = Mutex(State())
     private let open = Atomic<Int>(0)
-    /// The most connections since memory was last returned.
+    /// The highest number of connections since memory was last returned.
     private let peak = Atomic<Int>(0)
     private let late = Atomic<UInt64>(0)
-    /// How many streams have come.
+    /// The number of streams so far.
     private let arrivals = Atomic<Int>(0)
     private let wakeup = Wakeup()
-    /// Watches connections whose clients may hang up without libmicrohttpd's noticing.
+    /// Watches connections whose clients may disconnect without libmicrohttpd's noticing.
     private let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     private let limit: Int
     private let maximumLingering: Int
@@ -70,8 +70,8 @@ final class ConnectionTable: ThreadBody {
     private let isEncrypted: Bool
 
     /// - Parameters:
-    ///   - limit: connections beyond it are surplus.
-    ///   - maximumLingering: how many descriptors of closed connections are kept for a second, so that their clients can read the answer.
+    ///   - limit: Connections beyond it are surplus.
+    ///   - maximumLingering: How many descriptors of closed connections are kept for a second, so that their clients can read the response.
     init(_ configuration: HTTPServerConfiguration, limit: Int, maximumLingering: Int) {
         self.limit = limit
         self.maximumLingering = maximumLingering
@@ -105,7 +105,7 @@ final class ConnectionTable: ThreadBody {
         }
     }
 
-    /// How many connections were never answered and may still send a request, or are sending one.
+    /// How many connections have had no response yet and may still send a request, or are sending one.
     var unanswered: Int {
         state.withLock { state in
             state.entries.count { entry in
@@ -141,7 +141,7 @@ final class ConnectionTable: ThreadBody {
         }
     }
 
-    /// False if the connection was cut at its deadline meanwhile.
+    /// Records the complete head; false if the connection was cut at its deadline meanwhile.
     func headArrived(_ slot: Int, awaitsBody: Bool) -> Bool {
         let deadline = awaitsBody ? monotonicNanoseconds() &+ bodyDeadline : 0
         return advance(slot, to: awaitsBody ? .body : .busy, deadline: deadline)
@@ -151,7 +151,7 @@ final class ConnectionTable: ThreadBody {
         advance(slot, to: .busy, deadline: 0)
     }
 
-    /// The answer is sent before the whole request has been read, so the rest of it is read and dropped after the end.
+    /// The response is sent before the whole request has been read, so the rest of the request is read and dropped after the end.
     func refused(_ slot: Int) -> Bool {
         state.withLock { $0.entries[slot].lingers = true }
         return advance(slot, to: .busy, deadline: 0)
@@ -166,7 +166,7 @@ final class ConnectionTable: ThreadBody {
         _ = advance(slot, to: .idle, deadline: monotonicNanoseconds() &+ idleDeadline)
     }
 
-    /// Calls `leave`, once, if the client hangs up before `unwatch`.
+    /// Calls `leave`, once, if the client disconnects before `unwatch`.
     func watch(_ slot: Int, _ leave: @escaping @Sendable () -> Void) {
         state.withLock { state in
             var event = epoll_event()
@@ -187,7 +187,7 @@ final class ConnectionTable: ThreadBody {
         epoll_ctl(epoll, EPOLL_CTL_DEL, state.entries[slot].descriptor, nil)
     }
 
-    /// The callbacks of clients that have hung up.
+    /// The callbacks of clients that have disconnected.
     private func abandoned(_ state: inout State) -> [@Sendable () -> Void] {
         guard state.watched > 0 else { return [] }
         return withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 256) { events in
@@ -219,8 +219,8 @@ final class ConnectionTable: ThreadBody {
         return peak >= CrowdArrivals.crowd && count <= peak / 2
     }
 
-    /// When a crowd has left, or has been served what each reader gets at first, the allocator keeps memory that nobody uses; it is returned to the
-    /// system. Returns whether to look again soon.
+    /// Returns unused memory of the allocator to the system. This happens when many connections have left, or when many streams have received their
+    /// first data. Returns whether to check again soon.
     private func giveMemoryBack(_ seen: inout CrowdArrivals, _ now: UInt64) -> Bool {
         let stage = seen.stage(arrivals.load(ordering: .relaxed), now: now)
         guard stage == .served || isCrowdGone(count) else { return stage == .coming }
@@ -325,14 +325,14 @@ final class ConnectionTable: ThreadBody {
         }
     }
 
-    /// Bytes that have arrived unread are not the client's delay: on an overloaded machine requests wait for us.
+    /// Unread bytes that have arrived are not the client's delay: on an overloaded machine, requests wait for us.
     private func hasUnreadBytes(_ descriptor: Int32) -> Bool {
         withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { recv(descriptor, $0.baseAddress, 1, neverWaiting | Int32(MSG_PEEK)) > 0 }
     }
 
     private static let maximumPostponements = 25
 
-    /// Closing a socket with unread input resets it, and the client would lose the answer.
+    /// Closing a socket with unread input resets it, and the client would lose the response.
     private func isDone(_ lingering: Lingering, _ now: UInt64) -> Bool {
         let over = withUnsafeTemporaryAllocation(byteCount: 16384, alignment: 1) { buffer in
             for _ in 0..<16 {
@@ -355,7 +355,7 @@ func monotonicNanoseconds() -> UInt64 {
 }
 
 extension Duration {
-    /// Not negative, at most about 292 years.
+    /// Nanoseconds, not negative, at most about 292 years.
     var nanoseconds: UInt64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

@@ -1,19 +1,19 @@
-/// Tells when a crowd of streams has come and been served what each gets at first: no more have come for a second.
+/// Detects when a crowd of streams has arrived and received its first data: no more have arrived for a second.
 struct CrowdArrivals {
     enum Stage { case few, coming, served }
 
-    /// How many make a crowd.
+    /// The number of streams in a crowd.
     static let crowd = 1000
     private static let settlingNanoseconds: UInt64 = 1_000_000_000
 
     private var count = 0
-    /// The count when a crowd had been served last.
+    /// The count when a crowd was last complete.
     private var settled = 0
     private var lastAt: UInt64 = 0
 
     /// - Parameters:
-    ///   - count: how many streams have ever come.
-    ///   - now: monotonic nanoseconds.
+    ///   - count: How many streams have ever arrived.
+    ///   - now: Monotonic nanoseconds.
     mutating func stage(_ count: Int, now: UInt64) -> Stage {
         if count != self.count { lastAt = now }
         self.count = count

@@ -10,7 +10,8 @@ extension HTTPServer {
         return cmhd_options(
             listening_socket: socket,
             worker_threads: UInt32(workers),
-            // libmicrohttpd divides its limit among its threads, whose loads differ, and lets clients beyond it wait. So our own limit applies first.
+            // libmicrohttpd divides its limit among its threads, whose loads differ, and lets clients beyond it wait. Our own limit must therefore
+            // apply first.
             connection_limit: UInt32(clamping: limit * workers),
             inactivity_timeout_seconds: UInt32(clamping: max(2, configuration.keepAliveIdle.components.seconds)),
             connection_memory: connectionMemory,
@@ -54,13 +55,13 @@ private func requestLineArrived(
     guard let server = server(context), let target, let pointer, let slot = MHDConnection(pointer: pointer).slot else { return nil }
     server.connections.requestLineArrived(slot)
     let bytes = Array(UnsafeRawBufferPointer(start: target, count: strlen(target)))
-    // We parse the query, because libmicrohttpd would go on reading after its own 431 if the arguments exceed the connection's memory. It looks for
-    // them behind the mark, in its own buffer, when this call returns.
+    // We parse the query ourselves, because libmicrohttpd would continue to read after its own 431 if the arguments exceed the connection's memory.
+    // It searches for them after the question mark, in its own buffer, when this call returns.
     if let mark = bytes.firstIndex(of: UInt8(ascii: "?")), mark + 1 < bytes.count { UnsafeMutablePointer(mutating: target)[mark + 1] = 0 }
     return Unmanaged.passRetained(Exchange(target: bytes, server: server)).toOpaque()
 }
 
-/// We decode: libmicrohttpd would cut at `%00` and turn `%2F` into a separator.
+/// We decode ourselves: libmicrohttpd would cut at `%00` and turn `%2F` into a separator.
 private func leaveEscaped(_: UnsafeMutableRawPointer?, _: OpaquePointer?, _ text: UnsafeMutablePointer<CChar>?) -> Int {
     text.map { strlen($0) } ?? 0
 }

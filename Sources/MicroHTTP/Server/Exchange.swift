@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The answer to a request.
+/// The response to a request.
 enum Answer: Sendable {
     case response(HTTPResponse)
     case prepared(PreparedAnswer, noneMatch: String?)
-    /// An answer that is made on the thread that sends it.
+    /// A response created on the thread that sends it.
     case made(status: Int, @Sendable () -> HTTPResponse)
     case stream(headers: [HTTPHeader], loop: EventStreamLoop, context: UInt64)
 }
@@ -19,7 +19,7 @@ extension Answer {
     }
 }
 
-/// One request, from its request line to the end of its answer.
+/// One request, from its request line to the end of its response.
 final class Exchange: Sendable {
     private enum Phase {
         case head
@@ -36,11 +36,11 @@ final class Exchange: Sendable {
         var answer: Answer?
         var isAnswered = false
         var counter: RequestCounter?
-        /// Called if the client hangs up before it is answered.
+        /// Called if the client disconnects before the response.
         var leave: (@Sendable () -> Void)?
     }
 
-    /// What a call of the access handler means.
+    /// The meaning of a call of the access handler.
     enum Call {
         case head
         case body
@@ -58,7 +58,7 @@ final class Exchange: Sendable {
         self.server = server
     }
 
-    /// Taken by each call of the access handler.
+    /// Called for each call of the access handler.
     func nextCall() -> Call {
         state.withLock { state in
             switch state.phase {
@@ -79,8 +79,8 @@ final class Exchange: Sendable {
         }
     }
 
-    /// The request passed the guard and needs no handler. The answer is sent in the next call: if it is queued in the first one, libmicrohttpd closes
-    /// the connection.
+    /// The request passed the guard and needs no handler. The response is sent in the next call: if it is queued in the first one, libmicrohttpd
+    /// closes the connection.
     func admit(_ prepared: PreparedAnswer, noneMatch: String?, _ counter: RequestCounter?) {
         server.inFlight.began()
         counter?.count(prepared.status(noneMatch))
@@ -95,7 +95,7 @@ final class Exchange: Sendable {
         state.withLock { if case .head = $0.phase { false } else { true } }
     }
 
-    /// False if the body grows beyond the limit.
+    /// Appends to the body; false if it exceeds the limit.
     func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
         state.withLock { state in
             guard let length = state.request?.body.count, bytes.count <= state.bodyLimit - length else { return false }
@@ -112,12 +112,12 @@ final class Exchange: Sendable {
         }
     }
 
-    /// Counts its answer under this route.
+    /// Counts its response under this route.
     func routed(_ counter: RequestCounter) {
         state.withLock { $0.counter = counter }
     }
 
-    /// Called after the handler has returned: the answer, or `nil` once the connection is suspended until there is one.
+    /// Called after the handler has returned: the response, or `nil` after the connection was suspended until there is one.
     func answerOrSuspend(_ connection: MHDConnection) -> Answer? {
         state.withLock { state in
             if let answer = state.answer.take() {
@@ -136,7 +136,7 @@ final class Exchange: Sendable {
         }
     }
 
-    /// From any thread; only the first answer counts.
+    /// Sets the response. Call it from any thread; only the first one counts.
     func answer(_ answer: Answer) {
         let suspended: MHDConnection? = state.withLock { state in
             guard !state.isAnswered else { return nil }
@@ -150,7 +150,7 @@ final class Exchange: Sendable {
         }
         if let suspended { server.inFlight.resume(suspended, for: self) }
     }
-    /// From any thread: calls `leave`, once, if the client hangs up before it is answered.
+    /// Calls `leave`, once, if the client disconnects before the response. Call it from any thread.
     func whenAbandoned(_ leave: @escaping @Sendable () -> Void) {
         state.withLock { state in
             guard !state.isAnswered else { return }

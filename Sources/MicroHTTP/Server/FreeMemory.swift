@@ -6,13 +6,13 @@ public func giveFreeMemoryBack() {
     malloc_trim(0)
 }
 
-/// Bytes that the program has allocated and not given back, without what the allocator keeps (mallinfo(3)).
+/// The bytes that the program has allocated and not freed, without what the allocator keeps (mallinfo(3)).
 public func allocatedMemory() -> Int { cmhd_allocated_bytes() }
 
-/// Lets threads share the allocator's arenas, no more of them than can run at a time (mallopt(3)).
+/// Limits the allocator's arenas to the number of threads that can run at a time (mallopt(3)), so that threads share them.
 ///
-/// The GNU allocator has eight for each processor unless told otherwise. Each keeps what the busiest moment of its threads took, so the
-/// process grows by tens of megabytes that nobody uses.
+/// By default the GNU allocator has eight per processor. Each keeps the memory of its threads' busiest moment, so the process would grow by tens of
+/// megabytes of unused memory.
 public func shareAllocatorArenas() {
     mallopt(M_ARENA_MAX, Int32(clamping: max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
 }

@@ -1,8 +1,8 @@
-/// Answers one request, at once in the handler or later from any thread. If it is released without an answer, it answers 500.
+/// Answers one request, immediately in the handler or later from any thread. If it is released without a response, it sends status 500.
 public final class HTTPResponder: Sendable {
     private let exchange: Exchange
     private let headers: [HTTPHeader]
-    /// The responder of which this is a variant, kept so that it does not answer 500 when released.
+    /// The responder of which this is a variant, retained so that it does not send 500 when released.
     private let base: HTTPResponder?
 
     init(_ exchange: Exchange) {
@@ -21,20 +21,20 @@ public final class HTTPResponder: Sendable {
         if base == nil { exchange.answer(.response(HTTPProblem.internalError.response)) }
     }
 
-    /// What the server that asks has done and holds; it looks at every connection.
+    /// The metrics of the server; this visits every connection.
     public var serverReading: HTTPServerReading { exchange.server.reading }
 
-    /// One for the same request that puts these fields on whatever it is answered with.
+    /// A responder for the same request that adds these fields to any response.
     public func adding(_ headers: [HTTPHeader]) -> HTTPResponder { HTTPResponder(self, self.headers + headers) }
 
-    /// Answers with a response. Later calls are ignored.
+    /// Sends a response. Later calls are ignored.
     public func respond(_ response: HTTPResponse) {
         var response = response
         response.headers += headers
         exchange.answer(.response(response))
     }
 
-    /// Answers with the result of `make`, which runs on the server's own thread; `status` is its status. Later calls are ignored.
+    /// Sends the result of `make`, which runs on the server's own thread; `status` is its status. Later calls are ignored.
     public func respond(_ status: Int, making make: @escaping @Sendable () -> HTTPResponse) {
         let headers = headers
         exchange.answer(
@@ -45,15 +45,15 @@ public final class HTTPResponder: Sendable {
             })
     }
 
-    /// Calls `leave`, once and from another thread, within 0.1 s if the client hangs up before it is answered. For answers that take time.
+    /// Calls `leave`, once and from another thread, within 0.1 s if the client disconnects before the response. For responses that take time.
     public func whenAbandoned(_ leave: @escaping @Sendable () -> Void) { exchange.whenAbandoned(leave) }
 
-    /// Answers 200 with a body that `loop`'s writer writes and ends; the connection's end marks the body's. Later calls are ignored. A HEAD request
-    /// gets the same headers and opens nothing.
+    /// Responds with 200 and a body that `loop`'s writer writes and ends; the connection's end marks the body's. Later calls are ignored. A HEAD
+    /// request gets the same headers and opens nothing.
     /// - Parameters:
-    ///   - headers: the answer's own fields, such as `Content-Type`.
-    ///   - loop: the loop whose writer gets `streamDidOpen` once the kernel has the head.
-    ///   - context: given to `streamDidOpen`. If the client leaves before, or the loop has stopped, that call never comes.
+    ///   - headers: The response's own fields, such as `Content-Type`.
+    ///   - loop: The loop whose writer gets `streamDidOpen` when the kernel has accepted the head.
+    ///   - context: Passed to `streamDidOpen`. If the client leaves before, or the loop has stopped, that call never occurs.
     public func openStream(headers: [HTTPHeader], loop: EventStreamLoop, context: UInt64) {
         exchange.answer(.stream(headers: headers + self.headers, loop: loop, context: context))
     }

@@ -2,11 +2,11 @@ import CMicroHTTPD
 import Glibc
 import Synchronization
 
-/// An HTTP/1.1 server on libmicrohttpd that parses strictly, answers at once or later, and hands event streams to loops.
+/// An HTTP/1.1 server on libmicrohttpd that parses strictly, responds immediately or later, and hands event streams over to loops.
 public final class HTTPServer: Sendable {
-    /// Bytes per connection for a request's head and its answer's head, held until the answer is sent; a stream holds none.
+    /// The bytes per connection for a request's head and its response's head, held until the response is sent; a stream holds none.
     static let connectionMemory = 16384
-    /// Connections beyond the limit that still get an answer.
+    /// Connections beyond the limit that still get a response.
     let connectionReserve: Int
 
     private enum Lifecycle {
@@ -15,12 +15,12 @@ public final class HTTPServer: Sendable {
         case stopped
     }
 
-    /// Whether a request may have a prepared answer, judged by its header fields and its client's address; if not, the router is asked.
+    /// Whether a request may have a prepared response, judged by its header fields and its client's address. If not, the router handles it.
     public typealias PreparedGate = @Sendable (_ header: (String) -> String?, _ remoteAddress: () -> String) -> Bool
 
     private struct LifecycleBox: @unchecked Sendable {
         var value = Lifecycle.fresh
-        /// The listening socket, once the server accepts no more connections.
+        /// The listening socket after the server has stopped accepting connections.
         var quietSocket: Int32?
     }
 
@@ -32,7 +32,7 @@ public final class HTTPServer: Sendable {
     private let requestGuard: RequestGuard
     private let prepared: PreparedAnswers?
     private let admitsPrepared: PreparedGate?
-    /// By route; prepared answers are counted with the others of their route.
+    /// By route; prepared responses are counted with the others of their route.
     private let counters: [String: RequestCounter]
     private let refused = RequestCounter()
     private let knownHeads = KnownHeads()
@@ -40,14 +40,14 @@ public final class HTTPServer: Sendable {
     private let malformed: @Sendable (String) -> HTTPResponse?
     private let lifecycle = Mutex(LifecycleBox())
 
-    /// A server that is not started yet.
-    /// - Parameter overloaded: the answer on a connection beyond ``HTTPServerConfiguration/maximumConnections``, which is then closed; by default 503
-    ///   with `Retry-After`.
-    /// - Parameter malformed: the answer to a request whose target, as it was sent, has bad escapes or controls; by default, or if nil, a problem
+    /// Creates a server that is not started yet.
+    /// - Parameter overloaded: The response on a connection beyond ``HTTPServerConfiguration/maximumConnections``, which is then closed; by default
+    ///   503 with `Retry-After`.
+    /// - Parameter malformed: The response to a request whose target, as sent, has invalid escapes or controls; by default, or if nil, a problem
     ///   document with 400.
-    /// - Parameter prepared: answers that need no handler. They are tried before the router, unless ``HTTPServerConfiguration/allowedOrigins`` make
-    ///   answers differ by origin, or the request has a `Prefer`.
-    /// - Parameter admitsPrepared: says whether a request may have its prepared answer; by default all may.
+    /// - Parameter prepared: Responses that need no handler. They are tried before the router, unless ``HTTPServerConfiguration/allowedOrigins`` make
+    ///   responses differ by origin, or the request has a `Prefer`.
+    /// - Parameter admitsPrepared: Decides whether a request may have its prepared response; by default all may.
     public init(
         configuration: HTTPServerConfiguration, router: Router, prepared: PreparedAnswers? = nil,
         admitsPrepared: PreparedGate? = nil,
@@ -69,7 +69,8 @@ public final class HTTPServer: Sendable {
         connections = ConnectionTable(configuration, limit: connectionLimit, maximumLingering: connectionReserve / 2)
     }
 
-    /// Connections served at once: ``HTTPServerConfiguration/maximumConnections``, or fewer if the process may not open that many descriptors.
+    /// The maximum number of simultaneous connections: ``HTTPServerConfiguration/maximumConnections``, or fewer if the process may not open that many
+    /// descriptors.
     public let connectionLimit: Int
 
     /// Open connections, event streams included.
@@ -78,7 +79,7 @@ public final class HTTPServer: Sendable {
     /// Connections whose first request is not complete, and kept ones on which another request is arriving.
     public var unansweredCount: Int { connections.unanswered }
 
-    /// What the server has done and holds. From any thread; it visits every connection.
+    /// The server's metrics. Call it from any thread; it visits every connection.
     public var reading: HTTPServerReading {
         let (idle, reading) = connections.waiting
         let streaming = inFlight.streamCount
@@ -91,10 +92,10 @@ public final class HTTPServer: Sendable {
     }
 
     /// Binds, listens and serves until ``stop(grace:)``. A started server is released only after a stop.
-    /// - Returns: the bound port.
+    /// - Returns: The bound port.
     public func start() throws(HTTPServerError) -> UInt16 {
         try lifecycle.withLock { (box) throws(HTTPServerError) in
-            guard case .fresh = box.value else { throw HTTPServerError(.alreadyStarted, "A server starts once. Make a new one.") }
+            guard case .fresh = box.value else { throw HTTPServerError(.alreadyStarted, "A server can be started only once. Create a new one.") }
             if let first = configuration.identity { try identity.show(first) }
             let socket: ListeningSocket
             if let inherited = configuration.inheritedSocket {
@@ -107,7 +108,7 @@ public final class HTTPServer: Sendable {
             guard let reaper = startThread(named: "http-deadlines", connections) else {
                 owner.release()
                 close(socket.descriptor)
-                throw HTTPServerError(.systemFailure, "The system refused a thread. Raise the limit of processes and threads.")
+                throw HTTPServerError(.systemFailure, "The system could not create a thread. Raise the limit of processes and threads.")
             }
             guard let daemon = cmhd_start(&options) else {
                 let reason = errno
@@ -123,12 +124,12 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// Shows another certificate from the next handshake on; open connections keep theirs. Only for a server that was started with one.
+    /// Uses another certificate from the next handshake on; open connections keep theirs. Only for a server that was started with one.
     public func show(_ identity: TLSIdentity) throws(HTTPServerError) {
         try self.identity.show(identity)
     }
 
-    /// Accepts no more connections: new ones wait in the socket's queue for another process that has it. Open connections are still served.
+    /// Stops accepting connections: new ones wait in the socket's queue for another process that has it. Open connections are still served.
     public func stopAccepting() {
         lifecycle.withLock { box in
             guard case .running(let daemon, _, _) = box.value, box.quietSocket == nil else { return }
@@ -137,8 +138,8 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// Accepts no more connections, ends all streams in order, lets running answers end within `grace`, answers the rest with 503 and closes
-    /// everything. Returns when all is closed; further calls return at once.
+    /// Stops accepting connections, ends all streams in order, lets running responses finish within `grace`, answers the rest with 503 and closes
+    /// everything. Returns when all is closed; further calls return immediately.
     public func stop(grace: Duration) async {
         await withCheckedContinuation { continuation in
             let stopping = Stopping(server: self, grace: grace, continuation: continuation)
@@ -162,7 +163,7 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// Beyond the reserve a client is turned away at once, so that it neither waits in the kernel's queue nor takes descriptors that the process
+    /// Beyond the reserve a client is turned away immediately, so that it neither waits in the kernel's queue nor uses descriptors that the process
     /// needs.
     var acceptsConnections: Bool {
         !inFlight.isDraining && connections.count < connectionLimit + connectionReserve
@@ -177,7 +178,7 @@ public final class HTTPServer: Sendable {
         let head = known?.head ?? RequestHead(unread)
         switch known == nil ? requestGuard.admit(head) : .success(.none) {
         case .failure(let problem) where problem.status == 414 || problem.status == 431:
-            // The request's head may have left too little memory for an answer's.
+            // The request's head may have left too little memory for a response's head.
             return refuseDirectly(problem.response, connection)
         case .failure(let problem):
             return refuse(problem.response, slot, connection)
@@ -208,7 +209,7 @@ public final class HTTPServer: Sendable {
         return .YES
     }
 
-    /// Nil if there is no prepared answer to this request.
+    /// Nil if there is no prepared response to this request.
     private func preparedAnswer(_ key: PreparedAnswers.Key, _ head: RequestHead, _ connection: MHDConnection) -> PreparedAnswer? {
         guard let prepared, !inFlight.isDraining, let answer = prepared.answer(for: key) else { return nil }
         guard let admitsPrepared else { return answer }
@@ -217,7 +218,7 @@ public final class HTTPServer: Sendable {
 
     func bodyContinued(_ bytes: UnsafeRawBufferPointer, _ exchange: Exchange, _ connection: MHDConnection) -> MHD_Result {
         if exchange.append(bytes) { return .YES }
-        // libmicrohttpd takes no answer in the middle of a body, so this one is written to the socket directly.
+        // libmicrohttpd accepts no response in the middle of a body, so this one is written directly to the socket.
         return refuseDirectly(HTTPProblem.contentTooLarge.response, connection)
     }
 
@@ -255,7 +256,7 @@ public final class HTTPServer: Sendable {
         return handover.queue(on: connection, headers: headers, adding: common)
     }
 
-    /// The fields of every answer to this request.
+    /// The common fields of every response to this request.
     private func common(to connection: MHDConnection) -> [HTTPHeader] {
         guard let allowed = configuration.allowedOrigins else { return configuration.commonHeaders }
         let headers = configuration.commonHeaders + [HTTPHeader("Vary", "Origin")]
@@ -263,7 +264,7 @@ public final class HTTPServer: Sendable {
         return headers + [HTTPHeader("Access-Control-Allow-Origin", origin), HTTPHeader("Access-Control-Allow-Credentials", "true")]
     }
 
-    /// Writes the answer to the socket and drops the connection. libmicrohttpd sends nothing on it, because it is still reading the request.
+    /// Writes the response to the socket and drops the connection. libmicrohttpd sends nothing on it, because it is still reading the request.
     private func refuseDirectly(_ response: HTTPResponse, _ connection: MHDConnection) -> MHD_Result {
         guard let slot = connection.slot, connections.refused(slot) else { return .NO }
         refused.count(response.status)
@@ -272,7 +273,7 @@ public final class HTTPServer: Sendable {
         return .NO
     }
 
-    /// The socket of a stream that was handed over is closed.
+    /// The socket of a handed-over stream is closed.
     func streamEnded() {
         connections.streamEnded()
         inFlight.streamEnded()
@@ -285,7 +286,7 @@ public final class HTTPServer: Sendable {
     }
 }
 
-/// Stops the server on a thread of its own, because stopping waits.
+/// Stops the server on a separate thread, because stopping blocks.
 private final class Stopping: ThreadBody {
     private let server: HTTPServer
     private let grace: Duration
@@ -303,7 +304,7 @@ private final class Stopping: ThreadBody {
     }
 }
 
-/// Raises the soft limit of open descriptors to the hard one and returns it.
+/// Raises the soft limit of open descriptors to the hard limit and returns it.
 private func raiseDescriptorLimit() -> Int {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }

@@ -2,18 +2,18 @@
 public struct HTTPServerConfiguration: Sendable {
     /// Address to bind: an IPv4 or IPv6 literal, or `localhost` (which means 127.0.0.1).
     public var host: String
-    /// Port to bind; 0 takes any free one, which ``HTTPServer/start()`` returns.
+    /// Port to bind; 0 uses any free one, which ``HTTPServer/start()`` returns.
     public var port: UInt16
-    /// A socket that already listens on this host and port, shared with the process that gave it. The server takes it over; when the server stops,
-    /// the socket still queues connections. With `nil` the server makes its own.
+    /// A socket that already listens on this host and port, shared with the process that passed it. The server takes it over; when the server stops,
+    /// the socket still queues connections. With `nil` the server creates its own.
     public var inheritedSocket: Int32?
     /// Names accepted in `Host` besides the loopback names and the bind address, without port, in any case.
     /// Others get 421 (DNS rebinding). `nil` accepts every host.
     public var allowedHosts: Set<String>?
-    /// The certificate for TLS; `nil` serves in the clear.
+    /// The certificate for TLS; `nil` serves without TLS.
     public var identity: TLSIdentity?
-    /// Connections served at once. Further ones get the server's `overloaded` answer and are closed. At most the process's limit of descriptors less
-    /// 128, or less a quarter.
+    /// The maximum number of simultaneous connections. Further ones get the server's `overloaded` response and are closed. At most the process's
+    /// limit of descriptors minus 128, or minus a quarter.
     public var maximumConnections: Int
     /// Threads that parse requests and run handlers, 1...64.
     public var workerThreads: Int
@@ -21,20 +21,20 @@ public struct HTTPServerConfiguration: Sendable {
     public var headerDeadline: Duration
     /// Time for a complete request body, counted from the end of the head.
     public var bodyDeadline: Duration
-    /// How long a connection may wait for the next request line. Also how long a client may stall while it reads an answer (whole seconds, at least
+    /// How long a connection may wait for the next request line. Also how long a client may stall while it reads a response (whole seconds, at least
     /// 2).
     public var keepAliveIdle: Duration
-    /// Longest request body in bytes; a longer one is answered with 413.
+    /// The maximum size of a request body in bytes; a larger one is answered with 413.
     public var maximumBodyBytes: Int
-    /// Origins, such as `https://example.org`, whose pages may read the answers with credentials (Fetch §3.2.5); all answers then vary by `Origin`.
-    /// With `nil` only ``commonHeaders`` count.
+    /// Origins, such as `https://example.org`, whose pages may read the responses with credentials (Fetch §3.2.5); all responses then vary by
+    /// `Origin`. With `nil` only ``commonHeaders`` apply.
     public var allowedOrigins: Set<String>?
-    /// Fields of every answer of this module or its handlers, errors and streams included.
+    /// Fields of every response of this module or its handlers, including errors and streams.
     public var commonHeaders: [HTTPHeader]
-    /// Added to the answers to `OPTIONS`, for CORS preflights.
+    /// Fields added to the responses to `OPTIONS`, for CORS preflights.
     public var preflightHeaders: [HTTPHeader]
 
-    /// A configuration; see the properties for units and bounds.
+    /// Creates a configuration; see the properties for units and bounds.
     public init(
         host: String = "127.0.0.1",
         port: UInt16 = 0,
@@ -75,13 +75,13 @@ public struct HTTPHeader: Sendable, Hashable {
     /// Field value, not empty, without line ends.
     public var value: String
 
-    /// A field from its name and value.
+    /// Creates a field from its name and value.
     public init(name: String, value: String) {
         self.name = name
         self.value = value
     }
 
-    /// A field from its name and value.
+    /// Creates a field from its name and value.
     public init(_ name: String, _ value: String) {
         self.init(name: name, value: value)
     }

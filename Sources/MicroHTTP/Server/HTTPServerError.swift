@@ -1,6 +1,6 @@
 /// Why a server could not start.
 public struct HTTPServerError: Error, Sendable, CustomStringConvertible {
-    /// The closed list of reasons.
+    /// The closed set of reasons.
     public enum Code: Sendable, Hashable {
         /// Another process listens on this address and port.
         case addressInUse
@@ -10,9 +10,9 @@ public struct HTTPServerError: Error, Sendable, CustomStringConvertible {
         case permissionDenied
         /// `host` is neither `localhost` nor an IPv4 or IPv6 address.
         case invalidAddress
-        /// The certificate or its key cannot be read, or do not belong together.
+        /// The certificate or its key cannot be read, or they do not belong together.
         case invalidCertificate
-        /// The server has been started before; a server starts once.
+        /// The server has already been started; a server starts only once.
         case alreadyStarted
         /// The operating system or libmicrohttpd refused.
         case systemFailure
@@ -26,7 +26,7 @@ public struct HTTPServerError: Error, Sendable, CustomStringConvertible {
     /// The message.
     public var description: String { message }
 
-    /// An error with its message.
+    /// Creates an error with its message.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Requests that are being answered, connections suspended for them, and open streams, so that a stop can wait for them and leaves no connection
+/// Requests without a response, connections suspended for them, and open streams. A stop can therefore wait for them and leaves no connection
 /// suspended.
 final class InFlight: Sendable {
     private struct State {
@@ -39,7 +39,7 @@ final class InFlight: Sendable {
         state.withLock { !$0.takesStreams }
     }
 
-    /// Suspends the connection until `exchange` is answered; false if the server no longer waits for answers.
+    /// Suspends the connection until `exchange` is answered; false if the server no longer waits for responses.
     func suspend(_ connection: MHDConnection, for exchange: Exchange) -> Bool {
         state.withLock { state in
             guard state.suspends else { return false }
@@ -61,7 +61,7 @@ final class InFlight: Sendable {
             })
     }
 
-    /// False if the server is stopping.
+    /// Counts a stream; false if the server is stopping.
     func streamBegan(in loop: EventStreamLoop) -> Bool {
         state.withLock { state in
             guard state.takesStreams else { return false }
@@ -80,7 +80,7 @@ final class InFlight: Sendable {
             })
     }
 
-    /// Ends all streams of `server` and waits for every answer, at most `grace`; then answers the remaining requests with 503.
+    /// Ends all streams of `server` and waits for every response, at most `grace`; then answers the remaining requests with 503.
     func drain(_ server: HTTPServer, grace: Duration) {
         let loops = state.withLock { state in
             state.takesStreams = false
@@ -94,7 +94,7 @@ final class InFlight: Sendable {
         }
         for exchange in late { exchange.answer(.response(HTTPProblem.stopping.response)) }
         if !late.isEmpty { _ = wait(.seconds(1)) { $0.active == 0 } }
-        // Stopping a daemon with a suspended connection aborts the process. An answer from another thread may not have resumed its connection yet.
+        // Stopping a daemon with a suspended connection aborts the process. A response from another thread may not have resumed its connection yet.
         while !wait(.seconds(60), until: { $0.suspended == 0 }) {}
     }
 

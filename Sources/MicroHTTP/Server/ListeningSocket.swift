@@ -1,7 +1,7 @@
 import CMicroHTTPD
 import Glibc
 
-/// The bound, listening socket for the daemon. It is made here so that the reason of a failure is known.
+/// The bound, listening socket for the daemon. It is created here so that the reason of a failure is known.
 struct ListeningSocket {
     let descriptor: Int32
     let port: UInt16
@@ -9,7 +9,7 @@ struct ListeningSocket {
     init(host: String, port: UInt16) throws(HTTPServerError) {
         var storage = sockaddr_storage()
         guard let length = Self.fill(&storage, host: host == "localhost" ? "127.0.0.1" : host, port: port) else {
-            throw HTTPServerError(.invalidAddress, "\(host) is no IP address. Use an IPv4 or IPv6 address or localhost.")
+            throw HTTPServerError(.invalidAddress, "\(host) is not an IP address. Use an IPv4 or IPv6 address or localhost.")
         }
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(Int32(storage.ss_family), kind, 0)
@@ -28,7 +28,7 @@ struct ListeningSocket {
         self.port = Self.port(of: &bound)
     }
 
-    /// Takes over a socket that already listens. It has to listen at the configured address, because the configuration was checked for that one.
+    /// Takes over a socket that already listens. It must listen at the configured address, because the configuration was checked for that one.
     init(inherited descriptor: Int32, host: String, port: UInt16) throws(HTTPServerError) {
         var (bound, wanted) = (sockaddr_storage(), sockaddr_storage())
         var boundLength = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -37,14 +37,14 @@ struct ListeningSocket {
         guard withUnsafeSocketAddress(&bound, { getsockname(descriptor, $0, &boundLength) == 0 }),
             getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listensLength) == 0, listens == 1
         else {
-            throw HTTPServerError(.invalidAddress, "The descriptor \(descriptor) that was handed over is no listening socket. Use a ListenStream.")
+            throw HTTPServerError(.invalidAddress, "The inherited descriptor \(descriptor) is not a listening socket. Use ListenStream.")
         }
         let boundPort = Self.port(of: &bound)
         let address = withUnsafeSocketAddress(&bound) { addressText($0) }
         let isWanted = Self.fill(&wanted, host: host == "localhost" ? "127.0.0.1" : host, port: port) != nil
         guard isWanted, address == withUnsafeSocketAddress(&wanted, { addressText($0) }), port == 0 || port == boundPort else {
             throw HTTPServerError(
-                .invalidAddress, "The socket that was handed over listens on \(address) port \(boundPort). Set host and port to these.")
+                .invalidAddress, "The inherited socket listens on \(address) port \(boundPort). Set host and port to these.")
         }
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -78,7 +78,7 @@ struct ListeningSocket {
         switch reason {
         case EADDRINUSE:
             return HTTPServerError(
-                .addressInUse, "Port \(port) on \(host) is in use. Stop the other process or choose another port (0 takes any free one).")
+                .addressInUse, "Port \(port) on \(host) is in use. Stop the other process or choose another port (0 picks a free one).")
         case EADDRNOTAVAIL: return HTTPServerError(.addressNotAvailable, "No interface of this machine has the address \(host). Bind another one.")
         case EACCES: return HTTPServerError(.permissionDenied, "Port \(port) needs privileges. Choose one above 1023.")
         default: return HTTPServerError(.systemFailure, "Listening on \(host) port \(port) failed: \(String(cString: strerror(reason))).")
@@ -95,7 +95,7 @@ func withUnsafeSocketAddress<R>(_ storage: inout sockaddr_storage, _ body: (Unsa
     withUnsafeMutablePointer(to: &storage) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1, body) }
 }
 
-/// Flags for `send`, `recv` and `sendmsg`: at once or not at all, and no signal.
+/// Flags for `send`, `recv` and `sendmsg`: never block, and raise no signal.
 let neverWaiting = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
 
 /// An address as text, without port and scope; IPv4-mapped IPv6 as IPv4.

@@ -1,6 +1,6 @@
 import CMicroHTTPD
 
-/// libmicrohttpd's connection.
+/// A libmicrohttpd connection.
 ///
 /// Sendable: any thread may resume a suspended connection; everything else is called only from the connection's own callbacks.
 struct MHDConnection: @unchecked Sendable {

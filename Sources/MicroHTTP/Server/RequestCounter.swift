@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts the answers to one route's requests by class of status. From any thread.
+/// Counts the responses to one route's requests by class of status. Call it from any thread.
 final class RequestCounter: Sendable {
     private let successes = Atomic<UInt64>(0)
     private let redirections = Atomic<UInt64>(0)
@@ -16,7 +16,7 @@ final class RequestCounter: Sendable {
         }
     }
 
-    /// Counts of 2xx to 5xx.
+    /// The counts of 2xx to 5xx.
     var counts: [UInt64] {
         [
             successes.load(ordering: .relaxed), redirections.load(ordering: .relaxed), clientErrors.load(ordering: .relaxed),
@@ -25,36 +25,36 @@ final class RequestCounter: Sendable {
     }
 }
 
-/// What a server has done and holds, for metrics. The labels come from routes, never from clients.
+/// A server's metrics. The labels come from routes, never from clients.
 public struct HTTPServerReading: Sendable {
-    /// The answers to requests of one method and route.
+    /// The responses to requests of one method and route.
     public struct Requests: Sendable {
         /// `GET`, which includes HEAD; empty if no route was found or needed.
         public let method: String
-        /// The pattern, such as `/streams/{name}`; `unmatched` for requests without a route, `refused` for those that the guard refused.
+        /// The pattern, such as `/streams/{name}`; `unmatched` for requests without a route, `refused` for requests refused by the guard.
         public let route: String
-        /// How many were answered 2xx, 3xx, 4xx and 5xx.
+        /// How many were answered with 2xx, 3xx, 4xx and 5xx.
         public let counts: [UInt64]
     }
 
-    /// What connections are doing.
+    /// The states of connections.
     public enum ConnectionState: String, CaseIterable, Sendable {
         /// Waiting for a request.
         case idle
         /// Sending a request.
         case reading
-        /// Waiting for an answer, or reading it.
+        /// Waiting for a response, or reading it.
         case answering
         /// Reading an event stream.
         case streaming
     }
 
-    /// All routes, in no order.
+    /// All routes, in no particular order.
     public let requests: [Requests]
     /// Open connections.
     public let connections: [ConnectionState: Int]
-    /// Connections cut because a request took too long to come.
+    /// Connections cut because a request took too long.
     public let lateRequests: UInt64
-    /// The most connections served at once.
+    /// The maximum number of simultaneous connections.
     public let connectionLimit: Int
 }

@@ -1,6 +1,6 @@
 /// Finds the handler of a method and path. Built before the server starts, then immutable.
 public struct Router: Sendable {
-    /// Answers a request through its responder, at once or later. Runs on a server thread and must not block it.
+    /// Answers a request through its responder, immediately or later. Runs on a server thread and must not block it.
     public typealias Handler = @Sendable (HTTPRequest, HTTPResponder) -> Void
 
     fileprivate enum Segment: Sendable, Equatable {
@@ -22,14 +22,15 @@ public struct Router: Sendable {
     /// Counts requests that no handler answers.
     let unmatched = RequestCounter()
 
-    /// A router without routes: everything is 404.
+    /// Creates a router without routes: everything is 404.
     public init() {}
 
-    /// Adds a route. `pattern` is a path such as `/streams/{name}/refetch`; `{name}` matches any one segment, which the handler finds decoded in
-    /// ``HTTPRequest/parameters``. The route with the most literal
-    /// segments answers, with every method. A GET route also answers HEAD; the server answers OPTIONS.
+    /// Adds a route. `pattern` is a path such as `/streams/{name}/refetch`; `{name}` matches any one segment, which is decoded in
+    /// ``HTTPRequest/parameters``. The matching route with the most literal segments handles the request, with every method. A GET route also handles
+    /// HEAD; the server handles OPTIONS.
     ///
-    /// - Parameter body: the most bytes of a request's body; by default ``HTTPServerConfiguration/maximumBodyBytes``. More is 413.
+    /// - Parameter body: The maximum size of a request's body in bytes; by default ``HTTPServerConfiguration/maximumBodyBytes``. A larger one results
+    ///   in 413.
     public mutating func on(_ method: String, _ pattern: String, body: Int? = nil, _ handler: @escaping Handler) {
         let segments = pattern.split(separator: "/").map { part in
             part.hasPrefix("{") && part.hasSuffix("}") ? Segment.parameter(String(part.dropFirst().dropLast())) : .literal(String(part))
@@ -52,7 +53,7 @@ public struct Router: Sendable {
         }
     }
 
-    /// The most bytes of a request's body, if its route says so.
+    /// The maximum size of a request's body in bytes, if its route sets one.
     func bodyLimit(_ request: HTTPRequest) -> Int? { bestRoute(request)?.handlers[request.method]?.bodyLimit }
 
     private func bestRoute(_ request: HTTPRequest) -> Route? {

@@ -2,7 +2,7 @@
     import Glibc
 
     /// Replaces `Synchronization.Mutex` in builds for the thread sanitizer (`-Xswiftc -DTSAN`). The sanitizer knows POSIX mutexes, but not the
-    /// contended path of the standard library's, and would report what that one protects as a race.
+    /// contended path of the standard library's, and would report accesses protected by it as a race.
     struct Mutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
         private let lock: UnsafeMutablePointer<pthread_mutex_t>
         private let value: UnsafeMutablePointer<Value>

@@ -3,14 +3,14 @@ import Synchronization
 
 /// A certificate chain with its private key, for a server over TLS 1.2 and 1.3.
 public struct TLSIdentity: Sendable, Equatable, CustomStringConvertible {
-    /// PEM text: the server's certificate, then the certificates up to a root, 16 at most.
+    /// PEM text: the server's certificate, then the certificates up to a root, at most 16.
     public let certificateChain: [UInt8]
-    /// PEM text of the first certificate's key, not encrypted.
+    /// PEM text of the first certificate's key, unencrypted.
     public let privateKey: [UInt8]
     /// The description, without the key.
     public var description: String { "a certificate and its key" }
 
-    /// An identity from PEM text.
+    /// Creates an identity from PEM text.
     ///
     /// - Throws: `invalidCertificate` if they cannot be read or do not belong together.
     public init(certificateChain: [UInt8], privateKey: [UInt8]) throws(HTTPServerError) {
@@ -31,7 +31,7 @@ public struct TLSIdentity: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// The identity a server shows in handshakes, which may change while it runs.
+/// The identity that a server uses in handshakes, which may change while it runs.
 final class ShownIdentity: Sendable {
     nonisolated(unsafe) let slot = UnsafeMutablePointer<cmhd_identity_slot>.allocate(capacity: 1)
     private let turn = Mutex(())

@@ -1,7 +1,7 @@
 import CMicroHTTPD
 import Glibc
 
-/// An eventfd that one thread waits on and others signal.
+/// An eventfd on which one thread waits and which others signal.
 struct Wakeup: Sendable {
     let descriptor: Int32
 
@@ -30,7 +30,7 @@ struct Wakeup: Sendable {
     }
 }
 
-/// Starts a joinable thread that runs `body` of an object it keeps alive.
+/// Starts a joinable thread that runs the `body` of an object and retains it.
 func startThread(named name: StaticString, _ object: some ThreadBody) -> pthread_t? {
     let box = Unmanaged.passRetained(ThreadBox(object, name))
     var thread = pthread_t()

@@ -1,41 +1,41 @@
 package import NIOCore
 
-/// What happens to a client. `link` numbers the attempts to connect, so that what an old socket says late is told apart.
+/// The inputs of a client. `link` numbers the connection attempts, so that late input of an old socket is recognized.
 package enum ClientInput: Sendable {
     case start
     case stop
-    /// TCP stands.
+    /// The TCP connection is open.
     case opened(link: UInt64)
-    /// TCP did not come about, or ended.
+    /// The TCP connection failed or ended.
     case closed(link: UInt64, NATSError)
     case received(link: UInt64, ServerMessage)
     case deadline
     case subscribe(id: UInt64, subject: String)
     case unsubscribe(id: UInt64)
     case publish(NATSPublication)
-    /// A message whose answer comes to this client's inbox. `publication.reply` is overwritten.
+    /// A message whose answer is sent to this client's inbox. `publication.reply` is overwritten.
     case request(id: UInt64, NATSPublication, timeout: TimeAmount)
 }
 
-/// What a client has to do.
+/// The effects of a client.
 package enum ClientEffect: Sendable {
     case connect(link: UInt64, ServerAddress)
-    /// Encrypt from here on. Bytes that came before are nobody's.
+    /// Use TLS from now on. Bytes received before are discarded.
     case secure(link: UInt64, ServerAddress)
     case send(ClientMessage)
     case close(link: UInt64)
     case deliver(NATSMessage)
     case answer(id: UInt64, Result<NATSMessage, NATSError>)
     case connected(ServerInfo)
-    /// The connection that `connected` told of has ended.
+    /// The connection reported by `connected` has ended.
     case disconnected(NATSError)
-    /// What somebody should know: an attempt that failed, a subject that is forbidden, an old server.
+    /// A warning: a failed attempt, a forbidden subject, an old server.
     case trouble(NATSError)
 }
 
-/// Decides everything about the connection to a cluster: which server next and when, the greeting, subscriptions, requests, silence.
+/// All decisions about the connection to a cluster: which server is next and when, the greeting, subscriptions, requests, silence.
 ///
-/// A value without IO and clock. Subscriptions outlive a connection; requests do not, since nobody knows whether they were carried out.
+/// A value without IO and clock. Subscriptions outlive a connection. Requests do not, because it is unknown whether they were carried out.
 package struct ClientCore: Sendable {
     enum Phase: Equatable, Sendable {
         case stopped
@@ -54,14 +54,14 @@ package struct ClientCore: Sendable {
     /// The servers in the order of this outage.
     private var order: [ServerAddress] = []
     private var attempts = 0
-    /// The server of the present attempt, or of the last one.
+    /// The server of the current attempt, or of the last one.
     private(set) var server: ServerAddress?
     private var info: ServerInfo?
-    /// What the server complained of last.
+    /// The server's last error message.
     private var complaint: String?
     private var subjects: [UInt64: String] = [:]
     private var requests: [UInt64: NIODeadline] = [:]
-    /// No request's time is up before.
+    /// No request times out earlier.
     private var earliestRequest: NIODeadline?
     private var lastHeard = NIODeadline.uptimeNanoseconds(0)
     private var hasPinged = false
@@ -75,7 +75,7 @@ package struct ClientCore: Sendable {
     /// The number of the inbox's subscription; others have higher ones.
     package static let inboxID: UInt64 = 1
 
-    /// When to step with `deadline`.
+    /// When to send the input `deadline`.
     package var deadline: NIODeadline? {
         let phaseEnd: NIODeadline? =
             switch phase {
@@ -86,13 +86,14 @@ package struct ClientCore: Sendable {
         return [phaseEnd, earliestRequest].compactMap(\.self).min()
     }
 
-    /// - Throws: why a publication would not be sent now.
+    /// - Throws: Why a publication would not be sent now.
     package func check(_ publication: NATSPublication) throws(NATSError) {
         guard phase == .ready else { throw phase == .stopped ? .clientStopped : .noConnection }
         try publication.check()
         let limit = min(settings.maximumPayload, info?.maximumPayload ?? .max)
         guard publication.size <= limit else {
-            throw NATSError(.tooLarge, "A message of \(publication.size) bytes was not sent, since the server takes \(limit): raise its max_payload.")
+            throw NATSError(
+                .tooLarge, "A message of \(publication.size) bytes was not sent, because the server accepts at most \(limit): raise its max_payload.")
         }
     }
 
@@ -156,7 +157,7 @@ package struct ClientCore: Sendable {
         case (.info(let info), .greeting(let until)):
             self.info = info
             introduce(info, until, now, &effects)
-        // A server says INFO again when its cluster changes. A second CONNECT would silently drop all subscriptions.
+        // A server repeats INFO when its cluster changes. A second CONNECT would silently drop all subscriptions.
         case (.info(let info), _): self.info = info
         case (.ping, _): effects.append(.send(.pong))
         case (.pong, .introduced):
@@ -167,7 +168,7 @@ package struct ClientCore: Sendable {
             if let info { effects.append(.connected(info)) }
         case (.pong, _): break
         case (.error(let text), .ready) where text.lowercased().hasPrefix("permissions violation"):
-            effects.append(.trouble(NATSError(.permissionDenied, "The server forbids this: \(text). Widen the user's rights.")))
+            effects.append(.trouble(NATSError(.permissionDenied, "The server denied permission: \(text). Extend the user's permissions.")))
         case (.error(let text), _): complaint = text
         case (.message(let message), .ready):
             guard message.subscription == Self.inboxID else { return effects.append(.deliver(message)) }
@@ -188,12 +189,14 @@ package struct ClientCore: Sendable {
                 guard let version, version >= required else {
                     throw NATSError(.serverTooOld, "\(message), and \(required) is required: update it.")
                 }
-                if version < .advised { effects.append(.trouble(NATSError(.serverTooOld, "\(message), and \(ServerVersion.advised) is advised."))) }
+                if version < .advised {
+                    effects.append(.trouble(NATSError(.serverTooOld, "\(message), and \(ServerVersion.advised) is recommended.")))
+                }
             }
             let isEncrypted = info.requiresTLS == true || server.wantsTLS
             if isEncrypted {
                 guard info.requiresTLS == true || info.offersTLS == true else {
-                    throw NATSError(.tlsFailed, "\(server) has no TLS: set it up there, or write nats:// for tls://.")
+                    throw NATSError(.tlsFailed, "\(server) does not offer TLS: configure TLS on the server, or write nats:// instead of tls://.")
                 }
                 effects.append(.secure(link: link, server))
             }
@@ -228,7 +231,9 @@ package struct ClientCore: Sendable {
     }
 
     private mutating func connect(_ now: NIODeadline, _ effects: inout [ClientEffect]) {
-        guard !order.isEmpty else { return effects.append(.trouble(NATSError(.badConfiguration, "No NATS server is named: give one address."))) }
+        guard !order.isEmpty else {
+            return effects.append(.trouble(NATSError(.badConfiguration, "No NATS server is configured: give at least one address.")))
+        }
         let server = order[attempts % order.count]
         self.server = server
         link &+= 1
@@ -237,14 +242,14 @@ package struct ClientCore: Sendable {
         effects.append(.connect(link: link, server))
     }
 
-    /// The attempt or the connection has ended: plans the next one.
+    /// Handles the end of an attempt or a connection: plans the next one.
     private mutating func lose(_ error: NATSError, _ now: NIODeadline, _ effects: inout [ClientEffect]) {
         let wasReady = phase == .ready
         var error = error
         if let complaint { error = NATSError(.refused, "\(name) ended the connection: \(complaint). Check credentials and limits.") }
         end(error, now, &effects)
         if wasReady {
-            // The server that was lost comes last.
+            // The lost server is tried last.
             order = settings.servers.filter { $0 != server }.shuffled(using: &random) + settings.servers.filter { $0 == server }
             attempts = 0
         } else {
@@ -262,7 +267,7 @@ package struct ClientCore: Sendable {
         phase = .waiting(until: now)
         guard wasReady else { return }
         for id in requests.keys.sorted() {
-            let message = "The connection broke before the answer came, so it is not known whether this was carried out (\(error.message))"
+            let message = "The connection broke before the answer, so it is unknown whether the request was carried out (\(error.message))"
             effects.append(.answer(id: id, .failure(NATSError(.disconnected, message))))
         }
         (requests, earliestRequest) = ([:], nil)
@@ -272,7 +277,7 @@ package struct ClientCore: Sendable {
 
 extension NATSError {
     static let clientStopped = NATSError(.stopped, "This NATS client has been stopped.")
-    static let noConnection = NATSError(.notConnected, "There is no connection to a NATS server at present, so nothing was sent.")
-    static let noAnswer = NATSError(.timedOut, "No answer came in time, so it is not known whether the request was carried out.")
-    static let noResponders = NATSError(.noResponders, "Nobody answers at this subject at present: check that the stream or the service runs.")
+    static let noConnection = NATSError(.notConnected, "There is no connection to a NATS server now, so nothing was sent.")
+    static let noAnswer = NATSError(.timedOut, "No answer arrived in time, so it is unknown whether the request was carried out.")
+    static let noResponders = NATSError(.noResponders, "No service answers on this subject now: check that the stream or the service is running.")
 }

@@ -1,27 +1,28 @@
 package import NIOCore
 package import NIOSSL
 
-/// How a client connects, and what it takes.
+/// A client's connection settings and limits.
 package struct ClientSettings: Sendable {
-    /// The servers of one cluster, tried in an order drawn anew at each outage. At least one.
+    /// The servers of one cluster, tried in a new random order at each outage. At least one.
     package var servers: [ServerAddress]
-    /// What the server's monitoring calls this client.
+    /// The name of this client in the server's monitoring.
     package var name: String
     package var credentials: Credentials
-    /// The authorities to trust, and the certificate to show if servers want one. It counts where the server requires TLS or the address asks for it.
+    /// The authorities to trust, and the certificate to present if servers require one. It applies if the server requires TLS or the address asks for
+    /// it.
     package var tls: TLSConfiguration
-    /// What the subjects begin with at which this client is answered. A user's rights may name it.
+    /// The prefix of the subjects on which this client receives answers. A user's permissions may contain it.
     package var inboxPrefix = "_INBOX"
-    /// The largest message taken, with its headers, in bytes.
+    /// The largest accepted message including its headers, in bytes.
     package var maximumPayload = 1 << 20
-    /// From the first packet until the server has let this client in.
+    /// From the first packet until the server has admitted this client.
     package var connectTimeout: TimeAmount = .seconds(2)
-    /// A server that has said nothing for as long is asked for a sign of life, and left if it says nothing for as long again.
+    /// A server that is silent for this long is pinged, and left if it stays silent for the same time again.
     package var silence: TimeAmount = .seconds(1)
-    /// The wait before an attempt to connect is drawn between nothing and a bound. It begins here, and doubles whenever all servers have failed.
+    /// The wait before a connection attempt is random between zero and a bound. The bound starts here, and doubles whenever all servers have failed.
     package var firstDelay: TimeAmount = .milliseconds(50)
     package var lastDelay: TimeAmount = .seconds(2)
-    /// Older servers are left at once; nil takes every version.
+    /// Older servers are left immediately; nil accepts every version.
     package var requiredVersion: ServerVersion? = .required
 
     package init(servers: [ServerAddress], name: String, credentials: Credentials = .none, tls: TLSConfiguration = .makeClientConfiguration()) {

@@ -10,19 +10,19 @@ import NIOSSL
     import Musl
 #endif
 
-/// What a client tells besides messages and answers.
+/// The events of a client besides messages and answers.
 package enum NATSEvent: Sendable {
     case connected(ServerInfo)
     case disconnected(NATSError)
     case trouble(NATSError)
 }
 
-/// A connection to a cluster of NATS servers, made anew whenever it is lost: carries out what `ClientCore` decides.
+/// A connection to a cluster of NATS servers, reopened whenever it is lost. It carries out the decisions of `ClientCore`.
 ///
-/// It lives on one event loop: every call has to come from there, and every callback comes there, one at a time and in order.
+/// It is used on one event loop: every call must be made there, and every callback occurs there, one at a time and in order.
 package final class NATSClient {
     package typealias Answer = (Result<NATSMessage, NATSError>) -> Void
-    /// What may wait to be written to a server that does not read, in bytes.
+    /// The maximum number of unwritten bytes for a server that does not read.
     private static let backlog = 64 << 20
 
     package let loop: any EventLoop
@@ -39,7 +39,7 @@ package final class NATSClient {
     private var isFlushScheduled = false
     private var timer: (at: NIODeadline, task: Scheduled<Void>)?
 
-    /// - Parameter listener: hears of connections and troubles.
+    /// - Parameter listener: Receives connections and warnings.
     package init(settings: ClientSettings, loop: any EventLoop, listener: @escaping (NATSEvent) -> Void) {
         self.settings = settings
         self.loop = loop
@@ -47,18 +47,18 @@ package final class NATSClient {
         core = ClientCore(settings: settings)
     }
 
-    /// Connects, and goes on doing so until `stop`.
+    /// Connects, and reconnects until `stop`.
     package func start() { step(.start) }
 
-    /// Ends the connection. Requests that wait fail.
+    /// Ends the connection. Pending requests fail.
     package func stop() {
         step(.stop)
         timer?.task.cancel()
         timer = nil
     }
 
-    /// Hands every message of these subjects to `handler`, over as many connections as it takes.
-    /// - Throws: `badConfiguration` where this is no subject.
+    /// Passes every message of these subjects to `handler`, across reconnects.
+    /// - Throws: `badConfiguration` if it is not a subject.
     package func subscribe(_ subject: String, _ handler: @escaping (NATSMessage) -> Void) throws(NATSError) -> UInt64 {
         try NATSPublication.check(subject: subject, wildcards: true)
         let id = nextID()
@@ -72,15 +72,15 @@ package final class NATSClient {
         step(.unsubscribe(id: id))
     }
 
-    /// Sends a message to whoever listens; nobody says whether it arrived.
-    /// - Throws: why it was not sent.
+    /// Sends a message to the current listeners; there is no acknowledgement.
+    /// - Throws: Why it was not sent.
     package func publish(_ publication: NATSPublication) throws(NATSError) {
         try core.check(publication)
         guard hasRoom else { throw .peerDoesNotRead }
         step(.publish(publication))
     }
 
-    /// Sends a message and calls `answer` once: with the first answer, or why there is none.
+    /// Sends a message and calls `answer` once: with the first answer, or with the error.
     package func request(_ publication: NATSPublication, timeout: TimeAmount, _ answer: @escaping Answer) {
         guard hasRoom else { return answer(.failure(.peerDoesNotRead)) }
         let id = nextID()
@@ -88,7 +88,7 @@ package final class NATSClient {
         step(.request(id: id, publication, timeout: timeout))
     }
 
-    /// A subject of this client alone, to be answered at.
+    /// A unique subject for answers to this client.
     package func newInbox() -> String { "\(settings.inboxPrefix).\(String(UInt64.random(in: .min ... .max), radix: 36)).\(nextID())" }
 
     private var hasRoom: Bool { link?.channel.isWritable ?? true }
@@ -134,7 +134,7 @@ package final class NATSClient {
         }
     }
 
-    /// What is sent in one turn of the loop leaves with one system call.
+    /// Everything sent in one turn of the loop is written with one system call.
     private func scheduleFlush() {
         guard !isFlushScheduled else { return }
         isFlushScheduled = true
@@ -182,14 +182,14 @@ package final class NATSClient {
             step(.opened(link: id))
         } catch {
             channel.close(promise: nil)
-            step(.closed(link: id, NATSError(.unreachable, "The connection broke at once.")))
+            step(.closed(link: id, NATSError(.unreachable, "The connection broke immediately.")))
         }
     }
 
     private func secure(_ channel: any Channel, _ receiver: LinkReceiver, _ server: ServerAddress) {
         do {
-            // Whatever came in the clear after INFO is not the server's word.
-            guard receiver.parser.isEmpty else { throw NATSError.violation("bytes in the clear after it had asked for TLS") }
+            // Bytes received without TLS after INFO are not from the authenticated server.
+            guard receiver.parser.isEmpty else { throw NATSError.violation("unencrypted bytes after requesting TLS") }
             let isAddress = (try? SocketAddress(ipAddress: server.host, port: server.port)) != nil
             let handler = try NIOSSLClientHandler(context: NIOSSLContext(configuration: settings.tls), serverHostname: isAddress ? nil : server.host)
             try channel.pipeline.syncOperations.addHandler(handler, position: .first)
@@ -238,17 +238,17 @@ private final class LinkReceiver: ChannelInboundHandler {
 }
 
 extension NATSError {
-    fileprivate static let peerDoesNotRead = NATSError(.backlogged, "The server does not read, so nothing more was sent: check its disk.")
+    fileprivate static let peerDoesNotRead = NATSError(.backlogged, "The server stopped reading, so nothing more was sent: check its disk.")
 }
 
-/// The end of a sentence, without names of types and error numbers.
+/// The end of a sentence, without type names and error numbers.
 private func plainWords(_ error: any Error) -> String {
     switch error {
     case let error as NIOConnectionError: error.connectionErrors.last.map { plainWords($0.error) } ?? "the host name cannot be resolved"
     case let error as IOError: String(cString: strerror(error.errnoCode))
-    case ChannelError.connectTimeout: "nothing answers there"
+    case ChannelError.connectTimeout: "the server does not answer"
     case is ChannelError, NIOSSLError.uncleanShutdown: "it broke"
-    case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError: "no trusted TLS session could be made; check the certificates of both sides"
+    case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError: "the TLS handshake failed; check the certificates of both sides"
     default: "it failed"
     }
 }

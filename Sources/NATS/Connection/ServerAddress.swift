@@ -1,20 +1,20 @@
-/// Where a server listens: `nats://host:4222`, or `tls://host:4222` if the connection has to be encrypted.
+/// The address of a server: `nats://host:4222`, or `tls://host:4222` if the connection must be encrypted.
 package struct ServerAddress: Sendable, Equatable, CustomStringConvertible {
     package let host: String
     package let port: Int
     /// Whether to end the connection if the server offers no TLS.
     package let wantsTLS: Bool
 
-    /// - Throws: `badConfiguration` where the text is no address. Credentials do not belong into it.
+    /// - Throws: `badConfiguration` if the text is not an address. Credentials are not allowed in it.
     package init(_ text: String) throws(NATSError) {
         var rest = text[...]
         wantsTLS = rest.hasPrefix("tls://")
         for scheme in ["tls://", "nats://"] where rest.hasPrefix(scheme) { rest = rest.dropFirst(scheme.count) }
         if rest.hasSuffix("/") { rest = rest.dropLast() }
         guard !rest.contains("@") else {
-            throw NATSError(.badConfiguration, "The address of a NATS server holds credentials: give them in settings of their own.")
+            throw NATSError(.badConfiguration, "The address of a NATS server contains credentials: give them in their own settings.")
         }
-        let malformed = NATSError(.badConfiguration, "\(text) is no address of a NATS server: write nats://host:4222 or tls://host:4222.")
+        let malformed = NATSError(.badConfiguration, "\(text) is not the address of a NATS server: write nats://host:4222 or tls://host:4222.")
         var port = "4222"[...]
         if rest.hasPrefix("[") {
             guard let end = rest.firstIndex(of: "]") else { throw malformed }

@@ -6,7 +6,7 @@ package import NIOCore
     import Foundation
 #endif
 
-/// The few requests to JetStream that a log needs. All are answered by the stream's leader, never by a follower that may be behind.
+/// The few JetStream requests that a log needs. The stream's leader answers all of them, never a follower that may lag.
 ///
 /// Source: the API's subjects and schemas (docs.nats.io/reference/reference-protocols/nats_api_reference).
 package struct JetStream {
@@ -15,7 +15,7 @@ package struct JetStream {
     private let client: NATSClient
     private let timeout: TimeAmount
 
-    /// - Parameter timeout: for each request.
+    /// - Parameter timeout: The timeout of each request.
     package init(_ client: NATSClient, timeout: TimeAmount = .seconds(2)) {
         self.client = client
         self.timeout = timeout
@@ -25,7 +25,8 @@ package struct JetStream {
         ask("STREAM.CREATE.\(stream.name)", stream) { (result: Result<StreamAnswer, NATSError>) in answer(result.map(\.state)) }
     }
 
-    /// Makes a stream if there is none of that name. A server that has the stream may refuse to make it again, for it counts the room twice.
+    /// Creates a stream if there is none with this name. A server that has the stream may refuse to create it again, because it counts the space
+    /// twice.
     package func provide(_ stream: StreamConfiguration, _ answer: @escaping Answer<StreamState>) {
         state(of: stream.name) { result in
             guard case .failure(let error) = result, error.code == .notFound else { return answer(result) }
@@ -44,7 +45,7 @@ package struct JetStream {
         }
     }
 
-    /// Appends a message right behind the stream's message `expecting`, 0 if there is none yet. Gives its sequence.
+    /// Appends a message directly after the stream's message `expecting`, 0 if there is none yet. Returns its sequence.
     package func append(_ payload: ByteBuffer, to subject: String, of stream: String, expecting: UInt64, _ answer: @escaping Answer<UInt64>) {
         let header = NATSPublication.Header(name: "Nats-Expected-Last-Sequence", value: String(expecting))
         client.request(NATSPublication(subject, headers: [header], payload: payload), timeout: timeout) { result in
@@ -53,7 +54,7 @@ package struct JetStream {
                     if let sequence = Self.plainSequence(message.payload, of: stream) { return .success(sequence) }
                     return Self.decode(AppendAnswer.self, message).flatMap { answer in
                         guard answer.stream == stream else {
-                            return .failure(NATSError(.jetStream, "The subject \(subject) is another stream's: give each log a subject of its own."))
+                            return .failure(NATSError(.jetStream, "The subject \(subject) belongs to another stream: give each log its own subject."))
                         }
                         return .success(answer.seq)
                     }
@@ -61,8 +62,8 @@ package struct JetStream {
         }
     }
 
-    /// Has the messages from a sequence on delivered to a subject, with flow control and heartbeats. The server forgets the consumer 30 s after its
-    /// subject has no listener any more.
+    /// Delivers the messages from a sequence on to a subject, with flow control and heartbeats. The server removes the consumer 30 s after its
+    /// subject has lost its last listener.
     func createConsumer(of stream: String, deliver subject: String, from sequence: UInt64, heartbeat: TimeAmount, _ answer: @escaping Answer<Void>) {
         let consumer = ConsumerConfiguration(deliver_subject: subject, opt_start_seq: sequence, idle_heartbeat: heartbeat.nanoseconds)
         ask("CONSUMER.CREATE.\(stream)", ConsumerRequest(stream_name: stream, config: consumer)) { (result: Result<ConsumerAnswer, NATSError>) in
@@ -79,7 +80,7 @@ package struct JetStream {
         }
     }
 
-    /// The sequence of the answer that servers give to nearly all appends, `{"stream":"S","seq":1}`; nil for any other.
+    /// The sequence in the usual answer to an append, `{"stream":"S","seq":1}`; nil for any other.
     ///
     /// Foundation's decoder takes longer than the rest of an append.
     static func plainSequence(_ payload: ByteBuffer, of stream: String) -> UInt64? {
@@ -100,12 +101,12 @@ package struct JetStream {
         switch try? JSONDecoder().decode(Outcome<Value>.self, from: json) {
         case .value(let value): return .success(value)
         case .failure(let reason): return .failure(NATSError(reason))
-        case nil: return .failure(NATSError(.malformedAnswer, "JetStream gave an answer that cannot be read: check the server's version."))
+        case nil: return .failure(NATSError(.malformedAnswer, "JetStream's answer cannot be read: check the server's version."))
         }
     }
 }
 
-/// A stream as it is to be.
+/// The wanted configuration of a stream.
 package struct StreamConfiguration: Sendable, Encodable {
     package var name: String
     package var subjects: [String]
@@ -113,14 +114,14 @@ package struct StreamConfiguration: Sendable, Encodable {
     package var replicas: Int
     package var retention = "limits"
     package var discard = "old"
-    /// The oldest messages go after this time, in ns; 0 keeps them.
+    /// Messages older than this, in ns, are removed; 0 keeps them.
     package var maximumAge: Int64
-    /// The oldest messages go above this size; -1 knows no bound.
+    /// The oldest messages beyond this size are removed; -1 for no limit.
     package var maximumBytes: Int64
-    /// In ns; messages have no ids, so the shortest that servers take.
+    /// In ns. Messages have no ids, so this is the shortest that servers accept.
     package var duplicateWindow: Int64 = 100_000_000
     package var allowsDirect = true
-    /// A hole in the log would be a loss to its readers.
+    /// A gap in the log would be a loss for its readers.
     package var deniesDelete = true
     package var deniesPurge = true
 
@@ -136,7 +137,7 @@ package struct StreamConfiguration: Sendable, Encodable {
     }
 }
 
-/// What a stream holds.
+/// The state of a stream.
 package struct StreamState: Sendable, Equatable, Decodable {
     package var messages: UInt64
     package var bytes: UInt64
@@ -181,7 +182,7 @@ private struct ConsumerConfiguration: Encodable {
     var inactive_threshold: Int64 = 30_000_000_000
 }
 
-/// An answer of JetStream. One that refuses an append has a stream and a sequence, too.
+/// An answer of JetStream. An answer that refuses an append also has a stream and a sequence.
 private enum Outcome<Value: Decodable>: Decodable {
     case value(Value)
     case failure(Refusal)
@@ -201,15 +202,15 @@ private struct Refusal: Decodable {
 }
 
 extension NATSError {
-    /// By the codes of nats-server's `errors.json`.
+    /// Converts the codes of nats-server's `errors.json`.
     fileprivate init(_ reason: Refusal) {
-        let words = reason.description ?? "no reason is given"
+        let words = reason.description ?? "no reason given"
         switch reason.err_code ?? reason.code {
-        case 10071, 10164: self.init(.wrongSequence, "The log ends elsewhere (\(words)): read it before another append.")
-        case 10023, 10028, 10047, 10077: self.init(.storeFull, "JetStream has no room (\(words)): raise its limits, or free disk.")
-        case 10014, 10037, 10059: self.init(.notFound, "JetStream does not have it (\(words)): check the name of the stream.")
-        case 10008, 10009: self.init(.noResponders, "JetStream has no leader at present (\(words)): check that most servers run.")
-        default: self.init(.jetStream, "JetStream refuses: \(words).")
+        case 10071, 10164: self.init(.wrongSequence, "The log has a different end (\(words)): read it before the next append.")
+        case 10023, 10028, 10047, 10077: self.init(.storeFull, "JetStream's storage is full (\(words)): raise its limits, or free disk.")
+        case 10014, 10037, 10059: self.init(.notFound, "JetStream cannot find it (\(words)): check the name of the stream.")
+        case 10008, 10009: self.init(.noResponders, "JetStream has no leader now (\(words)): check that a majority of the servers is running.")
+        default: self.init(.jetStream, "JetStream refused the request: \(words).")
         }
         jetStreamCode = reason.err_code
     }

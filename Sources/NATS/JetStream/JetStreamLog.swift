@@ -2,7 +2,7 @@ import DequeModule
 package import NIOCore
 package import ReplicatedLog
 
-/// A stream of JetStream as a replicated log.
+/// A JetStream stream as a replicated log.
 package final class JetStreamLog: LogEngine {
     private let loop: any EventLoop
     private let stream: String
@@ -14,21 +14,21 @@ package final class JetStreamLog: LogEngine {
     private var heard: [String: UInt64] = [:]
     private var timer: (at: NIODeadline, task: Scheduled<Void>)?
     private var appends = OrderedAnswers()
-    /// Tells one reading from the next.
+    /// Distinguishes one reading from the next.
     private var readings: UInt64 = 0
     private var connection: NATSClient?
-    /// The stream to make if it is missing; nil once that is done.
+    /// The stream to create if it is missing; nil when that is done.
     private var missing: StreamConfiguration?
     private var isConnected = false
 
-    /// Tells of what is no event of the log: attempts to connect that failed, what the server forbids.
+    /// Receives warnings that are not events of the log: failed connection attempts, forbidden subjects.
     private let trouble: (NATSError) -> Void
 
     /// - Parameters:
-    ///   - stream: the stream's name.
-    ///   - subject: the one subject that the stream keeps.
-    ///   - making: the stream to make before anything else, if the servers do not have it.
-    ///   - heartbeat: how often a server with nothing to say says so; three are waited for.
+    ///   - stream: The stream's name.
+    ///   - subject: The only subject that the stream stores.
+    ///   - making: The stream to create first, if the servers do not have it.
+    ///   - heartbeat: How often an idle server sends a heartbeat; the client waits for three.
     package init(
         _ settings: ClientSettings, stream: String, subject: String, making: StreamConfiguration? = nil, heartbeat: TimeAmount = .milliseconds(500),
         loop: any EventLoop, trouble: @escaping (NATSError) -> Void, listener: @escaping (LogEvent) -> Void
@@ -45,10 +45,10 @@ package final class JetStreamLog: LogEngine {
         connection?.start()
     }
 
-    /// The connection that the log shares; nil once it is stopped.
+    /// The log's connection; nil after it was stopped.
     package var client: NATSClient? { connection }
 
-    /// Ends the connection and everything that waits. Commands after it come to nothing. Without it the log lives for ever.
+    /// Ends the connection and all pending commands. Later commands have no effect. Without this call, the log lives forever.
     package func stop() {
         step(.stop)
         timer?.task.cancel()
@@ -110,7 +110,7 @@ package final class JetStreamLog: LogEngine {
         }
     }
 
-    /// The stream is there before it is read.
+    /// The stream must exist before it is read.
     private func begin() {
         guard isConnected, let client = connection else { return }
         guard let missing else {
@@ -121,7 +121,7 @@ package final class JetStreamLog: LogEngine {
             guard self.missing != nil else { return }
             if case .failure(let error) = result {
                 self.trouble(error)
-                // What the server refuses it would refuse again; the stream may be there all the same.
+                // A repeated request would be refused again. The stream may exist nevertheless.
                 if error.code != .jetStream {
                     self.loop.assumeIsolated().scheduleTask(in: .seconds(1)) { if self.missing != nil { self.begin() } }
                     return
@@ -134,7 +134,7 @@ package final class JetStreamLog: LogEngine {
 
     private func step(_ input: OrderedConsumer.Input) {
         let reading = readings
-        // Whoever is told may ask for another reading, and what is left of this one does not count then.
+        // The listener may start another reading, after which the rest of this one is dropped.
         for effect in consumer.step(input, now: .now()) where readings == reading { perform(effect) }
         guard let deadline = consumer.deadline, deadline < timer?.at ?? .distantFuture else { return }
         timer?.task.cancel()
@@ -169,13 +169,13 @@ package final class JetStreamLog: LogEngine {
     }
 }
 
-/// Tells the outcome of appends in the order they were asked for. Servers refuse at once, and acknowledge once most of them have the record.
+/// Reports the outcomes of appends in the order of the requests. Servers refuse immediately, but acknowledge only when most of them have the record.
 struct OrderedAnswers {
     private var waiting: Deque<(id: UInt64, result: Result<UInt64, LogError>?)> = []
 
     mutating func await(_ id: UInt64) { waiting.append((id, nil)) }
 
-    /// What can be told now.
+    /// The outcomes that can be reported now.
     mutating func settle(_ id: UInt64, _ result: Result<UInt64, LogError>) -> [LogEvent] {
         guard let place = waiting.firstIndex(where: { $0.id == id && $0.result == nil }) else { return [] }
         waiting[place].result = result

@@ -1,10 +1,10 @@
 import NIOCore
 
-/// Decides how a stream is read from a sequence on, without a hole: which consumer, when another one, and what was lost for good.
+/// Decides how to read a stream from a sequence on without a gap: which consumer to use, when to replace it, and what was lost for good.
 ///
-/// A value. Each attempt has a consumer and an inbox of its own, so what an earlier one still sends is told apart. A consumer made beyond the stream's
-/// end waits (2.12) or delivers from the end on (2.9) and says nothing of it, so the leader is asked for the stream's ends after each creation. Until it
-/// has answered, what comes is held, and the server is not told to go on, so that it is little.
+/// A value. Each attempt has its own consumer and inbox, so late messages of an earlier one are recognized. A consumer created beyond the stream's
+/// end waits (2.12) or delivers from the end on (2.9) without notice. The leader is therefore asked for the stream's ends after each creation. Until
+/// it has answered, messages are held and not acknowledged, so that the server sends only a few.
 struct OrderedConsumer: Sendable {
     enum Input: Sendable {
         case read(from: UInt64)
@@ -18,12 +18,12 @@ struct OrderedConsumer: Sendable {
     }
 
     enum Effect: Sendable {
-        /// Listen at an inbox and have a consumer deliver to it.
+        /// Listen on an inbox and create a consumer that delivers to it.
         case create(attempt: UInt64, from: UInt64)
         case inspect(attempt: UInt64)
-        /// Listen no more.
+        /// Stop listening.
         case remove(attempt: UInt64)
-        /// Publish nothing to this subject: the server goes on sending.
+        /// Publish an empty message to this subject, so that the server continues to send.
         case acknowledge(String)
         case deliver(sequence: UInt64, ByteBuffer)
         case reading(StreamState)
@@ -34,7 +34,7 @@ struct OrderedConsumer: Sendable {
 
     private enum Phase: Sendable {
         case idle
-        /// Waits, to try again.
+        /// Waits before the next attempt.
         case waiting(until: NIODeadline)
         case creating
         case inspecting
@@ -45,9 +45,9 @@ struct OrderedConsumer: Sendable {
     private var phase = Phase.idle
     private var isConnected: Bool
     private var attempt: UInt64 = 0
-    /// The sequence to be handed over next.
+    /// The next sequence to deliver.
     private(set) var next: UInt64 = 1
-    /// What came before the stream's ends were known.
+    /// Messages received before the stream's ends were known.
     private var held: [NATSMessage] = []
     private var lastHeard = NIODeadline.uptimeNanoseconds(0)
     private var isStalled = false
@@ -55,7 +55,7 @@ struct OrderedConsumer: Sendable {
     private var failures = 0
     private var random: any RandomNumberGenerator & Sendable
 
-    /// - Parameter heartbeat: how often an idle server says that it lives. After three of them without a word, the consumer is made anew.
+    /// - Parameter heartbeat: How often an idle server sends a heartbeat. If three in a row are missing, the consumer is recreated.
     init(heartbeat: TimeAmount, isConnected: Bool, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
         self.heartbeat = heartbeat
         self.isConnected = isConnected
@@ -64,7 +64,7 @@ struct OrderedConsumer: Sendable {
 
     var deadline: NIODeadline? {
         switch phase {
-        // Requests have time-outs of their own.
+        // Requests have their own timeouts.
         case .idle, .creating, .inspecting: nil
         case .waiting(let until): isConnected ? until : nil
         case .following: lastHeard + heartbeat * 3
@@ -121,23 +121,23 @@ struct OrderedConsumer: Sendable {
         switch message.headers?.status {
         case nil:
             guard let sequence = message.reply.flatMap(Self.sequence) else { return }
-            guard sequence == next else { return tear("message \(sequence) came in place of \(next)", now, &effects) }
+            guard sequence == next else { return tear("message \(sequence) arrived instead of \(next)", now, &effects) }
             next &+= 1
             failures = 0
             effects.append(.deliver(sequence: sequence, message.payload))
         case 100:
-            // Flow control is a request; a heartbeat names the one that was lost.
+            // Flow control is a request; a heartbeat contains the subject of a lost one.
             if let reply = message.reply ?? message.headers?["Nats-Consumer-Stalled"], (try? NATSPublication.check(subject: reply)) != nil {
                 effects.append(.acknowledge(reply))
             }
             guard let last = message.headers?["Nats-Last-Stream"]?.utf8.decimal(below: .max) else { return }
-            if UInt64(last) == next &- 1 { failures = 0 } else { tear("message \(last) was sent and \(next) did not come", now, &effects) }
+            if UInt64(last) == next &- 1 { failures = 0 } else { tear("message \(last) was sent but \(next) did not arrive", now, &effects) }
         case .some(let status): tear("the consumer ended with status \(status)", now, &effects)
         }
     }
 
     private mutating func tear(_ why: String, _ now: NIODeadline, _ effects: inout [Effect]) {
-        retry(NATSError(.jetStream, "The log is read anew, because \(why)."), now, &effects)
+        retry(NATSError(.jetStream, "The log is read again, because \(why)."), now, &effects)
     }
 
     private mutating func judge(_ state: StreamState, _ now: NIODeadline, _ effects: inout [Effect]) {
@@ -169,7 +169,7 @@ struct OrderedConsumer: Sendable {
         phase = .idle
     }
 
-    /// Another consumer, at once the first time.
+    /// Creates another consumer, immediately the first time.
     private mutating func retry(_ error: NATSError, _ now: NIODeadline, _ effects: inout [Effect]) {
         leave(&effects)
         failures = min(failures + 1, 16)
@@ -192,8 +192,9 @@ struct OrderedConsumer: Sendable {
         begin(now, &effects)
     }
 
-    /// The stream's sequence in a delivered message's reply subject, of 9 tokens, or 11 and more with a domain:
-    /// `$JS.ACK.<stream>.<consumer>.<delivered>.<stream sequence>.…`, `$JS.ACK.<domain>.<account>.<stream>.<consumer>.<delivered>.<stream sequence>.…`
+    /// The stream sequence in a delivered message's reply subject, of 9 tokens, or 11 and more with a domain:
+    /// `$JS.ACK.<stream>.<consumer>.<delivered>.<stream sequence>.…`, `$JS.ACK.<domain>.<account>.<stream>.<consumer>.<delivered>.<stream
+    /// sequence>.…`
     private static func sequence(of reply: String) -> UInt64? {
         let tokens = reply.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard tokens.count == 9 || tokens.count >= 11, reply.utf8.starts(with: "$JS.ACK.".utf8) else { return nil }

@@ -6,7 +6,7 @@ package import NIOCore
     import Foundation
 #endif
 
-/// What this client sends.
+/// The messages that this client sends.
 package enum ClientMessage: Sendable, Equatable {
     case connect(ConnectOptions)
     case ping
@@ -15,7 +15,7 @@ package enum ClientMessage: Sendable, Equatable {
     case unsubscribe(id: UInt64)
     case publish(NATSPublication)
 
-    /// Appends the message's bytes. Subjects and headers have to be checked before (`NATSPublication.check`).
+    /// Appends the message's bytes. Subjects and headers must have been checked before (`NATSPublication.check`).
     package func write(into buffer: inout ByteBuffer) {
         switch self {
         case .connect(let options):
@@ -42,7 +42,7 @@ package struct NATSPublication: Sendable, Equatable {
     }
 
     package var subject: String
-    /// Where an answer is to go.
+    /// The subject for an answer.
     package var reply: String?
     package var headers: [Header]
     package var payload: ByteBuffer
@@ -54,25 +54,25 @@ package struct NATSPublication: Sendable, Equatable {
         self.payload = payload
     }
 
-    /// The bytes of headers and payload that the server counts.
+    /// The size of headers and payload, as the server counts it.
     package var size: Int { headerSize + payload.readableBytes }
 
     private var headerSize: Int {
         headers.isEmpty ? 0 : headers.reduce(12) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
     }
 
-    /// - Throws: `badConfiguration` where a subject or header would break the line it stands in.
+    /// - Throws: `badConfiguration` if a subject or header would break its line.
     package func check() throws(NATSError) {
         try Self.check(subject: subject)
         if let reply { try Self.check(subject: reply) }
         for header in headers {
             guard !header.name.isEmpty, header.name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }),
                 header.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
-            else { throw NATSError(.badConfiguration, "A header has a character that headers cannot have: leave it out.") }
+            else { throw NATSError(.badConfiguration, "A header contains a character that is not allowed: leave it out.") }
         }
     }
 
-    /// - Throws: `badConfiguration` unless the subject is of tokens between dots, each of printable characters.
+    /// - Throws: `badConfiguration` unless the subject consists of tokens of printable characters, separated by dots.
     package static func check(subject: String, wildcards: Bool = false) throws(NATSError) {
         let tokens = subject.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         for token in tokens {
@@ -98,7 +98,7 @@ package struct NATSPublication: Sendable, Equatable {
     }
 }
 
-/// The first message of a connection. What it holds may be secret, so it is never printed.
+/// The first message of a connection. It may contain secrets, so it is never printed.
 package struct ConnectOptions: Sendable, Equatable, Encodable, CustomStringConvertible, CustomReflectable {
     package var verbose = false
     package var pedantic = false
@@ -124,7 +124,7 @@ package struct ConnectOptions: Sendable, Equatable, Encodable, CustomStringConve
         case .token(let token): auth_token = token
         case .key(let key):
             guard let nonce else {
-                throw NATSError(.refused, "The server asks for no key: remove the NKEY, or give the server this user.")
+                throw NATSError(.refused, "The server did not request a key: remove the NKEY, or give the server this user.")
             }
             (nkey, sig) = (key.publicKey, try key.signature(of: nonce))
         }

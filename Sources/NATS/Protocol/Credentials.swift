@@ -6,7 +6,7 @@ import Crypto
     import Foundation
 #endif
 
-/// Who this client is to the server. It prints no secret.
+/// This client's credentials. Their description contains no secret.
 package enum Credentials: Sendable, CustomStringConvertible, CustomReflectable {
     case none
     case user(name: String, password: String)
@@ -25,28 +25,28 @@ package enum Credentials: Sendable, CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// An Ed25519 key as NATS writes it: base32 of a prefix, the key's bytes and their CRC-16 (github.com/nats-io/nkeys).
+/// An Ed25519 key in NATS's format: base32 of a prefix, the key's bytes and their CRC-16 (github.com/nats-io/nkeys).
 package struct NKey: Sendable, CustomStringConvertible, CustomReflectable {
     private static let seed: UInt8 = 18 << 3
     private static let user: UInt8 = 20 << 3
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 
     private let key: Curve25519.Signing.PrivateKey
-    /// The key's public half, `U…`, as the server's configuration names it.
+    /// The public key, `U…`, as in the server's configuration.
     package let publicKey: String
 
-    /// - Parameter seed: a user's seed, `SU…`; spaces and line ends around it do not count.
-    /// - Throws: `badConfiguration` where it is none.
+    /// - Parameter seed: A user's seed, `SU…`; surrounding spaces and line ends are ignored.
+    /// - Throws: `badConfiguration` if it is not a seed.
     package init(seed text: String) throws(NATSError) {
         let text = text.utf8.filter { $0 > 0x20 }
         guard text.count == 58, let bytes = Self.decode(text), bytes.count == 36, bytes[0] & 0xF8 == Self.seed, Self.hasChecksum(bytes) else {
             throw NATSError(.badConfiguration, "The NKEY seed is malformed: give all 58 characters of it, as `nk -gen user` prints them.")
         }
         guard (bytes[0] & 7) << 5 | bytes[1] >> 3 == Self.user else {
-            throw NATSError(.badConfiguration, "The NKEY seed is no user's: give one that begins with SU.")
+            throw NATSError(.badConfiguration, "The NKEY seed is not a user's: give one that begins with SU.")
         }
         guard let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: bytes[2..<34]) else {
-            throw NATSError(.badConfiguration, "The NKEY seed holds no key: make a new one.")
+            throw NATSError(.badConfiguration, "The NKEY seed does not contain a key: create a new one.")
         }
         self.key = key
         var shown = [Self.user] + key.publicKey.rawRepresentation
@@ -55,10 +55,10 @@ package struct NKey: Sendable, CustomStringConvertible, CustomReflectable {
         publicKey = Self.encode(shown)
     }
 
-    /// The signature as CONNECT carries it: base64 for addresses, without padding.
+    /// The signature in CONNECT's format: URL-safe Base64 without padding.
     func signature(of nonce: String) throws(NATSError) -> String {
         guard let signature = try? key.signature(for: Array(nonce.utf8)) else {
-            throw NATSError(.badConfiguration, "The server's nonce cannot be signed with this NKEY: make a new one.")
+            throw NATSError(.badConfiguration, "The server's nonce cannot be signed with this NKEY: create a new one.")
         }
         let characters = Data(signature).base64EncodedString().map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }
         return String(characters.prefix { $0 != "=" })
@@ -67,7 +67,7 @@ package struct NKey: Sendable, CustomStringConvertible, CustomReflectable {
     package var description: String { publicKey }
     package var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// RFC 4648 §6 without padding; nil for other characters.
+    /// Decodes base32 (RFC 4648 §6) without padding; nil for other characters.
     static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
         var (bytes, bits, count): ([UInt8], UInt32, UInt32) = ([], 0, 0)
         for character in text {
@@ -100,7 +100,7 @@ package struct NKey: Sendable, CustomStringConvertible, CustomReflectable {
         UInt16(bytes[bytes.count - 2]) | UInt16(bytes[bytes.count - 1]) << 8 == checksum(bytes.dropLast(2))
     }
 
-    /// CRC-16/XMODEM.
+    /// The CRC-16/XMODEM checksum.
     static func checksum(_ bytes: some Sequence<UInt8>) -> UInt16 {
         bytes.reduce(0) { sum, byte in
             (0..<8).reduce(sum ^ UInt16(byte) << 8) { sum, _ in sum & 0x8000 == 0 ? sum << 1 : sum << 1 ^ 0x1021 }

@@ -1,21 +1,21 @@
 package import NIOCore
 
-/// The headers of a message, as they came: `NATS/1.0`, perhaps a status, then lines of name and value (ADR-4 of nats-architecture-and-design).
+/// The headers of a message as received: `NATS/1.0`, optionally a status, then lines of name and value (ADR-4 of nats-architecture-and-design).
 ///
-/// Servers pass on what publishers wrote without a look, so a malformed block is one without status and fields, and no error of the connection.
+/// Servers pass on publishers' headers unchecked. A malformed block therefore counts as one without status and fields, not as a connection error.
 package struct HeaderBlock: Sendable, Equatable {
     private let bytes: ByteBuffer
 
     package init(_ bytes: ByteBuffer) { self.bytes = bytes }
 
-    /// The status that the server sets: 100 (heartbeat, flow control), 404, 409, 503 (no responders) and others.
+    /// The status set by the server: 100 (heartbeat, flow control), 404, 409, 503 (no responders) and others.
     package var status: Int? {
         let line = bytes.readableBytesView.prefix { $0 != UInt8(ascii: "\r") }
         guard line.starts(with: "NATS/1.0 ".utf8) else { return nil }
         return line.dropFirst(9).prefix { $0 != UInt8(ascii: " ") }.decimal(below: 1000)
     }
 
-    /// The value of the first field of this name, without the spaces around it; letters' case counts.
+    /// The value of the first field with this name, without surrounding spaces; names are case-sensitive.
     package subscript(name: String) -> String? {
         let view = bytes.readableBytesView
         guard view.starts(with: "NATS/1.0".utf8) else { return nil }
@@ -29,7 +29,7 @@ package struct HeaderBlock: Sendable, Equatable {
 }
 
 extension Collection<UInt8> {
-    /// The number these digits write, if it is below `bound`.
+    /// The number written with these digits, if it is below `bound`.
     func decimal(below bound: Int) -> Int? {
         guard !isEmpty else { return nil }
         var number = 0

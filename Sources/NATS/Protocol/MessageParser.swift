@@ -6,14 +6,14 @@ package import NIOCore
     import Foundation
 #endif
 
-/// Cuts a server's bytes into messages, however they are split.
+/// Splits a server's bytes into messages, however they arrive.
 ///
-/// Source: the client protocol of NATS (docs.nats.io/reference/reference-protocols/nats-protocol). Anything that is not of it is an error, after which
-/// the parser is of no more use: the connection has to be closed.
+/// Source: the client protocol of NATS (docs.nats.io/reference/reference-protocols/nats-protocol). Anything else is an error, after which the parser
+/// is unusable: the connection must be closed.
 package struct MessageParser: Sendable {
-    /// The longest control line but INFO, in bytes, the same bound as the server's `max_control_line`.
+    /// The maximum length of a control line except INFO, in bytes, which is the server's `max_control_line`.
     package static let maximumLine = 4 << 10
-    /// INFO names the cluster's servers.
+    /// INFO lists the cluster's servers, so it is longer.
     package static let maximumInfo = 64 << 10
     package static let maximumHeaders = 16 << 10
 
@@ -25,15 +25,15 @@ package struct MessageParser: Sendable {
 
     private let maximumPayload: Int
     private var buffer = ByteBuffer()
-    /// How much of the buffer is known to hold no line feed.
+    /// How much of the buffer is known to contain no line feed.
     private var searched = 0
-    /// A message whose payload has not come in full.
+    /// A message whose payload is not complete yet.
     private var head: Head?
 
-    /// - Parameter maximumPayload: the largest message taken, with its headers, in bytes; 64 MiB at most.
+    /// - Parameter maximumPayload: The largest accepted message including its headers, in bytes; at most 64 MiB.
     package init(maximumPayload: Int) { self.maximumPayload = max(0, min(maximumPayload, 64 << 20)) }
 
-    /// Whether no byte waits to be read.
+    /// Whether all bytes have been read.
     package var isEmpty: Bool { buffer.readableBytes == 0 && head == nil }
 
     package mutating func append(_ bytes: ByteBuffer) {
@@ -44,7 +44,7 @@ package struct MessageParser: Sendable {
         buffer.writeImmutableBuffer(bytes)
     }
 
-    /// The next message; nil if it has not come in full.
+    /// The next message; nil if it is not complete yet.
     package mutating func next() throws(NATSError) -> ServerMessage? {
         if head == nil {
             guard let line = try readLine() else { return nil }
@@ -70,7 +70,7 @@ package struct MessageParser: Sendable {
         return line.dropLast()
     }
 
-    /// A message without payload; nil where a payload follows.
+    /// A message without payload; nil if a payload follows.
     private mutating func read(_ line: ByteBufferView) throws(NATSError) -> ServerMessage? {
         let verb = line.prefix { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
         let rest = line[verb.endIndex...]
@@ -91,7 +91,7 @@ package struct MessageParser: Sendable {
         return nil
     }
 
-    /// `subject sid [reply] [bytes of headers] bytes in all`
+    /// Parses `subject sid [reply] [bytes of headers] bytes in all`.
     private static func head(_ line: ByteBufferView, hasHeaders: Bool) throws(NATSError) -> Head {
         let fields = line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
         let counts = hasHeaders ? 2 : 1
@@ -114,7 +114,7 @@ package struct MessageParser: Sendable {
         return .message(head.message)
     }
 
-    /// What a server wrote, for people: printable, without the quotes.
+    /// A server's text for people: printable, without the quotes.
     private static func text(_ bytes: some Collection<UInt8>) -> String {
         let scalars = String(decoding: bytes, as: UTF8.self).unicodeScalars
         let words = scalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) && $0 != "'" }
@@ -124,6 +124,6 @@ package struct MessageParser: Sendable {
 
 extension NATSError {
     static func violation(_ what: String) -> NATSError {
-        NATSError(.protocolViolation, "The server sent \(what): check that the address is a NATS server's.")
+        NATSError(.protocolViolation, "The server sent \(what): check that the address belongs to a NATS server.")
     }
 }

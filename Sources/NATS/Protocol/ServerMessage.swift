@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// What a server sends.
+/// The messages that a server sends.
 package enum ServerMessage: Sendable, Equatable {
     case info(ServerInfo)
     case message(NATSMessage)
@@ -14,9 +14,9 @@ package enum ServerMessage: Sendable, Equatable {
 /// A message of a subscription.
 package struct NATSMessage: Sendable, Equatable {
     package var subject: String
-    /// The subscription that it is for, as this client numbered it.
+    /// The number of its subscription.
     package var subscription: UInt64
-    /// Where an answer is to be published, if one is wanted.
+    /// The subject for an answer, if one is expected.
     package var reply: String?
     package var headers: HeaderBlock?
     package var payload: ByteBuffer
@@ -30,7 +30,7 @@ package struct NATSMessage: Sendable, Equatable {
     }
 }
 
-/// What a server says about itself (`INFO`).
+/// A server's description of itself (`INFO`).
 package struct ServerInfo: Sendable, Equatable, Decodable {
     package var name: String?
     package var version: String
@@ -39,9 +39,9 @@ package struct ServerInfo: Sendable, Equatable, Decodable {
     package var jetstream: Bool?
     package var requiresTLS: Bool?
     package var offersTLS: Bool?
-    /// What a client with a key has to sign.
+    /// The text that a client with a key must sign.
     package var nonce: String?
-    /// The largest payload with headers, in bytes.
+    /// The largest payload including headers, in bytes.
     package var maximumPayload: Int?
 
     package init(name: String? = nil, version: String, requiresTLS: Bool? = nil, nonce: String? = nil, maximumPayload: Int? = nil) {
@@ -71,7 +71,7 @@ package struct ServerVersion: Sendable, Comparable, CustomStringConvertible {
 
     /// The oldest server whose mirrors keep messages with expected headers (nats-server #6961).
     package static let required = ServerVersion([2, 11, 5])
-    /// From here on the leader judges the expected sequence before it proposes, and refusals no longer drift.
+    /// From this version on, the leader checks the expected sequence before it proposes, so refusals no longer cause drift.
     package static let advised = ServerVersion([2, 12, 0])
 
     private init(_ parts: [Int]) { self.parts = parts }

@@ -2,11 +2,11 @@ import CZlib
 import FeedDialects
 import Replication
 
-/// What stands before each block of a segment: what the block holds, and the checksums by which damage is found.
+/// The header of a block in a segment: the block's content, and the checksums that reveal damage.
 ///
-/// It is a skippable frame of zstd (RFC 8878 §3.1.2), and the block behind it is a frame, so a segment is a file that any zstd tool reads.
+/// It is a skippable zstd frame (RFC 8878 §3.1.2), and the block after it is a zstd frame, so every zstd tool can read a segment.
 package struct BlockHeader: Sendable, Equatable {
-    /// The epoch of the block's events, and how often the tape began anew (`LogMessage.term`).
+    /// The epoch of the block's events, and how many times the tape started over (`LogMessage.term`).
     package var epoch: UInt64
     package var term: UInt64
     /// The number of the first event, and one past the number of the last one. They are equal if the block has no event.
@@ -15,19 +15,19 @@ package struct BlockHeader: Sendable, Equatable {
     /// When the oldest and the newest record were received, ms since 1970 UTC.
     package var firstAt: Int64
     package var lastAt: Int64
-    /// How many records the block holds.
+    /// The number of records in the block.
     package var records: UInt32
-    /// Bytes of the frame, and of the text in it.
+    /// The size of the frame and of the text in it, in bytes.
     package var storedBytes: UInt32
     package var plainBytes: UInt32
     /// The CRC-32 of the frame.
     package var checksum: UInt32
 
-    /// Bytes of a header.
+    /// The size of a header in bytes.
     package static let length = 80
-    /// The most bytes of text in a block. A single record that is larger is not recorded.
+    /// The maximum size of a block's text in bytes. A single larger record is not recorded.
     package static let mostBytes = 32 << 20
-    /// A block's first bytes: the skippable frame's number, its length, and what this format is called.
+    /// A block's first bytes: the skippable frame's number, its length, and the name of this format.
     static let magic: [UInt8] = [0x54, 0x2A, 0x4D, 0x18, 72, 0, 0, 0] + Array("fgt1".utf8)
 
     package init(
@@ -39,7 +39,7 @@ package struct BlockHeader: Sendable, Equatable {
         (self.storedBytes, self.plainBytes, self.checksum) = (storedBytes, plainBytes, checksum)
     }
 
-    /// Reads a header; nil if there is none, or a damaged one.
+    /// Parses a header; nil if there is none, or if it is damaged.
     package init?(_ bytes: ArraySlice<UInt8>) {
         guard bytes.count >= Self.length, bytes.starts(with: Self.magic) else { return nil }
         var fields = LittleEndianReader(bytes[bytes.startIndex + Self.magic.count..<bytes.startIndex + Self.length])
@@ -51,13 +51,13 @@ package struct BlockHeader: Sendable, Equatable {
         records = UInt32(truncatingIfNeeded: fields.next(4))
         (epoch, term, first, next) = (fields.next(8), fields.next(8), fields.next(8), fields.next(8))
         (firstAt, lastAt) = (Int64(bitPattern: fields.next(8)), Int64(bitPattern: fields.next(8)))
-        // Sums of what a header says must not overflow, whoever wrote it.
+        // Sums of header values must not overflow, whatever program wrote them.
         guard next >= first, next <= LogMessage.largestNumber, Int(plainBytes) <= Self.mostBytes, (0...UTCTime.latest).contains(firstAt),
             (0...UTCTime.latest).contains(lastAt)
         else { return nil }
     }
 
-    /// As it stands in a segment.
+    /// The encoded header.
     package var bytes: [UInt8] {
         var fields: [UInt8] = []
         fields.reserveCapacity(Self.length)
@@ -69,14 +69,14 @@ package struct BlockHeader: Sendable, Equatable {
     }
 }
 
-/// CRC-32 as gzip has it: zlib computes it with the processor's instructions, and is linked already.
+/// The CRC-32 of gzip. zlib is already linked and computes it with special processor instructions.
 enum CRC {
     static func of(_ bytes: ArraySlice<UInt8>) -> UInt32 {
         bytes.withUnsafeBufferPointer { UInt32(truncatingIfNeeded: crc32(0, $0.baseAddress, UInt32(clamping: $0.count))) }
     }
 }
 
-/// Takes numbers from the beginning of bytes; zero once they are used up.
+/// Reads numbers from the beginning of bytes; zero after the end.
 struct LittleEndianReader {
     private var bytes: ArraySlice<UInt8>
 

@@ -2,27 +2,27 @@ package import FeedCore
 import FeedDialects
 package import Replication
 
-/// A record on its way to the tape.
+/// A record to be written to the tape.
 package struct TapedRecord: Sendable, Equatable {
-    /// The event's id; of a record that is no event, that of the newest event.
+    /// The event's id; for a record that is not an event, the id of the newest event.
     package let id: EventID
     /// When it was received, ms since 1970 UTC.
     package let at: Int64
     package let record: FeedRecord
-    /// Whether events are missing before it of which the numbers tell nothing.
+    /// Whether events are missing before it that the numbers do not reveal.
     package let isBroken: Bool
 
     package init(_ record: FeedRecord, id: EventID, at: Int64, isBroken: Bool = false) {
         (self.record, self.id, self.isBroken) = (record, id, isBroken)
-        // A clock may be set to anything, and headers hold no other times.
+        // A clock may be set to any value, but headers accept no others.
         self.at = min(max(at, 0), UTCTime.latest)
     }
 
-    /// How much memory it takes, about.
+    /// The approximate memory that it uses, bytes.
     var size: Int { record.size + 64 }
 }
 
-/// Where the tape ends: what a record has to follow so that nothing is missing before it.
+/// The end of the tape: what the next record must follow so that nothing is missing before it.
 package struct TapePosition: Sendable, Equatable {
     package var epoch: UInt64
     package var term: UInt64
@@ -32,12 +32,12 @@ package struct TapePosition: Sendable, Equatable {
     package init(epoch: UInt64, term: UInt64, next: UInt64) { (self.epoch, self.term, self.next) = (epoch, term, next) }
 }
 
-/// Gathers records as the text of one block: messages as a cluster's log has them (`LogMessage`), one after the other.
+/// Collects records as the text of one block: messages in the format of a cluster's log (`LogMessage`), one after the other.
 ///
-/// Within a block no event is missing: numbers that other streams have stand there as `FeedRecord.nothing`. A block that does not go on where the tape
-/// ended begins with a claim that follows nothing, so whoever reads the tape begins anew there.
+/// Within a block no event is missing: numbers of other streams are recorded as `FeedRecord.nothing`. If a block does not continue where the tape
+/// ended, it starts with a claim that follows nothing. Readers of the tape start over there.
 struct BlockText {
-    /// Records that come within as many milliseconds share a message, and with it the time of those that do not tell their own.
+    /// Records within this many milliseconds share a message and its time, unless they contain their own.
     static let slot: Int64 = 100
 
     private(set) var position: TapePosition?
@@ -50,17 +50,17 @@ struct BlockText {
     /// Whether something is missing between the tape's end and the next record.
     private(set) var isBroken: Bool
 
-    /// - Parameter position: where the tape ends; nil if it is new.
+    /// - Parameter position: Where the tape ends; nil if it is new.
     init(behind position: TapePosition?, isBroken: Bool) { (self.position, self.isBroken) = (position, isBroken) }
 
     var isEmpty: Bool { bytes.isEmpty && message == nil }
-    /// How many bytes it has, about.
+    /// The approximate size in bytes.
     private(set) var size = 0
 
-    /// Something is missing before the next record.
+    /// Records that something is missing before the next record.
     mutating func breakOff() { isBroken = true }
 
-    /// Whether the record has to begin a block of its own.
+    /// Whether the record must start a new block.
     func begins(with taped: TapedRecord) -> Bool {
         guard let position, !isBroken, !taped.isBroken, taped.id.epoch == position.epoch else { return true }
         let next = taped.record.kind.isNumbered ? taped.id.sequence : taped.id.sequence &+ 1
@@ -94,7 +94,8 @@ struct BlockText {
         size += record.size
     }
 
-    /// An epoch begins. It follows the last one if its numbers are higher and nothing is missing; the tape's readers judge that as a cluster's nodes do.
+    /// Starts an epoch. It follows the previous one if its numbers are higher and nothing is missing. The tape's readers judge that as a cluster's
+    /// nodes do.
     private mutating func claim(_ epoch: UInt64, _ number: UInt64, _ at: Int64) {
         let follows = !isBroken && epoch != position?.epoch
         let claim = Claim(previous: follows ? position?.epoch ?? 0 : 0, end: follows ? (position?.next ?? 1) - 1 : 0)
@@ -114,7 +115,7 @@ struct BlockText {
         self.message = nil
     }
 
-    /// The block's text, and its header without what compression adds. Another block follows where this one ends.
+    /// The block's text, and its header without the fields that compression adds. The next block continues where this one ends.
     mutating func take() -> (text: [UInt8], header: BlockHeader)? {
         endMessage()
         guard !bytes.isEmpty, let position else { return nil }
@@ -126,13 +127,13 @@ struct BlockText {
         return (text, header)
     }
 
-    /// The messages of a block; nil if it is not one of this version.
+    /// The messages of a block; nil if it does not have this version's format.
     static func messages(_ text: [UInt8]) -> [LogMessage]? {
         var messages: [LogMessage] = []
         var start = 0
         while start < text.count {
             var end = start
-            // A line that begins a message is told from a record by its second letter, which is no blank.
+            // The first line of a message is recognized by its second character, which is not a blank.
             repeat {
                 guard let line = text[end...].firstIndex(of: UInt8(ascii: "\n")) else { return nil }
                 end = line + 1

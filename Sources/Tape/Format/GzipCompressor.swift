@@ -1,6 +1,6 @@
 import CZlib
 
-/// Makes members of gzip files (RFC 1952 §2.2): one behind another is a file, too.
+/// Creates members of gzip files (RFC 1952 §2.2). Concatenated members are a valid file.
 final class GzipCompressor {
     private var stream = z_stream()
     private let isReady: Bool
@@ -9,7 +9,7 @@ final class GzipCompressor {
 
     deinit { deflateEnd(&stream) }
 
-    /// A whole member; nil if there is no memory for it.
+    /// A complete member; nil if memory is short.
     func member(_ text: [UInt8]) -> [UInt8]? {
         guard isReady, deflateReset(&stream) == Z_OK else { return nil }
         var text = text

@@ -1,11 +1,11 @@
-/// Where a block begins in its segment, and its header: what has to be known of a block without reading it.
+/// The offset of a block in its segment, and its header, so that the block itself need not be read.
 ///
-/// Each segment has a file of them beside it. It can be made anew from the segment, so it needs no care.
+/// Each segment has a file of these entries. It can be rebuilt from the segment, so its loss does no harm.
 package struct IndexEntry: Sendable, Equatable {
     package let offset: UInt64
     package let header: BlockHeader
 
-    /// Bytes of an entry.
+    /// The size of an entry in bytes.
     static let length = 8 + BlockHeader.length
 
     init(offset: UInt64, header: BlockHeader) { (self.offset, self.header) = (offset, header) }
@@ -22,7 +22,7 @@ package struct IndexEntry: Sendable, Equatable {
         return bytes + header.bytes
     }
 
-    /// Where the frame begins, and where the block ends.
+    /// Where the frame starts, and where the block ends.
     var frameStart: UInt64 { offset &+ UInt64(BlockHeader.length) }
     var end: UInt64 { frameStart &+ UInt64(header.storedBytes) }
 }

@@ -3,11 +3,11 @@ import FeedCore
 import FeedDialects
 import Replication
 
-/// Events that were not recorded: from when to when, which, and why. The tape has one line of JSON for each (`gaps.ndjson`).
+/// Events that were not recorded: from when to when, how many, and why. The tape has one line of JSON for each (`gaps.ndjson`).
 package struct TapeGap: Sendable, Equatable {
     /// Why events are not on the tape.
     package enum Reason: String, Sendable, CaseIterable {
-        /// Events came faster than the disk took them.
+        /// Events arrived faster than the disk could write.
         case late
         /// The disk has no room.
         case full
@@ -15,28 +15,28 @@ package struct TapeGap: Sendable, Equatable {
         case readOnly
         /// Writing failed for another reason.
         case failed
-        /// The gateway was stopped in order, or it ended without a word.
+        /// The gateway was stopped in order, or was killed.
         case stopped, killed
-        /// What was recorded cannot be read any more.
+        /// Recorded data has become unreadable.
         case damaged
-        /// Nobody read the stream that `detail` names, so the gateway was not subscribed to it.
+        /// The stream named in `detail` had no readers, so the gateway was not subscribed to it.
         case unread
     }
 
-    /// When the last record before it and the first one behind it were received, or so, ms since 1970 UTC.
+    /// The approximate times of the last record before it and the first one after it, ms since 1970 UTC.
     package var from: Int64
     package var to: Int64
     package var reason: Reason
-    /// How many records of recorded streams are missing; nil if nobody knows.
+    /// How many records of recorded streams are missing; nil if unknown.
     package var events: UInt64?
-    /// What the operating system says, or where the damage is.
+    /// The operating system's message, or the place of the damage.
     package var detail: String
 
     package init(from: Int64, to: Int64, reason: Reason, events: UInt64?, detail: String = "") {
         (self.from, self.to, self.reason, self.events, self.detail) = (from, to, reason, events, detail)
     }
 
-    /// A line of JSON, without its end.
+    /// One line of JSON, without the line end.
     package var line: [UInt8] {
         EventEncoder.object { json in
             json.member("from", from)
@@ -47,10 +47,10 @@ package struct TapeGap: Sendable, Equatable {
         }
     }
 
-    /// The event that stands in the place of what is missing.
+    /// The event that replaces the missing events.
     package func event(_ format: EventFormat) -> [UInt8] { format.body("tapeGap", of: nil, line) + format.end(nil) }
 
-    /// Reads a line; nil if it is none, as the last one of a program that was killed may be.
+    /// Parses a line; nil if it is invalid, as the last line of a killed program may be.
     package init?(_ line: ArraySlice<UInt8>) {
         let read: Self? = RowFields.read(line) { (fields) throws(RowFields.Failure) in
             guard let reason = Reason(rawValue: try fields.string("reason")) else { return nil }

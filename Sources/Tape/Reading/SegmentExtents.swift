@@ -1,6 +1,6 @@
 import NIOConcurrencyHelpers
 
-/// What a segment holds, as far as its blocks are whole.
+/// The extent of a segment's intact blocks.
 struct SegmentExtent: Sendable, Equatable {
     /// When the oldest and the newest record were received, ms since 1970 UTC.
     let firstAt: Int64
@@ -22,11 +22,11 @@ struct SegmentExtent: Sendable, Equatable {
     }
 }
 
-/// What was found in segments, so that a search need not read the index of each: a segment of this size had this extent.
+/// The known extents of segments, by their sizes, so that a search need not read every index.
 final class SegmentExtents: Sendable {
     private let known = NIOLockedValueBox<[String: (segment: TapeReader.Segment, extent: SegmentExtent?)]>([:])
 
-    /// How many are kept. A day of a busy tape has some dozens.
+    /// The maximum number of entries. A day of a busy tape has some dozens.
     private static let most = 4096
 
     func extent(of segment: TapeReader.Segment, _ find: () throws(TapeError) -> SegmentExtent?) throws(TapeError) -> SegmentExtent? {

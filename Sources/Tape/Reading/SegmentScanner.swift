@@ -5,11 +5,11 @@ import Glibc
 /// A part of a segment that cannot be read.
 package struct TapeDamage: Error, Sendable, Equatable {
     package enum Kind: String, Sendable, CaseIterable {
-        /// Where a block should begin there is none, or its header is damaged.
+        /// There is no block where one should start, or its header is damaged.
         case header
-        /// A block's content is not what was written.
+        /// A block's content differs from what was written.
         case content
-        /// The segment ends within a block, as it does if its writer was killed.
+        /// The segment ends within a block, as after a kill.
         case cut
         /// The operating system cannot read the file.
         case unreadable
@@ -17,12 +17,12 @@ package struct TapeDamage: Error, Sendable, Equatable {
 
     package let segment: String
     package let kind: Kind
-    /// Which bytes.
+    /// The range of bytes.
     package let bytes: Range<UInt64>
-    /// When the records there were received, ms since 1970 UTC; nil if that is not known.
+    /// When the records there were received, ms since 1970 UTC; nil if unknown.
     package var times: ClosedRange<Int64>?
 
-    /// The event that stands in the place of what is damaged.
+    /// The event that replaces the damaged records.
     package func event(_ format: EventFormat) -> [UInt8] {
         let members = EventEncoder.object { json in
             json.member("kind", kind.rawValue)
@@ -34,7 +34,7 @@ package struct TapeDamage: Error, Sendable, Equatable {
     }
 }
 
-/// Finds the blocks of a segment by their headers. What is damaged is passed over, up to the next header that is whole.
+/// Finds the blocks of a segment by their headers. Damage is skipped up to the next intact header.
 enum SegmentScanner {
     enum Finding: Equatable {
         case block(IndexEntry)
@@ -42,7 +42,7 @@ enum SegmentScanner {
     }
 
     /// - Parameters:
-    ///   - bytes: the segment from `start` on, where a block should begin.
+    ///   - bytes: The segment from `start` on, where a block should start.
     static func scan(_ bytes: [UInt8], from start: UInt64 = 0) -> [Finding] {
         var findings: [Finding] = []
         var place = 0
@@ -63,7 +63,7 @@ enum SegmentScanner {
         return findings
     }
 
-    /// The next place where a whole header stands.
+    /// The next position of an intact header.
     private static func next(in bytes: [UInt8], after place: Int) -> Int? {
         var start = place + 1
         while start < bytes.count {

@@ -1,7 +1,7 @@
 package import FeedCore
 import Replication
 
-/// A place on a tape, and the way on from there, block by block. What the tape gains meanwhile comes, too.
+/// A position on a tape that moves forward block by block. It also reads blocks that are written meanwhile.
 package struct TapeCursor {
     private enum Finding {
         case block(IndexEntry)
@@ -21,38 +21,38 @@ package struct TapeCursor {
     private let isFollowing: Bool
     private let decompressor = FrameDecompressor()
     private var segment: TapeReader.Segment?
-    /// Up to where the segment was looked at, and what was found there and not read yet.
+    /// The end of the examined part of the segment, and the blocks found there that were not read yet.
     private var end: UInt64 = 0
     private var findings: ArraySlice<Finding> = []
     private var expected: TapePosition?
-    /// Where the last item was; nil before the first one, and behind damage.
+    /// The position of the last item; nil before the first one, and after damage.
     private(set) var place: TapePlace?
 
-    /// Before what was received between two times, in blocks: a part of what comes may lie outside.
+    /// Creates a cursor before the data received between two times, in blocks: a part of the data may be outside.
     ///
     /// - Parameters:
-    ///   - from: ms since 1970 UTC; nil for the beginning.
-    ///   - to: ms since 1970 UTC; nil for the end.
-    ///   - isFollowing: whether the tape is read while it is written. Half a block at its end is then no damage.
+    ///   - from: Ms since 1970 UTC; nil for the beginning.
+    ///   - to: Ms since 1970 UTC; nil for the end.
+    ///   - isFollowing: Whether the tape is read while it is written. An incomplete block at its end is then not damage.
     package init(_ reader: TapeReader, from: Int64? = nil, to: Int64? = nil, isFollowing: Bool = false) {
         (self.reader, self.from, self.to, self.isFollowing) = (reader, from ?? .min, to ?? .max, isFollowing)
     }
 
-    /// Before a block, and follows the tape.
+    /// Creates a cursor before a block that follows the tape.
     ///
-    /// - Parameter place: nil for the beginning.
+    /// - Parameter place: Nil for the beginning.
     init(_ reader: TapeReader, at place: TapePlace?) throws(TapeError) {
         self.init(reader, isFollowing: true)
         guard let place, let segment = try reader.segments().first(where: { $0.number == place.segment }) else { return }
         try load(segment, from: place.offset, mayGrow: try reader.segments().last == segment)
     }
 
-    /// Before the block that has what follows an event; nil if the tape has no such place.
+    /// Creates a cursor before the block that contains the data after an event; nil if the tape has no such block.
     ///
     /// - Parameters:
-    ///   - from: what was received before is left out, in blocks, ms since 1970 UTC; nil for nothing.
-    ///   - to: what was received later is left out.
-    ///   - isFollowing: whether the tape is read while it is written.
+    ///   - from: Earlier data is skipped, in blocks, ms since 1970 UTC; nil for none.
+    ///   - to: Later data is skipped.
+    ///   - isFollowing: Whether the tape is read while it is written.
     package init?(
         _ reader: TapeReader, following id: EventID, from: Int64? = nil, to: Int64? = nil, isFollowing: Bool = true
     ) throws(TapeError) {
@@ -97,7 +97,7 @@ package struct TapeCursor {
         } catch { return .damage(error) }
     }
 
-    /// Looks for more: in the segment, then in the next one. False if there is nothing.
+    /// Searches for more: in the segment, then in the next one. False if there is nothing.
     private mutating func advance() throws(TapeError) -> Bool {
         let segments = try reader.segments()
         if let grown = segments.first(where: { $0.number == segment?.number }), UInt64(grown.bytes) > end {
@@ -112,7 +112,7 @@ package struct TapeCursor {
         return false
     }
 
-    /// Whether a segment has nothing of what was asked for. What is damaged at its end may be, unless the next one begins early enough.
+    /// Whether a segment has none of the requested data. Damage at its end may contain some, unless the next segment starts early enough.
     private func isOutside(_ segment: TapeReader.Segment, before next: TapeReader.Segment?) throws(TapeError) -> Bool {
         guard from > .min || to < .max, let extent = try reader.whole(of: segment) else { return false }
         if extent.firstAt > to { return true }

@@ -1,24 +1,24 @@
 import Glibc
 
-/// A file that the lines of a tape are written into. It has another name, `FILE.part`, until it is whole.
+/// A file to which the lines of a tape are exported. It is named `FILE.part` until it is complete.
 package final class TapeExport {
     private let path: String
     private let replaces: Bool
     private let file: any TapeFile
     private let compressor: FrameCompressor?
     private var text: [UInt8] = []
-    /// Lines that were written.
+    /// The number of lines written.
     package private(set) var lines = 0
 
-    /// How much text becomes a frame, bytes.
+    /// The amount of text in one frame, bytes.
     private static let frameBytes = 1 << 20
 
-    /// Makes the file. What an earlier export left unfinished is written anew.
+    /// Creates the file. An unfinished earlier export is overwritten.
     ///
     /// - Parameters:
-    ///   - path: of the file; if it ends with `.zst`, the lines are compressed.
-    ///   - replaces: whether a file of that name is replaced.
-    /// - Throws: `TapeError` if the file cannot be made, with the code `exists` if there is one that is not to be replaced.
+    ///   - path: The path of the file; if it ends with `.zst`, the lines are compressed.
+    ///   - replaces: Whether to replace an existing file.
+    /// - Throws: `TapeError` if the file cannot be created, with the code `exists` if it exists and must not be replaced.
     package init(_ path: String, replaces: Bool = false) throws(TapeError) {
         (self.path, self.replaces) = (path, replaces)
         try Self.check(path, replaces)
@@ -31,11 +31,11 @@ package final class TapeExport {
 
     private static func check(_ path: String, _ replaces: Bool) throws(TapeError) {
         guard replaces || access(path, F_OK) != 0 else {
-            throw TapeError(.exists, "\(path) exists; name another file, or give --force to replace it")
+            throw TapeError(.exists, "\(path) exists; choose another file, or use --force to replace it")
         }
     }
 
-    /// Writes lines, each with its end.
+    /// Writes lines, each with its line end.
     ///
     /// - Throws: `TapeError` if the disk fails.
     package func write(_ more: [UInt8]) throws(TapeError) {
@@ -47,20 +47,20 @@ package final class TapeExport {
     private func flush() throws(TapeError) {
         var bytes = text
         if let compressor, !text.isEmpty {
-            guard let frame = compressor.frame(text, .usual) else { throw TapeError(.failed, "there is no memory to compress with") }
+            guard let frame = compressor.frame(text, .usual) else { throw TapeError(.failed, "there is not enough memory to compress") }
             bytes = frame
         }
         try file.append(bytes)
         text = []
     }
 
-    /// Ends the file, and gives it its name.
+    /// Completes the file and renames it.
     ///
     /// - Throws: `TapeError` if the disk fails.
     package func finish() throws(TapeError) {
         try flush()
         try file.sync()
         try Self.check(path, replaces)
-        guard rename("\(path).part", path) == 0 else { throw .last("\(path) cannot be made") }
+        guard rename("\(path).part", path) == 0 else { throw .last("\(path) cannot be created") }
     }
 }

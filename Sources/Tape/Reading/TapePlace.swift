@@ -1,4 +1,4 @@
-/// A block's place on a tape. Places are in the order in which blocks were written, whatever the clock said.
+/// A block's position on a tape. Positions are ordered as blocks were written, whatever the clock said.
 struct TapePlace: Sendable, Comparable {
     let segment: UInt64
     let offset: UInt64
@@ -6,12 +6,12 @@ struct TapePlace: Sendable, Comparable {
     static func < (one: Self, other: Self) -> Bool { (one.segment, one.offset) < (other.segment, other.offset) }
 }
 
-/// Finds places by times. A clock may be set back, so the tape can come by a time more than once, and a later block can tell an earlier time.
+/// Finds positions by time. A clock may be set back, so a time can occur on the tape more than once, and a later block can have an earlier time.
 extension TapeReader {
-    /// Learns what each segment holds, so that searches read few files. Call it again if it returns false.
+    /// Reads the extent of each segment, so that searches read few files. Call it again if it returns false.
     ///
-    /// - Parameter isLate: whether the caller has no more time.
-    /// - Returns: whether every segment is known.
+    /// - Parameter isLate: Whether the caller's time is up.
+    /// - Returns: Whether every segment is known.
     package func survey(_ isLate: () -> Bool) throws(TapeError) -> Bool {
         for segment in try segments() {
             if isLate() { return false }
@@ -20,7 +20,7 @@ extension TapeReader {
         return true
     }
 
-    /// The first block in which the clock of the tape reaches a time: the block holds it, or the block before is older. Nil if no block does.
+    /// The first block in which the tape's clock reaches a time: the block contains it, or the block before is older. Nil if there is none.
     func place(reaching time: Int64) throws(TapeError) -> TapePlace? {
         var before: Int64?
         for segment in try segments() {
@@ -39,10 +39,10 @@ extension TapeReader {
         return nil
     }
 
-    /// The block from which on the tape has everything of so many ms before a place. Where the clock was set back, no time has passed.
+    /// The block from which on the tape has everything of the given milliseconds before a position. A clock that was set back counts as no time.
     ///
-    /// - Parameter place: nil for the end of the tape.
-    /// - Returns: nil if the tape is empty, or if nothing is before the place.
+    /// - Parameter place: Nil for the end of the tape.
+    /// - Returns: Nil if the tape is empty, or if nothing precedes the position.
     func place(_ milliseconds: Int64, before place: TapePlace?) throws(TapeError) -> TapePlace? {
         var (left, later, start): (Int64, Int64?, TapePlace?) = (milliseconds, nil, place)
         for segment in try segments().reversed() where segment.number <= place?.segment ?? .max {
@@ -57,7 +57,7 @@ extension TapeReader {
         return start
     }
 
-    /// Whether something that was received until a time is behind a place.
+    /// Whether data received up to a time follows a position.
     func returns(to time: Int64, behind place: TapePlace) throws(TapeError) -> Bool {
         for segment in try segments() where segment.number >= place.segment {
             guard let extent = try whole(of: segment), extent.firstAt <= time else { continue }

@@ -2,13 +2,13 @@ package import FeedCore
 package import Replication
 
 extension TapeReader {
-    /// What the end of the tape tells of the feed that was recorded, so that another one can go on with it. What is missing or damaged makes everything
-    /// before it worthless.
+    /// Reads the end of the tape as the state of the recorded feed, so that another feed can continue it. Missing or damaged data makes everything
+    /// before it useless.
     ///
     /// - Parameters:
-    ///   - milliseconds: how much of the tape is read.
-    ///   - past: nothing yet.
-    /// - Returns: where the tape ends; nil if there is nothing to go on with.
+    ///   - milliseconds: How much of the tape to read.
+    ///   - past: Must be empty.
+    /// - Returns: Where the tape ends; nil if there is nothing to continue from.
     package func read(last milliseconds: Int64, into past: inout PastFeed) throws(TapeError) -> TapePosition? {
         guard let end = end() else { return nil }
         var reading = PastReading(try TapeCursor(self, at: try place(milliseconds, before: nil)), past)
@@ -19,32 +19,32 @@ extension TapeReader {
     }
 }
 
-/// A past on its way from the tape, block by block, so that whoever reads it can stop for others.
+/// The reading of a past state from the tape, block by block, so that the reader can pause for other work.
 package struct PastReading {
     package var past: PastFeed
     private var cursor: TapeCursor
-    /// The block in which the time is reached; nil if all that the tape has is of before.
+    /// The block in which the time is reached; nil if all data on the tape is earlier.
     private let target: TapePlace?
-    /// The cursor before that block, once it was reached.
+    /// The cursor before that block; nil until it is reached.
     private(set) var arrival: TapeCursor?
     private var isBroken = false
     private var isOver = false
-    /// The newest time of what was received at the time or later.
+    /// The newest time of the data received at the requested time or later.
     private var newest: Int64 = 0
 
-    /// A clock that goes back by no more than this, ms, was not set.
+    /// A clock that goes back by at most this much, ms, was not set.
     private static let jitter: Int64 = 1000
 
-    /// Reads all that a cursor comes by.
+    /// Reads everything from a cursor on.
     fileprivate init(_ cursor: TapeCursor, _ past: PastFeed) { (self.cursor, self.past, target) = (cursor, past, nil) }
 
-    /// Reads what was at a time.
+    /// Reads the state at a time.
     ///
     /// - Parameters:
-    ///   - streams: the only ones that are wanted.
-    ///   - time: ms since 1970 UTC.
-    ///   - reach: how far before an instant every stream's content is on the tape, ms.
-    ///   - limit: how many rows or levels of a stream are kept.
+    ///   - streams: The only streams to read.
+    ///   - time: Ms since 1970 UTC.
+    ///   - reach: How far before a moment every stream's content is on the tape, ms.
+    ///   - limit: How many rows or levels of a stream are kept.
     package init(
         _ reader: TapeReader, of streams: [FuturesServiceStreamName], at time: Int64, reach: Int64,
         limit: @escaping @Sendable (FuturesServiceStreamName) -> Int
@@ -54,10 +54,10 @@ package struct PastReading {
         cursor = try TapeCursor(reader, at: try reader.place(reach, before: target))
     }
 
-    /// Reads some more.
+    /// Continues reading.
     ///
-    /// - Parameter isLate: whether the caller has no more time.
-    /// - Returns: whether everything was read.
+    /// - Parameter isLate: Whether the caller's time is up.
+    /// - Returns: Whether everything was read.
     package mutating func step(_ isLate: () -> Bool) throws(TapeError) -> Bool {
         while !isOver {
             let before = cursor
@@ -78,7 +78,7 @@ package struct PastReading {
         guard case .messages(let messages, let isApart) = item else { return isBroken = true }
         for (place, message) in messages.enumerated() where !isOver {
             if !isBefore {
-                // The clock was set back: what follows is of later, whatever its time.
+                // The clock was set back: the following data is later, whatever its time.
                 if message.sentAt < newest - Self.jitter { isOver = true }
                 newest = max(newest, message.sentAt)
             }

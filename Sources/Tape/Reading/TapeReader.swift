@@ -10,12 +10,12 @@ package struct TapeReader: Sendable {
         package let indexBytes: Int
     }
 
-    /// Where a tape ends.
+    /// The end of a tape.
     package struct End: Sendable, Equatable {
         package let position: TapePosition
         /// When the newest record was received, ms since 1970 UTC.
         package let lastAt: Int64
-        /// Whether the writer has said that it stops.
+        /// Whether the writer has announced its end.
         package let isOrderly: Bool
     }
 
@@ -44,7 +44,7 @@ package struct TapeReader: Sendable {
         }.sorted { $0.number < $1.number }
     }
 
-    /// The blocks of a segment, and what is damaged between them. The index says where blocks are; where it ends or is damaged, the segment itself does.
+    /// The blocks of a segment, and the damage between them. The index gives the blocks; after its end or damage, the segment itself is scanned.
     package func blocks(of segment: Segment) throws(TapeError) -> (blocks: [IndexEntry], damages: [TapeDamage]) {
         var blocks = indexed(segment)
         let (more, damages) = try scan(segment, from: blocks.last?.end ?? 0)
@@ -66,7 +66,7 @@ package struct TapeReader: Sendable {
         return entries
     }
 
-    /// The blocks as the segment itself shows them, whatever its index says.
+    /// The blocks found by scanning the segment itself, without its index.
     package func scan(_ segment: Segment, from start: UInt64 = 0) throws(TapeError) -> (blocks: [IndexEntry], damages: [TapeDamage]) {
         guard start < UInt64(segment.bytes) else { return ([], []) }
         let bytes = try storage.read(segment.name, at: Int(start), count: segment.bytes - Int(start))
@@ -80,9 +80,9 @@ package struct TapeReader: Sendable {
         return (blocks, damages)
     }
 
-    /// A block's messages.
+    /// The messages of a block.
     ///
-    /// - Throws: the damage, if they are not what was written.
+    /// - Throws: The damage, if the content differs from what was written.
     package func messages(
         of block: IndexEntry, in segment: Segment, _ decompressor: FrameDecompressor
     ) throws(TapeDamage) -> [LogMessage] {
@@ -99,25 +99,25 @@ package struct TapeReader: Sendable {
         return messages
     }
 
-    /// What a segment holds; nil if no block of it is whole.
+    /// The extent of a segment; nil if it has no intact block.
     func whole(of segment: Segment) throws(TapeError) -> SegmentExtent? {
         try extents.extent(of: segment) { () throws(TapeError) in SegmentExtent(try blocks(of: segment).blocks) }
     }
 
-    /// When the oldest and the newest record of a segment were received, ms since 1970 UTC; nil if no block of it is whole.
+    /// When the oldest and the newest record of a segment were received, ms since 1970 UTC; nil if it has no intact block.
     package func extent(of segment: Segment) -> (firstAt: Int64, lastAt: Int64)? {
         (try? whole(of: segment)).flatMap { ($0.firstAt, $0.lastAt) }
     }
 
-    /// When the oldest and the newest record of the tape were received, ms since 1970 UTC; nil if nothing is on it. If the clock was set back, neither has
-    /// to be in the first or the last segment.
+    /// When the oldest and the newest record of the tape were received, ms since 1970 UTC; nil if it is empty. If the clock was set back, they need
+    /// not be in the first and the last segment.
     package func extent() -> (firstAt: Int64, lastAt: Int64)? {
         let extents = ((try? segments()) ?? []).compactMap { extent(of: $0) }
         guard let first = extents.map(\.firstAt).min(), let last = extents.map(\.lastAt).max() else { return nil }
         return (first, last)
     }
 
-    /// Where the tape ends: behind the newest block that is whole. Nil if there is none.
+    /// The end of the tape: after the newest intact block. Nil if there is none.
     package func end() -> End? {
         guard let segments = try? segments() else { return nil }
         let decompressor = FrameDecompressor()
@@ -135,7 +135,7 @@ package struct TapeReader: Sendable {
         return nil
     }
 
-    /// What was not recorded, oldest first.
+    /// The gaps of the recording, oldest first.
     package func gaps() throws(TapeError) -> [TapeGap] {
         guard let file = try storage.files().first(where: { $0.name == Self.gapLog }) else { return [] }
         return try storage.read(Self.gapLog, at: 0, count: file.bytes).split(separator: UInt8(ascii: "\n")).compactMap { TapeGap($0) }

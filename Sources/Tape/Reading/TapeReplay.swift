@@ -2,37 +2,37 @@ package import EventLogs
 package import FeedCore
 import Replication
 
-/// The past of some streams for one reader: their values as they were at an instant, then the very events that readers were told since, in order.
+/// The past of some streams for one reader: their content at a moment, then exactly the events that readers got since, in order.
 ///
-/// A change is told only to who has what it changes. After a hole, which is told, a stream goes on with its next full value.
+/// An update is sent only to readers that have the content it changes. After a gap, which is reported, a stream continues with its next snapshot.
 package struct TapeReplay {
-    /// From where.
+    /// The start of a replay.
     package enum Start: Sendable, Equatable {
-        /// From an instant, ms since 1970 UTC.
+        /// At a moment, ms since 1970 UTC.
         case at(Int64)
-        /// Behind an event that the reader has.
+        /// After an event that the reader has.
         case after(EventID)
     }
 
-    /// Up to where.
+    /// The end of a replay.
     package enum End: Sendable, Equatable {
-        /// What was received until an instant, ms since 1970 UTC.
+        /// Data received up to a moment, ms since 1970 UTC.
         case at(Int64)
         /// An event, which is included.
         case after(EventID)
     }
 
-    /// What comes behind a piece.
+    /// What follows a piece.
     package enum Next: Sendable, Equatable {
         /// The next piece.
         case piece
-        /// Something that was received at that time, ms since 1970 UTC, which is later than was asked for.
+        /// Data received at that time, ms since 1970 UTC, which is later than requested.
         case later(Int64)
         /// Nothing for now.
         case nothing
-        /// Nothing of what was asked for.
+        /// Nothing: the requested end was reached.
         case end
-        /// Something is missing, and the reader was promised everything.
+        /// A gap, although the reader was promised everything.
         case hole
     }
 
@@ -45,37 +45,37 @@ package struct TapeReplay {
     private let isWhole: Bool
     private let limit: @Sendable (FuturesServiceStreamName) -> Int
     private var cursor: TapeCursor
-    /// What was at the instant where the reader begins, until it was read.
+    /// The reading of the state at the start; nil when it is done.
     private var past: PastReading?
     private var messages: ArraySlice<LogMessage> = []
-    /// The values that the reader begins with; nil once they were given out.
+    /// The snapshots with which the reader starts; nil after they were sent.
     private var values: [UInt8]?
-    /// The streams of which the reader has the content.
+    /// The streams whose content the reader has.
     private var known: Set<String> = []
-    /// The last event of any stream before what comes next; nil if nothing is known.
+    /// The last event of any stream before the next data; nil if unknown.
     package private(set) var last: EventID?
-    /// The streams that nobody read any more, and since when, ms since 1970 UTC.
+    /// The streams without readers, and since when, ms since 1970 UTC.
     private var unread: [String: Int64] = [:]
     /// When the last message was written, ms since 1970 UTC.
     private var lastAt: Int64
-    /// Whether the place was found where the reader begins.
+    /// Whether the start was found.
     private var isPlaced = false
     private var isDamaged = false
-    /// Whether the end has come; and, per block, whether the clock was set back behind it to before the end.
+    /// Whether the end was reached. And, for the current block, whether the clock was later set back to before the end.
     private var isOver = false
     private var isEndRepeated: Bool?
-    /// Whether the end's event was met, or an event of its epoch.
+    /// Whether the end's event, or an event of its epoch, was found.
     private var isInLastEpoch = false
-    /// The events where the reader begins and ends, if they are behind those on the tape: they are on their way there, or they were lost.
+    /// The events of the start and the end that are not on the tape yet: they will arrive, or they were lost.
     package private(set) var ahead: [EventID] = []
 
     /// - Parameters:
-    ///   - end: what follows is left out; nil if nothing is.
-    ///   - isWhole: whether the reader was promised everything. The replay then stops before a hole instead of telling it.
-    ///   - limit: how many rows or levels of a stream are kept.
-    ///   - reach: how far before an instant every stream's content is on the tape, ms.
+    ///   - end: Later data is skipped; nil for no end.
+    ///   - isWhole: Whether the reader was promised everything. The replay then stops before a gap instead of reporting it.
+    ///   - limit: How many rows or levels of a stream are kept.
+    ///   - reach: How far before a moment every stream's content is on the tape, ms.
     /// - Throws: `TapeError` if the tape cannot be read.
-    /// - Returns: nil if the event that the reader has is not on the tape.
+    /// - Returns: Nil if the reader's event is not on the tape.
     package init?(
         _ reader: TapeReader, of names: [FuturesServiceStreamName], _ start: Start, to end: End?, isWhole: Bool = false, format: EventFormat,
         reach: Int64,
@@ -103,10 +103,10 @@ package struct TapeReplay {
         if block.last.map({ $0.first + $0.eventCount <= id.sequence }) ?? false { ahead.append(id) }
     }
 
-    /// Finds out what the reader begins with, which takes a while if it is an instant. `next` does the rest of it.
+    /// Reads the content at the start, which takes a while if it is a moment. `next` completes it if necessary.
     ///
-    /// - Parameter isLate: whether the caller has no more time.
-    /// - Returns: whether it is known.
+    /// - Parameter isLate: Whether the caller's time is up.
+    /// - Returns: Whether it is complete.
     package mutating func prepare(_ isLate: () -> Bool) throws(TapeError) -> Bool {
         guard var reading = past else { return true }
         guard try reading.step(isLate) else {
@@ -128,18 +128,18 @@ package struct TapeReplay {
         return true
     }
 
-    /// How many streams' values the reader begins with, once it is prepared.
+    /// How many streams' snapshots the reader starts with, after preparation.
     package var valuesAtStart: Int { values == nil ? 0 : known.count }
 
-    /// When what comes next was received, ms since 1970 UTC; nil if that is not known before it is read.
+    /// When the next data was received, ms since 1970 UTC; nil if unknown before it is read.
     package var firstAt: Int64? { messages.first?.sentAt }
 
     /// The next piece.
     ///
     /// - Parameters:
-    ///   - due: what was received later is not given out yet, ms since 1970 UTC.
-    ///   - most: the piece has so many bytes, but for the last event.
-    ///   - isLate: whether the caller has no more time. The piece is what was found by then.
+    ///   - due: Data received later is not returned yet, ms since 1970 UTC.
+    ///   - most: The maximum size of the piece in bytes, except for the last event.
+    ///   - isLate: Whether the caller's time is up. The piece then contains what was found so far.
     package mutating func next(
         until due: Int64, atMost most: Int, _ isLate: () -> Bool = { false }
     ) throws(TapeError) -> (bytes: [UInt8], next: Next) {
@@ -170,7 +170,7 @@ package struct TapeReplay {
         return (bytes, isOver ? .end : .piece)
     }
 
-    /// Whether nothing of what was asked for is in a message or behind it.
+    /// Whether neither a message nor anything after it belongs to the requested data.
     private mutating func isBeyondEnd(_ message: LogMessage) throws(TapeError) -> Bool {
         switch end {
         case nil: return false
@@ -183,19 +183,19 @@ package struct TapeReplay {
         }
     }
 
-    /// Whether a record is behind the end, in a message that is not.
+    /// Whether a record is after the end, in a message that is not.
     private mutating func isBeyondEnd(_ record: FeedRecord, _ id: EventID) throws(TapeError) -> Bool {
         switch end {
         case nil: return false
         case .at(let time):
-            // A message tells when its first record was received.
+            // A message has the time of its first record.
             guard record.kind.carriesData, let at = ContentHead(record.body)?.receivedAt, at > time else { return false }
             return !(try returns(to: time))
         case .after(let last): return id.epoch == last.epoch && id.sequence > last.sequence
         }
     }
 
-    /// Whether the clock was set back behind this place, so that what was received until the end follows still.
+    /// Whether the clock was set back after this position, so that data from before the end still follows.
     private mutating func returns(to time: Int64) throws(TapeError) -> Bool {
         if messages.contains(where: { $0.sentAt <= time }) { return true }
         if let isEndRepeated { return isEndRepeated }
@@ -204,28 +204,28 @@ package struct TapeReplay {
         return isRepeated
     }
 
-    /// How a message joins what was given out before it.
+    /// How a message connects to the previous data.
     private enum Joint {
-        /// It goes on.
+        /// It continues.
         case none
-        /// The feed began anew, and says that nothing is missing.
+        /// The feed restarted and reports that nothing is missing.
         case restart
         case hole
-        /// Nothing was given out before it.
+        /// There is no previous data.
         case beginning
     }
 
     private func joint(before message: LogMessage) -> Joint {
         guard let last else { return .beginning }
         let before = EventID(epoch: message.epoch, sequence: message.first - 1)
-        // A claim in the middle says that something is missing of which the numbers tell nothing.
+        // A claim in the middle means that something is missing that the numbers do not reveal.
         let isClaimed = isPlaced && message.claim != nil && last == before
         if last.epoch == message.epoch, last.sequence >= before.sequence, !isClaimed { return .none }
         return message.claim.map { EventID(epoch: $0.previous, sequence: $0.end) == last } == true ? .restart : .hole
     }
 
     private mutating func take(_ message: LogMessage, _ joint: Joint, _ bytes: inout [UInt8]) throws(TapeError) {
-        // The first blocks reach back to before the place where the reader begins.
+        // The first blocks start before the requested start.
         guard isPlaced || last?.epoch == message.epoch || message.sentAt >= lastAt else { return }
         defer { (isPlaced, lastAt) = (true, message.sentAt) }
         if joint != .none {
@@ -247,7 +247,7 @@ package struct TapeReplay {
         last = EventID(epoch: message.epoch, sequence: max(last?.sequence ?? 0, number - 1))
     }
 
-    /// Whether a stream of the reader's is dropped in a message: what comes of it later joins nothing.
+    /// Whether a stream of the reader ends in a message: its later data connects to nothing.
     private func ends(in message: LogMessage) -> Bool {
         var number = message.first
         for record in message.records {
@@ -283,7 +283,7 @@ package struct TapeReplay {
         }
     }
 
-    /// Tells what is missing before a message.
+    /// Reports the gaps before a message.
     private mutating func tellGaps(before message: LogMessage, isHole: Bool, _ bytes: inout [UInt8]) throws(TapeError) {
         let gaps = try reader.gaps().filter { $0.to > lastAt && $0.from < message.sentAt }
         for gap in gaps { bytes += gap.event(format) }

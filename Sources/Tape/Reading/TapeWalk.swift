@@ -1,13 +1,13 @@
 package import Replication
 
-/// What a walk over a tape comes by.
+/// An item of a tape.
 package enum TapeItem: Sendable, Equatable {
-    /// Messages that follow each other. If something is missing before them, the first one claims an epoch that follows nothing, or `isBroken`.
+    /// Consecutive messages. If something is missing before them, the first one claims an epoch that follows nothing, or `isBroken` is true.
     case messages([LogMessage], isBroken: Bool)
     case damage(TapeDamage)
 }
 
-/// What a look at every byte of a tape shows.
+/// The result of checking every byte of a tape.
 package struct TapeReport: Sendable, Equatable {
     package var segments = 0
     package var blocks = 0
@@ -18,18 +18,18 @@ package struct TapeReport: Sendable, Equatable {
 }
 
 extension TapeReader {
-    /// Reads what was received between two times, in blocks: a part of what comes may lie outside.
+    /// Reads the data received between two times, in blocks: a part of it may be outside.
     ///
     /// - Parameters:
-    ///   - from: ms since 1970 UTC; nil for the beginning.
-    ///   - to: ms since 1970 UTC; nil for the end.
-    ///   - visit: returns whether the walk goes on.
+    ///   - from: Ms since 1970 UTC; nil for the beginning.
+    ///   - to: Ms since 1970 UTC; nil for the end.
+    ///   - visit: Returns whether to continue.
     package func walk(from: Int64? = nil, to: Int64? = nil, _ visit: (TapeItem) -> Bool) throws(TapeError) {
         var cursor = TapeCursor(self, from: from, to: to)
         while let item = try cursor.next() { guard visit(item) else { return } }
     }
 
-    /// Looks at every byte.
+    /// Checks every byte.
     package func verify() throws(TapeError) -> TapeReport {
         let decompressor = FrameDecompressor()
         var report = TapeReport()

@@ -2,13 +2,13 @@ import Dispatch
 import Foundation
 import NIOConcurrencyHelpers
 
-/// What a venue says, as it says it: lines `<receive time, ns since 1970 UTC> <message>` in gzip files, one for each symbol and hour, as
-/// `btcusdt_2026112309.gz`. Files of one symbol can be joined byte by byte, and are what hftbacktest reads.
+/// Records a venue's messages unchanged: lines `<receive time, ns since 1970 UTC> <message>` in gzip files, one per symbol and hour, such as
+/// `btcusdt_2026112309.gz`. Files of one symbol can be concatenated, and hftbacktest reads them.
 ///
-/// It takes messages from the feed's thread and has its own thread write them. The feed never waits for it.
+/// It accepts messages on the feed's thread, and its own thread writes them. The feed never waits for it.
 package final class FrameTape: Sendable {
     private struct State {
-        /// Messages one after the other: when, the line, how long subject and text are, both.
+        /// The queued messages: the time, the line, the lengths of subject and text, and both.
         var bytes: [UInt8] = []
         var messages = 0
         var reading = FrameTapeReading()
@@ -24,16 +24,16 @@ package final class FrameTape: Sendable {
     private let clock: @Sendable () -> Int64
     private let tell: @Sendable (TapeError?) -> Void
 
-    /// Bytes of messages that may wait.
+    /// The maximum size of the queue in bytes.
     private static let mostWaiting = 32 << 20
     private static let urgentBytes = 1 << 20
 
     /// - Parameters:
-    ///   - directory: is made if there is none.
-    ///   - keep: how long files are kept, ms.
-    ///   - bytes: the most that all files may have together.
-    ///   - clock: the time, ms since 1970 UTC.
-    ///   - tell: called with what went wrong, or with nil once it is over. On the tape's thread.
+    ///   - directory: Created if it does not exist.
+    ///   - keep: How long files are kept, ms.
+    ///   - bytes: The maximum size of all files together.
+    ///   - clock: The time, ms since 1970 UTC.
+    ///   - tell: Called with the error, or with nil when it is over. On the tape's thread.
     package init(
         directory: String, keep: Int64, bytes: Int, clock: @escaping @Sendable () -> Int64, tell: @escaping @Sendable (TapeError?) -> Void
     ) {
@@ -48,7 +48,7 @@ package final class FrameTape: Sendable {
         thread.start()
     }
 
-    /// Takes a message. One that names no stream, such as an acknowledgement, is left out.
+    /// Records a message. A message without a stream, such as an acknowledgement, is skipped.
     package func record(_ bytes: UnsafeBufferPointer<UInt8>, of subject: String?, line: Int, at nanoseconds: Int64) {
         if let subject {
             let subject = Array(subject.utf8)
@@ -81,13 +81,13 @@ package final class FrameTape: Sendable {
 
     private static let mostNameBytes = 100
 
-    /// Whether it can be the name of a file. Some symbols are Chinese.
+    /// Whether it can be a file name. Some symbols are Chinese.
     private static func isName(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         (1...mostNameBytes).contains(bytes.count)
             && bytes.allSatisfy { $0 >= 0x80 || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "!") || isalnum(Int32($0)) != 0 }
     }
 
-    /// What a message's stream is of: `btcusdt` of `btcusdt@depth`; nil if it is of no stream.
+    /// The subject of a message's stream: `btcusdt` of `btcusdt@depth`; nil if the message has no stream.
     static func subject(_ message: UnsafeBufferPointer<UInt8>) -> Slice<UnsafeBufferPointer<UInt8>>? {
         guard message.starts(with: opening) else { return nil }
         let rest = message.dropFirst(opening.count)
@@ -97,7 +97,7 @@ package final class FrameTape: Sendable {
         return rest[..<end]
     }
 
-    /// What is counted, as of lately; from any thread.
+    /// The current counts. Call it from any thread.
     package var reading: FrameTapeReading {
         state.withLockedValue { state in
             var reading = state.reading
@@ -106,7 +106,7 @@ package final class FrameTape: Sendable {
         }
     }
 
-    /// Has everything written, and ends the thread. Call it once. It does not wait longer than `patience`.
+    /// Writes everything and ends the thread. Call it once. It waits at most `patience`.
     package func stop(within patience: Duration) async {
         state.withLockedValue { $0.isStopping = true }
         work.signal()
@@ -148,13 +148,13 @@ package final class FrameTape: Sendable {
     }
 }
 
-/// What is counted of recorded messages.
+/// The counts of recorded messages.
 package struct FrameTapeReading: Sendable, Equatable {
     /// Why they are not recorded; nil if they are.
     package var trouble: TapeError?
-    /// Bytes of all files.
+    /// The size of all files in bytes.
     package var bytes = 0
-    /// Since the start: messages taken, and those that are missing because they came too fast or the disk failed.
+    /// Since the start: messages accepted, and messages missing because they arrived too fast or the disk failed.
     package var messages: UInt64 = 0
     package var missed: UInt64 = 0
     package var waitingBytes = 0

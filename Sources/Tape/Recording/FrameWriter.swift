@@ -1,11 +1,11 @@
 import Foundation
 
-/// Sorts messages into files, and keeps both bounds. One thread uses it.
+/// Sorts messages into files, and enforces both limits. Use it from one thread.
 final class FrameWriter {
     private struct File {
         var text: [UInt8] = []
         var lines: UInt64 = 0
-        /// When the first of these lines was taken, ms since 1970 UTC.
+        /// When the first of these lines was added, ms since 1970 UTC.
         var since: Int64
     }
 
@@ -17,19 +17,19 @@ final class FrameWriter {
     private var isOpen = false
     private var retryAt = Int64.min
     private var cleanedAt = Int64.min
-    /// The hour that names were made for last.
+    /// The hour of the most recent file names.
     private var hour: (number: Int64, text: String) = (.min, "")
-    /// The files of the hour that goes on, so that a venue with ever new names makes no more than so many.
+    /// The files of the current hour, to limit their number if a venue sends ever new names.
     private var hourNames: Set<String> = []
     private(set) var trouble: TapeError?
     private(set) var storedBytes = 0
-    /// Messages that are missing since this was read last.
+    /// Messages lost since this was last read.
     private var lost: UInt64 = 0
 
-    /// Text of a file that is gathered, and for how long: a kill loses as much.
+    /// How much text of a file is collected, and for how long. A kill loses that much.
     private static let memberBytes = 256 << 10
     private static let patience: Int64 = 5_000
-    /// The most files of an hour: two lines of three times the symbols that the largest venue lists.
+    /// The maximum number of files per hour: two lines with three times the symbols of the largest venue.
     static let mostFiles = 4096
 
     init(_ storage: TapeDirectory, keep: Int64, bytes: Int) { (self.storage, self.keep, mostBytes) = (storage, keep, bytes) }
@@ -39,7 +39,7 @@ final class FrameWriter {
         return lost
     }
 
-    /// Takes messages in the form that `FrameTape` gathers them in.
+    /// Processes messages in the format in which `FrameTape` collects them.
     func take(_ bytes: [UInt8]) {
         var place = 0
         while place + 14 <= bytes.count {
@@ -64,7 +64,7 @@ final class FrameWriter {
         var file = files[name] ?? File(since: nanoseconds / 1_000_000)
         files[name] = nil
         file.text += "\(nanoseconds) ".utf8
-        // A line break between two members of an object means nothing, and would end the line.
+        // A line break between two members of an object has no meaning, and would end the line.
         if text.contains(UInt8(ascii: "\n")) { file.text += text.filter { $0 != UInt8(ascii: "\n") } } else { file.text += text }
         file.text.append(UInt8(ascii: "\n"))
         file.lines += 1
@@ -78,7 +78,7 @@ final class FrameWriter {
         return hour.text
     }
 
-    /// Writes what was gathered for long enough, or all of it.
+    /// Writes text that was collected for long enough, or all of it.
     func flush(isEnd: Bool, now: Int64) {
         clean(now)
         for (name, file) in files where isEnd || file.text.count >= Self.memberBytes || now - file.since >= Self.patience {
@@ -94,9 +94,9 @@ final class FrameWriter {
                 try storage.make()
                 isOpen = true
             }
-            guard let member = compressor.member(file.text) else { throw TapeError(.failed, "there is no memory to compress with") }
+            guard let member = compressor.member(file.text) else { throw TapeError(.failed, "there is not enough memory to compress") }
             guard storedBytes + member.count <= mostBytes else {
-                throw TapeError(.full, "the venue's messages of this hour fill tape-frames-bytes; allow more")
+                throw TapeError(.full, "the venue's messages of this hour exceed tape-frames-bytes; raise it")
             }
             let (file, before) = (try storage.open(name), try storage.size(of: name))
             do throws(TapeError) { try file.append(member) } catch {
@@ -111,7 +111,7 @@ final class FrameWriter {
         }
     }
 
-    /// Removes what is too old or too much, once a minute and whenever the next member might not fit.
+    /// Removes files that are too old or too large, once a minute and whenever the next member might not fit.
     private func clean(_ now: Int64) {
         guard cleanedAt == .min || now - cleanedAt >= 60_000 || storedBytes + (4 << 20) > mostBytes && now - cleanedAt >= 1_000 else { return }
         cleanedAt = now
@@ -126,14 +126,14 @@ final class FrameWriter {
     }
 }
 
-/// A file of messages: its name says the hour.
+/// A file of messages; its name contains the hour.
 struct FrameFile: Equatable {
     let name: String
     let bytes: Int
     /// Hours since 1970 UTC.
     let hour: Int64
 
-    /// Nil if the name is none of such a file.
+    /// Nil if the name does not belong to such a file.
     init?(_ name: String, bytes: Int) {
         guard name.hasSuffix(".gz"), let bar = name.lastIndex(of: "_") else { return nil }
         let digits = name[name.index(after: bar)...].prefix(10)
@@ -141,8 +141,8 @@ struct FrameFile: Equatable {
         (self.name, self.bytes, self.hour) = (name, bytes, hour)
     }
 
-    /// What is to be removed: files whose hour is over for longer than `keep` ms, then the oldest hours until the rest has `bytes` at most. The hour that
-    /// goes on stays.
+    /// The files to remove: those whose hour ended more than `keep` ms ago, then the oldest hours until the rest has at most `bytes`. The current
+    /// hour stays.
     static func surplus(_ files: [FrameFile], keep: Int64, bytes: Int, now: Int64) -> [FrameFile] {
         let current = now / 3_600_000
         var sum = files.reduce(0) { $0 + $1.bytes }
@@ -153,7 +153,7 @@ struct FrameFile: Equatable {
         }
     }
 
-    /// An hour as text, `2026112309`.
+    /// An hour as text, such as `2026112309`.
     static func hour(_ number: Int64) -> String {
         var (seconds, parts) = (time_t(number * 3600), tm())
         gmtime_r(&seconds, &parts)

@@ -1,6 +1,6 @@
-/// What waits between the feed's thread and the tape's, bounded, so that the feed never waits for a disk. What does not fit is a gap.
+/// The bounded queue between the feed's thread and the tape's thread, so that the feed never waits for a disk. Records that do not fit become a gap.
 package struct HandOver {
-    /// What the tape's thread takes at once: records, then a gap if there was no room for what followed them.
+    /// The records that the tape's thread takes at a time, then a gap if there was no room for further records.
     package struct Batch {
         var records: [TapedRecord] = []
         /// From the last record that fit up to now.
@@ -11,16 +11,16 @@ package struct HandOver {
 
     private let limit: Int
     private var batch = Batch()
-    /// Bytes of the records, about, and of those that the tape's thread has taken and not written yet.
+    /// The approximate size of the queued records, and of those that the tape's thread has taken but not written yet.
     private(set) var waitingBytes = 0
     var takenBytes = 0
     private var lastAt: Int64 = 0
-    /// Records that did not fit since the start.
+    /// The number of records that did not fit since the start.
     private(set) var dropped: UInt64 = 0
 
     init(limit: Int) { self.limit = limit }
 
-    /// Once one record did not fit, none does until the batch is taken: so a batch has one gap at most, and it is at the end.
+    /// Queues a record. After one record did not fit, none is accepted until the batch is taken. A batch therefore has at most one gap, at its end.
     mutating func offer(_ taped: TapedRecord) {
         guard batch.gap == nil, waitingBytes + takenBytes + taped.size <= limit else {
             dropped &+= 1

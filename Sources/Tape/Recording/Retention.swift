@@ -1,28 +1,29 @@
-/// Which segments a tape keeps. Both bounds hold: nothing is older than `keep` by more than one segment, and all files together have at most `bytes`.
+/// Decides which segments a tape keeps. Both limits apply: nothing is older than `keep` by more than one segment, and all files together have at most
+/// `bytes`.
 struct Retention {
     /// How long events are kept, ms.
     let keep: Int64
     let bytes: Int
 
-    /// The most bytes of one segment, and the longest time in one, so that what is dropped at once is a small part.
+    /// The maximum size of one segment, and the longest time in it, ms, so that only a small part of the tape is dropped at a time.
     var segmentBytes: Int { min(64 << 20, bytes / 16) }
     var segmentTime: Int64 { min(max(keep / 24, 60_000), 3_600_000) }
 
     struct Segment: Sendable, Equatable {
         let name: String
-        /// With its index.
+        /// Including its index.
         var bytes: Int
         /// When its newest record was received, ms since 1970 UTC.
         var lastAt: Int64
     }
 
-    /// How many of the oldest segments have to go before `more` bytes are written.
+    /// How many of the oldest segments must be removed before `more` bytes are written.
     ///
-    /// - Parameter segments: oldest first, without the one that is written.
+    /// - Parameter segments: Oldest first, without the one being written.
     func surplus(_ segments: [Segment], besides others: Int, more: Int, now: Int64) -> Int {
         var total = segments.reduce(others + more) { $0 + $1.bytes }
         var count = 0
-        // A segment is no newer than those behind it, whatever the clock said when it was written.
+        // A segment is not newer than later ones, whatever the clock said when it was written.
         var lastAts = segments.map(\.lastAt)
         for place in lastAts.indices.dropLast().reversed() { lastAts[place] = min(lastAts[place], lastAts[place + 1]) }
         for (segment, lastAt) in zip(segments, lastAts) {

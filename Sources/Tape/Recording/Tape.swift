@@ -3,12 +3,12 @@ import FeedCore
 import Foundation
 import NIOConcurrencyHelpers
 
-/// A tape that is being recorded: takes records from the feed's thread and has its own thread write them. The feed never waits for it.
+/// Records a tape: accepts records on the feed's thread, and its own thread writes them. The feed never waits for it.
 package final class Tape: Sendable {
     private struct State {
         var handOver: HandOver
         var reading = TapeReading()
-        /// When the thread began what it does now, monotonic ns; nil while it waits for work.
+        /// When the thread started its current work, monotonic ns; nil while it waits for work.
         var busySince: UInt64?
         var isStopping = false
     }
@@ -18,18 +18,18 @@ package final class Tape: Sendable {
     private let ended = DispatchSemaphore(value: 0)
     private let open: @Sendable () throws(TapeError) -> TapeRecorder
     private let clock: @Sendable () -> Int64
-    /// Says what has changed: the disk failed, or works again. On the tape's thread.
+    /// Called when the disk fails, and when it works again. On the tape's thread.
     private let tell: @Sendable (TapeError?) -> Void
 
-    /// How long a record waits in memory, ms: a program that is killed loses as much.
+    /// How long a record waits in memory, ms. A kill loses that much.
     package static let period = 900
-    /// Bytes of records that may wait, about.
+    /// The approximate maximum size of queued records, bytes.
     package static let mostWaiting = 64 << 20
 
     /// - Parameters:
-    ///   - clock: the time, ms since 1970 UTC.
-    ///   - tell: called with what went wrong, or with nil once it is over.
-    ///   - open: opens the tape; called on the tape's thread, and again after a while if it fails.
+    ///   - clock: The time, ms since 1970 UTC.
+    ///   - tell: Called with the error, or with nil when it is over.
+    ///   - open: Opens the tape; called on the tape's thread, and again after a while if it fails.
     package init(
         mostWaiting: Int = mostWaiting, clock: @escaping @Sendable () -> Int64, tell: @escaping @Sendable (TapeError?) -> Void,
         open: @escaping @Sendable () throws(TapeError) -> TapeRecorder
@@ -45,7 +45,7 @@ package final class Tape: Sendable {
         thread.start()
     }
 
-    /// Hands a record over. It does not wait, and allocates for its place in the list alone.
+    /// Queues a record. It does not block, and allocates memory only for its place in the queue.
     package func record(_ taped: TapedRecord) {
         let isFull = state.withLockedValue { state in
             let before = state.handOver.waitingBytes
@@ -55,7 +55,7 @@ package final class Tape: Sendable {
         if isFull { work.signal() }
     }
 
-    /// What is counted, as of lately; from any thread.
+    /// The current counts. Call it from any thread.
     package var reading: TapeReading {
         state.withLockedValue { state in
             var reading = state.reading
@@ -66,16 +66,16 @@ package final class Tape: Sendable {
         }
     }
 
-    /// Has everything written that was handed over, and ends the thread. Call it once. Waits for a slow disk no longer than `patience`.
+    /// Writes everything that was queued, and ends the thread. Call it once. It waits for a slow disk at most `patience`.
     ///
-    /// - Returns: whether everything is on the disk.
+    /// - Returns: Whether everything is on the disk.
     @discardableResult
     package func stop(within patience: Duration) async -> Bool {
         state.withLockedValue { $0.isStopping = true }
         work.signal()
         let (seconds, attoseconds) = patience.components
         let milliseconds = Int(seconds * 1000 + attoseconds / 1_000_000_000_000_000)
-        // A disk may take seconds, and there are few threads for tasks: another one waits.
+        // A disk may take seconds, and the task pool has few threads, so another thread waits.
         return await withCheckedContinuation { continuation in
             Thread { [ended] in
                 continuation.resume(returning: ended.wait(timeout: .now() + .milliseconds(milliseconds)) == .success)
@@ -128,14 +128,14 @@ package final class Tape: Sendable {
 }
 
 extension Tape {
-    /// A tape in a directory, which is made if there is none, and locked.
+    /// Opens a tape in a directory, which is created if necessary, and locks it.
     ///
     /// - Parameters:
-    ///   - venue: whose data they are. Another one's tape is not gone on with.
-    ///   - keep: how long events are kept.
-    ///   - bytes: what all files may have together.
-    ///   - inherited: where the tape ended when the feed took over from the last one; nil if it did not.
-    ///   - streams: the names that are recorded, in any form that tells them from others.
+    ///   - venue: The venue of the data. A tape of another venue is refused.
+    ///   - keep: How long events are kept.
+    ///   - bytes: The maximum size of all files together.
+    ///   - inherited: Where the tape ended when the feed took over from the previous one; nil if it did not.
+    ///   - streams: The recorded names, in any form that distinguishes them from others.
     package convenience init(
         directory: String, venue: String, keep: Duration, bytes: Int, inherited: TapePosition? = nil, streams: String,
         clock: @escaping @Sendable () -> Int64, tell: @escaping @Sendable (TapeError?) -> Void

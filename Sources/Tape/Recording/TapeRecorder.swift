@@ -1,11 +1,11 @@
 import FeedCore
 import Replication
 
-/// Writes what it is handed as blocks, keeps both bounds, and stops if the disk fails, until it works again. One thread uses it.
+/// Writes records as blocks, enforces both limits, and pauses while the disk fails. Use it from one thread.
 ///
-/// A process never goes on with a segment of another one: what a kill left half written stays as it is, and readers pass over it.
+/// A process never continues a segment of another process: an incomplete block after a kill stays, and readers skip it.
 package final class TapeRecorder {
-    /// The segment that is written.
+    /// The segment that is being written.
     private struct Open {
         let name: String
         let file: any TapeFile
@@ -25,11 +25,11 @@ package final class TapeRecorder {
     private var segments: [Retention.Segment]
     private var nextNumber: UInt64
     private var text: BlockText
-    /// What is recorded, until the tape says so.
+    /// The recorded streams, until they are noted on the tape.
     private var unnotedStreams: String?
     private var gapLog: (any TapeFile)?
     private var gapBytes: Int
-    /// Gaps that are over and not in the gap log yet, and the one that goes on.
+    /// Gaps that have ended but are not in the gap log yet, and the current gap.
     private var gaps: [TapeGap] = []
     private var gap: TapeGap?
     private var retryAt: Int64 = .min
@@ -37,22 +37,22 @@ package final class TapeRecorder {
     private var lastAt: Int64
     package private(set) var state: TapeReading
 
-    /// How much of a block's text is gathered, bytes.
+    /// How much text is collected for a block, bytes.
     package static let blockBytes = 256 << 10
-    /// How long a tape that failed waits until it tries again, ms.
+    /// How long the tape waits after a failure before it tries again, ms.
     package static let patience: Int64 = 5_000
     private static let mostGaps = 1_000
     private static let streamsFile = "streams"
 
-    /// Goes on behind what the directory has.
+    /// Continues after the directory's content.
     ///
     /// - Parameters:
-    ///   - lock: keeps other processes away, for as long as this lives.
-    ///   - keep: how long events are kept, ms.
-    ///   - bytes: what all files may have together.
-    ///   - inherited: where the tape ended when the feed that is recorded took over from the last one; nil if it did not.
-    ///   - streams: the names that are recorded. If others were before, something is missing of which the numbers tell nothing.
-    ///   - now: ms since 1970 UTC.
+    ///   - lock: Keeps other processes away while this object lives.
+    ///   - keep: How long events are kept, ms.
+    ///   - bytes: The maximum size of all files together.
+    ///   - inherited: Where the tape ended when the recorded feed took over from the previous one; nil if it did not.
+    ///   - streams: The recorded names. If the names were others before, events are missing that the numbers do not reveal.
+    ///   - now: Ms since 1970 UTC.
     package init(
         storage: any TapeStorage, lock: TapeLock? = nil, keep: Int64, bytes: Int, inherited: TapePosition? = nil, streams: String, now: Int64
     ) throws(TapeError) {
@@ -78,7 +78,7 @@ package final class TapeRecorder {
         }
     }
 
-    /// Takes records, then the gap behind them.
+    /// Adds records, then the gap after them.
     package func take(_ batch: HandOver.Batch, isHurried: Bool, now: Int64) {
         for taped in batch.records { add(taped, isHurried: isHurried, now: now) }
         if let gap = batch.gap {
@@ -98,14 +98,14 @@ package final class TapeRecorder {
         text.add(taped)
     }
 
-    /// Writes what was gathered. Called at least once a second while there is anything.
+    /// Writes the collected text. Called at least once a second while there is any.
     func flush(isHurried: Bool = false, now: Int64) {
         guard let (text, header) = text.take() else { return writeGaps(now) }
         do throws(TapeError) {
             try write(text, header, isHurried ? .hurried : .usual, now)
             (state.trouble, state.troubleSince) = (nil, nil)
             try noteStreams()
-            // A gap is noted only while nothing is gathered, so what was written came behind it.
+            // A gap is added only while no text is collected, so the text just written follows it.
             if let gap { end(gap, at: header.firstAt) }
             writeGaps(now)
         } catch {
@@ -113,7 +113,7 @@ package final class TapeRecorder {
         }
     }
 
-    /// Notes what is recorded. A claim that something is missing before it is on the tape by then.
+    /// Notes the recorded streams. By then the claim that something is missing before it is on the tape.
     private func noteStreams() throws(TapeError) {
         guard let streams = unnotedStreams else { return }
         let file = try storage.open(Self.streamsFile)
@@ -125,7 +125,7 @@ package final class TapeRecorder {
 
     private func write(_ text: [UInt8], _ header: BlockHeader, _ effort: FrameCompressor.Effort, _ now: Int64) throws(TapeError) {
         var header = header
-        guard let frame = compressor.frame(text, effort) else { throw TapeError(.failed, "there is no memory to compress a block") }
+        guard let frame = compressor.frame(text, effort) else { throw TapeError(.failed, "there is not enough memory to compress a block") }
         (header.storedBytes, header.checksum) = (UInt32(clamping: frame.count), CRC.of(frame[...]))
         let block = header.bytes + frame
         if let open, open.bytes + block.count > retention.segmentBytes || now - open.since >= retention.segmentTime || now < open.since { try seal() }
@@ -139,7 +139,7 @@ package final class TapeRecorder {
             self.open?.indexBytes += entry.count
             self.open?.isSynced = false
         } catch {
-            // What is half written is cut; if that fails, too, readers pass over it.
+            // An incomplete write is truncated; if that fails too, readers skip it.
             try? before.file.truncate(to: before.bytes)
             try? before.index.truncate(to: before.indexBytes)
             throw error
@@ -162,7 +162,7 @@ package final class TapeRecorder {
         return open
     }
 
-    /// Ends the segment that is written.
+    /// Ends the segment that is being written.
     private func seal() throws(TapeError) {
         guard let open else { return }
         segments.append(Retention.Segment(name: open.name, bytes: open.bytes + open.indexBytes, lastAt: open.lastAt))
@@ -180,14 +180,14 @@ package final class TapeRecorder {
         }
     }
 
-    /// What is due once everything that came was taken.
+    /// Performs due work after all records were processed.
     package func rest(now: Int64) {
         if state.trouble == nil || now >= retryAt { flush(now: now) }
         sync(now: now)
         dropOld(now: now)
     }
 
-    /// Drops what is too old, even if nothing is written.
+    /// Drops segments that are too old, even if nothing is written.
     func dropOld(now: Int64) {
         do throws(TapeError) {
             if let open, now - open.since >= retention.segmentTime { try seal() }
@@ -196,7 +196,7 @@ package final class TapeRecorder {
         measure()
     }
 
-    /// Has the disk keep what was written.
+    /// Makes the disk keep what was written.
     func sync(now: Int64) {
         guard let open, !open.isSynced else { return }
         do throws(TapeError) {
@@ -206,7 +206,7 @@ package final class TapeRecorder {
         } catch { fail(error, nil, now) }
     }
 
-    /// Writes and syncs everything, and that the tape ends in order. Nothing is taken after it.
+    /// Writes and syncs everything, and marks an orderly end. Nothing is accepted after it.
     package func finish(now: Int64) {
         if let position = text.position, !text.isBroken, state.trouble == nil {
             let end = FeedRecord(.resigned, of: "-", [UInt8(ascii: "-")])
@@ -217,9 +217,9 @@ package final class TapeRecorder {
     }
 }
 
-/// What is not recorded.
+/// Gaps of the recording.
 extension TapeRecorder {
-    /// The disk failed. The block is lost, and nothing is tried for a while.
+    /// Handles a failed disk. The block is lost, and the next attempt waits.
     private func fail(_ error: TapeError, _ header: BlockHeader?, _ now: Int64) {
         note(trouble: error, now)
         retryAt = now + Self.patience
@@ -244,7 +244,7 @@ extension TapeRecorder {
                 detail: state.trouble?.message ?? detail))
     }
 
-    /// Gaps without a record between them are one; it has the first one's reason.
+    /// Combines gaps without a record between them; the result has the first one's reason.
     private func note(_ new: TapeGap) {
         text.breakOff()
         state.missed &+= new.events ?? 0
@@ -290,12 +290,12 @@ extension TapeRecorder {
     }
 }
 
-/// What is counted of a tape, and how it stands with it.
+/// The counts and the state of a tape.
 package struct TapeReading: Sendable, Equatable {
-    /// Why nothing is recorded, and since when, ms since 1970 UTC; nil if it is.
+    /// Why nothing is recorded, and since when, ms since 1970 UTC; nil while it records.
     package var trouble: TapeError?
     package var troubleSince: Int64?
-    /// Bytes of all files, and how many segments there are.
+    /// The size of all files, and the number of segments.
     package var bytes = 0
     package var segments = 0
     /// Since the start: blocks and records written, bytes before and after compression, segments dropped, gaps, and records in them.
@@ -306,10 +306,10 @@ package struct TapeReading: Sendable, Equatable {
     package var dropped: UInt64 = 0
     package var gaps: UInt64 = 0
     package var missed: UInt64 = 0
-    /// When the newest record on the tape was received, and the newest one that outlives a loss of power, ms since 1970 UTC; 0 if there is none.
+    /// When the newest record on the tape was received, and the newest one that survives a power loss, ms since 1970 UTC; 0 if there is none.
     package var newestAt: Int64 = 0
     package var syncedAt: Int64 = 0
-    /// Bytes that wait to be written, and for how long the disk has been busy with one of them, ms.
+    /// Bytes waiting to be written, and for how long the disk has been busy, ms.
     package var waitingBytes = 0
     package var busyMs: Int64 = 0
 

@@ -9,13 +9,13 @@ package struct TapeError: Error, Sendable, Equatable {
         case readOnly
         /// Another process writes this tape.
         case inUse
-        /// The tape is of another venue.
+        /// The tape belongs to another venue.
         case otherVenue
-        /// There is no such directory or file, or nothing in it of what was asked for.
+        /// The directory or file does not exist, or contains none of the requested data.
         case notFound
-        /// There is a file of that name already.
+        /// A file with that name already exists.
         case exists
-        /// Anything else that the operating system says.
+        /// Any other error of the operating system.
         case failed
     }
 
@@ -25,7 +25,7 @@ package struct TapeError: Error, Sendable, Equatable {
 
     package init(_ code: Code, _ message: String) { (self.code, self.message) = (code, message) }
 
-    /// What the last call of the operating system has said.
+    /// The error of the last system call.
     static func last(_ doing: String) -> Self {
         let number = errno
         let code: Code =
@@ -47,11 +47,11 @@ package struct TapeError: Error, Sendable, Equatable {
     }
 }
 
-/// The files of a tape. Tests have one that fails.
+/// The files of a tape. Tests use one that fails.
 package protocol TapeStorage: Sendable {
     /// The files and their sizes, by name.
     func files() throws(TapeError) -> [(name: String, bytes: Int)]
-    /// Opens a file to append to, and makes it if there is none.
+    /// Opens a file for appending, and creates it if necessary.
     func open(_ name: String) throws(TapeError) -> any TapeFile
     /// The bytes from an offset on, fewer at the end of the file.
     func read(_ name: String, at offset: Int, count: Int) throws(TapeError) -> [UInt8]
@@ -61,9 +61,9 @@ package protocol TapeStorage: Sendable {
 /// A file that grows at its end.
 package protocol TapeFile: AnyObject {
     func append(_ bytes: [UInt8]) throws(TapeError)
-    /// Returns once everything that was appended outlives a loss of power.
+    /// Returns when everything that was appended survives a power loss.
     func sync() throws(TapeError)
-    /// Cuts what a failed `append` left.
+    /// Removes the rest of a failed `append`.
     func truncate(to count: Int) throws(TapeError)
 }
 
@@ -71,29 +71,29 @@ package protocol TapeFile: AnyObject {
 package struct TapeDirectory: TapeStorage {
     private let path: String
 
-    /// - Parameter path: of the directory.
+    /// - Parameter path: The path of the directory.
     package init(_ path: String) { self.path = path }
 
-    /// Makes the directory if there is none, and locks it for this process, until it ends.
+    /// Creates the directory if necessary, and locks it for this process until it ends.
     ///
-    /// - Returns: what holds the lock.
+    /// - Returns: An object that holds the lock.
     package func lock() throws(TapeError) -> TapeLock {
         try make()
         let lock = Glibc.open("\(path)/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o640)
-        guard lock >= 0 else { throw .last("\(path)/lock cannot be made") }
+        guard lock >= 0 else { throw .last("\(path)/lock cannot be created") }
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
             close(lock)
-            throw TapeError(.inUse, "\(path) is written by another process; give each gateway a directory of its own")
+            throw TapeError(.inUse, "\(path) is in use by another process; give each gateway its own directory")
         }
         return TapeLock(lock)
     }
 
-    /// Makes the directory if there is none.
+    /// Creates the directory if necessary.
     func make() throws(TapeError) {
-        guard mkdir(path, 0o750) == 0 || errno == EEXIST else { throw .last("\(path) cannot be made") }
+        guard mkdir(path, 0o750) == 0 || errno == EEXIST else { throw .last("\(path) cannot be created") }
     }
 
-    /// How many bytes a file has.
+    /// The size of a file in bytes.
     func size(of name: String) throws(TapeError) -> Int {
         var status = stat()
         guard stat("\(path)/\(name)", &status) == 0 else { throw .last("\(path)/\(name) cannot be read") }
@@ -107,11 +107,11 @@ package struct TapeDirectory: TapeStorage {
         guard try files().contains(where: { $0.name == Self.venueFile }) else { return }
         let marked = String(decoding: try read(Self.venueFile, at: 0, count: 1000), as: UTF8.self)
         guard marked == "\(venue)\n" else {
-            throw TapeError(.otherVenue, "\(path) is a tape of \(marked.split(separator: "\n").first ?? ""), not of \(venue); name another directory")
+            throw TapeError(.otherVenue, "\(path) is a tape of \(marked.split(separator: "\n").first ?? ""), not of \(venue); use another directory")
         }
     }
 
-    /// Notes whose data are recorded here.
+    /// Notes the venue whose data is recorded here.
     func mark(venue: String) throws(TapeError) {
         guard try !files().contains(where: { $0.name == Self.venueFile }) else { return }
         let file = try open(Self.venueFile)
@@ -160,7 +160,7 @@ package struct TapeDirectory: TapeStorage {
     }
 }
 
-/// Keeps other processes from writing the same tape, for as long as it lives.
+/// Keeps other processes from writing the same tape while it lives.
 package final class TapeLock: Sendable {
     private let file: Int32
 

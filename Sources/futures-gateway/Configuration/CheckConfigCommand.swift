@@ -4,8 +4,8 @@ import Foundation
 /// `futures-gateway check-config`
 struct CheckConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check-config", abstract: "Say what is wrong with a configuration, or OK, without connecting.",
-        discussion: "Takes the settings of serve, from the same places. Ends with status 78 where anything is wrong, as serve does.")
+        commandName: "check-config", abstract: "Check a configuration without connecting: print OK or what is wrong.",
+        discussion: "Reads the settings of serve from the same sources. Like serve, exits with status 78 if anything is wrong.")
 
     @OptionGroup var flags: Flags<ServeSettings>
 

@@ -1,13 +1,13 @@
 import Configuration
 import Yams
 
-/// The settings of a YAML file: its keys in order, each with its line.
+/// The settings of a YAML file: its keys in order, each with its line number.
 struct ConfigurationFile: ConfigSnapshot {
     /// A key and its value.
     struct Entry: Sendable {
         let name: String
         let line: Int
-        /// The text of a scalar, or a list's elements separated by commas; nil for a section and for no value.
+        /// The text of a scalar, or a list's elements separated by commas; nil for a section and for an empty value.
         let text: String?
         /// The value as JSON.
         let json: String
@@ -19,12 +19,12 @@ struct ConfigurationFile: ConfigSnapshot {
     let entries: [Entry]
     var providerName: String { path }
 
-    /// - Throws: `Mistakes`, with one mistake, if the text is no YAML or no mapping.
+    /// - Throws: `Mistakes`, with one mistake, if the text is not YAML or not a mapping.
     init(_ text: String, path: String) throws(Mistakes) {
         self.path = path
         if let line = Self.lineOfAnchor(text) {
             throw Mistakes(sentences: [
-                "\(path):\(line) has an anchor (&); what stands in two places is written twice, and a text that begins so in quotes."
+                "\(path):\(line) has a YAML anchor (&), which is not supported. Repeat the value, or quote a text that starts with &."
             ])
         }
         let root: Node?
@@ -33,7 +33,7 @@ struct ConfigurationFile: ConfigSnapshot {
         case nil: entries = []
         case .scalar(let scalar)? where scalar.string.isEmpty: entries = []
         case .mapping(let mapping)?: entries = mapping.map(Self.entry)
-        default: throw Mistakes(sentences: ["\(path):1 is no mapping; it takes lines of NAME: VALUE."])
+        default: throw Mistakes(sentences: ["\(path):1 is not a mapping; write lines of NAME: VALUE."])
         }
     }
 
@@ -43,7 +43,7 @@ struct ConfigurationFile: ConfigSnapshot {
         return LookupResult(encodedKey: entry.map { place($0) } ?? path, value: text.map { ConfigValue(.string($0), isSecret: false) })
     }
 
-    /// A place, such as `gateway.yaml:7`.
+    /// The position of an entry, such as `gateway.yaml:7`.
     func place(_ entry: Entry) -> String { "\(path):\(entry.line)" }
 
     func section(_ name: String) -> [Entry]? { entries.first { $0.name == name }?.entries }
@@ -61,7 +61,7 @@ struct ConfigurationFile: ConfigSnapshot {
 
     private static func isNull(_ scalar: Node.Scalar) -> Bool { scalar.style == .plain && ["", "~", "null"].contains(scalar.string) }
 
-    /// A text without quotes is a number or a boolean if JSON would read it as one, else a string: `no` is a string.
+    /// The value as JSON. An unquoted text is a number or a boolean if JSON would parse it as one, otherwise a string: `no` is a string.
     private static func json(_ node: Node) -> String {
         switch node {
         case .mapping(let mapping): "{" + mapping.map { "\(quoted($0.scalar?.string ?? json($0))):\(json($1))" }.joined(separator: ",") + "}"
@@ -80,8 +80,8 @@ struct ConfigurationFile: ConfigSnapshot {
         }
     }
 
-    /// The first line with an anchor. Anchors are refused, because a few that hold aliases of each other (`*`) can stand for a billion nodes. Quotes
-    /// and comments are recognised within one line.
+    /// The first line with an anchor. Anchors are refused, because a few nested aliases (`*`) can expand to a billion nodes. Quotes and comments are
+    /// recognized within one line.
     private static func lineOfAnchor(_ text: String) -> Int? {
         var (line, quote, previous): (Int, UInt8?, UInt8) = (1, nil, UInt8(ascii: " "))
         var isComment = false
@@ -109,10 +109,10 @@ struct ConfigurationFile: ConfigSnapshot {
     private static func words(_ error: any Error) -> String {
         switch error as? YamlError {
         case .scanner(_, let problem, let mark, _)?, .parser(_, let problem, let mark, _)?, .composer(_, let problem, let mark, _)?:
-            ":\(mark.line) is no YAML: \(problem)."
+            ":\(mark.line) is not valid YAML: \(problem)."
         case .duplicatedKeysInMapping(let keys, let context)?:
-            ":\(context.mark.line) has \(keys.joined(separator: ", ")) twice in one section; each key stands there once."
-        default: " is no YAML: \(error)."
+            ":\(context.mark.line) has \(keys.joined(separator: ", ")) twice in one section; use each key once."
+        default: " is not valid YAML: \(error)."
         }
     }
 }

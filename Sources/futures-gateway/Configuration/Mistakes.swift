@@ -3,7 +3,7 @@ import Glibc
 
 /// All mistakes of a configuration; never empty.
 struct Mistakes: Error, CustomStringConvertible {
-    /// One sentence each: where it is, what was given, what would be accepted.
+    /// One sentence each: the place, the given value, and the accepted values.
     let sentences: [String]
 
     var description: String {
@@ -11,7 +11,7 @@ struct Mistakes: Error, CustomStringConvertible {
         return "The configuration has \(head):\n" + sentences.map { "  \($0)" }.joined(separator: "\n")
     }
 
-    /// Prints them on standard error; returns the program's exit code, the same for every command (sysexits.h).
+    /// Prints them to standard error; returns the program's exit code, which is the same for every command (sysexits.h).
     func report() -> ExitCode {
         Terminal.complain("Error: \(description)")
         return ExitCode(EX_CONFIG)

@@ -2,16 +2,15 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// Takes new settings while the program runs.
+/// Applies new settings while the program runs.
 struct Reloadable: Sendable {
     /// The names of the settings that it applies.
     let settings: [String]
-    /// Applies the settings. Called with every reload, because a file may have changed under the same path, and only with a configuration without
-    /// mistakes.
+    /// Applies the settings. Called at every reload, because a file may have changed under the same path, but only with a valid configuration.
     let apply: @Sendable (ServeConfiguration) throws -> Void
 }
 
-/// Reads the configuration again with every SIGHUP. A configuration with mistakes changes nothing.
+/// Reads the configuration again at every SIGHUP. An invalid configuration changes nothing.
 struct Reload: Service, CustomStringConvertible {
     let signals: UnixSignalsSequence
     let reloadables: [Reloadable]
@@ -27,19 +26,19 @@ struct Reload: Service, CustomStringConvertible {
         for await _ in signals.cancelOnGracefulShutdown() { reload(&inEffect) }
     }
 
-    /// - Parameter inEffect: the texts of the settings, by name.
+    /// - Parameter inEffect: The current texts of the settings, by name.
     func reload(_ inEffect: inout [String: String]) {
         let configuration: ServeConfiguration
         do throws(Mistakes) { configuration = try read() } catch {
             for sentence in error.sentences { logger.error("the configuration was not reloaded: \(sentence)") }
             return
         }
-        // A file that was truncated while it was written looks like one without keys.
+        // A file that was truncated while being written looks like one without keys.
         let wanted = configuration.texts
         let credentials = ServeSettings().credentials
         guard credentials.contains(where: { wanted[$0] != nil }) || credentials.allSatisfy({ inEffect[$0] == nil }) else {
             return logger.error(
-                "the configuration was not reloaded: it has neither keys nor jwks any more, which would let everybody in; what was before stays. To go without, restart."
+                "the configuration was not reloaded: it no longer has keys or jwks, which would admit every client; the previous access rules stay in force. To remove them, restart."
             )
         }
         var failed: Set<String> = []

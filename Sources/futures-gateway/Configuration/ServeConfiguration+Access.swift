@@ -2,7 +2,7 @@ import FuturesGateway
 import GatewayAccess
 
 extension ServeConfiguration {
-    /// The rules of access from the settings and the files that they name.
+    /// Creates the access rules from the settings and their files.
     ///
     /// Also returns a short digest of each file's content, by the setting's name.
     static func readAccess(_ settings: Settings<ServeSettings>, into rules: inout AccessRules, mistakes: inout [String]) -> [String: String] {
@@ -21,12 +21,12 @@ extension ServeConfiguration {
             mistakes += APIKeys.mistakes(inJSON: json).map { "\(given.subject(settings.list.keys)): \($0)" }
             if let keys = try? APIKeys(json: json) {
                 rules.keys = keys
-                if keys.isEmpty { mistakes.append("\(given.subject(settings.list.keys)) holds no key; give one, or leave the setting out.") }
+                if keys.isEmpty { mistakes.append("\(given.subject(settings.list.keys)) contains no key; add one, or leave the setting out.") }
             }
         }
         if let given = settings.given(settings.list.jwks) {
             guard let json = text(ofFile: given.text) else {
-                mistakes.append("\(given.subject(settings.list.jwks)): \(given.text) cannot be read; check the path and the rights.")
+                mistakes.append("\(given.subject(settings.list.jwks)): \(given.text) cannot be read; check the path and the permissions.")
                 return contents
             }
             contents[settings.list.jwks.name] = APIKeys.hash(of: json)
@@ -38,7 +38,7 @@ extension ServeConfiguration {
         return contents
     }
 
-    /// The keys as a JSON object, from the configuration's section or from a file of their own.
+    /// The keys as a JSON object, from the configuration's section or from a separate file.
     private static func json(_ given: Settings<ServeSettings>.Given, mistakes: inout [String]) -> String? {
         var entries = given.section
         if entries == nil {
@@ -50,29 +50,29 @@ extension ServeConfiguration {
         return "{" + (entries ?? []).map { "\(quoted($0.name)):\($0.json)" }.joined(separator: ",") + "}"
     }
 
-    /// A gateway that other machines can reach needs credentials, unless `allow-anonymous` says otherwise.
+    /// Reports a mistake if other machines can reach the gateway without credentials, unless `allow-anonymous` is set.
     static func checkAccess(_ settings: Settings<ServeSettings>, mistakes: inout [String]) {
         let list = settings.list
         let hasKeys = settings.given(list.keys) != nil || settings.given(list.jwks) != nil
         if !hasKeys, !settings.allowAnonymous, settings.host != "localhost", Address(settings.host)?.isLoopback != true {
             let subject = settings.given(list.host)?.subject(list.host) ?? "host"
             mistakes.append(
-                "\(subject): other machines reach \(settings.host), and neither keys nor jwks say who may; give one of them, or allow-anonymous.")
+                "\(subject): other machines can reach \(settings.host), but neither keys nor jwks is set; set one of them, or allow-anonymous.")
         }
         for setting in [list.keyStreams, list.addressStreams] {
             guard let given = settings.given(setting), let streams = Int(given.text), streams > 0, streams >= settings.maxStreams else { continue }
             mistakes.append(
-                "\(given.subject(setting)): one could take all streams, since \(streams) is not below max-streams, \(settings.maxStreams); give less, or 0 to allow it."
+                "\(given.subject(setting)): one client could use all streams, because \(streams) is not below max-streams, \(settings.maxStreams); set a lower value, or 0 to allow it."
             )
         }
         for setting in [list.jwtIssuer, list.jwtAudience] as [any SettingDeclaration] + [list.jwtSharedSecrets] {
             guard let given = settings.given(setting), given.text != "false", settings.given(list.jwks) == nil else { continue }
-            mistakes.append("\(given.subject(setting)) has no effect without jwks; give the key set that tokens are signed with.")
+            mistakes.append("\(given.subject(setting)) has no effect without jwks; set jwks to the key set that tokens are signed with.")
         }
     }
 }
 
 extension Settings<ServeSettings> {
-    /// How many of all streams one caller may have if no setting says.
+    /// The default share of all streams for one caller.
     fileprivate var share: Int { max(1, self.maxStreams / 2) }
 }

@@ -1,7 +1,7 @@
 import FuturesFeed
 
 extension ServeConfiguration {
-    /// The log of the settings `cluster-*`; nil if this gateway stands alone, or if they are a mistake.
+    /// The cluster from the settings `cluster-*`; nil for a standalone gateway, or if they are invalid.
     static func cluster(_ settings: Settings<ServeSettings>, mistakes: inout [String]) -> ClusterConfiguration? {
         let list = settings.list
         guard let role = settings.clusterRole else {
@@ -20,7 +20,7 @@ extension ServeConfiguration {
             isHotStandby: settings.clusterHotStandby, replicas: settings.clusterReplicas)
         if let given = settings.given(list.clusterCredentials) {
             guard let text = text(ofFile: given.text)?.split(whereSeparator: \.isNewline).first.map(String.init) else {
-                mistakes.append("\(given.place): \(given.text) cannot be read or is empty; check the path and the rights.")
+                mistakes.append("\(given.place): \(given.text) cannot be read or is empty; check the path and the permissions.")
                 return nil
             }
             if let colon = text.firstIndex(of: ":") {
@@ -31,7 +31,7 @@ extension ServeConfiguration {
         }
         if let given = settings.given(list.clusterTrust) {
             guard let text = text(ofFile: given.text) else {
-                mistakes.append("\(given.place): \(given.text) cannot be read; check the path and the rights.")
+                mistakes.append("\(given.place): \(given.text) cannot be read; check the path and the permissions.")
                 return nil
             }
             cluster.trust = text

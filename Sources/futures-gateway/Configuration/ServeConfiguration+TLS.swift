@@ -1,7 +1,7 @@
 import MicroHTTP
 
 extension ServeConfiguration {
-    /// The certificate of `tls-certificate` and `tls-key`; nil if there is none, or if it is a mistake.
+    /// The certificate from `tls-certificate` and `tls-key`; nil if there is none, or if it is invalid.
     static func identity(_ settings: Settings<ServeSettings>, mistakes: inout [String]) -> TLSIdentity? {
         let (certificate, key) = (settings.list.tlsCertificate, settings.list.tlsKey)
         guard let chain = settings.given(certificate), let secret = settings.given(key) else {
@@ -12,7 +12,7 @@ extension ServeConfiguration {
         }
         let texts = [chain, secret].map { text(ofFile: $0.text) }
         for (given, text) in zip([chain, secret], texts) where text == nil {
-            mistakes.append("\(given.place): \(given.text) cannot be read; check the path and the rights.")
+            mistakes.append("\(given.place): \(given.text) cannot be read; check the path and the permissions.")
         }
         guard let chainText = texts[0], let secretText = texts[1] else { return nil }
         do throws(HTTPServerError) {

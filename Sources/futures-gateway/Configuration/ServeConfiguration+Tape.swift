@@ -3,12 +3,12 @@ import GatewayAccess
 import Glibc
 
 extension ServeConfiguration {
-    /// What the settings `tape-*` record; nil for nothing, or if they are a mistake.
+    /// The recording from the settings `tape-*`; nil for none, or if they are invalid.
     static func tape(_ settings: Settings<ServeSettings>, mistakes: inout [String]) -> TapeConfiguration? {
         let list = settings.list
         guard let directory = settings.tapeDirectory else {
             if let given = settings.given(list.tapeStreams) {
-                mistakes.append("\(given.subject(list.tapeStreams)) has no effect without tape-directory; name a directory to record in.")
+                mistakes.append("\(given.subject(list.tapeStreams)) has no effect without tape-directory; set it to the directory to record in.")
             }
             return nil
         }
@@ -22,16 +22,17 @@ extension ServeConfiguration {
         return tape
     }
 
-    /// Nil if it is a directory that can be written by its rights, or can be made.
+    /// Nil if the directory is writable by its permissions, or can be created.
     private static func mistake(inDirectory path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0 else {
             let parent = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
             let above = parent.isEmpty ? path.hasPrefix("/") ? "/" : "." : parent
-            return access(above, W_OK | X_OK) == 0 ? nil : "cannot be made; check the path and the rights."
+            return access(above, W_OK | X_OK) == 0 ? nil : "cannot be created; check the path and the permissions."
         }
-        guard status.st_mode & S_IFMT == S_IFDIR else { return "is no directory." }
-        // A disk that has become read-only must not keep the feed from starting: nothing is recorded until it can be written, and that is told.
-        return access(path, R_OK | W_OK | X_OK) == 0 || errno == EROFS ? nil : "cannot be written; check the rights."
+        guard status.st_mode & S_IFMT == S_IFDIR else { return "is not a directory." }
+        // A disk that has become read-only must not prevent the start of the feed. The gateway then reports that nothing is recorded until the disk
+        // is writable.
+        return access(path, R_OK | W_OK | X_OK) == 0 || errno == EROFS ? nil : "cannot be written; check the permissions."
     }
 }

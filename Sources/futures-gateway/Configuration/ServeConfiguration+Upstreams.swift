@@ -2,8 +2,8 @@ import FuturesFeed
 import Glibc
 
 extension ServeConfiguration {
-    /// Reads the upstreams from the section of the configuration file, or from the file that the flag or the environment names. Reports one mistake
-    /// for each upstream.
+    /// Reads the upstreams from the configuration file's section, or from the file named by the flag or the environment. Reports at most one mistake
+    /// per upstream.
     ///
     /// Returns their configuration.
     static func readUpstreams(
@@ -30,20 +30,20 @@ extension ServeConfiguration {
         return objects
     }
 
-    /// The secret that a file refers to: a variable of the environment, or, as `file:PATH`, the first line of a file.
+    /// The secret that a file refers to: an environment variable, or, as `file:PATH`, the first line of a file.
     private static func secret(_ name: String, _ environment: [String: String]) -> String? {
         guard name.hasPrefix("file:") else { return environment[name] }
         return text(ofFile: String(name.dropFirst(5)))?.split(separator: "\n").first.map(String.init)
     }
 }
 
-/// - Throws: `Mistakes`, with one mistake, if it cannot be read.
+/// - Throws: `Mistakes`, with one mistake, if the file cannot be read.
 func readConfigurationFile(_ path: String) throws(Mistakes) -> ConfigurationFile {
-    guard let text = text(ofFile: path) else { throw Mistakes(sentences: ["\(path) cannot be read; check the path and the rights."]) }
+    guard let text = text(ofFile: path) else { throw Mistakes(sentences: ["\(path) cannot be read; check the path and the permissions."]) }
     return try ConfigurationFile(text, path: path)
 }
 
-/// The text of a file, 16 MiB at most; nil if it cannot be read.
+/// The text of a file, at most 16 MiB; nil if it cannot be read.
 func text(ofFile path: String) -> String? {
     guard let file = fopen(path, "r") else { return nil }
     defer { fclose(file) }

@@ -8,13 +8,13 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
     let gateway: GatewayConfiguration
     /// The configuration of the upstreams, from the section or the file.
     private let upstreams: [String]
-    /// Digests of the files of keys, by the settings' names.
+    /// Digests of the key files, by the settings' names.
     private let accessContents: [String: String]
 
-    /// Without secrets, because a log may contain it.
+    /// Without secrets, because it may be logged.
     var description: String { "settings" }
 
-    /// Reads the flags, the environment and the files they name, and opens nothing else.
+    /// Reads the flags, the environment and their files, and opens nothing else.
     ///
     /// - Throws: `Mistakes`, with every mistake.
     init(flags: [String: String], environment: [String: String]) throws(Mistakes) {
@@ -23,11 +23,11 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         let file = settings.file
         let names = ServeSettings.all.map(\.name).filter { $0 != "config" }
         for entry in file?.entries ?? [] where !names.contains(entry.name) {
-            mistakes.append("\(file?.place(entry) ?? ""): \(entry.name) is no setting.\(hint(entry.name, names))")
+            mistakes.append("\(file?.place(entry) ?? ""): \(entry.name) is not a setting.\(hint(entry.name, names))")
         }
         let variables = ServeSettings.variables + ExchangeSettings.variables + WatchSettings.variables
         for name in environment.keys.sorted() where name.hasPrefix("FUTURES_GATEWAY_") && !variables.contains(name) {
-            mistakes.append("\(name) is no setting.\(hint(name, variables))")
+            mistakes.append("\(name) is not a setting.\(hint(name, variables))")
         }
         var gateway = Self.gateway(settings)
         upstreams = Self.readUpstreams(settings, environment, into: &gateway.feed, mistakes: &mistakes)
@@ -41,10 +41,10 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         self.gateway = gateway
     }
 
-    /// The settings, each checked alone.
+    /// The settings, each checked separately.
     static func settings(flags: [String: String], environment: [String: String], mistakes: inout [String]) -> Settings<ServeSettings> {
         var file: ConfigurationFile?
-        // The file's name has to be known before the file can be read.
+        // The file's name must be known before the file can be read.
         var ignored: [String] = []
         if let path = Settings<ServeSettings>(flags: flags, environment: environment, mistakes: &ignored).config {
             do throws(Mistakes) { file = try readConfigurationFile(path) } catch { mistakes += error.sentences }
@@ -52,7 +52,7 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         return Settings(flags: flags, environment: environment, file: file, mistakes: &mistakes)
     }
 
-    /// Every setting's text by its name, to tell which settings have changed. For upstreams it is the content of their file, for keys a digest of it.
+    /// Every setting's text by name, to detect which settings have changed. For upstreams it is the content of their file, for keys a digest of it.
     var texts: [String: String] {
         var texts: [String: String] = [:]
         for setting in ServeSettings.all { texts[setting.name] = settings.given(setting)?.text ?? setting.standardText }
@@ -101,31 +101,32 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         }
     }
 
-    /// On loopback only loopback names, against DNS rebinding. A gateway that listens on every address accepts any name, because nobody here knows
-    /// its names.
+    /// The accepted host names. On loopback only loopback names are accepted, against DNS rebinding. A gateway that listens on every address accepts
+    /// any name, because it cannot know its names.
     private static func allowedHosts(_ settings: Settings<ServeSettings>) -> Set<String>? {
         guard let hosts = settings.allowedHosts else { return settings.host == "0.0.0.0" || settings.host == "::" ? nil : [] }
         return hosts.contains("*") ? nil : Set(hosts)
     }
 
-    /// Finds mistakes that no setting shows alone.
+    /// Finds mistakes that involve several settings.
     private static func checkTogether(
         _ settings: Settings<ServeSettings>, _ file: ConfigurationFile?, _ gateway: GatewayConfiguration, mistakes: inout [String]
     ) {
         let (rest, webSocket) = (settings.list.restURL, settings.list.wsURL)
         for setting in [rest, webSocket, settings.list.venue] as [any SettingDeclaration] {
             guard settings.demo, let given = settings.given(setting) else { continue }
-            mistakes.append("\(given.subject(setting)) has no effect with demo, which brings its own exchange; leave one of them out.")
+            mistakes.append("\(given.subject(setting)) has no effect with demo, which runs its own exchange; leave one of them out.")
         }
         for (setting, missing) in [(rest, webSocket), (webSocket, rest)] where !settings.demo && settings.given(missing) == nil {
             guard let given = settings.given(setting) else { continue }
             mistakes.append(
-                "\(given.subject(setting)) needs \(missing.name) too: one half would be of another host, the other of \((settings.venue ?? .aster).rawValue) itself."
+                "\(given.subject(setting)) needs \(missing.name) too: otherwise REST and WebSocket would use different hosts, one of them \((settings.venue ?? .aster).rawValue)'s."
             )
         }
         for (setting, values) in [(settings.list.lineAddresses, settings.lineAddresses), (settings.list.lineProxies, settings.lineProxies)] {
             guard let given = settings.given(setting), let values, values.count != gateway.feed.lines.count else { continue }
-            mistakes.append("\(given.subject(setting)) names \(values.count), and there are \(gateway.feed.lines.count) lines; give one for each.")
+            mistakes.append(
+                "\(given.subject(setting)): number of entries \(values.count), number of lines \(gateway.feed.lines.count); give one entry per line.")
         }
         for text in settings.pinned ?? [] {
             guard let mistake = mistake(inPinned: text, settings, gateway.feed) else { continue }
@@ -140,13 +141,13 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         let (name, upstreams) = (FuturesServiceStreamName(text), feed.upstreamNames + (settings.demo ? DemoUpstreams.names : []))
         if let upstream = name?.upstream.map({ String($0.name) }) {
             guard upstreams.contains(upstream) else {
-                return "\(text) is a stream of the upstream \(upstream), which upstreams does not name.\(hint(upstream, upstreams))"
+                return "\(text) is a stream of the upstream \(upstream), which the setting upstreams does not contain.\(hint(upstream, upstreams))"
             }
             // The simulated servers start later.
             guard feed.upstreamNames.contains(upstream) else { return nil }
         }
         if let name, feed.dialect.traits(of: name) != nil { return nil }
-        return "\(quoted(text)) is no stream. " + StreamNameMistake(text, dialect: feed.dialect, listing: nil).detail
+        return "\(quoted(text)) is not a stream. " + StreamNameMistake(text, dialect: feed.dialect, listing: nil).detail
     }
 }
 

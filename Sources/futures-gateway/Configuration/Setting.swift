@@ -1,6 +1,6 @@
 import Glibc
 
-/// One setting: its name, the values it takes, and its default.
+/// One setting: its name, its accepted values, and its default.
 struct Setting<Value: Sendable>: SettingDeclaration {
     let name: String
     let help: String
@@ -11,7 +11,7 @@ struct Setting<Value: Sendable>: SettingDeclaration {
     var isSecret = false
     var takesSection = false
     var isOptional = false
-    /// For a list: whether it accepts an element.
+    /// For a list: whether an element is valid.
     var acceptsElement: (@Sendable (String) -> Bool)?
     let read: @Sendable (String) -> Value?
 
@@ -28,11 +28,11 @@ protocol SettingDeclaration: Sendable {
     /// The name, such as `rest-url`: `--rest-url`, `FUTURES_GATEWAY_REST_URL` and `rest-url:` in the file.
     var name: String { get }
     var help: String { get }
-    /// The values it takes, such as `1 to 1500`.
+    /// The accepted values, such as `1 to 1500`.
     var takes: String { get }
-    /// The default; if it `isOptional`, what applies without a value, in words. Nil if nothing does.
+    /// The default. If it `isOptional`, a description of what applies without a value; nil if nothing does.
     var standardText: String? { get }
-    /// Whether it has no value unless one is given.
+    /// Whether it has no default value.
     var isOptional: Bool { get }
     /// Whether the flag alone means true.
     var isSwitch: Bool { get }
@@ -40,14 +40,14 @@ protocol SettingDeclaration: Sendable {
     var isSecret: Bool { get }
     /// Whether it may be a section of the file.
     var takesSection: Bool { get }
-    /// The parts of a text that cannot be used: the whole text, or elements of a list. Empty if all can be used.
+    /// The invalid parts of a text: the whole text, or elements of a list. Empty if the text is valid.
     func refused(_ text: String) -> [String]
 }
 
 extension SettingDeclaration {
     func accepts(_ text: String) -> Bool { refused(text).isEmpty }
 
-    /// A value as it may be printed: secrets, and credentials in an address, are hidden.
+    /// A value that may be printed: secrets, and credentials in a URL, are hidden.
     func shown(_ text: String) -> String {
         isSecret ? "(hidden)" : text.replacing(#/\/\/[^\/@,]*@/#) { _ in "//(hidden)@" }
     }
@@ -106,7 +106,7 @@ extension Setting where Value == String {
 }
 
 extension Setting where Value == String? {
-    /// A path; if `isSection`, the configuration file may have a section instead.
+    /// A path. If `isSection`, the configuration file may have a section instead.
     static func file(_ name: String, takes: String = "a path", isSection: Bool = false, _ help: String) -> Self {
         var setting = Setting.optional(name, takes: takes, help) { $0.isEmpty ? nil : $0 }
         setting.takesSection = isSection
@@ -121,14 +121,14 @@ extension Setting where Value == String? {
 }
 
 extension Setting {
-    /// A setting without a default; `unset` says what applies then.
+    /// A setting without a default; `unset` describes what applies then.
     static func optional<Wrapped: Sendable>(
         _ name: String, takes: String, unset: String? = nil, _ help: String, _ read: @escaping @Sendable (String) -> Wrapped?
     ) -> Self where Value == Wrapped? {
         Setting(name: name, help: help, takes: takes, standard: nil, standardText: unset, isOptional: true) { text in read(text).map { .some($0) } }
     }
 
-    /// A list, separated by commas; in the file it may be a YAML list. It is refused if `element` is nil for one of its parts.
+    /// A list separated by commas; in the file it may be a YAML list. It is refused if `element` is nil for one of its parts.
     static func list<Element: Sendable>(
         _ name: String, takes: String, unset: String? = nil, _ help: String, _ element: @escaping @Sendable (String) -> Element?
     ) -> Self where Value == [Element]? {
@@ -146,7 +146,7 @@ private func elements(_ text: String) -> [String] {
     text.split(separator: ",", omittingEmptySubsequences: false).map { String($0.trimmingPrefix(" ")) }
 }
 
-/// Whether a socket can be bound to this text.
+/// Whether a socket can be bound to this address.
 @Sendable func isAddress(_ text: String) -> Bool {
     var (four, six) = (in_addr(), in6_addr())
     return text == "localhost" || inet_pton(AF_INET, text, &four) == 1 || inet_pton(AF_INET6, text, &six) == 1

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A command's settings, one stored property each. Whatever has to know all settings iterates over the properties.
+/// A command's settings, each a stored property. Code that needs all settings iterates over the properties.
 protocol SettingList: Sendable {
     /// The prefix of the names in the environment.
     static var prefix: [String] { get }
@@ -12,13 +12,13 @@ extension SettingList {
 
     static var all: [any SettingDeclaration] { Mirror(reflecting: Self()).children.compactMap { $0.value as? any SettingDeclaration } }
 
-    /// The setting's name in the environment, such as `FUTURES_GATEWAY_REST_URL`.
+    /// The settings' names in the environment, such as `FUTURES_GATEWAY_REST_URL`.
     static var variables: [String] { all.map { (prefix + [$0.name]).joined(separator: "_").uppercased().replacing("-", with: "_") } }
 }
 
-/// The flags of a list of settings, as texts; they are checked together with the values of the environment and the file.
+/// The flags of a list of settings, as texts. They are checked together with the values from the environment and the file.
 ///
-/// The parser finds options by reflection; here they are made from the declarations.
+/// The parser finds options by reflection; this type creates them from the declarations.
 struct Flags<List: SettingList>: ParsableArguments, CustomReflectable {
     /// The given values, by the setting's name.
     var given: [String: String] = [:]

@@ -1,5 +1,5 @@
 extension Settings {
-    /// The values in effect as YAML, each with its origin. Settings without a value are comments. Secrets are hidden.
+    /// The current values as YAML, each with its origin. Settings without a value are comments. Secrets are hidden.
     var yaml: String {
         List.all.map { setting in
             guard let given = given(setting) else {

@@ -2,7 +2,8 @@ import ArgumentParser
 import Configuration
 import Foundation
 
-/// The values of a list of settings: from the flag, else the environment, else the file, else the default. `settings.port` is the port.
+/// The values of a list of settings: from the flag, otherwise the environment, otherwise the file, otherwise the default. `settings.port` is the
+/// port.
 @dynamicMemberLookup
 struct Settings<List: SettingList>: Sendable {
     /// A given value.
@@ -10,7 +11,7 @@ struct Settings<List: SettingList>: Sendable {
         let text: String
         /// Its origin, such as `--port`, `FUTURES_GATEWAY_PORT` or `gateway.yaml:3`.
         let place: String
-        /// The keys below it, if it is a section of the file.
+        /// Its keys, if it is a section of the file.
         var section: [ConfigurationFile.Entry]?
 
         /// The beginning of a sentence about it.
@@ -21,7 +22,7 @@ struct Settings<List: SettingList>: Sendable {
     let file: ConfigurationFile?
     private var given: [String: Given] = [:]
 
-    /// Reads all settings. Every value that cannot be used is added to `mistakes`, even if another source overrules it.
+    /// Reads all settings. Every invalid value is added to `mistakes`, even if another source overrides it.
     init(flags: [String: String], environment: [String: String], file: ConfigurationFile? = nil, mistakes: inout [String]) {
         self.file = file
         let sources: [any ConfigSnapshot] =
@@ -34,7 +35,7 @@ struct Settings<List: SettingList>: Sendable {
                 }
                 let section = (source as? ConfigurationFile)?.section(setting.name)
                 if section != nil && !setting.takesSection {
-                    mistakes.append("\(found.encodedKey): \(setting.name) is a section; it takes \(setting.takes).")
+                    mistakes.append("\(found.encodedKey): \(setting.name) is a section; it must be \(setting.takes).")
                 } else if case let refused = setting.refused(text), !refused.isEmpty {
                     mistakes += refused.map { Self.sentence(setting, $0, isWhole: $0 == text, found.encodedKey) }
                 } else if given[setting.name] == nil {
@@ -44,9 +45,9 @@ struct Settings<List: SettingList>: Sendable {
         }
     }
 
-    /// Reads the settings of a command that has no file.
+    /// Reads the settings of a command without a configuration file.
     ///
-    /// - Throws: `ExitCode` once all mistakes have been printed.
+    /// - Throws: `ExitCode` after all mistakes have been printed.
     init(_ flags: Flags<List>) throws {
         var mistakes: [String] = []
         self.init(flags: flags.given, environment: ProcessInfo.processInfo.environment, mistakes: &mistakes)
@@ -62,7 +63,7 @@ struct Settings<List: SettingList>: Sendable {
 
     private static func sentence(_ setting: any SettingDeclaration, _ text: String, isWhole: Bool, _ place: String) -> String {
         let verb = isWhole ? "is" : "has"
-        return "\(Given(text: text, place: place).subject(setting)) \(verb) \(quoted(setting.shown(text))); it takes \(setting.takes)."
+        return "\(Given(text: text, place: place).subject(setting)) \(verb) \(quoted(setting.shown(text))); it must be \(setting.takes)."
     }
 }
 

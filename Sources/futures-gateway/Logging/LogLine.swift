@@ -1,25 +1,25 @@
 import Foundation
 import Logging
 
-/// The format of the log.
+/// The format of the program log.
 enum LogFormat: String, CaseIterable {
     /// For people: `2026-11-21T12:00:00.000Z notice connected url=wss://…`
     case text
-    /// For programs: one JSON object a line, with `time`, `level`, `message` and, if there is any, `metadata`.
+    /// For programs: one JSON object per line, with `time`, `level`, `message` and, if there is any, `metadata`.
     case json
 
-    /// Text on a terminal, else JSON.
+    /// Text on a terminal, otherwise JSON.
     static var standard: LogFormat { isatty(STDERR_FILENO) == 1 ? .text : .json }
 }
 
-/// One line of the log.
+/// One line of the program log.
 struct LogLine {
     var time = Date.now
     let level: Logger.Level
     let message: String
     var metadata: Logger.Metadata = [:]
 
-    /// The line with its end; whatever it contains, it stays one line.
+    /// The line with its end. Whatever it contains, it stays one line.
     func bytes(_ format: LogFormat) -> [UInt8] {
         let time = time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         let metadata = metadata.sorted { $0.key < $1.key }.map { ($0.key, "\($0.value)") }

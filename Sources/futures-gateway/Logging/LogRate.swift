@@ -1,8 +1,8 @@
 import Logging
 
-/// Limits how often one message is logged: some lines a second, then the number of further ones.
+/// Limits how often one message is logged: a few lines per second, then the number of further ones.
 ///
-/// A value without a clock. Messages that differ only in metadata count as one fact, so a thousand failing connections are one.
+/// A value without a clock. Messages that differ only in metadata count as the same fact, so a thousand failing connections are one.
 struct LogRate {
     private struct Fact {
         let level: Logger.Level
@@ -11,15 +11,16 @@ struct LogRate {
         var withheld: UInt64 = 0
     }
 
-    /// How many lines of one fact are logged within a window, and the window's length in nanoseconds.
+    /// The number of lines of one fact within a window, and the window's length in nanoseconds.
     static let lines = 5
     static let window: Int64 = 1_000_000_000
-    /// How many facts are remembered. If there are more, those whose window is over are forgotten; if none is, a new fact is logged without a limit.
+    /// The maximum number of remembered facts. If there are more, those with a past window are dropped; if there are none, a new fact is logged
+    /// without a limit.
     private static let mostFacts = 256
 
     private var facts: [String: Fact] = [:]
 
-    /// Whether lines are withheld that `summaries` will count.
+    /// Whether any lines were withheld that `summaries` will count.
     private(set) var withholds = false
 
     /// Whether the line may be logged now. `now` is monotonic nanoseconds.
@@ -36,7 +37,7 @@ struct LogRate {
         return isTold
     }
 
-    /// One line for each fact that was withheld in a window that is over.
+    /// One line for each fact with withheld lines in a past window.
     mutating func summaries(now: Int64) -> [LogLine] {
         guard withholds else { return [] }
         let due = facts.filter { $0.value.withheld > 0 && now &- $0.value.since >= Self.window }

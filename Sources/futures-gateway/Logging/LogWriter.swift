@@ -3,20 +3,20 @@ import FuturesGateway
 import Logging
 import NIOConcurrencyHelpers
 
-/// Writes the log from its own thread, out of a bounded buffer, so that logging never waits for a reader of the log. Lines that do not fit are
+/// Writes the program log on its own thread from a bounded buffer, so that logging never waits for a reader of the log. Lines that do not fit are
 /// dropped and counted.
 final class LogWriter: Sendable {
     private struct State {
         var bytes: [UInt8] = []
         var rate = LogRate()
         var counts = LogCounts()
-        /// Lines dropped since the last one that was accepted.
+        /// Lines dropped since the last accepted one.
         var lost: UInt64 = 0
         var isWriting = false
         var isStarted = false
     }
 
-    /// Bytes that may wait to be written.
+    /// The maximum size of the buffer in bytes.
     static let capacity = 256 << 10
 
     private let descriptor: Int32
@@ -24,7 +24,7 @@ final class LogWriter: Sendable {
     private let state = NIOLockedValueBox(State())
     private let work = DispatchSemaphore(value: 0)
 
-    /// - Parameter descriptor: stays open as long as the writer lives, which is as long as the program.
+    /// - Parameter descriptor: Must stay open as long as the program runs.
     init(descriptor: Int32 = STDERR_FILENO, format: LogFormat) {
         self.descriptor = descriptor
         self.format = format
@@ -32,7 +32,7 @@ final class LogWriter: Sendable {
 
     var counts: LogCounts { state.withLockedValue { $0.counts } }
 
-    /// From any thread; returns at once. A line that repeats too often is counted, and the count is logged a second later.
+    /// Logs a line. Call it from any thread; it does not block. A line that repeats too often is counted, and the count is logged a second later.
     func log(_ line: LogLine) {
         let (isNew, starts) = state.withLockedValue { state in
             let wasIdle = state.bytes.isEmpty && !state.rate.withholds
@@ -60,7 +60,7 @@ final class LogWriter: Sendable {
         guard state.lost == 0 || state.bytes.count < Self.capacity / 2 else { return leaveOut(&state) }
         var bytes = line.bytes(format)
         if state.lost > 0 {
-            bytes = LogLine(level: .warning, message: "\(state.lost) lines were left out: nobody read the log").bytes(format) + bytes
+            bytes = LogLine(level: .warning, message: "\(state.lost) lines were dropped: the log's reader was too slow").bytes(format) + bytes
         }
         guard state.bytes.count + bytes.count <= Self.capacity else { return leaveOut(&state) }
         state.lost = 0
@@ -74,7 +74,7 @@ final class LogWriter: Sendable {
     }
 
     private func run() {
-        // When the reader of the log goes away, the program must not end.
+        // If the reader of the log goes away, the program must not end.
         var signals = sigset_t()
         sigemptyset(&signals)
         sigaddset(&signals, SIGPIPE)

@@ -15,7 +15,7 @@ final class LogThreshold: Sendable {
     private static func index(of level: Logger.Level) -> Int { Logger.Level.allCases.firstIndex(of: level) ?? 0 }
 }
 
-/// Passes the program's messages to its writer, from the shared level on.
+/// Passes the program's messages at or above the shared level to its writer.
 struct ProgramLogHandler: LogHandler {
     let writer: LogWriter
     let threshold: LogThreshold

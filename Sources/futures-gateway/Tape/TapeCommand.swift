@@ -6,21 +6,21 @@ import Tape
 /// `futures-gateway tape`
 struct TapeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "tape", abstract: "Look at what was recorded.",
-        discussion: "Also while a gateway records there. Times are RFC 3339, as in 2026-11-23T09:00:00Z, or milliseconds since 1970 UTC.",
+        commandName: "tape", abstract: "Inspect a tape.",
+        discussion: "Works while a gateway records. Times are RFC 3339, such as 2026-11-23T09:00:00Z, or milliseconds since 1970 UTC.",
         subcommands: [ListCommand.self, PrintCommand.self, ExportCommand.self, VerifyCommand.self])
 
     /// `futures-gateway tape ls`
     struct ListCommand: ParsableCommand {
-        static let configuration = CommandConfiguration(commandName: "ls", abstract: "List the files, the times that they cover, and the gaps.")
+        static let configuration = CommandConfiguration(commandName: "ls", abstract: "List the files, the times they cover, and the gaps.")
 
-        @Argument(help: "The directory that is recorded in.") var directory: String
+        @Argument(help: "The tape's directory.") var directory: String
 
         func run() throws {
             try TapeCommand.reading {
                 let reader = TapeReader(TapeDirectory(directory))
                 for segment in try reader.segments() {
-                    let times = reader.extent(of: segment).map { "\(TapeTime($0.firstAt)) to \(TapeTime($0.lastAt))" } ?? "nothing that can be read"
+                    let times = reader.extent(of: segment).map { "\(TapeTime($0.firstAt)) to \(TapeTime($0.lastAt))" } ?? "unreadable"
                     announce("\(segment.name) \(segment.bytes) bytes \(times)")
                 }
                 for gap in try reader.gaps() { announce("gap \(TapeTime(gap.from)) to \(TapeTime(gap.to)) \(gap.words)") }
@@ -31,8 +31,8 @@ struct TapeCommand: ParsableCommand {
     /// `futures-gateway tape cat`
     struct PrintCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "cat", abstract: "Print events as lines of JSON, each with its name and its number.",
-            discussion: "A line with the event tapeGap or tapeDamage stands where something is missing.")
+            commandName: "cat", abstract: "Print events as lines of JSON, each with its name and number.",
+            discussion: "A line with the event tapeGap or tapeDamage marks missing events.")
 
         @OptionGroup var part: Part
 
@@ -40,7 +40,7 @@ struct TapeCommand: ParsableCommand {
             let isTerminal = isatty(STDOUT_FILENO) == 1
             try TapeCommand.reading {
                 try part.lines { lines in
-                    // A venue's text may hold what acts on a terminal.
+                    // A venue's text may contain terminal control sequences.
                     let shown = isTerminal ? Array(String(decoding: lines, as: UTF8.self).plainLines.utf8) : lines
                     FileHandle.standardOutput.write(Data(shown))
                 }
@@ -51,12 +51,12 @@ struct TapeCommand: ParsableCommand {
     /// `futures-gateway tape export`
     struct ExportCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "export", abstract: "Write events into a file, as lines of JSON like those of cat.",
-            discussion: "The file is compressed with zstd if its name ends with .zst. It is called FILE.part until it is whole.")
+            commandName: "export", abstract: "Write events to a file as lines of JSON, like cat.",
+            discussion: "The file is compressed with zstd if its name ends with .zst. It is named FILE.part until it is complete.")
 
         @OptionGroup var part: Part
         @Option(help: "The file.") var output: String
-        @Flag(help: "Replace the file if there is one.") var force = false
+        @Flag(help: "Replace an existing file.") var force = false
 
         func run() throws {
             try TapeCommand.reading {
@@ -68,23 +68,23 @@ struct TapeCommand: ParsableCommand {
         }
     }
 
-    /// What of a tape is wanted.
+    /// The requested part of a tape.
     struct Part: ParsableArguments {
-        @Argument(help: "The directory that is recorded in.") var directory: String
-        @Option(help: "The stream; all if none is given.") var stream: String?
+        @Argument(help: "The tape's directory.") var directory: String
+        @Option(help: "The stream; default: all.") var stream: String?
         @Option(help: "The first time.") var from: TapeTime?
         @Option(help: "The last time.") var to: TapeTime?
 
         func validate() throws {
             if let stream, FuturesServiceStreamName(stream) == nil {
-                throw ValidationError("\(stream.plain) is no stream's name; give one such as btcusdt@aggTrade.")
+                throw ValidationError("\(stream.plain) is not a stream name; give one such as btcusdt@aggTrade.")
             }
             if let from, let to, from.milliseconds > to.milliseconds {
                 throw ValidationError("--from \(from) is later than --to \(to); change one of them.")
             }
         }
 
-        /// Gives the lines out, some at a time.
+        /// Passes the lines to `take` in portions.
         ///
         /// - Throws: `TapeError` with the code `notFound` if there are none.
         func lines(_ take: ([UInt8]) throws -> Void) throws {
@@ -98,7 +98,7 @@ struct TapeCommand: ParsableCommand {
             if let failure { throw failure }
             try take(lines.rest())
             if lines.events == 0 {
-                throw TapeError(.notFound, "\(directory) has nothing of \(stream ?? "any stream") in that time; tape ls says what it covers")
+                throw TapeError(.notFound, "\(directory) has nothing of \(stream ?? "any stream") in that time; tape ls shows what it covers")
             }
         }
     }
@@ -106,9 +106,9 @@ struct TapeCommand: ParsableCommand {
     /// `futures-gateway tape verify`
     struct VerifyCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "verify", abstract: "Read every byte and say what is damaged.", discussion: "Ends with status 65 if anything is.")
+            commandName: "verify", abstract: "Read every byte and report damage.", discussion: "Exits with status 65 if anything is damaged.")
 
-        @Argument(help: "The directory that is recorded in.") var directory: String
+        @Argument(help: "The tape's directory.") var directory: String
 
         func run() throws {
             try TapeCommand.reading {
@@ -118,7 +118,7 @@ struct TapeCommand: ParsableCommand {
                     announce("\(damage.segment): \(damage.kind.words), bytes \(damage.bytes.lowerBound) to \(damage.bytes.upperBound)\(times)")
                 }
                 announce(
-                    "\(report.segments) files, \(report.bytes) bytes, \(report.blocks) blocks and \(report.records) records are whole; "
+                    "\(report.segments) files, \(report.bytes) bytes, \(report.blocks) blocks and \(report.records) records are intact; "
                         + "\(report.damages.count) places are damaged; \(report.gaps.count) gaps")
                 if !report.damages.isEmpty { throw ExitCode(EX_DATAERR) }
             }
@@ -135,7 +135,7 @@ struct TapeCommand: ParsableCommand {
 
 /// A time on the command line.
 struct TapeTime: ExpressibleByArgument, CustomStringConvertible {
-    /// Since 1970 UTC.
+    /// Milliseconds since 1970 UTC.
     let milliseconds: Int64
 
     init(_ milliseconds: Int64) { self.milliseconds = milliseconds }
@@ -151,15 +151,15 @@ struct TapeTime: ExpressibleByArgument, CustomStringConvertible {
 }
 
 extension TapeGap {
-    /// Why, and how much is missing.
+    /// The reason, and how many records are missing.
     var words: String { "\(reason.rawValue), \(events.map(String.init) ?? "an unknown number of") records\(detail.isEmpty ? "" : "; \(detail)")" }
 }
 
 extension TapeDamage.Kind {
     var words: String {
         switch self {
-        case .header: "no block begins where one should"
-        case .content: "a block is not what was written"
+        case .header: "no block starts where one should"
+        case .content: "a block's content is damaged"
         case .cut: "the file ends within a block"
         case .unreadable: "the file cannot be read"
         }

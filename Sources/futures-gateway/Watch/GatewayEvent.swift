@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The data of a gateway's event that a terminal shows.
+/// The data of a gateway event that the terminal shows.
 struct GatewayEvent: Decodable {
     struct Failure: Decodable {
         var message: String
@@ -45,7 +45,7 @@ struct GatewayEvent: Decodable {
         }
     }
 
-    /// A row of any stream. Other upstreams name and write things as they like, so a member that is not as expected counts as missing.
+    /// A row of any stream. Other upstreams use their own names and formats, so a member that is not as expected counts as missing.
     struct Row: Decodable {
         var bids: [[String]]?
         var asks: [[String]]?
@@ -54,7 +54,7 @@ struct GatewayEvent: Decodable {
 
         enum Member: String, CodingKey, CaseIterable {
             case markPrice, lastFundingRate, index, lastPrice, openPrice, open, close, price, qty, side, symbol, bidPrice, bidQty, askPrice, askQty
-            /// Of other upstreams.
+            /// Members of other upstreams.
             case last, currentPrice, trade, bid, ask
         }
 
@@ -80,7 +80,7 @@ struct GatewayEvent: Decodable {
             (try? members.decode(String.self, forKey: key)) ?? (try? members.decode(Decimal.self, forKey: key))?.description
         }
 
-        /// The price that says most about the row.
+        /// The most significant price of the row.
         var mainPrice: String? {
             let members: [Member] = [.markPrice, .index, .lastPrice, .close, .price, .last, .trade, .currentPrice]
             return members.lazy.compactMap { texts[$0] }.first

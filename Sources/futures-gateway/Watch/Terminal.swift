@@ -1,8 +1,8 @@
 import Glibc
 
-/// Standard output: lines that stay, or a block that is painted again in place.
+/// Standard output: permanent lines, or a block that is repainted in place.
 final class Terminal {
-    /// Nobody reads the output any more, as after `| head`.
+    /// The output has been closed, as after `| head`.
     struct Closed: Error {}
 
     let isInteractive = isatty(STDOUT_FILENO) == 1
@@ -14,7 +14,7 @@ final class Terminal {
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Prints on standard error, without what could act on a terminal.
+    /// Prints to standard error, without terminal control sequences.
     static func complain(_ lines: String) {
         var bytes = Array((lines.plainLines + "\n").utf8)
         _ = Glibc.write(STDERR_FILENO, &bytes, bytes.count)
@@ -28,11 +28,11 @@ final class Terminal {
 
     var width: Int { size.width }
 
-    /// Prints a line that stays, without what could act on a terminal.
+    /// Prints a permanent line, without terminal control sequences.
     func print(_ line: String) throws { try write(line.plain + "\n") }
 
-    /// Paints the block again, in one write so that nothing flickers; the lines `above` stay above it. The lines may have colours, so whoever makes them
-    /// has made others' text plain.
+    /// Repaints the block in one write, so that it does not flicker; the lines `above` stay above it. The lines may have colors, so the caller must
+    /// have made external text plain.
     func paint(_ lines: [String], above: [String] = []) throws {
         let shown = lines.prefix(size.height - 1)
         let start = painted == 0 ? "\u{1B}[?25l" : "\u{1B}[\(painted)A\r"
@@ -40,7 +40,7 @@ final class Terminal {
         painted = shown.count
     }
 
-    /// Gives the cursor back.
+    /// Shows the cursor again.
     func restore() { if painted > 0 { try? write("\u{1B}[?25h") } }
 
     private func write(_ text: String) throws {

@@ -2,7 +2,7 @@ import FuturesFeed
 
 /// The board's appearance.
 extension WatchBoard {
-    /// Colours for a terminal; empty if the output is none.
+    /// Colors for a terminal; empty if the output is not one.
     struct Palette {
         var up = "", down = "", warn = "", faint = "", strong = "", plain = ""
 
@@ -10,20 +10,20 @@ extension WatchBoard {
             up: "\u{1B}[32m", down: "\u{1B}[31m", warn: "\u{1B}[33m", faint: "\u{1B}[2m", strong: "\u{1B}[1m", plain: "\u{1B}[0m")
     }
 
-    /// How wide the columns are.
+    /// The widths of the columns.
     private struct Columns {
         let name: Int
         let price: Int
         let change: Int
         let age: Int
         let state: Int
-        /// What is left for everything else.
+        /// The width left for everything else.
         let more: Int
-        /// The quantities and prices of a book, and what is before them.
+        /// The width of a book's quantities and prices, and of the space before them.
         let level: Int
         let indent: Int
 
-        /// A narrow terminal has no room for all. The price, its age and its state are more important than the change and a long name.
+        /// A narrow terminal has no room for everything. The price, its age and its state are more important than the change and a long name.
         init(width: Int, longestName: Int) {
             let isNarrow = width < 90
             (level, indent) = isNarrow ? (11, 0) : (14, min(longestName, 32))
@@ -44,7 +44,7 @@ extension WatchBoard {
         static let gap = 2
     }
 
-    /// The whole board: a line for each stream, and below it the top of a book, or the symbols that changed most. No line is wider than `width`.
+    /// The whole board: a line per stream, and below it the top of a book, or the symbols that changed most. No line is wider than `width`.
     func lines(now: ContinuousClock.Instant, width: Int, palette: Palette) -> [String] {
         let columns = Columns(width: width, longestName: names.map(\.count).max() ?? 0)
         return names.flatMap { name -> [String] in
@@ -72,7 +72,7 @@ extension WatchBoard {
         return Cell(change.map { percent($0, decimals: 2) } ?? "", columns.change, alignedRight: true, palette: color)
     }
 
-    /// Of a stream of several symbols those whose price changed most.
+    /// The symbols whose price changed most, for a stream of several symbols.
     private func movers(_ row: Row, _ isLive: Bool, _ columns: Columns, _ width: Int, _ palette: Palette) -> [String] {
         let sorted = row.quotes.sorted { a, b in
             let (left, right) = (abs(a.value.change ?? 0), abs(b.value.change ?? 0))
@@ -88,7 +88,7 @@ extension WatchBoard {
         }
     }
 
-    /// `live 7 s ago` if there was no evidence since then that nothing newer exists, or `unverified` if there is no room for that.
+    /// The state; `live 7 s ago` if it was last verified then, or `unverified` if there is no room for that.
     private func shown(_ state: String, _ row: Row, _ now: ContinuousClock.Instant, _ room: Int) -> String {
         guard state == "live", let verifiedAt = row.verifiedAt, now - verifiedAt >= .seconds(5) else { return state }
         let text = "live \(Self.age(now - verifiedAt)) ago"
@@ -109,7 +109,7 @@ extension WatchBoard {
         }
     }
 
-    /// One stream in one line, for output that is not a board: no colours, no columns.
+    /// One stream in one line, for output that is not a board: no colors, no columns.
     func line(of name: String) -> String {
         guard let row = rows[name] else { return name }
         let change = row.change.map { Self.percent($0, decimals: 2) }

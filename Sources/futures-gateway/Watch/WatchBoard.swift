@@ -1,15 +1,15 @@
 import FuturesFeed
 
-/// The watched streams, and how they look in a terminal. It decides and remembers, and prints nothing.
+/// The watched streams and their appearance in a terminal. It keeps their state and prints nothing.
 struct WatchBoard {
-    /// Levels of each side of a book that are shown, and rows of a stream of several symbols.
+    /// The number of shown levels per side of a book, and of shown rows of a stream of several symbols.
     static let levels = 5
     private static let bookDepth = 1000
 
-    /// What a stream of several symbols says of one.
+    /// The data of one symbol in a stream of several.
     struct Quote {
         let price: String?
-        /// The day's open if the stream tells it, else the first price since the watch began.
+        /// The day's open if the stream contains it, otherwise the first price since the watch started.
         let first: Double?
         let note: String
 
@@ -22,23 +22,23 @@ struct WatchBoard {
     struct Row {
         var price: String?
         var first: Double?
-        /// What else to show beside the price.
+        /// Additional text beside the price.
         var more = ""
         var bids = BookSide(isBid: true, limit: WatchBoard.bookDepth)
         var asks = BookSide(isBid: false, limit: WatchBoard.bookDepth)
         var hasBook = false
         var state = "connecting"
         var receivedAt: ContinuousClock.Instant?
-        /// When there was last evidence, as far as the gateway told, that nothing newer exists.
+        /// When the content was last verified, as far as the gateway reported it.
         var verifiedAt: ContinuousClock.Instant?
-        /// The symbol of the price, if the stream tells it.
+        /// The symbol of the price, if the stream contains it.
         var symbol: String?
         /// The rows of a stream of several symbols, by symbol.
         var quotes: [String: Quote] = [:]
         /// Whether the stream has prices of several symbols, which cannot be compared.
         var hasSeveralSymbols = false
 
-        /// The change since the day's open if the stream tells it, else since the watch began; nil for a stream of several symbols.
+        /// The change since the day's open if the stream contains it, otherwise since the watch started; nil for a stream of several symbols.
         var change: Double? {
             guard !hasSeveralSymbols, let price = price.flatMap(Double.init), let first, first > 0 else { return nil }
             return price / first - 1
@@ -55,11 +55,11 @@ struct WatchBoard {
         rows = Dictionary(names.map { ($0, Row()) }) { first, _ in first }
     }
 
-    /// Takes an event. Returns a line for people if the event says more than a value.
+    /// Processes an event. Returns a line for people if the event is more than a value.
     mutating func take(_ name: String, _ event: GatewayEvent, now: ContinuousClock.Instant) -> String? {
         if let stream = event.stream, rows[stream] != nil {
             if let state = event.state { rows[stream]?.state = state }
-            // A live event is new; a cached snapshot tells its age.
+            // A live event is new; a cached snapshot contains its age.
             let isNew = event.content != nil
             if let age = event.ageMs ?? (isNew ? 0 : nil) { rows[stream]?.receivedAt = now - .milliseconds(age) }
             if let unverified = event.unverifiedMs ?? (isNew ? 0 : nil) { rows[stream]?.verifiedAt = now - .milliseconds(unverified) }
@@ -75,7 +75,7 @@ struct WatchBoard {
         let stream = event.stream ?? ""
         switch name {
         case "session": return event.resume == "exact" ? "connected again, \(event.replayed ?? 0) events replayed" : nil
-        case "bye": return "the gateway says goodbye: \(event.reason ?? "")"
+        case "bye": return "the gateway ended the connection: \(event.reason ?? "")"
         case "disconnect": return "\(stream): venue connection lost: \(event.reason ?? "")"
         case "recover" where event.result == "success":
             let missed = event.missed.map { ", \($0) missed" } ?? ""
@@ -83,7 +83,7 @@ struct WatchBoard {
             return
                 "\(stream): recovered after \(seconds(down)), noticed after \(seconds(down.subtractingReportingOverflow(event.detectedMs ?? down).partialValue))\(missed)"
         case "recover", "fail": return "\(stream): \(event.error?.message ?? "failed")"
-        case "gap": return "\(stream): too slow, \(event.dropped ?? 0) events left out"
+        case "gap": return "\(stream): too slow, \(event.dropped ?? 0) events dropped"
         case "status" where event.state != "live" && event.state != "connecting": return "\(stream): \(event.state ?? "")"
         default: return nil
         }
@@ -123,7 +123,7 @@ extension WatchBoard.Row {
         }
     }
 
-    /// Takes rows of several symbols.
+    /// Adds rows of several symbols.
     private mutating func take(table rows: [GatewayEvent.Row], isFull: Bool) {
         (price, symbol, hasSeveralSymbols) = (nil, nil, true)
         let known = quotes

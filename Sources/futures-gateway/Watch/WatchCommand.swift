@@ -6,11 +6,11 @@ struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch", abstract: "Follow streams of a running gateway in the terminal.",
         discussion: """
-            In a terminal one line per stream, painted anew in place: name, price, change, age, state; below a book its best levels. Elsewhere a \
-            line for each value. Comes back by itself when the connection is lost. Ctrl-C ends it.
+            In a terminal, shows one line per stream and updates it in place: name, price, change, age, state; below a book its best levels. Elsewhere, prints a \
+            line for each value. Reconnects by itself when the connection is lost. Ctrl-C stops it.
             """)
 
-    @Argument(help: "The streams, as in btcusdt@markPrice; GET /streams lists what there is.")
+    @Argument(help: "The streams, such as btcusdt@markPrice; GET /streams lists all streams.")
     var streams: [String]
     @OptionGroup var flags: Flags<WatchSettings>
     @Flag(name: .long, help: "Print every event as a line of JSON: its data, with a member \"event\".")
@@ -21,7 +21,7 @@ struct WatchCommand: AsyncParsableCommand {
         let address = settings.url
         var names: [String] = []
         for name in streams.flatMap({ $0.split(separator: ",") }).map(String.init) where !names.contains(name) { names.append(name) }
-        guard !names.isEmpty else { throw ValidationError("Name at least one stream, as in btcusdt@markPrice.") }
+        guard !names.isEmpty else { throw ValidationError("Name at least one stream, such as btcusdt@markPrice.") }
         let connection = EventConnection(url: address.hasSuffix("/") ? String(address.dropLast()) : address, key: settings.key, names: names)
         let view = WatchView(names: names, json: json)
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
@@ -55,5 +55,6 @@ struct WatchSettings: SettingList {
     let url = Setting.text("url", takes: "http[s]://HOST[:PORT]", default: "http://127.0.0.1:8080", "The gateway") {
         $0.hasPrefix("http://") || $0.hasPrefix("https://")
     }
-    let key = Setting.secret("key", takes: "a key or token", "What the gateway asks for, better in FUTURES_GATEWAY_KEY than in a list of processes")
+    let key = Setting.secret(
+        "key", takes: "a key or token", "The gateway's credential; set it in FUTURES_GATEWAY_KEY to keep it out of process lists")
 }

@@ -1,15 +1,15 @@
 import ServerSentEvents
 
-/// Shows events: a board painted in place in a terminal, a line for each value elsewhere, or JSON.
+/// Shows events: a board repainted in place in a terminal, a line per value elsewhere, or JSON.
 actor WatchView {
     private let terminal = Terminal()
     private let json: Bool
     private let paints: Bool
     private var board: WatchBoard
     private var isDirty = true
-    /// Lines that stay, above the board.
+    /// Permanent lines above the board.
     private var news: [String] = []
-    /// Why there is no connection, as last printed; nil while there is one.
+    /// Why there is no connection, as last printed; nil if there is one.
     private var outage: String?
 
     init(names: [String], json: Bool) {
@@ -23,7 +23,7 @@ actor WatchView {
         switch notice {
         case .lost(let reason, let retry):
             board.isConnected = false
-            // The same failure again is no news.
+            // A repeated failure is no news.
             guard reason != outage else { return }
             outage = reason
             let tenths = retry.components.seconds * 10 + retry.components.attoseconds / 100_000_000_000_000_000
@@ -46,7 +46,7 @@ actor WatchView {
         event.data.hasPrefix("{") ? "{\"event\":\"\(event.name)\"\(event.data == "{}" ? "" : ",")" + event.data.dropFirst() : event.data
     }
 
-    /// A message that is no value: above the board, among the lines, or on standard error if lines are JSON.
+    /// Shows a message that is not a value: above the board, among the lines, or on standard error if lines are JSON.
     private func say(_ line: String) throws {
         let line = "\(WallClock.time)  \(line.plain)"
         if json {
@@ -58,7 +58,7 @@ actor WatchView {
         }
     }
 
-    /// Paints changes four times a second, and ages once a second.
+    /// Repaints changes four times a second, and ages once a second.
     func keepPainting() async throws {
         for tick in 0... {
             if paints, isDirty || tick % 4 == 0 { try paint() }
@@ -76,7 +76,7 @@ actor WatchView {
         news = []
     }
 
-    /// Paints once more and gives the cursor back.
+    /// Repaints once more and shows the cursor again.
     func end() {
         if paints { try? paint() }
         terminal.restore()

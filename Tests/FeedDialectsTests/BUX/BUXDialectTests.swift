@@ -63,7 +63,7 @@ import Testing
         (#""webSocket":"wss://a.test""#, "token"), (#""webSocket":"wss://a.test","token":"a\nb""#, "token"), (#""token":"t""#, "webSocket"),
         (#""webSocket":"https://a.test","token":"t""#, "webSocket"), (#""webSocket":"wss://a.test","token":"t","http":"ftp://a""#, "http"),
         (#""webSocket":"wss://a.test","token":"t","language":"a\r\nX: y""#, "language"),
-        (#""webSocket":"wss://a.test","token":"t","streams":{}"#, "streams is not known"),
+        (#""webSocket":"wss://a.test","token":"t","streams":{}"#, "streams is unknown"),
     ])
     func aWrongConfigurationIsRefusedByItsMember(_ members: String, _ member: String) {
         let error = #expect(throws: FeedError.self) { try UpstreamsFile.read(#"{"cfd":{"kind":"bux",\#(members)}}"#) { _ in nil } }

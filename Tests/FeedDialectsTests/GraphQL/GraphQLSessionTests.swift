@@ -116,7 +116,7 @@ import Testing
     @Test func aConnectionThatIsRefusedSaysWhy() {
         var session = GraphQLSession(.example, version: .legacy)
         let refusal = #"{"type":"connection_error","payload":{"reason":"bad token"}}"#
-        #expect(Self.read(&session, refusal).first?.hasPrefix("refused The server does not accept the connection: bad token.") == true)
+        #expect(Self.read(&session, refusal).first?.hasPrefix("refused The server refused the connection: bad token.") == true)
         session = Self.accepted(.legacy)
         #expect(Self.read(&session, refusal) == ["malformed"])
     }

@@ -34,7 +34,7 @@ import Testing
         (#""transport":"pigeon","webSocket":"wss://a.test","streams":{\#(stream)}"#, "transport"),
         (#""webSocket":"wss://a.test","subprotocols":["mqtt"],"streams":{\#(stream)}"#, "subprotocols"),
         (#""webSocket":"wss://a.test","connectingPayload":"x","streams":{\#(stream)}"#, "connectingPayload"),
-        (#""webSocket":"wss://a.test","stream":{}"#, "stream is not known"),
+        (#""webSocket":"wss://a.test","stream":{}"#, "stream is unknown"),
         (#""webSocket":"wss://a.test","streams":{"quote":{"path":"a"}}"#, "subscription"),
         (#""webSocket":"wss://a.test","streams":{"quote":{"subscription":"s"}}"#, "path"),
         (#""webSocket":"wss://a.test","streams":{"quote":{"subscription":"s","path":"a","variables":[]}}"#, "variables"),

@@ -61,7 +61,7 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
             if parts.scheme not in ("http", "https") or not self._host or parts.query or parts.fragment or parts.username is not None:
                 raise ValueError("http or https, a host, no user and no query")
         except (ValueError, TypeError, AttributeError) as error:
-            raise FeedError("badArgument", f"{url!r} is no gateway's address; give one such as http://127.0.0.1:8080 ({error}).") from error
+            raise FeedError("badArgument", f"{url!r} is not a gateway's address; give one such as http://127.0.0.1:8080 ({error}).") from error
         self._url, self._path, self._credential, self._names = url, parts.path.rstrip("/"), credential, _list(streams)
         self._make: Any = partial(HTTPSConnection, context=tls) if parts.scheme == "https" else HTTPConnection
         self._streams: dict[str, StreamContent] = {}

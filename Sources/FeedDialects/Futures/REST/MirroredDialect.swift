@@ -1,4 +1,4 @@
-/// A dialect whose venue's own REST paths are answered, too.
+/// A dialect for which the gateway also answers the venue's own REST paths.
 package protocol MirroredDialect: Dialect {
     /// The venue's paths; nil if there are none.
     var venueREST: VenueREST? { get }

@@ -1,10 +1,10 @@
 package import FeedCore
 
-/// What is asked for again and again, because the venue has it over REST alone.
+/// The polling of a stream that the venue offers only over REST.
 package struct Poll: Sendable {
-    /// The time from one to the next.
+    /// The time between two polls.
     package let interval: Duration
-    /// What the content is made from, in order; an answer that is still true is not asked for again.
+    /// The requests from which the content is built, in order. A part whose answer is still valid is not requested again.
     package let parts: [VenueRelay]
 }
 
@@ -31,9 +31,9 @@ extension FuturesDialect {
         }
     }
 
-    /// Makes a content from the answers to a poll's parts.
+    /// Builds a content from the answers to a poll's parts.
     ///
-    /// - Parameter now: the venue's time, ms since 1970 UTC.
+    /// - Parameter now: The venue's time, ms since 1970 UTC.
     package func content(of name: FuturesServiceStreamName, _ parts: [[UInt8]], now: Int64) -> Result<FetchedContent, FeedError> {
         guard name.channel == .funding else {
             return decodeSnapshot(of: name, RESTAnswer(status: 200, retryAfter: nil, body: parts.first ?? []), now: now)
@@ -44,7 +44,7 @@ extension FuturesDialect {
     }
 }
 
-/// Funding of all contracts: rates of the mark prices, and how often they are paid.
+/// Funding of all contracts: the rates of the mark prices, and the payment intervals.
 private enum FundingTable {
     typealias Failure = JSONReader.Failure
 
@@ -77,7 +77,7 @@ private enum FundingTable {
                 try reader.array { (reader) throws(Failure) in
                     let fields = try RESTFields(&reader)
                     let hours = try fields.integer("fundingIntervalHours", Int64.self)
-                    guard (1...24).contains(hours) else { throw reader.failure("an interval is none") }
+                    guard (1...24).contains(hours) else { throw reader.failure("an interval is not from 1 to 24 hours") }
                     terms[try fields.symbol()] = Terms(
                         hours: hours, cap: try fields.optionalDecimal("adjustedFundingRateCap"),
                         floor: try fields.optionalDecimal("adjustedFundingRateFloor"))
@@ -89,7 +89,7 @@ private enum FundingTable {
         return try read.get()
     }
 
-    /// Contracts without funding are left out. The list of intervals names only those that differ from eight hours (docs/reference/venues.md §3).
+    /// Writes the rows. Contracts without funding are omitted. The list of intervals contains only those other than eight hours (docs/reference/venues.md §3).
     private static func write(_ rows: [MarkPrice], _ terms: [String: Terms]) -> String {
         var writer = JSONWriter(capacity: 256 * rows.count)
         writer.object { json in
@@ -116,7 +116,7 @@ private enum FundingTable {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    /// The rate of a year of 365 days, without compounding, to eight decimals.
+    /// The annual rate for 365 days, without compounding, to eight decimals.
     private static func annual(_ rate: DecimalString, hours: Int64) -> DecimalString? {
         guard let scaled = rate.scaled else { return nil }
         let (year, isTooLarge) = scaled.multipliedReportingOverflow(by: ScaledNumber(8_760 / hours))

@@ -1,6 +1,6 @@
 import FeedCore
 
-/// The scalar fields of one object by name, and the lists of objects that are asked for: for REST and for frames that come rarely.
+/// The scalar fields of one object by name, and the requested lists of objects. Used for REST and for rare frames.
 struct RESTFields {
     typealias Failure = JSONReader.Failure
 
@@ -24,7 +24,7 @@ struct RESTFields {
         self = fields
     }
 
-    /// Skips an object and returns one of its members if that is a string; else nil.
+    /// Skips an object and returns one of its members if that is a string; otherwise nil.
     ///
     /// - Throws: If the object is not JSON.
     static func text(_ key: StaticString, in reader: inout JSONReader) throws(Failure) -> String? {
@@ -39,11 +39,11 @@ struct RESTFields {
         return text
     }
 
-    /// Skips an unreadable row of a list of all symbols, and notes which symbol it is of.
+    /// Skips an unreadable row of a list of all symbols, and records its symbol.
     ///
     /// - Parameters:
-    ///   - start: The position at which the row begins.
-    ///   - key: The member that names the row's symbol.
+    ///   - start: The position at which the row starts.
+    ///   - key: The member with the row's symbol.
     /// - Throws: If the row is not JSON.
     static func leaveOut(
         _ reader: inout JSONReader, from start: Int, symbol key: StaticString, _ error: Failure, _ leftOut: inout LeftOutRows
@@ -72,7 +72,7 @@ struct RESTFields {
 
     func word(_ key: String) -> String? { texts[key].map { String(decoding: $0, as: UTF8.self) } }
 
-    /// A word that must be present.
+    /// A required word.
     func required(_ key: String) throws(Failure) -> String {
         guard let word = word(key), !word.isEmpty else { throw failure("a word is missing") }
         return word
@@ -80,7 +80,7 @@ struct RESTFields {
 
     func decimal(_ key: String) throws(Failure) -> DecimalString {
         guard let text = texts[key], let decimal = DecimalString(text) else {
-            throw failure("a decimal is missing, is none or has more than 32 characters")
+            throw failure("a decimal is missing, malformed or longer than 32 characters")
         }
         return decimal
     }
@@ -92,7 +92,7 @@ struct RESTFields {
 
     func integer<Integer: FixedWidthInteger>(_ key: String, _ type: Integer.Type = Integer.self) throws(Failure) -> Integer {
         guard let text = texts[key], let value = Integer(digits: text) else {
-            throw failure("an integer is missing or is none")
+            throw failure("an integer is missing or malformed")
         }
         return value
     }

@@ -1,9 +1,9 @@
 import FeedCore
 
-/// Reads a stream's snapshot from REST: the long field names (docs/reference/venues.md §3.1) into the same rows as the frames.
+/// Parses a stream's snapshot from REST: the long field names (docs/reference/venues.md §3.1) into the same rows as the frames.
 struct RESTRows {
     let name: FuturesServiceStreamName
-    /// The venue's time, ms since 1970 UTC. The last bar is closed if this is past its end; every bar before another one is closed.
+    /// The venue's time, ms since 1970 UTC. The last bar is closed if this is past its end; every earlier bar is closed.
     let now: Int64
 
     typealias Failure = JSONReader.Failure
@@ -26,7 +26,7 @@ struct RESTRows {
         }
     }
 
-    /// An object, or the last one of an array, as the venue wrote it.
+    /// An object, or the last one of an array, exactly as the venue wrote it.
     private func newest(_ reader: inout JSONReader) throws(Failure) -> FetchedContent {
         var text: UnsafeBufferPointer<UInt8>?
         if try reader.peek() == .array {
@@ -37,7 +37,7 @@ struct RESTRows {
         guard let text else { throw reader.failure("the list is empty") }
         var object = JSONReader(text)
         let fields = try RESTFields(&object)
-        if let symbol = name.symbol, try fields.symbol() != symbol { throw reader.failure("the symbol is not the stream's") }
+        if let symbol = name.symbol, try fields.symbol() != symbol { throw reader.failure("the symbol belongs to another stream") }
         var time: Int64?
         for key in ["time", "fundingTime", "timestamp"] where time == nil { time = try? fields.integer(key) }
         return FetchedContent(rows: .json([JSONRow(checked: String(decoding: text, as: UTF8.self))]), eventTime: time)
@@ -53,7 +53,7 @@ struct RESTRows {
             let fields = try RESTFields(&reader, lists: ["baseAssetList"])
             let row = try read(fields)
             if let symbol = name.symbol, let rowSymbol = fields.symbolIfTold, rowSymbol != symbol {
-                throw reader.failure("the symbol is not the stream's")
+                throw reader.failure("the symbol belongs to another stream")
             }
             rows.append(row)
         }
@@ -142,7 +142,7 @@ struct RESTRows {
             symbol: try fields.symbol(), price: nil, component: fields.word("component") ?? "", composition: parts, time: try fields.integer("time"))
     }
 
-    /// The contracts in the venue's listing; a row without a contract type is no contract yet.
+    /// The contracts in the venue's listing; a row without a contract type is not a contract yet.
     private func contracts(_ reader: inout JSONReader) throws(Failure) -> FetchedContent {
         var rows: [ContractInfo] = []
         var leftOut = LeftOutRows()
@@ -160,7 +160,7 @@ struct RESTRows {
         return FetchedContent(rows: .contractInfo(rows), eventTime: nil, leftOut: leftOut)
     }
 
-    /// A book's snapshot; it does not tell its symbol.
+    /// A book's snapshot, which does not contain its symbol.
     private func depth(_ reader: inout JSONReader) throws(Failure) -> FetchedContent {
         var (last, time, eventTime): (UInt64?, Int64?, Int64?)
         var (bids, asks): ([PriceLevel]?, [PriceLevel]?)
@@ -174,7 +174,7 @@ struct RESTRows {
             default: try reader.skip()
             }
         }
-        guard let last, let bids, let asks else { throw reader.failure("a book lacks its update id or a side") }
+        guard let last, let bids, let asks else { throw reader.failure("a book's update id or a side is missing") }
         let levels = DepthLevels(symbol: name.symbol ?? "", bids: bids, asks: asks, lastUpdateID: last, time: time ?? eventTime ?? 0)
         return FetchedContent(rows: .depth([levels.sorted]), eventTime: eventTime)
     }

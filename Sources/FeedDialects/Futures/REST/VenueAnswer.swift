@@ -1,25 +1,25 @@
 package import FeedCore
 
-/// What a request for one of the venue's own REST paths comes to.
+/// How to answer a request for one of the venue's own REST paths.
 package enum VenueAnswer: Sendable {
-    /// Nobody has to be asked; the body follows from the venue's time, ms since 1970 UTC.
+    /// Locally: the body depends only on the venue's time, ms since 1970 UTC.
     case clock(@Sendable (Int64) -> String)
-    /// The venue would refuse it, or the gateway does.
+    /// With a refusal, by the venue's rules or the gateway's.
     case refused(VenueRefusal)
-    /// A stream has it.
+    /// From a stream.
     case stream(VenueReading)
-    /// Only the venue has it.
+    /// With a request to the venue.
     case relay(VenueRelay)
 }
 
-/// A refusal in the venue's shape.
+/// A refusal in the venue's format.
 package struct VenueRefusal: Error, Equatable, Sendable {
     /// The HTTP status.
     package let status: Int
     /// The venue's code, such as -1121.
     package let code: Int
     package let message: String
-    /// Whether the message stands before the code, as under `/futures/data`.
+    /// Whether the message precedes the code, as under `/futures/data`.
     private var isMessageFirst = false
 
     package init(status: Int = 400, code: Int, _ message: String) {
@@ -39,7 +39,7 @@ package struct VenueRefusal: Error, Equatable, Sendable {
         return writer.bytes
     }
 
-    /// As the venue words it under `/futures/data`.
+    /// The refusal in the venue's wording under `/futures/data`.
     var ofHistory: VenueRefusal {
         let quoted = message.split(separator: "'", omittingEmptySubsequences: false)
         var refusal =
@@ -62,7 +62,7 @@ package struct VenueRefusal: Error, Equatable, Sendable {
 
     static func invalid(_ name: String) -> VenueRefusal { VenueRefusal(code: -1130, "Data sent for parameter '\(name)' is not valid.") }
 
-    /// The venue cannot be asked, or what is here is too old: clients try again.
+    /// The venue cannot be asked, or the local data is too old: clients retry.
     package static func unavailable(_ message: String) -> VenueRefusal { VenueRefusal(status: 503, code: -1001, message) }
 
     /// The gateway has no account at the venue.
@@ -74,29 +74,29 @@ package struct VenueRefusal: Error, Equatable, Sendable {
     }
 }
 
-/// A request that is passed on to the venue, once for all who ask for the same.
+/// A request to pass on to the venue, once for all identical requests.
 package struct VenueRelay: Hashable, Sendable {
-    /// Path and query, in one spelling for all who ask for the same.
+    /// Path and query, in one spelling for all identical requests.
     package let target: String
-    /// What it costs of the venue's weight.
+    /// Its request weight at the venue.
     package let weight: Int
-    /// For how long its answer is kept.
+    /// How long its answer is kept.
     package let keep: VenueKeep
 
     package init(target: String, weight: Int, keep: VenueKeep) { (self.target, self.weight, self.keep) = (target, weight, keep) }
 }
 
-/// For how long an answer of the venue stays true.
+/// How long an answer of the venue stays valid.
 package enum VenueKeep: Hashable, Sendable {
-    /// So many ms.
+    /// This many ms.
     case milliseconds(Int64)
-    /// Until the next multiple of `period` ms. In the first minute after one the venue may still bring in what belongs to the one before, so that
-    /// answers are kept for seconds only.
+    /// Until the next multiple of `period` ms. In the first minute of a period, the venue may still add data of the previous one, so answers are kept
+    /// for only five seconds.
     case period(Int64)
-    /// Until the next multiple of a bar's length, ms, at most for ten seconds: the open bar changes.
+    /// Until the next multiple of a bar's length, ms, but at most ten seconds, because the open bar changes.
     case bar(Int64)
 
-    /// Until when, from the venue's time of the answer; both ms since 1970 UTC.
+    /// The end of the validity, from the venue's time of the answer; both ms since 1970 UTC.
     package func end(from time: Int64) -> Int64 {
         switch self {
         case .milliseconds(let milliseconds): time &+ milliseconds
@@ -110,14 +110,14 @@ package enum VenueKeep: Hashable, Sendable {
 /// A request that a stream's content answers.
 package struct VenueReading: Sendable {
     package let name: FuturesServiceStreamName
-    /// What is asked instead if the stream does not have it, or cannot be trusted.
+    /// The request to send if the stream does not have the data, or is not reliable.
     package let instead: VenueRelay
-    /// What tells the newest bars; nil if no bars are asked for.
+    /// The request for the newest bars; nil if no bars are requested.
     package var newest: VenueRelay?
     let rows: VenueRows
 }
 
-/// Which part of a content is asked for.
+/// The requested part of a content.
 enum VenueRows: Sendable {
     case premiumIndex(symbol: String?)
     case ticker(symbol: String?)
@@ -129,7 +129,7 @@ enum VenueRows: Sendable {
     case trades(limit: Int, from: UInt64?, start: Int64?, end: Int64?)
 }
 
-/// The bars that are asked for: the first ones from `start` on, or the last ones, up to `end`; times in ms since 1970 UTC.
+/// The requested bars: the first ones from `start` on, or the last ones, up to `end`; times in ms since 1970 UTC.
 struct BarRange: Hashable, Sendable {
     let interval: KlineInterval
     let start: Int64?
@@ -137,13 +137,13 @@ struct BarRange: Hashable, Sendable {
     let limit: Int
 }
 
-/// Two moments by the venue's clock, ms since 1970 UTC, and what the silence since is taken for.
+/// Two times by the venue's clock, ms since 1970 UTC, and the meaning of the silence since.
 package struct VenueTimes: Sendable {
-    /// This moment.
+    /// The current time.
     package let now: Int64
-    /// When the content came over REST; nil if it came as a message.
+    /// When the content was received over REST; nil if it arrived as a message.
     package let fetched: Int64?
-    /// Whether a bar that has ended is believed to be the newest, because the stream is live and brought no other: nothing was traded since.
+    /// Whether an ended bar counts as the newest, because the stream is live and brought no later one: there were no trades since.
     package let believesSilence: Bool
 
     package init(now: Int64, fetched: Int64?, believesSilence: Bool = false) {
@@ -153,14 +153,14 @@ package struct VenueTimes: Sendable {
     }
 }
 
-/// What a content gives for a reading.
+/// The result of rendering a content for a request.
 package enum VenueRendering: Sendable {
-    /// The body, and the venue's time from which it is out of date; nil if only a change of the stream makes it so.
+    /// The body, and the venue's time at which it becomes outdated; nil if only a change of the stream outdates it.
     case body([UInt8], until: Int64?)
-    /// A bar has ended, `since` ms since 1970 UTC, and what follows, or its own last message, has not come.
+    /// A bar ended at `since`, ms since 1970 UTC, but its last message or the next bar has not arrived.
     case isBehind(since: Int64)
-    /// Bars of before the stream's are needed besides.
+    /// Bars from before the stream's first one are also needed.
     case needs([VenueRelay])
-    /// The stream does not have it.
+    /// The stream does not have the data.
     case lacks
 }

@@ -1,13 +1,13 @@
 import FeedCore
 
-/// Bars that a request asks for, of which the stream has the newest ones. Older ones have closed for good, so they are fetched once, in blocks of as
-/// many as cost little, and kept.
+/// Renders the requested bars. The stream has the newest ones. Older bars are final, so they are fetched once, in blocks of as many as have a low
+/// weight, and kept.
 extension VenueREST {
-    /// How many bars a block has: as many as weigh 2.
+    /// The number of bars in a block: as many as weigh 2.
     static let block = 499
-    /// For so long after a bar's end the next one may be on its way, ms.
+    /// How long after a bar's end the next one may still be in transit, ms.
     private static let proof: Int64 = 1_000
-    /// Times beyond are none.
+    /// Later times are invalid.
     private static let latest: Int64 = 1 << 52
 
     func render(
@@ -19,10 +19,10 @@ extension VenueREST {
             let isWithin = range.start.map { $0 >= first.openTime } ?? (rows.count >= range.limit)
             return isWithin ? render(rows[...], range, times) : .lacks
         }
-        // A stream with less than a snapshot's bars has all there are.
+        // A stream with fewer bars than a snapshot has all existing bars.
         guard rows.count >= dialect.snapshotBars else { return render(rows[...], range, times) }
         let phase = first.openTime % length
-        // The first bar that is asked for, in lengths since 1970.
+        // The number of the first requested bar, in bar lengths since 1970.
         let lowest: Int64
         if let start = range.start {
             guard start < first.openTime else { return render(rows[...], range, times) }
@@ -45,7 +45,7 @@ extension VenueREST {
             bars += older.filter { $0.openTime < first.openTime }
         }
         guard missing.isEmpty else { return .needs(missing) }
-        // Before the first bar of all, the venue goes on to that one, wherever it is.
+        // If the start is before the first bar of all, the venue returns that one, wherever it is.
         if range.start != nil, !bars.contains(where: { $0.openTime == lowest * length + phase }) { return .lacks }
         return render((bars + rows)[...], range, times)
     }
@@ -71,17 +71,17 @@ extension VenueREST {
         let end = range.end ?? .max
         let within = rows.drop { $0.openTime < range.start ?? .min }.prefix { $0.openTime <= end }
         let chosen = range.start == nil ? within.suffix(range.limit) : within.prefix(range.limit)
-        // Whether the newest bar, or one after it, belongs to the answer.
+        // Whether the newest bar, or a later one, belongs to the answer.
         let isFilled = range.start != nil && within.count >= range.limit && chosen.endIndex != rows.endIndex
         let newest = rows.last.flatMap { !isFilled && $0.openTime <= end ? $0 : nil }
         if let newest, newest.closeTime < times.now {
-            // If nothing is traded, the venue may have no newer bar; what was fetched after this one's end shows it.
+            // If there are no trades, the venue may have no newer bar. An answer from after this bar's end shows it.
             let isLast = newest.closeTime >= end || times.fetched ?? .min > newest.closeTime + Self.proof
             let isBelieved = times.believesSilence && times.now <= newest.closeTime + (range.interval.milliseconds ?? 0)
             let isFinal = newest.isClosed || isBelieved && newest.tradeCount == 0
             if !isFinal || !isLast && !isBelieved { return .isBehind(since: newest.closeTime) }
         }
-        // A bar whose last message never came may lack trades.
+        // A bar whose last message never arrived may lack trades.
         if let unfinished = chosen.first(where: { !$0.isClosed && $0.openTime != rows.last?.openTime }) {
             return .isBehind(since: unfinished.closeTime)
         }

@@ -5,7 +5,7 @@ struct VenuePath: Sendable {
     enum Parameter: Sendable, Equatable {
         case symbol, anySymbol, pair, contractType, interval, period, start, end, fromID
         case limit(_ usual: Int, most: Int)
-        /// Levels of a book, which are one of these.
+        /// The number of a book's levels, which must be one of these.
         case levels(_ usual: Int, of: [Int64])
     }
 
@@ -18,15 +18,15 @@ struct VenuePath: Sendable {
 
     enum Source: Sendable {
         case clock, premiumIndex, ticker, price, bookTicker, assetIndex, depth, bars, continuousBars, trades, nothingListed, keyed
-        /// The venue, and for how long its answer is kept.
+        /// The venue, and how long its answer is kept.
         case venue(VenueKeep)
-        /// The venue; kept until the bar that is asked for closes.
+        /// The venue; kept until the requested bar closes.
         case venueBars
-        /// The venue; kept for the period that is asked for.
+        /// The venue; kept for the requested period.
         case venuePeriod
     }
 
-    /// Without the version: `fapi/klines` is `/fapi/v1/klines`, and the same under v2 and v3.
+    /// Without the version: `fapi/klines` is `/fapi/v1/klines`, and also v2 and v3.
     let path: String
     let parameters: [Parameter]
     let weight: Weight
@@ -39,7 +39,7 @@ struct VenuePath: Sendable {
         self.source = source
     }
 
-    /// Every path that is answered; the weights are the larger of what the venues charge (docs/reference/venues.md §3).
+    /// Every supported path; the weights are the largest of any venue (docs/reference/venues.md §3).
     static let all: [String: VenuePath] = Dictionary(
         uniqueKeysWithValues: [
             VenuePath("fapi/ping", .clock),
@@ -87,7 +87,7 @@ struct VenuePath: Sendable {
     /// The names of the paths, for metrics.
     static let names = all.keys.sorted()
 
-    /// Whether only an account has an answer: orders, positions, user streams.
+    /// Whether only an account can answer: orders, positions, user streams.
     static func needsAccount(_ segments: [String]) -> Bool { segments.count >= 3 && ofAccounts.contains(segments[2]) }
 
     private static let ofAccounts: Set<String> = [
@@ -97,10 +97,10 @@ struct VenuePath: Sendable {
         "pmAccountInfo", "positionMargin", "positionRisk", "positionSide", "rateLimit", "symbolConfig", "userTrades",
     ]
 
-    /// Finds the path of a request. A client that loads the spot market's list too may have that under any base.
+    /// Finds the path of a request. A client that also loads the spot market's list may request that under any base.
     ///
-    /// - Returns: The path, what the venue is asked, and whether a list of all symbols is that version's own. The versions list different contracts;
-    ///   the entry of a symbol is the same in each.
+    /// - Returns: The path, the venue's target, and the target of a list of all symbols in the requested version. The versions list different
+    ///   contracts; the entry of a symbol is the same in each.
     static func find(_ segments: [String]) -> (path: VenuePath, target: String, listTarget: String)? {
         if segments.suffix(3) == ["api", "v3", "exchangeInfo"] { return all["api/exchangeInfo"].map { ($0, "", "") } }
         guard segments.count >= 3 else { return nil }

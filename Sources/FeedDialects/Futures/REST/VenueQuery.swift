@@ -1,6 +1,6 @@
 package import FeedCore
 
-/// The parameters of a request for one of the venue's paths, read and refused as the venue does.
+/// The parameters of a request for one of the venue's paths, parsed and refused by the venue's rules.
 struct VenueQuery {
     private(set) var symbol: String?
     private(set) var pair: String?
@@ -10,12 +10,12 @@ struct VenueQuery {
     private(set) var start: Int64?
     private(set) var end: Int64?
     private(set) var fromID: UInt64?
-    /// What the venue takes if it is left out, too.
+    /// The venue's default if it is omitted.
     private(set) var limit = 0
     /// In the order of the path's parameters, in one spelling.
     private var items: [String] = []
 
-    /// - Parameter isListed: whether the venue lists the symbol, or may.
+    /// - Parameter isListed: Whether the venue lists the symbol, or may list it.
     init(_ path: VenuePath, _ query: [(name: String, value: String)], isListed: (String) -> Bool) throws(VenueRefusal) {
         func text(_ name: String) -> String? {
             guard let value = query.first(where: { $0.name == name })?.value, !value.isEmpty else { return nil }
@@ -82,19 +82,19 @@ struct VenueQuery {
 
     private static let periods: Set<KlineInterval> = [.minute5, .minute15, .minute30, .hour1, .hour2, .hour4, .hour6, .hour12, .day1]
 
-    /// The query of the request that is passed on.
+    /// The query of the relayed request.
     var text: String { items.isEmpty ? "" : "?" + items.joined(separator: "&") }
 }
 
 extension String {
-    /// The symbol as payloads have it; the venues take lower case.
+    /// The symbol as in payloads; the venues accept lower case.
     fileprivate var asUppercaseSymbol: String {
         String(decoding: utf8.map { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) ? $0 & 0xDF : $0 }, as: UTF8.self)
     }
 }
 
 extension KlineInterval {
-    /// The length of a bar, ms; nil for months, which differ.
+    /// The length of a bar, ms; nil for months, whose lengths differ.
     package var milliseconds: Int64? {
         let unit: Int64? =
             switch rawValue.last {

@@ -1,12 +1,12 @@
 package import FeedCore
 
 extension VenueREST {
-    /// Writes what a content has of a reading as the venue would.
+    /// Writes the requested part of a content in the venue's format.
     ///
     /// - Parameters:
-    ///   - listing: what the venue lists; nil until it has told.
-    ///   - times: when this is, and when the content was fetched.
-    ///   - kept: the body of a request that was passed on earlier, if it is kept.
+    ///   - listing: The venue's listing; nil until it has arrived.
+    ///   - times: The current time, and when the content was fetched.
+    ///   - kept: Returns the body of an earlier relayed request if it is kept.
     package func render(
         _ reading: VenueReading, _ content: FuturesServiceFeedContent, listing: VenueListing?, _ times: VenueTimes, kept: (VenueRelay) -> [UInt8]?
     ) -> VenueRendering {
@@ -24,7 +24,7 @@ extension VenueREST {
         }
     }
 
-    /// Contracts that have been settled stay in the content and leave the venue's list.
+    /// Removes settled contracts, which stay in the content but leave the venue's list.
     private func trading<Row>(_ rows: [Row], _ symbol: KeyPath<Row, String>, _ listing: VenueListing?) -> [Row] {
         guard let listing, !listing.settled.isEmpty else { return rows }
         return rows.filter { !listing.settled.contains($0[keyPath: symbol]) }
@@ -43,7 +43,7 @@ extension VenueREST {
         return .body(writer.bytes, until: nil)
     }
 
-    /// False if the row lacks what the venue's REST has.
+    /// False if the row lacks a field of the venue's REST.
     private static func write(_ json: inout JSONWriter, _ row: MarkPrice) -> Bool {
         let zero = DecimalString(checked: "0.00000000")
         guard let index = row.indexPrice, let settle = row.estimatedSettlePrice, let interest = row.interestRate else { return false }
@@ -120,7 +120,7 @@ extension VenueREST {
         return true
     }
 
-    /// A book that holds fewer levels than are asked for may lack some: the market has walked away from its snapshot.
+    /// Writes a book. One with fewer levels than requested may lack some, because the market has moved away from its snapshot.
     private func render(_ rows: [DepthLevels], _ limit: Int, _ eventTime: Int64?) -> VenueRendering {
         guard let book = rows.first else { return .lacks }
         let isCut = max(book.bids.count, book.asks.count) >= FuturesDialect.bookDepth / 2
@@ -138,7 +138,7 @@ extension VenueREST {
         return .body(writer.bytes, until: nil)
     }
 
-    /// The trades that are asked for; nil if some of them may have come before the first one that is kept.
+    /// The requested trades; nil if some of them may precede the first kept one.
     private func trades(_ rows: [AggregateTrade], _ limit: Int, _ from: UInt64?, _ start: Int64?, _ end: Int64?) -> ArraySlice<AggregateTrade>? {
         guard let first = rows.first else { return nil }
         if let from { return from >= first.id ? rows.drop { $0.id < from }.prefix(limit) : nil }

@@ -1,17 +1,17 @@
 package import FeedCore
 
-/// The venue's own REST, answered from the streams: which path is which stream, and how the venue writes its content.
+/// The venue's own REST, answered from streams: which path is which stream, and how the venue writes its content.
 package struct VenueREST: Sendable {
     let dialect: FuturesDialect
 
-    /// Says what a request for one of the venue's paths comes to.
+    /// Decides how to answer a request for one of the venue's paths.
     ///
     /// - Parameters:
-    ///   - segments: the path's, decoded.
-    ///   - query: the parameters, decoded; those that the path does not have are left out.
-    ///   - now: the venue's time, ms since 1970 UTC.
-    ///   - isListed: whether the venue lists the symbol, or may.
-    /// - Returns: the path's name for metrics, and what it comes to; nil if there is no such path.
+    ///   - segments: The decoded segments of the path.
+    ///   - query: The decoded parameters; parameters that the path does not have are ignored.
+    ///   - now: The venue's time, ms since 1970 UTC.
+    ///   - isListed: Whether the venue lists the symbol, or may list it.
+    /// - Returns: The path's name for metrics, and the answer; nil if there is no such path.
     package func answer(
         _ segments: [String], _ query: [(name: String, value: String)], now: Int64, isListed: (String) -> Bool
     ) -> (name: String, answer: VenueAnswer)? {
@@ -35,15 +35,15 @@ package struct VenueREST: Sendable {
     /// How a stream is polled; nil if it is not.
     package func poll(of name: FuturesServiceStreamName) -> Poll? { dialect.poll(of: name) }
 
-    /// Makes a polled stream's content from the answers to its parts; `now` is the venue's time, ms since 1970 UTC.
+    /// Builds a polled stream's content from the answers to its parts; `now` is the venue's time, ms since 1970 UTC.
     package func content(of name: FuturesServiceStreamName, _ parts: [[UInt8]], now: Int64) -> Result<FetchedContent, FeedError> {
         dialect.content(of: name, parts, now: now)
     }
 
-    /// The address of a request that is passed on.
+    /// The URL of a relayed request.
     package func url(_ relay: VenueRelay, host: Int) -> String { dialect.venue.restURLs[host % dialect.venue.restURLs.count] + relay.target }
 
-    /// What the venue lists, if the answer to a request that was passed on is its list.
+    /// The venue's listing, if the answer to a relayed request contains it.
     package func listing(_ relay: VenueRelay, _ body: [UInt8]) -> VenueListing? {
         guard relay.target == "/fapi/v1/exchangeInfo" else { return nil }
         return try? dialect.decodeListing(RESTAnswer(status: 200, retryAfter: nil, body: body)).get()
@@ -52,7 +52,7 @@ package struct VenueREST: Sendable {
     /// The request for the venue's list.
     package static let listingRelay = VenueRelay(target: "/fapi/v1/exchangeInfo", weight: 1, keep: .milliseconds(60_000))
 
-    /// Why an answer is none; nil if it is one, also one that refuses the request.
+    /// Why an answer is not usable; nil if it is, even if it refuses the request.
     package func failure(_ answer: RESTAnswer) -> FeedError? {
         guard let error = RESTFailure(answer).error, error.code != .venueRejected else { return nil }
         return error
@@ -85,7 +85,7 @@ package struct VenueREST: Sendable {
             return query.symbol.map { read(.depth(symbol: $0, speed: .milliseconds100), .depth(limit: query.limit)) } ?? .refused(.missing("symbol"))
         case .trades:
             try checkWindow(query)
-            // From an id on, the venue goes to the newest trade whatever the end is.
+            // With a first id, the venue returns trades up to the newest, whatever the end is.
             let isPast = query.fromID == nil && query.end.map { $0 < now &- 60_000 } ?? false
             guard let symbol = query.symbol else { throw .missing("symbol") }
             return read(
@@ -101,13 +101,13 @@ package struct VenueREST: Sendable {
         }
     }
 
-    /// The last two bars: if nothing is traded, that is how the newest is told.
+    /// The request for the last two bars. If there are no trades, it shows the newest one.
     private func newest(of name: FuturesServiceStreamName) -> VenueRelay? {
         guard name.interval != nil, let url = dialect.newestRequest(of: name, host: 0)?.url else { return nil }
         return VenueRelay(target: String(url.dropFirst(dialect.venue.restURLs[0].count)), weight: 1, keep: .milliseconds(0))
     }
 
-    /// The venue searches an hour of trades at most.
+    /// The venue searches at most one hour of trades.
     private func checkWindow(_ query: VenueQuery) throws(VenueRefusal) {
         guard let start = query.start, let end = query.end else { return }
         guard end >= start, end.subtractingReportingOverflow(start).partialValue <= 3_600_000 else {
@@ -115,7 +115,7 @@ package struct VenueREST: Sendable {
         }
     }
 
-    /// Whether every bar that is asked for has closed.
+    /// Whether every requested bar has closed.
     private func isClosed(_ query: VenueQuery, _ now: Int64) -> Bool {
         guard let end = query.end else { return false }
         return end < now.subtractingReportingOverflow(query.interval?.milliseconds ?? 31 * 86_400_000).partialValue
