@@ -12,7 +12,7 @@ extension IngestCommand {
         let workload = named("mix")
         let now = Moment(instant: Instant(nanoseconds: 0), wallClock: 0)
         let claim = LogMessage(epoch: 5, term: 1, first: 1, sentAt: 0, records: [Claim(previous: 0, end: 0).record])
-        let records = workload.published.map { FeedRecord($0) }
+        let records = workload.published.map { EncodedEvent($0, receivedAt: nil).record }
         var messages: [LogRecord] = []
         for first in stride(from: 0, to: records.count, by: eventsOfAMessage) {
             let part = Array(records[first..<min(first + eventsOfAMessage, records.count)])

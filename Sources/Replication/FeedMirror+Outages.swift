@@ -70,14 +70,16 @@ extension FeedMirror {
     private mutating func tellLoss(_ name: FuturesServiceStreamName, _ reason: String) {
         guard let id = lastID else { return }
         note(name, .disconnect, reason)
-        tell([.lost(name, id, reason), .status(name, id, .stale)])
+        tell(name, id, .disconnected(reason: reason), .stale)
     }
 
     private mutating func tellReturn(_ name: FuturesServiceStreamName, _ method: FeedRecovery.Method) {
         guard let id = lastID else { return }
         let downMs = view.streams[name]?.cutSince.map { now.milliseconds(since: $0) } ?? 0
         note(name, .recover, "recovered, \(method.rawValue) after \(downMs) ms")
-        tell([.back(name, id, method, downMs: downMs), .status(name, id, view.streams[name]?.state ?? .live)])
+        let missed: UInt64? = method == .continuous ? 0 : nil
+        let recovery = FeedRecovery(error: nil, method: method, downMs: downMs, missed: missed)
+        tell(name, id, .recovered(recovery), view.streams[name]?.state ?? .live)
     }
 
     private mutating func note(_ name: FuturesServiceStreamName, _ kind: StreamIncident.Kind, _ detail: String) {
@@ -85,5 +87,8 @@ extension FeedMirror {
         view.streams[name]?.note(StreamIncident(at: time, kind: kind, detail: detail))
     }
 
-    private mutating func tell(_ notices: [MirroredEvent?]) { effects += notices.compactMap { $0.map(Effect.tell) } }
+    private mutating func tell(_ name: FuturesServiceStreamName, _ id: EventID, _ kind: FeedEvent.Kind, _ state: FeedState) {
+        effects.append(.tell(.notice(name, id, kind)))
+        effects.append(.tell(.notice(name, id, .status(state, ageMs: nil, unverifiedMs: nil))))
+    }
 }

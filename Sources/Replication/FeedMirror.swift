@@ -10,7 +10,7 @@ package struct FeedMirror: Sendable {
     package enum Effect: Sendable, Equatable {
         case perform(LogCommand)
         /// Append the event to the stream's ring.
-        case tell(MirroredEvent)
+        case tell(EncodedEvent)
         /// The rings' contents are no longer part of the log: they are emptied, and every reader needs a snapshot.
         case emptyRings
         /// The stream's content is complete now. Readers that have none need it.

@@ -59,7 +59,7 @@ package struct MirroredStream: Sendable {
     /// Applies an event's record, and adds the events to deliver.
     fileprivate mutating func take(
         _ record: FeedRecord, _ id: EventID, _ now: Instant, _ clock: WriterClock, _ limit: (FuturesServiceStreamName) -> Int,
-        _ events: inout [MirroredEvent]
+        _ events: inout [EncodedEvent]
     ) {
         let (wasDown, wasCut) = (isDown, isCut)
         switch record.kind {
@@ -67,9 +67,9 @@ package struct MirroredStream: Sendable {
             if record.kind.isFull, awaitsWord || hasGap {
                 // The new writer does not know what content readers have.
                 let before = EventID(epoch: id.epoch, sequence: id.sequence - 1)
-                if !wasDown { events += [MirroredEvent.lost(name, before, "Another ingest took over.")].compactMap(\.self) }
+                if !wasDown { events.append(.notice(name, before, .disconnected(reason: "Another ingest took over."))) }
                 let downMs = (cutSince ?? verified(clock, now)).map { now.milliseconds(since: $0) } ?? 0
-                events += [MirroredEvent.back(name, before, .snapshot, downMs: downMs)].compactMap(\.self)
+                events.append(.notice(name, before, .recovered(FeedRecovery(error: nil, method: .snapshot, downMs: downMs, missed: nil))))
                 settle(isLost: false)
             }
             content.take(record.body, id: id, isFull: record.kind.isFull, of: name, limit: limit)
@@ -97,7 +97,7 @@ package struct MirroredStream: Sendable {
         default: break
         }
         let head = record.kind.carriesData ? content.head : nil
-        events.append(MirroredEvent(stream: name, kind: record.kind, id: id, body: record.body, isLocal: false, head: head))
+        events.append(EncodedEvent(record, of: name, id: id, head: head))
     }
 
     /// Applies the stream's state from the log.
@@ -124,8 +124,8 @@ struct MirrorView: Sendable {
     private var names: [String: FuturesServiceStreamName] = [:]
 
     /// Applies the records of a valid message, and returns the events to deliver.
-    mutating func apply(_ message: LogMessage, _ now: Instant, isOfThePast: Bool, limit: (FuturesServiceStreamName) -> Int) -> [MirroredEvent] {
-        var events: [MirroredEvent] = []
+    mutating func apply(_ message: LogMessage, _ now: Instant, isOfThePast: Bool, limit: (FuturesServiceStreamName) -> Int) -> [EncodedEvent] {
+        var events: [EncodedEvent] = []
         events.reserveCapacity(message.records.count)
         var number = message.first
         clock.hear(message.sentAt, now, isOfThePast: isOfThePast)
@@ -166,48 +166,6 @@ struct MirrorView: Sendable {
         if names.count > 100_000 { names = [:] }
         names[text] = name
         return name
-    }
-}
-
-/// An event for the readers of a stream.
-package struct MirroredEvent: Sendable, Equatable {
-    package let stream: FuturesServiceStreamName
-    package let kind: FeedRecord.Kind
-    /// Its id among all events. A local notice has the id of the newest event.
-    package let id: EventID
-    /// The data as readers get it.
-    package let body: ArraySlice<UInt8>
-    /// Whether only this node reports it.
-    package let isLocal: Bool
-    /// The part before the rows of a snapshot or update; nil for other events.
-    package let head: ContentHead?
-
-    init(stream: FuturesServiceStreamName, kind: FeedRecord.Kind, id: EventID, body: ArraySlice<UInt8>, isLocal: Bool, head: ContentHead? = nil) {
-        (self.stream, self.kind, self.id, self.body, self.isLocal, self.head) = (stream, kind, id, body, isLocal, head)
-    }
-
-    /// Reports a failed fetch, after the newest event.
-    package static func fetchFailed(_ stream: FuturesServiceStreamName, _ id: EventID, _ error: FeedError) -> Self? {
-        Self(stream, id, .fetchFailed, .failed(error, fetch: true))
-    }
-
-    /// A notice of this node only, after the newest event.
-    private init?(_ stream: FuturesServiceStreamName, _ id: EventID, _ kind: FeedRecord.Kind, _ event: FeedEvent.Kind) {
-        guard let words = EventEncoder.words(FeedEvent(stream: stream, id: id, kind: event)) else { return nil }
-        self.init(stream: stream, kind: kind, id: id, body: words.data, isLocal: true)
-    }
-
-    static func lost(_ stream: FuturesServiceStreamName, _ id: EventID, _ reason: String) -> Self? {
-        Self(stream, id, .disconnected, .disconnected(reason: reason))
-    }
-
-    static func back(_ stream: FuturesServiceStreamName, _ id: EventID, _ method: FeedRecovery.Method, downMs: Int64) -> Self? {
-        let missed: UInt64? = method == .continuous ? 0 : nil
-        return Self(stream, id, .recovered, .recovered(FeedRecovery(error: nil, method: method, downMs: downMs, missed: missed)))
-    }
-
-    static func status(_ stream: FuturesServiceStreamName, _ id: EventID, _ state: FeedState) -> Self? {
-        Self(stream, id, .status, .status(state, ageMs: nil, unverifiedMs: nil))
     }
 }
 

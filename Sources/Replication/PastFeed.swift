@@ -8,7 +8,7 @@ package struct PastFeed: Sendable {
     private let end: Int64
     private var view = MirrorView()
     /// The newest events, without a gap after `floor`.
-    package private(set) var events: [MirroredEvent] = []
+    package private(set) var events: [EncodedEvent] = []
     /// The number of the last event before them.
     package private(set) var floor: UInt64 = 0
     /// When the newest message was written, ms since 1970 UTC.

@@ -3,6 +3,7 @@ import FuturesFeed
 import Logging
 import NIOConcurrencyHelpers
 import NIOCore
+import Replication
 import Testing
 
 /// An engine that nobody listened to goes on as the feed of a log.
@@ -14,7 +15,7 @@ import Testing
         private let state = NIOLockedValueBox<[EventID]>([])
         var heard: [EventID] { state.withLockedValue { $0 } }
 
-        func receive(_ event: FeedEvent) { state.withLockedValue { $0.append(event.id) } }
+        func receive(_ event: EncodedEvent) { state.withLockedValue { $0.append(event.id) } }
     }
 
     private static func shadow() -> FeedEngine {

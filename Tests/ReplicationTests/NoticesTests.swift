@@ -48,7 +48,7 @@ import Testing
         let content = FuturesServiceFeedContent(
             streamName: name, id: EventID(epoch: 7, sequence: 1), kind: .full, state: .live, source: .rest, eventTime: 5,
             receivedAt: 1_000_000 + receivedAt, rows: .assetIndex([]))
-        return FeedRecord(FeedEvent(stream: name, id: content.id, kind: .fetched(content)))
+        return EncodedEvent(FeedEvent(stream: name, id: content.id, kind: .fetched(content)), receivedAt: nil).record
     }
 
     @Test mutating func whatTheVenueListsIsToldWhole() throws {
@@ -103,7 +103,7 @@ import Testing
     @Test mutating func aStatusThatWaitedForTheEngineMakesNothingYounger() throws {
         tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
         let live = FeedEvent(stream: Self.name, id: EventID(epoch: 7, sequence: next), kind: .status(.live, ageMs: 0, unverifiedMs: 0))
-        tell([FeedRecord(live)], sentAt: 20_000, at: 20_000)
+        tell([EncodedEvent(live, receivedAt: nil).record], sentAt: 20_000, at: 20_000)
         #expect(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(20_000)).unverifiedMs == 20_000)
     }
 

@@ -1,7 +1,7 @@
 package import FeedCore
 
 /// A feed event as readers get it, written once, in the format `events`.
-package struct EventWords {
+package struct EventWords: Sendable {
     package let name: StaticString
     /// The point to resume from; nil for events without one.
     package let id: EventID?
@@ -16,6 +16,11 @@ package struct EventWords {
 
     /// The data, a JSON object.
     package var data: ArraySlice<UInt8> { text[members] }
+
+    /// An event whose data are encoded already.
+    package init(_ name: StaticString, id: EventID?, data: ArraySlice<UInt8>) {
+        self.init(name, id: id, capacity: data.count + 64) { $0.plain(data) }
+    }
 
     init(_ name: StaticString, id: EventID? = nil, capacity: Int = 256, _ write: (inout JSONWriter) -> Void) {
         self.name = name

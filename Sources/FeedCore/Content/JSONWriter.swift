@@ -44,6 +44,14 @@
         put(text)
     }
 
+    /// Writes bytes that are encoded already, unchanged.
+    package mutating func plain(_ bytes: ArraySlice<UInt8>) {
+        bytes.withUnsafeBufferPointer {
+            reserve($0.count)
+            put($0)
+        }
+    }
+
     /// Writes an event id.
     package mutating func plain(_ id: EventID) {
         reserve(EventID.room)

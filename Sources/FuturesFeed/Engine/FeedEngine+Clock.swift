@@ -13,8 +13,6 @@ extension FeedEngine {
     private static let validity: Int64 = 30_000_000_000
     private static let requests = 4
 
-    package var messageReceivedAt: Instant { performer.value.messageReceivedAt ?? Moment.current.instant }
-
     package func compareClock(_ done: @escaping @Sendable (ClockDifference?) -> Void) {
         let now = Moment.current.instant
         if let last = performer.value.clock.last, now.nanoseconds &- last.at.nanoseconds < Self.validity { return done(last.difference) }

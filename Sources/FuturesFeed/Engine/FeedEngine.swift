@@ -225,7 +225,7 @@ package final class FeedEngine: Sendable {
         case .publish(let event):
             // Events from before this engine took over a log do not belong to that log.
             let (readers, listener) = state.withLockedValue { ($0.core.readers(of: event), event.id.epoch == $0.core.epoch ? $0.listener : nil) }
-            listener?.receive(event)
+            listener?.receive(EncodedEvent(event, receivedAt: receivedAt(event)))
             for id in readers { deliver(event, to: id) }
         case .tell(let id, let event):
             deliver(event, to: id)
@@ -248,6 +248,20 @@ package final class FeedEngine: Sendable {
             performer.value.relays.removeValue(forKey: id)?.answer(.failure(error))
         }
     }
+
+    /// When the message behind an event was received. Content that the core held back for a while was received before the current message.
+    private func receivedAt(_ event: FeedEvent) -> Instant {
+        let receivedAt = performer.value.messageReceivedAt ?? Moment.current.instant
+        switch event.kind {
+        case .fetched(let content), .updated(let content):
+            let held = WallClock.coarseMilliseconds &- content.receivedAt
+            return Self.heldBackMs.contains(held) ? receivedAt + .milliseconds(-held) : receivedAt
+        case .recovered, .failed, .connected, .disconnected, .status, .ended: return receivedAt
+        }
+    }
+
+    /// A shorter delay means a late thread, a longer one an adjusted clock.
+    private static let heldBackMs: ClosedRange<Int64> = 100...60_000
 
     /// Checks again before the call: a reader that unsubscribed or paused meanwhile is not called.
     private func deliver(_ event: FeedEvent, to id: ObserverID) {

@@ -27,8 +27,8 @@ package protocol ServedFeed: AnyObject, Sendable {
     /// Whether the listener has received everything up to the newest event. Use it on the feed's loop, where the result holds until another thread
     /// steps the feed.
     var hasToldAll: Bool { get }
-    /// A ring that starts with the next event lacks no event after this sequence.
-    var floor: UInt64 { get }
+    /// A stream's ring that starts with this event lacks no event of the stream after this sequence.
+    func floor(before id: EventID) -> UInt64
     /// Whether a reader that has everything up to this event can resume after it, if the rings still hold the following events.
     func canResume(behind id: EventID) -> Bool
     /// Whether this feed may still receive the event with this id.
@@ -54,9 +54,6 @@ package protocol ServedFeed: AnyObject, Sendable {
     func refreshListing()
     /// The venue's time derived from its data, or this machine's if unknown, ms since 1970 UTC.
     var venueTime: Int64 { get }
-    /// When the message behind the current event was received, or now if there is none. Use it on the feed's loop; it is cheap enough for every
-    /// event.
-    var messageReceivedAt: Instant { get }
     /// Compares the venue's clock with this machine's.
     ///
     /// - Parameter done: Called once, on the loop; with nil if this process sends the venue no requests, or the venue does not answer within two
@@ -144,7 +141,7 @@ extension FeedEngine: ServedFeed {
 
     package var head: EventID { read { core, _ in EventID(epoch: core.epoch, sequence: core.sequence) } }
 
-    package var floor: UInt64 { head.sequence }
+    package func floor(before id: EventID) -> UInt64 { id.sequence &- 1 }
 
     package func canResume(behind id: EventID) -> Bool { past?.contains(id) == true || read { core, _ in id.epoch == core.epoch } }
 

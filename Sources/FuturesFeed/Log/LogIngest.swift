@@ -127,17 +127,15 @@ private final class Collector: FeedListener {
 
     init(_ node: LogNode, _ engine: FeedEngine) { (self.node, self.engine) = (node, engine) }
 
-    func receive(_ event: FeedEvent) {
+    func receive(_ event: EncodedEvent) {
         switch event.kind {
-        case .fetched, .updated, .connected: break
         case .ended: state.withLockedValue { ($0.incidents[event.stream], $0.verified[event.stream]) = (nil, nil) }
         // The incident precedes its event in the log, so that every reader of the event finds it.
-        case .recovered, .failed, .disconnected: addIncidents(of: event.stream)
-        case .status(_, _, let unverifiedMs):
-            addIncidents(of: event.stream)
-            if let unverifiedMs { addVerified(event.stream, at: Moment.current.wallClock &- unverifiedMs) }
+        case .recovered, .notRecovered, .failed, .fetchFailed, .disconnected, .status: addIncidents(of: event.stream)
+        default: break
         }
-        add(FeedRecord(event), number: event.id.sequence)
+        if case .status(let unverifiedMs?) = event.detail { addVerified(event.stream, at: Moment.current.wallClock &- unverifiedMs) }
+        add(event.record, number: event.id.sequence)
     }
 
     /// Writes the incidents that are not in the log yet.

@@ -43,7 +43,7 @@ extension LogNode: ServedFeed {
     private func refetch(_ name: FuturesServiceStreamName) {
         askIngest(.refetch(node: self.name, name), within: .seconds(5), each: .seconds(1)) { result in
             guard case .failure(let error) = result else { return }
-            self.perform([MirroredEvent.fetchFailed(name, self.head, error).map { .tell($0) }].compactMap(\.self))
+            self.perform([.tell(.notice(name, self.head, .failed(error, fetch: true)))])
         }
     }
 
@@ -60,7 +60,7 @@ extension LogNode: ServedFeed {
     /// Events read from the log are delivered immediately.
     package var hasToldAll: Bool { true }
 
-    package var floor: UInt64 { shared.withLockedValue { $0.floor ?? $0.mirror.epochs.head } }
+    package func floor(before id: EventID) -> UInt64 { shared.withLockedValue { $0.floor ?? $0.mirror.epochs.head } }
 
     package func canResume(behind id: EventID) -> Bool { shared.withLockedValue { $0.mirror.isFollowing && $0.mirror.epochs.contains(id) } }
 
@@ -131,8 +131,6 @@ extension LogNode: ServedFeed {
         guard let time, let ahead else { return Moment.current.wallClock }
         return time &+ ahead
     }
-
-    package var messageReceivedAt: Instant { Moment.current.instant }
 
     package func compareClock(_ done: @escaping @Sendable (ClockDifference?) -> Void) {
         guard let engine = shared.withLockedValue({ $0.engine }) else { return done(nil) }

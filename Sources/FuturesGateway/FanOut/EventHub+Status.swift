@@ -45,13 +45,13 @@ extension EventHub {
     }
 
     /// Records a fault of an upstream. An error caused by the request, such as an unknown stream, does not count.
-    func noteTrouble(_ event: FeedEvent.Kind, upstream: Int) {
+    func noteTrouble(_ detail: EncodedEvent.Detail, upstream: Int) {
         let text: String
-        switch event {
+        switch detail {
         case .disconnected(let reason):
             text = reason
             tables.outdate()
-        case .failed(let error, _) where error.tellsOfUpstream: text = error.message
+        case .failed(let error) where error.tellsOfUpstream: text = error.message
         default: return
         }
         state.value.troubles[upstream] = Trouble(text: text, at: Moment.current.instant)

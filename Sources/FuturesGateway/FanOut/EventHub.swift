@@ -148,17 +148,37 @@ final class EventHub: FeedListener {
     }
 
     /// Appends the event to its rings, in every format that has one, and answers the requests that wait for it.
-    func receive(_ event: FeedEvent) {
-        let encoded = EventEncoder.words(event)
-        state.value.tape?.record(event.stream, event.id, FeedRecord(event, encoded))
-        guard let words = encoded else {
-            forgetAnswers(event.stream)
-            return drop(event.stream)
-        }
-        let stream = stream(event.stream, floor: event.id.sequence &- 1)
-        forgetAnswers(stream)
+    func receive(_ event: EncodedEvent) {
+        if !event.isLocal { state.value.tape?.record(event) }
+        guard let stream = append(event) else { return }
         count(event, of: stream)
-        let (receivedAt, eventTime) = times(of: event)
+        noteChange(of: event.stream)
+        switch (event.kind, event.detail) {
+        case (.fetchedValue, _), (.fetchedChange, _): answerWaiters(event.stream, .success(())) { _ in true }
+        case (.value, _), (.change, _): answerWaiters(event.stream, .success(())) { $0.awaited != .fetch }
+        case (.status, _): answerWaiters(event.stream, .success(())) { $0.awaited == .change }
+        case (.fetchFailed, .failed(let error)): answerWaiters(event.stream, .failure(error)) { $0.awaited == .fetch }
+        // The hub is a single observer of the core, however many readers it has. The core fetches the streams with the most readers first.
+        case (.disconnected, _): feed.step(.readers(event.stream, stream.demand))
+        default: break
+        }
+    }
+
+    /// Appends the event to its rings, in every format that has one; nil if readers do not get it.
+    @discardableResult
+    func append(_ event: EncodedEvent) -> Stream? {
+        forgetAnswers(event.stream)
+        guard let words = event.words else {
+            guard event.kind == .ended else { return nil }
+            state.value.lastDropped = event.id.sequence
+            drop(event.stream)
+            return nil
+        }
+        let stream = stream(event.stream, floor: max(feed.floor(before: event.id), state.value.lastDropped))
+        let receivedAt = event.receivedAt?.nanoseconds ?? Moment.current.instant.nanoseconds
+        // Only the process that received a message knows how long the event took.
+        var eventTime: Int64?
+        if event.receivedAt != nil, case .content(let time, _, _) = event.detail { eventTime = time }
         let carriesData = words.id != nil
         for format in EventFormat.allCases {
             guard let log = stream.logs[format.rawValue] else { continue }
@@ -167,41 +187,22 @@ final class EventHub: FeedListener {
             rings.append(
                 log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, eventTime: eventTime, receivedAt: receivedAt)
         }
-        note(event, of: stream)
-        noteChange(of: event.stream)
-        switch event.kind {
-        case .fetched: answerWaiters(event.stream, .success(())) { _ in true }
-        case .updated: answerWaiters(event.stream, .success(())) { $0.awaited != .fetch }
-        case .status: answerWaiters(event.stream, .success(())) { $0.awaited == .change }
-        case .failed(let error, let fetch):
-            if fetch { answerWaiters(event.stream, .failure(error)) { $0.awaited == .fetch } }
-        // The hub is a single observer of the core, however many readers it has. The core fetches the streams with the most readers first.
-        case .disconnected: feed.step(.readers(event.stream, stream.demand))
-        case .recovered, .connected, .ended: break
+        return stream
+    }
+
+    /// Disconnects all readers. They reconnect immediately and get snapshots, because the log no longer contains their ids.
+    func beginAnew() {
+        state.value.tape?.breakOff()
+        for number in state.value.clients.keys {
+            end(number, code: "reset", reason: "The log has lost events; reconnect to get snapshots.")
         }
     }
 
-    /// When an event was received, monotonic nanoseconds, and its venue time, ms since 1970 UTC. Content that the core held back was received before
-    /// the message that released it.
-    private func times(of event: FeedEvent) -> (receivedAt: Int64, eventTime: Int64?) {
-        let receivedAt = feed.messageReceivedAt.nanoseconds
-        switch event.kind {
-        case .fetched(let content), .updated(let content):
-            let held = WallClock.coarseMilliseconds &- content.receivedAt
-            return (Self.heldBackMs.contains(held) ? receivedAt &- held &* 1_000_000 : receivedAt, content.eventTime)
-        case .recovered, .failed, .connected, .disconnected, .status, .ended: return (receivedAt, nil)
-        }
-    }
-
-    /// A smaller difference means a late thread, a larger one a changed clock.
-    private static let heldBackMs: ClosedRange<Int64> = 100...60_000
-
-    /// Keeps the stream's last failure until content arrives.
-    private func note(_ event: FeedEvent, of stream: Stream) {
-        switch event.kind {
-        case .failed(let error, _): stream.failure = error
-        case .fetched, .updated: stream.failure = nil
-        case .connected, .disconnected, .recovered, .status, .ended: break
+    func receiveContent(of name: FuturesServiceStreamName) {
+        forgetAnswers(name)
+        noteChange(of: name)
+        for (number, client) in state.value.clients where client.isOpen && client.streams.contains(name) {
+            if let log = state.value.streams[name]?.logs[client.options.format.rawValue] { refill(number, log: log) }
         }
     }
 
@@ -228,12 +229,14 @@ final class EventHub: FeedListener {
         return stream
     }
 
-    /// Counts the event for the metrics, and records a fault of the upstream.
-    private func count(_ event: FeedEvent, of stream: Stream) {
+    /// Counts the event for the metrics, and keeps what went wrong: the stream's last failure until content arrives, and its upstream's last trouble.
+    private func count(_ event: EncodedEvent, of stream: Stream) {
         let kind = stream.kind ?? state.value.tally.kind(of: event.stream)
         stream.kind = kind
-        state.value.tally.count(event.kind, kind)
-        noteTrouble(event.kind, upstream: state.value.tally.kinds[kind].upstream)
+        state.value.tally.count(event, kind)
+        if event.kind.carriesData { stream.failure = nil }
+        if case .failed(let error) = event.detail { stream.failure = error }
+        noteTrouble(event.detail, upstream: state.value.tally.kinds[kind].upstream)
     }
 
     /// Removes a stream that has ended and has no readers, and its rings.

@@ -34,46 +34,30 @@ struct FeedTally: Sendable {
         return kinds.count - 1
     }
 
-    mutating func count(_ event: FeedEvent.Kind, _ kind: Int) {
-        switch event {
-        case .fetched: kinds[kind].events[0] &+= 1
-        case .updated(let content):
-            kinds[kind].events[1] &+= 1
-            recordDelay(content.eventTime, content.receivedAt, content.source, kind)
-        case .recovered(let recovery):
-            kinds[kind].events[2] &+= 1
-            if recovery.error == nil { outages[kinds[kind].upstream].record(nanoseconds: min(max(0, recovery.downMs), 1_000_000_000) * 1_000_000) }
-        case .failed: kinds[kind].events[3] &+= 1
-        case .connected: kinds[kind].events[4] &+= 1
-        case .disconnected: kinds[kind].events[5] &+= 1
-        case .status: kinds[kind].events[6] &+= 1
-        case .ended: break
+    mutating func count(_ event: EncodedEvent, _ kind: Int) {
+        guard let place = Self.place(of: event.kind) else { return }
+        kinds[kind].events[place] &+= 1
+        switch event.detail {
+        case .content(let eventTime?, let receivedAt, .websocket) where place == 1:
+            let (delay, isAbsurd) = receivedAt.subtractingReportingOverflow(eventTime)
+            if !isAbsurd { delays[kinds[kind].upstream].record(nanoseconds: min(max(0, delay), 1_000_000_000) * 1_000_000) }
+        case .recovered(let downMs) where event.kind == .recovered:
+            outages[kinds[kind].upstream].record(nanoseconds: min(max(0, downMs), 1_000_000_000) * 1_000_000)
+        default: break
         }
     }
 
-    @inline(__always)
-    private mutating func recordDelay(_ eventTime: Int64?, _ receivedAt: Int64, _ source: FeedSource, _ kind: Int) {
-        guard let eventTime, source == .websocket else { return }
-        let (delay, isAbsurd) = receivedAt.subtractingReportingOverflow(eventTime)
-        if !isAbsurd { delays[kinds[kind].upstream].record(nanoseconds: min(max(0, delay), 1_000_000_000) * 1_000_000) }
-    }
-
-    /// Counts an event from a cluster's log.
-    mutating func count(_ event: MirroredEvent, _ kind: Int) {
-        switch event.kind {
-        case .fetchedValue, .fetchedChange: kinds[kind].events[0] &+= 1
-        case .value, .change:
-            kinds[kind].events[1] &+= 1
-            if let head = event.head { recordDelay(head.eventTime, head.receivedAt, head.source, kind) }
-        case .recovered, .notRecovered:
-            kinds[kind].events[2] &+= 1
-            guard event.kind == .recovered, let downMs = MirroredWords.downMs(event.body) else { return }
-            outages[kinds[kind].upstream].record(nanoseconds: min(max(0, downMs), 1_000_000_000) * 1_000_000)
-        case .failed, .fetchFailed: kinds[kind].events[3] &+= 1
-        case .connected: kinds[kind].events[4] &+= 1
-        case .disconnected: kinds[kind].events[5] &+= 1
-        case .status: kinds[kind].events[6] &+= 1
-        default: break
+    /// The place of an event's name in `events`; nil for records that are not counted.
+    private static func place(of kind: FeedRecord.Kind) -> Int? {
+        switch kind {
+        case .fetchedValue, .fetchedChange: 0
+        case .value, .change: 1
+        case .recovered, .notRecovered: 2
+        case .failed, .fetchFailed: 3
+        case .connected: 4
+        case .disconnected: 5
+        case .status: 6
+        default: nil
         }
     }
 }

@@ -11,7 +11,7 @@ extension EventHub {
             // The current configuration may have other streams.
             let known = Set(past.names.filter { hub.feed.dialect.traits(of: $0) != nil })
             for name in known { _ = hub.log(of: name, .events, floor: past.floor) }
-            for event in past.events where known.contains(event.stream) { hub.post(event) }
+            for event in past.events where known.contains(event.stream) { hub.append(event) }
         }
     }
 

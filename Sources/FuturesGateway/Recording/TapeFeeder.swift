@@ -43,10 +43,10 @@ final class TapeFeeder {
         return isMatch
     }
 
-    func record(_ stream: FuturesServiceStreamName, _ id: EventID, _ record: @autoclosure () -> FeedRecord) {
-        guard records(stream) else { return }
-        last = id
-        put(record(), id)
+    func record(_ event: EncodedEvent) {
+        guard records(event.stream) else { return }
+        last = event.id
+        put(event.record, event.id)
     }
 
     private func put(_ record: FeedRecord, _ id: EventID) {

@@ -149,8 +149,8 @@ import Testing
         final class Endings: FeedListener {
             let names: AsyncStream<FuturesServiceStreamName>.Continuation
             init(_ names: AsyncStream<FuturesServiceStreamName>.Continuation) { self.names = names }
-            func receive(_ event: FeedEvent) {
-                if case .ended = event.kind { names.yield(event.stream) }
+            func receive(_ event: EncodedEvent) {
+                if event.kind == .ended { names.yield(event.stream) }
             }
         }
         try await withExchange { _, service in

@@ -99,7 +99,7 @@ struct EdgeBoard {
         streams[stream].mayLeap = streams[stream].hasRecovered
     }
 
-    mutating func tell(_ event: MirroredEvent, _ register: Register, _ verdict: inout Verdict) {
+    mutating func tell(_ event: EncodedEvent, _ register: Register, _ verdict: inout Verdict) {
         guard let stream = SimulatedVenue.names.firstIndex(of: event.stream) else { return }
         if !event.isLocal {
             guard let entry = register.entries[event.id] else { return verdict.expect(false, .idIsOneEvent, "\(event.id) is nobody's event") }
@@ -114,7 +114,7 @@ struct EdgeBoard {
                 isContinuous: event.isContinuous))
         if event.kind.carriesData { lastData = event.id }
         if event.kind == .ended { return end(stream, event.id) }
-        let isTakeover = event.kind == .disconnected && String(decoding: event.body, as: UTF8.self).contains("was replaced")
+        let isTakeover = event.kind == .disconnected && String(decoding: event.body, as: UTF8.self).contains("Another ingest took over")
         // Who has read a claim knows that the word of its ingest is still to come.
         let isTooSoon = isTakeover && streams[stream].backIn == event.id.epoch
         verdict.expect(!isTooSoon, .oneOutage, "\(event.stream) \(event.id): it was said to be back before")
@@ -194,7 +194,7 @@ struct EdgeBoard {
     }
 }
 
-extension MirroredEvent {
+extension EncodedEvent {
     /// Whether a `recover` says that nothing was missed.
     var isContinuous: Bool { isLocal && String(decoding: body, as: UTF8.self).contains("continuous") }
 }

@@ -189,7 +189,7 @@ struct SimulatedFeed {
         }
         let event = FeedEvent(stream: SimulatedVenue.names[stream], id: id, kind: kind)
         events.append(event)
-        records.append(FeedRecord(event))
+        records.append(EncodedEvent(event, receivedAt: nil).record)
         next += 1
     }
 }

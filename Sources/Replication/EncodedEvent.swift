@@ -1,0 +1,82 @@
+package import EventLogs
+package import FeedCore
+
+/// One event of a stream as its readers get it. It is encoded once. An engine, the cluster log and the tape all deliver events in this form.
+package struct EncodedEvent: Sendable {
+    /// What the metrics and the waiting requests need besides the text.
+    package enum Detail: Sendable, Equatable {
+        case none
+        /// A snapshot or an update. Times are ms since 1970 UTC: the venue's, and the receipt by the reading process.
+        case content(eventTime: Int64?, receivedAt: Int64, source: FeedSource)
+        case failed(FeedError)
+        case disconnected(reason: String)
+        case recovered(downMs: Int64)
+        case status(unverifiedMs: Int64?)
+    }
+
+    package let stream: FuturesServiceStreamName
+    package let kind: FeedRecord.Kind
+    /// Its id among all events. A notice of this node alone has the id of the newest event.
+    package let id: EventID
+    /// The event in the format `events`; nil if readers do not get it.
+    package let words: EventWords?
+    /// The data as readers get them, a JSON object.
+    package let body: ArraySlice<UInt8>
+    package let detail: Detail
+    /// When its message was received, on the monotonic clock of this machine; nil for an event of the past or of another process.
+    package let receivedAt: Instant?
+    /// Whether this node alone reports it, so that it is neither in the log nor on the tape.
+    package let isLocal: Bool
+
+    /// Encodes an event of this process's engine.
+    ///
+    /// - Parameter receivedAt: When its message was received.
+    package init(_ event: FeedEvent, receivedAt: Instant?, isLocal: Bool = false) {
+        (stream, id) = (event.stream, event.id)
+        let words = EventEncoder.words(event)
+        self.words = words
+        body = words?.data ?? Array("{}".utf8)[...]
+        (self.receivedAt, self.isLocal) = (receivedAt, isLocal)
+        switch event.kind {
+        case .fetched(let content): (kind, detail) = (content.kind == .full ? .fetchedValue : .fetchedChange, Self.detail(content))
+        case .updated(let content): (kind, detail) = (content.kind == .full ? .value : .change, Self.detail(content))
+        case .recovered(let recovery): (kind, detail) = (recovery.error == nil ? .recovered : .notRecovered, .recovered(downMs: recovery.downMs))
+        case .failed(let error, let isFetch): (kind, detail) = (isFetch ? .fetchFailed : .failed, .failed(error))
+        case .connected: (kind, detail) = (.connected, .none)
+        case .disconnected(let reason): (kind, detail) = (.disconnected, .disconnected(reason: reason))
+        case .status(_, _, let unverifiedMs): (kind, detail) = (.status, .status(unverifiedMs: unverifiedMs))
+        case .ended: (kind, detail) = (.ended, .none)
+        }
+    }
+
+    private static func detail(_ content: FuturesServiceFeedContent) -> Detail {
+        .content(eventTime: content.eventTime, receivedAt: content.receivedAt, source: content.source)
+    }
+
+    /// Takes an event from a log or a tape.
+    ///
+    /// - Parameter head: The part before the rows of a snapshot or an update; nil for other events.
+    init(_ record: FeedRecord, of stream: FuturesServiceStreamName, id: EventID, head: ContentHead?) {
+        (self.stream, kind, self.id, body) = (stream, record.kind, id, record.body)
+        words = record.kind.eventName.map { EventWords($0, id: record.kind.carriesData ? id : nil, data: record.body) }
+        (receivedAt, isLocal) = (nil, false)
+        let read: Detail? =
+            switch record.kind {
+            case .change, .value, .fetchedChange, .fetchedValue:
+                head.map { .content(eventTime: $0.eventTime, receivedAt: $0.receivedAt, source: $0.source) }
+            case .failed, .fetchFailed: MirroredWords.error(record.body).map { .failed($0) }
+            case .disconnected: MirroredWords.reason(record.body).map { .disconnected(reason: $0) }
+            case .recovered, .notRecovered: MirroredWords.downMs(record.body).map { .recovered(downMs: $0) }
+            default: nil
+            }
+        detail = read ?? .none
+    }
+
+    /// A notice of this node alone, after the newest event.
+    package static func notice(_ stream: FuturesServiceStreamName, _ id: EventID, _ kind: FeedEvent.Kind) -> Self {
+        Self(FeedEvent(stream: stream, id: id, kind: kind), receivedAt: nil, isLocal: true)
+    }
+
+    /// The event as a line of the log or the tape.
+    package var record: FeedRecord { FeedRecord(kind, of: stream.description, body) }
+}
