@@ -27,7 +27,7 @@ test: setup lint scripts suite docs instructions prove-short extremes-short bots
 unit: ## Build with warnings as errors and run the unit tests of every target
 	swift build --build-tests $(SWIFT_FLAGS)
 	bin="$$(swift build $(SWIFT_FLAGS) --show-bin-path)"; \
-	for input in Tests/Fuzz/Corpus/*/*; do "$$bin/fuzz" "$$(basename "$$(dirname "$$input")")" "$$input" || exit 1; done; \
+	for corpus in Tests/Fuzz/Corpus/*; do "$$bin/fuzz" "$$(basename "$$corpus")" "$$corpus"/* || exit 1; done; \
 	for kind in markPrice bookTicker depth markPrices; do "$$bin/ingest" round $$kind whole 0 > /dev/null || exit 1; done
 	for target in $(UNIT_TARGETS); do swift test --skip-build $(SWIFT_FLAGS) --filter "^$$target\." || exit 1; done
 

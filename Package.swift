@@ -338,8 +338,9 @@ if environment["WITH_TOOLS"] != nil || environment["WITH_BENCHMARKS"] != nil {
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "CFuzzer", "EventLogs", "FeedCore", "FeedDialects", "FuturesFeed", "GatewayAccess", "MicroHTTP", "NATS", "Replication",
-                "ServerSentEvents", "Tape",
+                "CFuzzer", "DemoExchange", "EventLogs", "FeedCore", "FeedDialects", "FuturesFeed", "FuturesGateway", "GatewayAccess", "MicroHTTP",
+                "NATS", "Replication", "ServerSentEvents", "Tape",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             path: "Tests/Fuzz/Harness",

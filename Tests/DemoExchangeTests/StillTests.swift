@@ -102,13 +102,16 @@ private func withoutTimes(_ json: String) -> String {
     @Test func theFaultIsAskedForOverHTTPAndEndsByItself() async throws {
         try await withExchange { _, port async throws in
             func quote() async throws -> String { try await get(port, "/fapi/v1/ticker/bookTicker").body }
-            let reply = try await get(port, "/control/fault", method: "POST", body: #"{"fault":"still","forMs":7000}"#)
-            #expect(reply.status == 200)
+            func still(_ parameters: String) async throws {
+                #expect(try await get(port, "/control/fault", method: "POST", body: #"{"fault":"still"\#(parameters)}"#).status == 200)
+            }
+            try await still("")
             let client = try await VenueClient(port: port, path: "/ws/btcusdt@markPrice@1s")
             let told = try await quote()
             let first = try await client.data()
             #expect(try await quote() == told)
             let second = try await client.data()
+            try await still(#","forMs":100"#)
             for _ in 0..<20 where try await quote() == told { _ = try await client.data() }
             #expect(try await quote() != told)
             #expect(first["p"]?.string == second["p"]?.string && first["E"]?.integer != second["E"]?.integer)

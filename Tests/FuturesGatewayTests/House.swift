@@ -84,13 +84,7 @@ struct House {
     }
 
     /// Waits until the gateway knows which symbols the venue lists.
-    func awaitReadiness() async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while try await client.get("/readyz").status != 200 {
-            guard ContinuousClock.now < deadline else { throw Unexpected("the gateway did not become ready") }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-    }
+    func awaitReadiness() async throws { try await client.awaitReadiness() }
 
     /// Waits until the exchange sees this.
     func awaitEvent(_ wanted: Event, in changes: AsyncStream<Event>) async throws {
@@ -149,6 +143,17 @@ extension Result where Failure == any Error {
 }
 
 extension GatewayClient {
+    /// Waits until the gateway knows which symbols its venue lists, and at an edge until it has read the log.
+    func awaitReadiness() async throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while true {
+            let answer = try await get("/readyz")
+            if answer.status == 200 { return }
+            guard ContinuousClock.now < deadline else { throw Unexpected("the gateway did not become ready: \(answer.text)") }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
     /// The sequence of a stream's content now.
     func sequence(of stream: String) async throws -> UInt64 {
         let id = try await get("/streams/\(stream)").json["id"]?.text ?? ""

@@ -42,29 +42,19 @@ private struct Nodes {
             // The second would wait for a minute, if the first one did not say that it goes.
             for place in 0..<ingests {
                 let port = try start(log.cluster(.ingest, standbyDelay: place == 0 ? .milliseconds(200) : .seconds(60), isHotStandby: isHotStandby))
-                try await awaitReadiness(GatewayClient(port: port, tls: false))
+                try await GatewayClient(port: port, tls: false).awaitReadiness()
             }
             let feeding = gateways.map(\.gateway)
             let feeders = gateways.map { GatewayClient(port: $0.port, tls: false) }
             let edges = try (0..<2).map { _ in GatewayClient(port: try start(log.cluster(.edge)), tls: false) }
             let alone = GatewayClient(port: try start(nil), tls: false)
-            for client in edges + [alone] { try await awaitReadiness(client) }
+            for client in edges + [alone] { try await client.awaitReadiness() }
             try await body(Nodes(exchange: exchange, log: log, ingests: feeding, stopped: stopped, feeders: feeders, edges: edges, alone: alone))
         }
         let left = gateways.indices.filter { !stopped.withLockedValue { $0 }.contains($0) }
         for place in left.reversed() { await gateways[place].gateway.stop() }
         await exchange.stop()
         try result.get()
-    }
-
-    private static func awaitReadiness(_ client: GatewayClient) async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while true {
-            let answer = try await client.get("/readyz")
-            if answer.status == 200 { return }
-            guard ContinuousClock.now < deadline else { throw Unexpected("a node did not become ready: \(answer.text)") }
-            try await Task.sleep(for: .milliseconds(20))
-        }
     }
 
     /// Stops the one that was started at this place.

@@ -141,8 +141,8 @@ import Testing
             let log = LogLines()
             try await house.gateway(logger: Logger(label: "test") { _ in log }) { client in
                 try await log.awaitLine("nothing is recorded")
-                // Before that the venue may not have listed its symbols, which goes first.
-                #expect(try await client.get("/streams/\(Self.trades)?wait=20").status == 200)
+                // Whoever is not ready says only why.
+                try await client.awaitReadiness()
                 #expect(try await client.get("/readyz").text.contains("is a tape of another, not of"))
             }
         }

@@ -3,12 +3,18 @@
 Four kills of ten hit the ingest that feeds the log, three an edge, three a server of the log, and of these one its leader. A part of the kills comes
 while an earlier one is not over; a majority of the servers, one edge and one ingest always live. With `--control` readers say that they have what
 another reader has, as if ids did not tell: that has to be found.
+
+With `--polls N` every node is polled N times a second besides, and no live snapshot may be older than it says.
 """
 
 import asyncio
 import collections
+import json
+import pathlib
 import random
 import statistics
+import subprocess
+import sys
 import threading
 import time
 
@@ -134,14 +140,37 @@ def main(options):
     cluster = nodes.Cluster(options.executable, edges=options.edges, venue=("--book-updates", 20))
     try:
         cluster.start()
+        polls = poll(options, cluster) if options.polls else None
         siege, tally = asyncio.run(fray(options, cluster))
+        if polls:
+            polls.stdin.close()
+            told = json.loads(polls.stdout.read() or "{}")
+            polls.wait()
     finally:
         cluster.stop()
     tell(options, siege, tally, time.monotonic() - began)
+    if polls:
+        judge(told, tally)
     resumed = sum(tally.verdicts.values())
     if resumed and tally.verdicts["exact"] / resumed < 0.99 and not tally.faults:
         tally.fault(f"only {tally.verdicts['exact']} of {resumed} resumes were exact")
     return verdict.tell(tally.faults)
+
+
+def poll(options, cluster):
+    """The process that polls every node until its input is closed."""
+    program = pathlib.Path(__file__).with_name("polls.py")
+    ports = [cluster.venue.port] + [node.port for node in cluster.nodes]
+    return subprocess.Popen([sys.executable, program, str(options.polls), *map(str, ports)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def judge(told, tally):
+    polls = told.get("polls", {})
+    print(f"{sum(polls.values())} polls {polls}; at most {told.get('oldest')} ms unverified while live; {told.get('wrong')} were older than they said")
+    if not polls.get("live"):
+        tally.fault("no poll found a live value")
+    for sample in told.get("samples", []):
+        tally.fault(sample)
 
 
 def tell(options, siege, tally, seconds):
@@ -152,5 +181,7 @@ def tell(options, siege, tally, seconds):
     share = f"{100 * tally.verdicts['exact'] / resumed:.2f} % exact" if resumed else "none"
     print(f"{resumed} resumes at another edge: {share}, {tally.verdicts['reset']} reset; {tally.gaps} gaps told, {tally.recoveries} recoveries told; sent away: {dict(tally.byes)}")
     print(f"{tally.equal} books equal to the venue's best 20 levels ({tally.forgotten} forgotten there), {len(tally.bytes)} newest changes with the same bytes at every edge")
+    if tally.receipts:
+        print(f"{len(tally.receipts)} receipts of outages of books: downMs was {min(tally.receipts) * 1000:+.0f} to {max(tally.receipts) * 1000:+.0f} ms of the reader's own silence")
     for way, times in sorted(siege.times.items()):
         print(f"from the kill of {way} to all readers having all streams: p50 {statistics.median(times):.2f} s, max {max(times):.2f} s of {len(times)}")

@@ -193,6 +193,27 @@ def freeze_followers(options):
     return stage, f"the last data came {shown:.1f} s after the freeze; data again {took:.1f} s after its end; told {stage.expect(0, *STALLED, *TAKEN_OVER)}; {stage.resets()} resets"
 
 
+def freeze_each(options):
+    """each server that does not lead the log is frozen for 10 s, one after the other | no reader hears nothing for longer than 6 s"""
+    stage = Stage(options)
+    longest = []
+    for server in list(stage.cluster.engine.servers):
+        if server is stage.cluster.engine.leader():
+            continue
+        for reader in stage.readers:
+            reader.longest = 0.0
+        server.freeze()
+        stage.listen(10)
+        longest.append(max(max(reader.longest, time.monotonic() - reader.data_at) for edge in stage.watchers for reader in edge))
+        server.wake()
+        stage.cluster.engine.await_health(60)
+        stage.await_settled()
+    if max(longest) > 6:
+        stage.faults.append(f"a reader heard nothing for {max(longest):.1f} s")
+    silences = ", ".join(f"{silence:.1f} s" for silence in longest)
+    return stage, f"the longest silence of a reader was {silences}; told {stage.told(0)['btcusdt@depth@100ms'] or 'nothing'}; {stage.resets()} resets"
+
+
 def freeze_leader(options):
     """the server that leads the log is frozen for 12 s and wakes up | another one leads; nothing of the woken one counts"""
     stage = Stage(options)
@@ -418,7 +439,7 @@ def long_gone(options):
 
 CASES = {
     case.__name__.replace("_", "-"): case
-    for case in (freeze_ingest, kill_standby, kill_follower, kill_leader, kill_all, freeze_followers, freeze_leader, cut_ingest, cut_edge, isolate_leader,
+    for case in (freeze_ingest, kill_standby, kill_follower, kill_leader, kill_all, freeze_followers, freeze_each, freeze_leader, cut_ingest, cut_edge, isolate_leader,
                  old_store, full_disk, full_disks, jumping_clocks, frozen_edge, long_gone)}
 
 

@@ -20,6 +20,9 @@ SAMPLE = 40
 """One update of a book in so many is compared with the venue's, by its id, so that all readers take the same."""
 
 
+HEARING = 0.25
+"""Seconds by which a reader on a busy machine may hear one event later than another."""
+
 OWN = "No data from the cluster log.", "The log has lost events."
 """Outages that an edge tells by itself end with the connection: another edge knows nothing of them."""
 
@@ -42,6 +45,8 @@ class Position:
         self.stream, self.number, self.event, self.may_jump, self.is_down = stream, None, None, False, False
         self.is_book, self.is_own = "@depth" in stream, False
         self.book = Told(stream) if self.is_book and rebuilds else None
+        self.data_at = self.silence = None
+        """[when the last data before an outage came on this connection, when the first data after it came], None without an outage."""
 
 
 class Tally:
@@ -50,6 +55,8 @@ class Tally:
     def __init__(self, truth):
         self.verdicts, self.faults, self.byes = collections.Counter(), [], collections.Counter()
         self.events = self.gaps = self.recoveries = self.equal = self.forgotten = 0
+        self.receipts = []
+        """Seconds by which `downMs` was more than the reader's own silence, of every outage that a reader of a book lived through."""
         self.returns = []
         """(seconds from the loss to the first event after it, seconds of them that the reader waited by itself), of those who came back."""
         self.bytes = {}
@@ -104,6 +111,8 @@ class Roamer:
         self.last, self.identity, self.retry, self.place = None, (0, 0), 2.0, dice.randrange(len(edges))
         self.lost_at, self.waited, self.is_open = None, 0.0, False
         self.refusals, self.own_cut, self.floor, self.data_at = 0, False, -1, 0.0
+        self.longest = 0.0
+        """The longest time in seconds between two events of data, since somebody set it to zero."""
 
     async def run(self):
         while not self.tally.faults:
@@ -173,9 +182,11 @@ class Roamer:
             self.tally.gaps += 1
         elif name == "disconnect":
             position.is_down, position.is_own = True, data["reason"] in OWN
+            position.silence = position.silence or [position.data_at, None]
             self.notices.append((position.stream, name))
         elif name == "recover":
             position.is_down = False
+            self.receipt(position, data)
             self.notices.append((position.stream, f"recover {data['method']}" if data["result"] == "success" else "recover failure"))
             self.tally.recoveries += 1
             if data["result"] == "success" and data["method"] == "snapshot":
@@ -193,6 +204,8 @@ class Roamer:
             now = time.monotonic()
             self.tally.returns.append((now - self.lost_at, self.waited, self.own_cut))
         self.lost_at, self.waited = None, 0.0
+        for position in self.positions.values():
+            position.data_at = position.silence = None
         if self.last is None:
             if verdict != "none":
                 raise Silent(f"{verdict} without an id")
@@ -224,7 +237,22 @@ class Roamer:
             self.book(position, content, is_full)
         else:
             position.number = content.get("updateId", 0)
-        position.event, position.may_jump, self.data_at = number, False, time.monotonic()
+        now = time.monotonic()
+        if self.data_at:
+            self.longest = max(self.longest, now - self.data_at)
+        position.event, position.may_jump, self.data_at = number, False, now
+        position.data_at = self.data_at
+        if position.silence and position.silence[1] is None:
+            position.silence[1] = self.data_at
+
+    def receipt(self, position, data):
+        """`downMs` may not be less than the reader's own silence. Books change ten times a second, so their silence is the outage."""
+        if position.silence and position.silence[0] and position.is_book and data["result"] == "success":
+            silence = (position.silence[1] or time.monotonic()) - position.silence[0]
+            self.tally.receipts.append(data["downMs"] / 1000 - silence)
+            if self.tally.receipts[-1] < -HEARING:
+                raise Silent(f"{position.stream}: {data['method']}: downMs {data['downMs']} of a silence of {silence * 1000:.0f} ms")
+        position.silence = None
 
     def trades(self, position, rows, is_full):
         if not rows:
