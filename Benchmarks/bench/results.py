@@ -78,7 +78,7 @@ def begin():
     with open("/proc/cpuinfo") as file:
         model = next((text.split(":")[1].strip() for text in file if text.startswith("model name")), platform.machine())
     return ["# Results", "", "Written by `make bench`, each line when and from which commit it says; `+` after a commit means with changes. "
-            "`docs/benchmarks.md` says what the rows are.", "",
+            "`docs/reference/benchmarks.md` says what the rows are.", "",
             f"Machine: {os.cpu_count()} processors ({model}), Linux {platform.release().partition('-')[0]}.", "", HEAD, RULE]
 
 

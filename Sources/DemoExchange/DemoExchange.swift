@@ -5,7 +5,7 @@ import Synchronization
 /// A simulated futures venue in the dialect of ApolloX, Aster and Binance USDⓈ-M. It serves WebSocket market streams and REST market data over real
 /// sockets on loopback. The data comes from a seeded market or a recording, and faults can be inflicted on request.
 ///
-/// docs/venue.md describes the dialect: streams §2, REST §3 and §6, control messages §4, order books §5. Unprefixed paths carry every stream, as on
+/// docs/reference/venues.md describes the dialect: streams §2, REST §3 and §6, control messages §4, order books §5. Unprefixed paths carry every stream, as on
 /// ApolloX and Aster. Under `/public` and `/market` each stream belongs to one path, as on Binance. All members may be called from any thread.
 public final class DemoExchange: Sendable {
     private enum Phase {

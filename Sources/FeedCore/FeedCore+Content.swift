@@ -377,7 +377,7 @@ extension FeedCore {
         return stream.freshness.provedAt.map { $0 >= askedAt } ?? false
     }
 
-    /// The venues' error code for an unknown symbol (docs/venue.md §6).
+    /// The venues' error code for an unknown symbol (docs/reference/venues.md §6).
     private static let invalidSymbol = -1121
 
     mutating func fetchFailed(_ index: Int, _ error: FeedError) {

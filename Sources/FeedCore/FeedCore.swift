@@ -10,7 +10,7 @@ package struct FeedCore: Sendable {
     package struct Configuration: Sendable {
         /// How long a subscription stays after its last reader left.
         package var linger: Duration = .seconds(60)
-        /// A connection is pinged after at most this long without any frame (docs/venue.md §4: the venue's own ping comes only every 5 min). A
+        /// A connection is pinged after at most this long without any frame (docs/reference/venues.md §4: the venue's own ping comes only every 5 min). A
         /// connection that is usually heard more often is pinged as soon as its silence is unusually long.
         package var pingInterval: Duration = .seconds(3)
         /// Bounds of the wait for an answer to a ping, which is two round trips. After that the connection is dead.

@@ -62,7 +62,7 @@ public struct FuturesFeedConfiguration: Sendable {
     ///
     /// - Parameters:
     ///   - text: The content of the file.
-    ///   - kinds: Your own kinds, which replace built-in ones of the same name; see `docs/write-a-dialect.md`.
+    ///   - kinds: Your own kinds, which replace built-in ones of the same name; see `docs/extend/write-a-dialect.md`.
     ///   - areSimulated: Whether their data is simulated; readers are informed of that.
     ///   - secret: Returns the value of a name in the file; nil if there is none.
     /// - Throws: `FeedError` with code `malformed`, which says what is wrong and where.

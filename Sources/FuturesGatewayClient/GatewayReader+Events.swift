@@ -2,7 +2,7 @@ import FeedCore
 import FeedDialects
 import ServerSentEvents
 
-/// Handles the gateway's events (docs/events.md). Unknown events are ignored.
+/// Handles the gateway's events (docs/read/events.md). Unknown events are ignored.
 extension GatewayReader {
     private typealias Failure = RowFields.Failure
 

@@ -1,4 +1,4 @@
-"""What docs/bots.md tells users to write, run as it stands but for the address."""
+"""What docs/read/bots.md tells users to write, run as it stands but for the address."""
 
 import json
 import pathlib
@@ -9,7 +9,7 @@ import subprocess
 import places
 import stand
 
-PAGE = stand.ROOT / "docs/bots.md"
+PAGE = stand.ROOT / "docs/read/bots.md"
 ADDRESS = "http://127.0.0.1:8080"
 AFTER = {
     "ccxt.binanceusdm": ("ccxt", "import ccxt", "rows = exchange.fetch_ohlcv('BTC/USDT:USDT', '1m', limit=3)"),

@@ -33,7 +33,7 @@ TARGETS = {
     "aggTrades?symbol=BTCUSDT&limit=10": (8, r'"T":(\d+)'),
     "trades?symbol=BTCUSDT&limit=10": (8, r'"time":(\d+)'),
 }
-"""What bots act on, each with the seconds after which it is refused once the venue is frozen (docs/freshness.md), and where it tells its own time."""
+"""What bots act on, each with the seconds after which it is refused once the venue is frozen (freshness.md), and where it tells its own time."""
 SLACK = 1
 """Seconds more that a busy machine and a request under way are given."""
 WAIT = 9

@@ -62,7 +62,7 @@ class Everything(IStrategy):
 
 
 def configuration(base, pairs):
-    """What a user writes. What docs/bots.md adds for the gateway is the only thing that is ours."""
+    """What a user writes. What docs/read/bots.md adds for the gateway is the only thing that is ours."""
     side = {"price_side": "same", "use_order_book": True, "order_book_top": 1}
     return {
         "dry_run": True, "trading_mode": "futures", "margin_mode": "isolated", "max_open_trades": 3, "stake_currency": "USDT", "stake_amount": 200,

@@ -1,4 +1,4 @@
-// The examples of docs/browser.md for React, Vue and Svelte, run as they stand there: node --test Tests/Browser
+// The examples of docs/read/browser.md for React, Vue and Svelte, run as they stand there: node --test Tests/Browser
 // React is Debian's node-react-test-renderer or what npm installed. Vue is what npm installed, or the ES module that VUE names. Svelte compiles its
 // components, so here is what it does with `$book`: the store contract that svelte.dev documents.
 import assert from 'node:assert/strict';
@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 
 import { Feed } from '../../Sources/FuturesGateway/Web/client.js';
 
-const document = readFileSync(new URL('../../docs/browser.md', import.meta.url), 'utf8');
+const document = readFileSync(new URL('../../docs/read/browser.md', import.meta.url), 'utf8');
 const example = (framework) => new RegExp(`// ${framework}\\b.*\\n([^]*?)\\n(?:\\n//|\`\`\`)`).exec(document)[1];
 const book = 'btcusdt@depth';
 const levels = (price) => ({ lastUpdateId: Number(price), bids: [[price, '1']], asks: [['999', '1']] });

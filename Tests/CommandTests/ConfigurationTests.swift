@@ -261,10 +261,10 @@ import Testing
     }
 
     @Test func theTableOfSettingsIsTheDeclarations() throws {
-        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/settings.md")
+        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/reference/settings.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         let isSame = text.contains("\n" + ServeSettings.table)
-        #expect(isSame, "docs/settings.md has another table than this:\n\(ServeSettings.table)")
+        #expect(isSame, "docs/reference/settings.md has another table than this:\n\(ServeSettings.table)")
     }
 }
 

@@ -20,7 +20,7 @@ PLAIN = r"\b(?:def|class|function|const|let|async)\s+#?{0}\b|^static [\w *]*?\b{
 
 
 def documents():
-    return [file for name in DOCUMENTS for file in (sorted((ROOT / name).glob("*.md")) if (ROOT / name).is_dir() else [ROOT / name])]
+    return [file for name in DOCUMENTS for file in (sorted((ROOT / name).rglob("*.md")) if (ROOT / name).is_dir() else [ROOT / name])]
 
 
 @functools.cache
@@ -99,9 +99,6 @@ def in_span(span):
 def mistakes(words):
     """What a document names that is not there."""
     found = [mistake for name in re.findall(r"[\w+./-]+\.swift\b", words) for mistake in in_file(name.removeprefix("./"))]
-    for target in re.findall(r"\]\((?!\w+:|#)([^)#\s]+)", words):
-        if not any((ROOT / folder / target).exists() for folder in ("", "docs")):
-            found.append(f"{target}: there is no such file")
     for span in re.findall(r"(?<!`)`([^`\n]+)`(?!`)", re.sub(r"^```.*?^```", "", words, flags=re.M | re.S)):
         found += in_span(span)
     return list(dict.fromkeys(found))

@@ -6,13 +6,17 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 import threading
 import unittest
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILT = next((file for kind in ("debug", "release") if (file := ROOT / ".build" / kind / "futures-gateway").exists()), None)
-PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("events", "streams", "faq", "bots"))]
+OTHER_GATEWAY = {"tape.md", "install.md"}
+"""Pages whose gateway is another one: with a tape, or at another port."""
+PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.name not in OTHER_GATEWAY)]
+RECIPES = ROOT / "docs" / "start" / "recipes.md"
 OTHER = r"\$(?:KEY|TICKET)|--header @|-H .?Authorization|/dev/"
 """What needs keys, which the demo has none of."""
 
@@ -61,6 +65,34 @@ class CommandTests(unittest.TestCase):
                     self.assertIn(status, (0, 28), wrong)
                     self.assertTrue(out or "DELETE" in line or "| jq" in line, "it prints nothing")
         self.assertGreater(ran, 20)
+
+    def test_the_recipe_in_python_prints_prices(self):
+        program = re.search(r"(?s)```python\n(.*?)```", RECIPES.read_text())[1].replace("http://127.0.0.1:8080", self.url)
+        running = subprocess.Popen([sys.executable, "-u", "-c", program], env=os.environ | {"PYTHONPATH": str(ROOT / "clients" / "python")}, stdout=subprocess.PIPE, text=True)
+        try:
+            lines = [running.stdout.readline().split() for _ in range(3)]
+        finally:
+            running.kill()
+            running.wait()
+            running.stdout.close()
+        for bid, ask, state in lines:
+            self.assertLess(float(bid), float(ask))
+            self.assertIn(state, ("connecting", "live"))
+
+    def test_the_recipe_for_freqtrade_has_the_addresses_of_the_page_for_bots(self):
+        recipe = json.loads(re.search(r"(?s)```json\n(.*?)```", RECIPES.read_text())[1])
+        bots = json.loads("{" + re.search(r"(?s)```json\n(.*?)```", (ROOT / "docs" / "read" / "bots.md").read_text())[1] + "}")
+        self.assertEqual(recipe["exchange"]["ccxt_config"], bots["ccxt_config"])
+        for name, path in {"fapiPublic": "/exchangeInfo", "public": "/exchangeInfo", "dapiPublic": "/exchangeInfo"}.items():
+            address = recipe["exchange"]["ccxt_config"]["urls"]["api"][name].replace("http://127.0.0.1:8080", self.url)
+            with urllib.request.urlopen(address + path) as answer:
+                self.assertIn("symbols", json.load(answer))
+
+    def test_the_recipe_for_grafana_names_metrics_that_exist(self):
+        with urllib.request.urlopen(f"{self.url}/metrics") as answer:
+            metrics = answer.read().decode()
+        for name in re.findall(r"futures_gateway_\w+", RECIPES.read_text()):
+            self.assertIn(name.removesuffix("_bucket"), metrics)
 
     def test_a_command_that_the_gateway_refuses_is_found(self):
         self.assertNotIn(self.run_line("curl 'http://127.0.0.1:8080/streams/btcusdt@nothing'")[0], (0, 28))

@@ -15,7 +15,7 @@ class PathTests(unittest.TestCase):
         for words in [
             "`FeedCore.swift`", "`FeedCore/FeedCore.swift`", "`Tests/Soak`", "`ops/nginx/gateway.conf`", "`FeedCore.step`", "`FeedCore+Demand.pause`",
             "`FeedCore.pause`", "`FeedCore+Demand.swift: pause, resume`", "`EventFormat.swift: body, end`", "`FeedInput.swift: refetch`", "`Dialects/BUX/`",
-            "`connection.js: reconcile, serve`", "`court.py: take`", "`FeedEngine.init`", "`Freshness.Outage`", "[figures](../Benchmarks/RESULTS.md)",
+            "`connection.js: reconcile, serve`", "`court.py: take`", "`FeedEngine.init`", "`Freshness.Outage`",
             "`EventSource.CLOSED`", "`GET /streams`", "`text/html`", "`shim.h: cmhd_name_thread`",
         ]:
             with self.subTest(words=words):
@@ -25,7 +25,7 @@ class PathTests(unittest.TestCase):
         for words in [
             "`FeedHeart.swift`", "FeedHeart.swift", "`FeedHeart/FeedCore.swift`", "`Tests/Soap`", "`ops/nginx/gateways.conf`", "`FeedCore.stride`",
             "`FeedCore+Demand.rotate`", "`FeedCore+Wishes.pause`", "`FeedCore+Demand.swift: pause, rotate`", "`EventFormat.swift: bodies`", "`Dialects/BUY/`",
-            "`client.js: StreamContents`", "[figures](Benchmarks/FIGURES.md)", "`EventHub.sweep`", "`EvenHub.receive`",
+            "`client.js: StreamContents`", "`EventHub.sweep`", "`EvenHub.receive`",
         ]:
             with self.subTest(words=words):
                 self.assertNotEqual(paths.mistakes(words), [])

@@ -76,12 +76,12 @@ class SecurityTests(unittest.TestCase):
 
 class ComparisonTests(unittest.TestCase):
     def test_the_clients_are_those_that_there_are(self):
-        row = found(r"(?m)^\| client libraries \| ([^|]*) \|", "docs/compare.md")
+        row = found(r"(?m)^\| client libraries \| ([^|]*) \|", "docs/reference/compare.md")
         self.assertEqual(row, "JavaScript, TypeScript, Swift, Python")
         self.assertEqual({folder.name for folder in (ROOT / "clients").iterdir() if folder.is_dir()}, {"python", "typescript"})
 
     def test_the_cluster_is_not_denied(self):
-        self.assertNotRegex(" ".join(text("docs/faq.md").split()), r"no cluster\b|and no cluster")
+        self.assertNotRegex(" ".join(text("docs/reference/faq.md").split()), r"no cluster\b|and no cluster")
 
 
 class ChangelogTests(unittest.TestCase):

@@ -14,7 +14,7 @@ import Testing
     @Test func aBodyIsAsLongAsTheDocumentsAndTheProxiesSay() throws {
         let (usual, agents) = (HTTPServerConfiguration().maximumBodyBytes >> 10, AgentHandlers.maximumBodyBytes >> 10)
         #expect(try Self.text("SECURITY.md").contains("\(usual) KiB of body, \(agents) KiB on `/mcp`"))
-        #expect(try Self.text("docs/agents.md").contains("\(agents) KiB at most"))
+        #expect(try Self.text("docs/read/agents.md").contains("\(agents) KiB at most"))
         #expect(
             try Self.text("ops/nginx/gateway.conf").contains("client_max_body_size \(agents + 1)k;"), "the gateway itself says which body is too long"
         )

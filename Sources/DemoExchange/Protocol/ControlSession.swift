@@ -1,4 +1,4 @@
-/// The subscriptions of one WebSocket connection, and the venue's answers to its messages (docs/venue.md §4). A value type: it sends nothing itself.
+/// The subscriptions of one WebSocket connection, and the venue's answers to its messages (docs/reference/venues.md §4). A value type: it sends nothing itself.
 struct ControlSession {
     static let streamLimit = 200
     static let messagesPerSecond = 10

@@ -82,7 +82,7 @@ extension DepthLevels: FeedRow {
     /// Whether the levels are older. Levels with a lower id but a later time are newer, because the venue restarted its numbering.
     package func isOlder(than other: DepthLevels) -> Bool { lastUpdateID <= other.lastUpdateID && time <= other.time }
     /// Compares REST's levels with the known ones, to the smaller of their depths. Update ids are shared between symbols, so a higher id alone means
-    /// nothing (docs/venue.md §5).
+    /// nothing (docs/reference/venues.md §5).
     package func compared(with known: DepthLevels) -> Comparison {
         if lastUpdateID < known.lastUpdateID { return .older }
         let isSame = Self.agree(bids, known.bids) && Self.agree(asks, known.asks)
@@ -96,7 +96,7 @@ extension DepthLevels: FeedRow {
     package static func feedRows(_ rows: [Self]) -> FeedRows { .depth(rows) }
 }
 
-/// One symbol's book, kept equal to the venue's by update ids (docs/venue.md §5; the futures rule, which is not the spot rule).
+/// One symbol's book, kept equal to the venue's by update ids (docs/reference/venues.md §5; the futures rule, which is not the spot rule).
 ///
 /// Events are buffered first, then a snapshot is requested. Events before the snapshot are dropped. An event covers the changes after `pu` up to `u`.
 /// The first event to apply must enclose the snapshot: `pu <= lastUpdateId <= u`. This includes the venue's rule (`U <= lastUpdateId <= u`), its

@@ -1,4 +1,4 @@
-/// A stream's complete content, merged from snapshots and the changes after them by the merge rules (docs/streams.md). The caller must make sure that
+/// A stream's complete content, merged from snapshots and the changes after them by the merge rules (docs/read/streams.md). The caller must make sure that
 /// each change follows the previous one.
 package struct MergedContent: Sendable {
     private var known: FuturesServiceFeedContent?

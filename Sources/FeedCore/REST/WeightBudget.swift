@@ -1,4 +1,4 @@
-/// The venue's request weight: a limit per UTC clock minute and IP address (docs/venue.md §6). A part of it stays reserved for others behind the same
+/// The venue's request weight: a limit per UTC clock minute and IP address (docs/reference/venues.md §6). A part of it stays reserved for others behind the same
 /// address.
 struct WeightBudget: Sendable {
     /// The venue's limit per minute.

@@ -13,7 +13,7 @@ struct BUXUpstream: Sendable, CustomStringConvertible {
     /// Without secrets, because it may be logged.
     var description: String { "a BUX server at \(webSocketURL)" }
 
-    /// Parses an upstream's configuration; docs/upstreams.md shows one.
+    /// Parses an upstream's configuration; docs/extend/upstreams.md shows one.
     init(_ members: JSONMembers) throws(FeedError) {
         var faults = MemberFaults()
         faults.gather { () throws(FeedError) in try members.check(["kind", "webSocket", "http", "token", "language"]) }

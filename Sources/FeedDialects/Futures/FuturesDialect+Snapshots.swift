@@ -5,7 +5,7 @@ extension FuturesDialect {
         url(of: name, from: from, host: host, isInquiry: false).map { RESTRequest(url: $0) }
     }
 
-    /// Requests the best 50 levels of a book, which cost as much as five (docs/venue.md §3), and the last trade or the last two bars.
+    /// Requests the best 50 levels of a book, which cost as much as five (docs/reference/venues.md §3), and the last trade or the last two bars.
     package func newestRequest(of name: FuturesServiceStreamName, host: Int) -> RESTRequest? {
         url(of: name, from: nil, host: host, isInquiry: true).map { RESTRequest(url: $0) }
     }
@@ -142,11 +142,11 @@ extension FuturesDialect {
         return listing
     }
 
-    /// The states of a contract after which trading has ended (docs/venue.md §3.1, §8).
+    /// The states of a contract after which trading has ended (docs/reference/venues.md §3.1, §8).
     private static let settledStatuses: Set<String> = ["SETTLING", "DELIVERING", "DELIVERED", "CLOSE"]
 }
 
-/// The meaning of a REST answer other than 200 (docs/venue.md §6).
+/// The meaning of a REST answer other than 200 (docs/reference/venues.md §6).
 struct RESTFailure {
     let error: FeedError?
 
@@ -174,7 +174,7 @@ struct RESTFailure {
             }
     }
 
-    /// Codes that are not caused by the request: unknown error, disconnected, unexpected response, timeout, overloaded (docs/venue.md §6).
+    /// Codes that are not caused by the request: unknown error, disconnected, unexpected response, timeout, overloaded (docs/reference/venues.md §6).
     private static let passing: Set<Int> = [-1000, -1001, -1006, -1007, -1008]
 
     /// The venue's own code and message, if the body has them; error pages are HTML.

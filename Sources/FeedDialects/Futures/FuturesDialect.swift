@@ -1,6 +1,6 @@
 package import FeedCore
 
-/// The USDⓈ-M futures dialect of ApolloX, Aster and Binance (docs/venue.md): combined JSON frames, decimal strings, REST under `/fapi/v1`.
+/// The USDⓈ-M futures dialect of ApolloX, Aster and Binance (docs/reference/venues.md): combined JSON frames, decimal strings, REST under `/fapi/v1`.
 package struct FuturesDialect: Dialect {
     let venue: FuturesVenue
     /// The number of bars in a snapshot, 1 to 1,500, and of trades, 1 to 1,000, which are the limits of REST.
@@ -13,7 +13,7 @@ package struct FuturesDialect: Dialect {
         self.trades = min(max(trades, 1), 1000)
     }
 
-    /// The number of bars per request: 500 weigh more than twice as much as 499 (docs/venue.md §3).
+    /// The number of bars per request: 500 weigh more than twice as much as 499 (docs/reference/venues.md §3).
     var snapshotBars: Int { bars == 500 ? 499 : bars }
 
     package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
@@ -44,7 +44,7 @@ package struct FuturesDialect: Dialect {
         endpoint == pollEndpoint ? .polled : .webSocket(url: webSocketURL(endpoint: endpoint, host: host))
     }
 
-    /// The largest weight that any of the venues charges (docs/venue.md §3).
+    /// The largest weight that any of the venues charges (docs/reference/venues.md §3).
     private func fetchWeight(_ name: FuturesServiceStreamName) -> Int {
         let isAll = name.symbol == nil
         return switch name.channel {
@@ -78,7 +78,7 @@ package struct FuturesDialect: Dialect {
         }
     }
 
-    /// How a stream's messages arrive. Prices arrive at fixed intervals (docs/venue.md §2). Streams whose silence can be checked over REST follow the
+    /// How a stream's messages arrive. Prices arrive at fixed intervals (docs/reference/venues.md §2). Streams whose silence can be checked over REST follow the
     /// market. A request for trades costs ten times as much as one for a book, so a longer silence of trades is accepted.
     private func rhythm(_ name: FuturesServiceStreamName) -> StreamRhythm {
         switch name.channel {

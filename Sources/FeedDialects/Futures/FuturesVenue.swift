@@ -10,7 +10,7 @@ public struct FuturesVenue: Hashable, Sendable {
     public let webSocketURLs: [String]
     /// The path of each endpoint's combined stream.
     let combinedPaths: [String]
-    /// Streams that only this venue has (docs/venue.md §2).
+    /// Streams that only this venue has (docs/reference/venues.md §2).
     let additions: Set<FuturesServiceStreamName.Channel>
     /// The simulator's name; nil for the venue itself.
     private var simulator: String?

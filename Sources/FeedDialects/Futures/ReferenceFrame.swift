@@ -1,6 +1,6 @@
 import FeedCore
 
-/// Parses rare frames with lists: composite indices, contract information and trading sessions (docs/venue.md §2.9).
+/// Parses rare frames with lists: composite indices, contract information and trading sessions (docs/reference/venues.md §2.9).
 struct ReferenceFrame {
     let name: FuturesServiceStreamName
 

@@ -1,6 +1,6 @@
 import FeedCore
 
-/// Parses the data of one stream's frame: the venue's one-letter fields (docs/venue.md §2) into rows.
+/// Parses the data of one stream's frame: the venue's one-letter fields (docs/reference/venues.md §2) into rows.
 struct WireRows {
     let name: FuturesServiceStreamName
 

@@ -1,7 +1,7 @@
 import FeedCore
 
 extension GraphQLUpstream {
-    /// Parses an upstream's configuration; docs/upstreams.md shows one.
+    /// Parses an upstream's configuration; docs/extend/upstreams.md shows one.
     init(_ members: JSONMembers) throws(FeedError) {
         var faults = MemberFaults()
         faults.gather { () throws(FeedError) in

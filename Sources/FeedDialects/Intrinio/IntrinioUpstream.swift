@@ -87,7 +87,7 @@ extension IntrinioUpstream {
         "CBOE_ONE": "cboe-one", "EQUITIES_EDGE": "equities-edge",
     ]
 
-    /// Parses an upstream's configuration; docs/upstreams.md shows one.
+    /// Parses an upstream's configuration; docs/extend/upstreams.md shows one.
     init(_ members: JSONMembers) throws(FeedError) {
         var faults = MemberFaults()
         faults.gather { () throws(FeedError) in

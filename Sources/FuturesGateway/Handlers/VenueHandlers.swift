@@ -2,7 +2,7 @@ import FuturesFeed
 import GatewayAccess
 import MicroHTTP
 
-/// The venue's own REST paths (docs/bots.md). Requests are parsed, refused in the venue's format, or passed to the mirror.
+/// The venue's own REST paths (docs/read/bots.md). Requests are parsed, refused in the venue's format, or passed to the mirror.
 struct VenueHandlers: Sendable {
     let mirror: VenueMirror
 

@@ -2,7 +2,7 @@ import FuturesFeed
 import GatewayAccess
 import Logging
 
-/// The settings of `futures-gateway serve`. A new setting is a line here and a line in docs/settings.md, which a test requires.
+/// The settings of `futures-gateway serve`. A new setting is a line here and a line in docs/reference/settings.md, which a test requires.
 struct ServeSettings: SettingList {
     let config = Setting.file("config", "A YAML file with these settings, under the same names")
     let demo = Setting.toggle("demo", "Serve the embedded exchange instead of a venue")

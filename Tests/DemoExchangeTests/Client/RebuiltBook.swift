@@ -1,4 +1,4 @@
-/// An order book kept the way the venues prescribe it (docs/venue.md §5): from a REST reply and the changes that follow.
+/// An order book kept the way the venues prescribe it (docs/reference/venues.md §5): from a REST reply and the changes that follow.
 struct RebuiltBook {
     private(set) var updateID: Int64
     private(set) var bids: [Int64: (price: String, quantity: String)] = [:]

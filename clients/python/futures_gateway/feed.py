@@ -37,7 +37,7 @@ class FeedError(Exception):
 
 
 class Event(NamedTuple):
-    """One event by its name and data, as docs/events.md has them; `lost`, with `reason` and `retryMs`, is the feed's own. With `update` and `fetch`,
+    """One event by its name and data, as events.md has them; `lost`, with `reason` and `retryMs`, is the feed's own. With `update` and `fetch`,
     `content` is the stream's whole content, all changes merged, which is not changed afterwards. `stream` is empty if it is about the connection."""
 
     name: str

@@ -89,7 +89,7 @@ private enum FundingTable {
         return try read.get()
     }
 
-    /// Writes the rows. Contracts without funding are omitted. The list of intervals contains only those other than eight hours (docs/venue.md §3).
+    /// Writes the rows. Contracts without funding are omitted. The list of intervals contains only those other than eight hours (docs/reference/venues.md §3).
     private static func write(_ rows: [MarkPrice], _ terms: [String: Terms]) -> String {
         var writer = JSONWriter(capacity: 256 * rows.count)
         writer.object { json in

@@ -1,6 +1,6 @@
 import FeedCore
 
-/// Parses a stream's snapshot from REST: the long field names (docs/venue.md §3.1) into the same rows as the frames.
+/// Parses a stream's snapshot from REST: the long field names (docs/reference/venues.md §3.1) into the same rows as the frames.
 struct RESTRows {
     let name: FuturesServiceStreamName
     /// The venue's time, ms since 1970 UTC. The last bar is closed if this is past its end; every earlier bar is closed.

@@ -39,7 +39,7 @@ struct VenuePath: Sendable {
         self.source = source
     }
 
-    /// Every supported path; the weights are the largest of any venue (docs/venue.md §3).
+    /// Every supported path; the weights are the largest of any venue (docs/reference/venues.md §3).
     static let all: [String: VenuePath] = Dictionary(
         uniqueKeysWithValues: [
             VenuePath("fapi/ping", .clock),

@@ -5,14 +5,14 @@ import Testing
 @testable import FeedDialects
 @testable import FuturesFeed
 
-/// The manual's dialect, `docs/write-a-dialect.md`: that the page shows what is compiled here, and that it works, over real sockets.
+/// The manual's dialect, `docs/extend/write-a-dialect.md`: that the page shows what is compiled here, and that it works, over real sockets.
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct WriteADialectTests {
     static let here = URL(filePath: #filePath).deletingLastPathComponent()
 
     @Test func thePageShowsTheFileThatIsCompiled() throws {
         let root = (0..<4).reduce(Self.here) { folder, _ in folder.deletingLastPathComponent() }
-        let page = try String(contentsOf: root.appending(path: "docs/write-a-dialect.md"), encoding: .utf8)
+        let page = try String(contentsOf: root.appending(path: "docs/extend/write-a-dialect.md"), encoding: .utf8)
         let file = try String(contentsOf: Self.here.appending(path: "TopicsDialect.swift"), encoding: .utf8)
         let blocks = page.components(separatedBy: "```")
         #expect(blocks.count == 3 && blocks[1] == "swift\n" + file)
