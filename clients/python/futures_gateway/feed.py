@@ -131,7 +131,7 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
         return str(self._ask("POST", "/tickets")["ticket"])
 
     def book(self, name: str, levels: int = 20) -> dict[str, Any]:
-        """The best levels of an order book if this feed reads it, otherwise of a snapshot, for which it blocks: `bids`, `asks`, `lastUpdateId`, status."""
+        """The best levels of a book that this feed reads, otherwise of a snapshot, for which it blocks: `bids`, `asks`, `lastUpdateId`, status."""
         content = (snapshot := self._current(name)).pop("content")
         if not (isinstance(content, dict) and "bids" in content):
             raise FeedError("badArgument", f"{name} is no order book; ask for one such as btcusdt@depth.")
