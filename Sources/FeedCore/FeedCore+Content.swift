@@ -343,10 +343,7 @@ extension FeedCore {
         }
         streams[index]?.fetching.backoff.reset()
         // REST may still list an ended stream for a while.
-        if hasGone(index) {
-            let isGone = isGone
-            _ = streams[index]?.content.drop(isGone)
-        }
+        if let isGone = isGone(from: index) { _ = streams[index]?.content.drop(isGone) }
         if !isOvertaken { streams[index]?.freshness.settle(fetch.askedAt) }
         let outlivesConnection = !stream.subscription.isEffective && !stream.freshness.hasMessage && stream.freshness.outage?.awaitsMessage != true
         if case .none = stream.fetching.backfill, outlivesConnection {

@@ -22,7 +22,7 @@ extension FeedCore {
             rest.answered(nil, now.instant)
             if let limit = listing.weightLimit { rest.limit(limit) }
             let wereMissing = missing
-            let known = self.listing?.symbols.union(self.listing?.assetIndices ?? []) ?? []
+            let known = self.listing.map { $0.symbols.union($0.assetIndices).union($0.settled) } ?? []
             let wanted = Set(streams.compactMap { $0?.name.listedSymbol })
             // An unreadable entry may belong to any symbol that seems to be missing.
             missing =
@@ -32,21 +32,19 @@ extension FeedCore {
             self.listing = believed
             let trading = tradingSymbols
             for index in streams.indices { compare(index, with: believed) { wereMissing.contains($0) && !trading.contains($0) } }
-            gone = gone.union(wereMissing).subtracting(believed.symbols)
-            for index in streams.indices where hasGone(index) { drop(index, isGone) }
+            gone = gone.union(wereMissing).subtracting(believed.symbols).subtracting(believed.settled)
+            for index in streams.indices { if let isGone = isGone(from: index) { drop(index, isGone) } }
         }
     }
 
-    /// Whether the stream lists all symbols, so that rows of ended symbols must be removed.
-    func hasGone(_ index: Int) -> Bool {
-        guard let stream = streams[index], stream.rule == .byKey, stream.name.symbol == nil, stream.name.isListOfContracts else { return false }
-        return listing?.settled.isEmpty == false || !gone.isEmpty
-    }
-
-    /// Whether a symbol has ended according to the venue's lists.
-    var isGone: (String) -> Bool {
-        let (settled, gone) = (listing?.settled ?? [], gone)
-        return { settled.contains($0) || gone.contains($0) }
+    /// Decides by the venue's lists whether a row of a stream of all symbols must be removed; nil if no row of the stream has to be.
+    ///
+    /// A settled symbol vanishes from tickers, but keeps its row of mark prices until the venue no longer lists it (measured at Aster).
+    func isGone(from index: Int) -> ((String) -> Bool)? {
+        guard let stream = streams[index], stream.rule == .byKey, stream.name.symbol == nil, stream.name.isListOfContracts else { return nil }
+        let settled = stream.name.channel == .markPrice ? [] : listing?.settled ?? []
+        guard !settled.isEmpty || !gone.isEmpty else { return nil }
+        return { [gone] in settled.contains($0) || gone.contains($0) }
     }
 
     /// The symbols for which data arrived in the last minute.

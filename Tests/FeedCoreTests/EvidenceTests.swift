@@ -223,14 +223,26 @@ import Testing
         #expect(harness.kinds.contains("fail malformed"))
     }
 
-    @Test func aSettledSymbolLeavesTheLists() {
-        var harness = CoreHarness()
-        let list = FuturesServiceStreamName.markPrices
-        harness.goLive([list])
-        let rows = [MarkPrice.price(1, time: 1), MarkPrice.price(1, symbol: "ETHUSDT", time: 1)]
-        harness.answerFetches { _ in .success(FetchedContent(rows: .markPrice(rows), eventTime: nil)) }
-        harness.step(.listed(.success(VenueListing(symbols: ["BTCUSDT"], settled: ["ETHUSDT"]))))
-        #expect(harness.core.content(of: list)?.rows == .markPrice([.price(1, time: 1)]))
+    @Test func aSettledSymbolLeavesTheTickersAndKeepsItsMarkPrice() {
+        func quote(_ symbol: String) -> BookTicker {
+            let price = DecimalString(1)
+            return BookTicker(symbol: symbol, bidPrice: price, bidQuantity: price, askPrice: price, askQuantity: price, updateID: 1, time: 1)
+        }
+        let prices = [MarkPrice.price(1, time: 1), MarkPrice.price(1, symbol: "ETHUSDT", time: 1)]
+        let all: [(list: FuturesServiceStreamName, rows: FeedRows, left: FeedRows)] = [
+            (.markPrices, .markPrice(prices), .markPrice(prices)),
+            (FuturesServiceStreamName("!bookTicker")!, .bookTicker([quote("BTCUSDT"), quote("ETHUSDT")]), .bookTicker([quote("BTCUSDT")])),
+        ]
+        for (list, rows, left) in all {
+            var harness = CoreHarness()
+            harness.goLive([list])
+            harness.answerFetches { _ in .success(FetchedContent(rows: rows, eventTime: nil)) }
+            harness.step(.listed(.success(VenueListing(symbols: ["BTCUSDT"], settled: ["ETHUSDT"]))))
+            #expect(harness.core.content(of: list)?.rows == left, "\(list)")
+            // The venue lists it no longer.
+            for _ in 1...3 { harness.step(.listed(.success(VenueListing(symbols: ["BTCUSDT"])))) }
+            if case .markPrice = rows { #expect(harness.core.content(of: list)?.rows == .markPrice([.price(1, time: 1)])) }
+        }
     }
 
     @Test func aSocketThatClosesAtOnceIsOpenedSixTimesInAMinuteAtMost() {

@@ -1,10 +1,14 @@
 import DemoExchange
 import Dispatch
+import FeedDialects
+import FuturesFeed
 import FuturesGateway
 import GatewayAccess
 import Glibc
 import Logging
 import Synchronization
+
+@testable import MicroHTTP
 
 /// Requests to a whole gateway in this process, with an exchange, a tape and open streams behind it: `METHOD target`, as a client would write it.
 ///
@@ -89,6 +93,6 @@ enum RoutesTarget {
 
     private static func send(_ link: CInt, _ text: String) {
         var text = text
-        text.withUTF8 { _ = Glibc.send(link, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL.rawValue)) }
+        text.withUTF8 { _ = Glibc.send(link, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
     }
 }
